@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -13,6 +14,9 @@ from pydantic_settings import SettingsConfigDict as ConfigDict
 
 from app.domain.errors import Invalid, Place
 from app.domain.media_types import MediaLimits
+from app.services.media.policy import MediaPolicy
+from app.storage.media.files import MediaFolder
+from app.storage.media.s3 import S3Store
 from app.web.rate_limits import StrangerLimits
 
 SECRETS = Path("/run/secrets")
@@ -135,3 +139,16 @@ class Settings(BaseSettings):
         if not SECRETS.is_dir():
             return (*usual, file_secret_settings)
         return (*usual, SecretsSettingsSource(settings_cls, secrets_dir=SECRETS))
+
+
+def media_policy(settings: Settings) -> MediaPolicy:
+    """What the settings say about media."""
+    folder = settings.data_dir / "media"
+    elsewhere = settings.media_store
+    return MediaPolicy(
+        store=S3Store.parse(elsewhere, endpoint=settings.media_endpoint) if elsewhere else MediaFolder(folder),
+        parts=folder / "parts",
+        limits=MediaLimits(settings.media_limit, settings.media_seconds, settings.media_pixels),
+        lifetime=timedelta(minutes=settings.media_minutes),
+        shelf=settings.media_folder,
+    )

@@ -15,17 +15,14 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from app import api, ui
-from app.config import Settings
-from app.domain.media_types import MediaLimits
+from app.config import Settings, media_policy
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import find_pearmut_files
-from app.services.media.policy import MediaPolicy
 from app.services.tasks.addresses import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
 from app.services.tasks.kept_counts import CountsKeeper
 from app.services.webhooks.addresses import OutwardAddresses
 from app.storage.db import REQUEST_TIMEOUT, Database
-from app.storage.media.files import MediaFolder
 from app.storage.recorder.recorder import Recorder
 from app.web import cors, hosts, openapi, problems
 from app.web.admission import PER_CONNECTION, AdmissionLayer
@@ -137,18 +134,6 @@ def options(settings: Settings) -> Options:
         strangers=StrangerLimits(
             rate=settings.stranger_rate, burst=int(10 * settings.stranger_rate), failures=settings.failed_sign_ins
         ),
-    )
-
-
-def media_policy(settings: Settings) -> MediaPolicy:
-    """What the settings say about media."""
-    folder = settings.data_dir / "media"
-    return MediaPolicy(
-        store=MediaFolder(folder),
-        parts=folder / "parts",
-        limits=MediaLimits(settings.media_limit, settings.media_seconds, settings.media_pixels),
-        lifetime=timedelta(minutes=settings.media_minutes),
-        shelf=settings.media_folder,
     )
 
 

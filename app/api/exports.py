@@ -9,7 +9,7 @@ from fastapi.responses import StreamingResponse
 
 from app.services.data import bundle, exports
 from app.web.access import Manager
-from app.web.deps import CampaignKey, DatabaseDep
+from app.web.deps import CampaignKey, DatabaseDep, MediaPolicyDep
 from app.web.examples import example_response, other_media_response
 from app.web.streams import stream_response
 
@@ -28,14 +28,20 @@ SENT |= {"jsonl": (exports.MEDIA_TYPES["jsonl"], LINES), "any": ("application/oc
     response_class=StreamingResponse,
     responses=other_media_response(200, "The file, as it is made.", **SENT),
 )
-def export_campaign(caller: Manager, campaign: CampaignKey, format: Format, database: DatabaseDep) -> StreamingResponse:  # noqa: ARG001  (says who may call)
+def export_campaign(
+    caller: Manager,  # noqa: ARG001  (says who may call)
+    campaign: CampaignKey,
+    format: Format,
+    database: DatabaseDep,
+    media: MediaPolicyDep,
+) -> StreamingResponse:
     """One consistent state, however long it takes. `jsonl` loses nothing; other formats hold what they can.
 
     Formats that are several files (`mtme`, `appraise`, `pearmut`) come as one tar archive. `bundle` is the release
     bundle: all of them with rankings, figures, data card, data sheet and checksums, without what raters are called.
     """
     if format == bundle.NAME:
-        pieces = bundle.stream_bundle_archive(database, campaign)
+        pieces = bundle.stream_bundle_archive(database, campaign, media.store)
         return stream_response(pieces, exports.TAR, filename=f"{campaign}.bundle.tar", heavy=True)  # it ranks
     target = exports.find_export_target(format)
     pieces = exports.export_campaign(database, campaign, format)

@@ -7,13 +7,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import AfterValidator, Field, StringConstraints
 
-from app.api.models.media import CONTENT, MEDIA, MediaOut, content_response
+from app.api.models.media import CONTENT, MEDIA, MediaOut
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.media import library
 from app.web.access import Manager, Viewer
 from app.web.bodies import BodyModel, UploadDep, json_body
 from app.web.deps import CampaignKey, DatabaseDep, MediaPolicyDep, SessionDep
 from app.web.examples import example_response
+from app.web.media_content import content_response
 from app.web.pagination import Cursor, Limit, Page, page_of
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/media", tags=["media"])

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
-from app.api.models.media import CONTENT, content_response
+from app.api.models.media import CONTENT
 from app.api.models.tasks import TaskId
 from app.api.models.times import Time
 from app.services.media.signing import SignedAddress
@@ -15,6 +15,7 @@ from app.services.tasks import task_media
 from app.web.access import RaterCaller
 from app.web.deps import DatabaseDep, MediaPolicyDep, SessionDep
 from app.web.examples import example_response
+from app.web.media_content import content_response
 
 router = APIRouter(prefix="/v1/tasks/{task}/media", tags=["tasks"])
 

@@ -15,6 +15,7 @@ import typer
 from app.cli.kit import context
 from app.cli.kit.files import fill_folder, write_file
 from app.client import remote as _remote
+from app.config import Settings, media_policy
 from app.domain.errors import Invalid, Place
 from app.services.data import bundle as bundles
 from app.services.data import bundle_check
@@ -51,7 +52,7 @@ def bundle(
         write_file(_archive(remote, campaign), output)
         return
     with context.database() as database:
-        write_file(bundles.stream_bundle_archive(database, campaign), output)
+        write_file(bundles.stream_bundle_archive(database, campaign, media_policy(Settings.load()).store), output)
 
 
 def release(
@@ -64,7 +65,7 @@ def release(
         fill_folder(fetch_archive(remote, campaign), output)
     else:
         with context.database() as database:
-            fill_folder(bundles.make_bundle_files(database, campaign), output)
+            fill_folder(bundles.make_bundle_files(database, campaign, media_policy(Settings.load()).store), output)
     _print_verification(_verify_bundle(output))
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from app.cli.kit import context
+from app.config import Settings, media_policy
 from app.storage import backup as backups
 from app.storage import migrate
+from app.storage.db import Database
 from app.storage.embedded.roles import prepare_serving_role
+from app.storage.media import backup as media_backups
+from app.storage.media import rows
 
 File = Annotated[Path, typer.Argument(help="The backup: one file, checked by its SHA-256 before anything is restored.")]
 
@@ -41,16 +46,35 @@ def check() -> None:
 def backup(
     file: File,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Overwrite an existing file.")] = False,
+    without_media: Annotated[
+        bool, typer.Option("--without-media", help="Leave media out, as where their store is backed up by itself.")
+    ] = False,
 ) -> None:
-    """Write one consistent state of the database to a file, while it is in use."""
+    """Write one consistent state of the database to a file, while it is in use; media go to FILE.media.tar."""
     with context.owner_url() as url:
         backups.backup_database(url, file, overwrite=overwrite)
-    typer.echo(f"{file}: {file.stat().st_size:,} bytes")
+        typer.echo(f"{file}: {file.stat().st_size:,} bytes")
+        if not without_media:
+            _backup_media(url, file, overwrite=overwrite)
+
+
+def _backup_media(url: str, file: Path, *, overwrite: bool) -> None:
+    """After the database, so that every file that the backup knows is there; nothing where campaigns have none."""
+    store = media_policy(Settings.load()).require_store()
+    beside = file.with_name(file.name + media_backups.SUFFIX)
+    with closing(Database(url, size=2)) as database, database.transaction() as session:
+        if rows.load_stored_sizes(session):
+            n = media_backups.backup_media(session, store, beside, overwrite=overwrite)
+            typer.echo(f"{beside}: {n:,} files of media, {beside.stat().st_size:,} bytes")
 
 
 def restore(file: File) -> None:
     """Restore a backup into an empty database, all of it or nothing, and bring it to the schema of this version."""
     with context.owner_url() as url:
+        beside = file.with_name(file.name + media_backups.SUFFIX)
+        if beside.exists():  # before the database, which must be empty: this can be repeated
+            n = media_backups.restore_media(media_policy(Settings.load()).require_store(), beside)
+            typer.echo(f"{n:,} files of media restored")
         backups.restore_database(url, file)
         prepare_serving_role(url)
         migrate.upgrade_schema(url)

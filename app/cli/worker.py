@@ -15,11 +15,12 @@ import typer
 
 from app.cli.kit import context
 from app.cli.serving.line import Line
-from app.config import Settings
+from app.config import Settings, media_policy
 from app.domain.errors import Unavailable
 from app.jobs import worker as loop
 from app.jobs.computing import THREADS
 from app.services.campaigns.housekeeping import delete_expired_data
+from app.services.media.sweep import sweep_media
 from app.services.webhooks.addresses import OutwardAddresses
 from app.storage.embedded import write_private_file
 
@@ -69,6 +70,7 @@ def worker(
     with context.database(watched=True) as database:
         if once:
             delete_expired_data(database)
+            sweep_media(database, media_policy(Settings.load()))
             return None
         beat = _beat()
         n = processes or count_computing_processes(os.cpu_count() or 1, beside=supervisor is not None)
@@ -82,6 +84,7 @@ def worker(
             processes=n,
             yielding=not keen,
             webhook_addresses=OutwardAddresses.parse(Settings.load().webhook_allowed),
+            media=media_policy(Settings.load()),
         )
     return None
 

@@ -144,6 +144,15 @@ class Remote:
         if answer.status_code not in (200, 201):
             raise _refusal(answer)
 
+    def send_part(self, path: str, part: bytes, offset: int) -> bytes:
+        """Send a part of a file that begins at an offset; the answer. Raises ServerRefusal, ServerUnreachable."""
+        headers = {**self._headers, "Accept": "application/json", "Upload-Offset": str(offset)}
+        with _translate_connection_errors(self.url):
+            answer = httpx.request("PATCH", f"{self.url}{path}", headers=headers, content=part, timeout=PATIENCE)
+        if answer.status_code != 200:
+            raise _refusal(answer)
+        return answer.content
+
     def body(self, path: str, query: Query | None = None, *, accept: str = "*/*") -> bytes:
         """A whole body. Raises as `pieces`."""
         return b"".join(self.pieces(path, query, accept=accept))

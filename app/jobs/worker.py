@@ -5,19 +5,23 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from app.domain.errors import AppError, Unavailable
 from app.jobs.queue import Worker
 from app.jobs.webhook_sender import WebhookSender
 from app.services.campaigns.housekeeping import delete_expired_data
 from app.services.jobs import jobs
+from app.services.media.policy import MediaPolicy
+from app.services.media.sweep import sweep_media
 from app.services.webhooks.addresses import ONLY_PUBLIC, OutwardAddresses
 from app.storage.db import Database
 
 JOBS_EVERY = 2.0  # seconds between looks for work that nobody does
 IDLE = 60.0  # seconds after which a process with nothing to do ends
 log = logging.getLogger("plumbline.worker")
+
+MEDIA_EVERY = 3600.0  # seconds
 
 
 class NothingComputes(Unavailable):
@@ -38,12 +42,14 @@ def run(
     processes: int = 1,
     yielding: bool = True,
     webhook_addresses: OutwardAddresses = ONLY_PUBLIC,
+    media: MediaPolicy | None = None,
 ) -> None:
     """Compute reports and sweep every so many seconds, until told to stop.
 
     beat: called after each round that reached the database, so that a check can tell a living worker from a stuck one.
     alive: called before each round. A database that is away for a while, or full, is waited for. yielding: compute
     with what others leave of the processors. webhook_addresses: where webhooks may go beside public addresses.
+    media: where they are, to let go of those that no campaign has.
 
     Raises NothingComputes or NothingSends where a thread ends unasked: whoever keeps this worker starts another.
     """
@@ -53,7 +59,7 @@ def run(
     sending = threading.Thread(target=sender.run, name="webhooks")
     computing.start()
     sending.start()
-    due = time.monotonic()
+    due = media_due = time.monotonic()
     try:
         while not stop.is_set():
             if not computing.is_alive():
@@ -67,6 +73,9 @@ def run(
                     _tidy(database)
                     due = time.monotonic() + every
                     beat()
+                if media is not None and time.monotonic() >= media_due:
+                    media_due = time.monotonic() + MEDIA_EVERY
+                    _log_counts(sweep_media(database, media))
             except AppError as error:
                 log.warning("waiting for the database: %s", error.title())
             worker.processes.rest(IDLE)
@@ -78,6 +87,9 @@ def run(
 
 
 def _tidy(database: Database) -> None:
-    counts = delete_expired_data(database)
+    _log_counts(delete_expired_data(database))
+
+
+def _log_counts(counts: Mapping[str, int] | None) -> None:
     if counts and any(counts.values()):
         log.info("let go of %s", ", ".join(f"{n} {what}" for what, n in counts.items() if n))

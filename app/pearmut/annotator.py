@@ -14,6 +14,7 @@ from app.pearmut.errors import json_response
 from app.pearmut.state import PearmutState
 from app.services.pearmut import pages
 from app.services.pearmut.answers import SentDocument, record_document
+from app.services.pearmut.assets import sign_assets
 from app.services.pearmut.users import PearmutUser, PearmutUserUnknown, identify_user
 from app.services.tasks import leases
 from app.services.tasks.leases import LeaseResult
@@ -71,7 +72,8 @@ def _next_leased(state: PearmutState, user: PearmutUser, leased: LeaseResult, se
     progress = pages.load_progress(session, user)
     if leased.task is not None:
         place = pages.find_leased_place(user, progress, leased.task.task)
-        return pages.make_item_response(session, user, progress, place, state.files.instructions)
+        response = pages.make_item_response(session, user, progress, place, state.files.instructions)
+        return sign_assets(session, user, response)
     if leased.why == "wait":
         raise PearmutOthersAtWork(retry_after=leased.retry_after)
     if leased.why in WHYS:
@@ -85,7 +87,8 @@ def _respond(
     place = pages.find_last_place(user, progress) if place is None else place
     if place is None:
         return pages.make_goodbye(user, progress)
-    return pages.make_item_response(session, user, progress, place, state.files.instructions)
+    response = pages.make_item_response(session, user, progress, place, state.files.instructions)
+    return sign_assets(session, user, response)
 
 
 @router.post("/get-i-item")
@@ -95,7 +98,7 @@ async def get_own_item(request: Request) -> Response:
 
     def work(session: Session) -> pages.Response:
         user = _user(request, state, body, session)
-        return pages.get_item(session, user, body.item_i, state.files.instructions)
+        return sign_assets(session, user, pages.get_item(session, user, body.item_i, state.files.instructions))
 
     return json_response(await state.judging.thread(work))
 

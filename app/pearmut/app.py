@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
 
-from app.pearmut import annotator, manager
+from app.pearmut import annotator, assets, manager
 from app.pearmut.errors import install_error_handlers, json_response
 from app.pearmut.files import PearmutFiles
 from app.pearmut.state import WINDOW, PearmutState
@@ -51,6 +51,7 @@ def create_pearmut_app(database: Database, options: Options, files: PearmutFiles
     app.state.pearmut = PearmutState(judging, files, FailedSignIns(limits.failures, WINDOW))
     app.include_router(annotator.router)
     app.include_router(manager.router)
+    app.include_router(assets.router)
     _add_pages(app, files)
     install_error_handlers(app)
     app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size, page=_no_page)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from tests.guides.shell import ROOT, blocks
 from tests.judged_demo import load_judged
+from tests.media_files import VTT, make_png, make_wav
 from tests.reports.languages import World, lines
 from tests.services.campaigns.test_calibration_builder import campaign
 from tests.spine import BN_HI, TED, Spine, shared
@@ -58,6 +59,9 @@ RUN: Mapping[str, Given] = MappingProxyType(
             (), {"plumbline gate ende-2026": "export PLUMBLINE_SERVER=$B PLUMBLINE_TOKEN=$TOKEN"}
         ),
         "docs/how-to/series.md": Given(printed=("wmt26-encs: created", "wmt26-ende: opened")),
+        "docs/how-to/media.md": Given(
+            (MAKE,), printed=("talk.wav: audio/wav", "captions talk.vtt", '"again.wav"', "hear_all")
+        ),
         "docs/how-to/release.md": Given(long=True),
         "docs/how-to/write-a-protocol.md": Given((MAKE,), printed=('"protocol": "custom"',)),
         "docs/how-to/ask-raters-questions.md": Given((MAKE,), printed=('"name": "translation"',)),
@@ -97,6 +101,8 @@ def put_files(folder: Path) -> None:
         (folder / f"{language}.jsonl").write_bytes(
             lines(World(language, 3.6 - 0.4 * n, 0.5 * n - 0.3), set_key="first")
         )
+    for name, content in {"talk.wav": make_wav(), "page.png": make_png(), "talk.vtt": VTT}.items():
+        (folder / name).write_bytes(content)
     (folder / "wmt26.json").write_text(_shown("series.md"))
     _put_series(folder)
 

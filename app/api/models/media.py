@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import Request, Response
 from pydantic import Field
 
-from app.domain.media_types import ENDINGS, MediaKind
-from app.services.media.library import MediaContent
+from app.domain.media_types import MediaKind
 from app.web.answers import AnswerModel
-from app.web.ranges import range_response
-
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-"""What a file may do if a browser opens it as a page: nothing. (Browsers style their own viewers inline.)"""
 
 
 class MediaOut(AnswerModel):
@@ -53,18 +47,3 @@ CONTENT: dict[int | str, dict[str, Any]] = {
     304: {"description": "The file is what `If-None-Match` names."},
     416: {"description": "The file has no such part."},
 }
-
-
-def content_response(request: Request, content: MediaContent) -> Response:
-    """The bytes of a file, or a part. Its name is not told, only what it is."""
-    headers = {
-        "Content-Disposition": f'inline; filename="media.{ENDINGS[content.media_type]}"',
-        "Content-Security-Policy": POLICY,
-        "Cross-Origin-Resource-Policy": "same-origin",
-        "Cache-Control": "private, no-cache",
-        "X-Content-Type-Options": "nosniff",
-    }
-    etag = f'"{content.sha256.hex()}"'
-    return range_response(
-        request, content.read, content.size, etag=etag, media_type=content.media_type, headers=headers
-    )

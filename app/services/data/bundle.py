@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 
 from app import formats
 from app.domain.errors import Conflict, Invalid
@@ -28,7 +29,10 @@ from app.services.campaigns import campaigns, recipes
 from app.services.data import exports
 from app.services.data.archives import stream_tar
 from app.stats.ranking.result import METHOD_VERSION
+from app.storage import campaigns as campaign_rows
 from app.storage.db import Database, Session
+from app.storage.media import rows
+from app.storage.media.files import MediaStore
 
 VERSION = 1
 NAME = exports.BUNDLE
@@ -36,6 +40,7 @@ SUMS, ABOUT, DATA, READ_ME = "SHA256SUMS", "bundle.json", "data.jsonl", "README.
 FORMATS = ("mtme", "appraise", "mqm-tsv", "wmt-da")  # where they hold the campaign's protocol
 PAPERS = ("card", "datasheet")
 WITHHELD = "withheld"
+MEDIA = "media"
 MOST_RECIPES = 100
 File = tuple[str, Iterable[bytes]]
 
@@ -48,7 +53,7 @@ class CampaignChangedDuringBundle(Conflict):
 
 @dataclass(slots=True)
 class _BundleInProgress:
-    """A bundle under way. sums: SHA-256 of every file by path."""
+    """A bundle under way. sums: SHA-256 of every file by path. media: where those are; None: they are left out."""
 
     database: Database
     campaign: str
@@ -58,17 +63,19 @@ class _BundleInProgress:
     left_out: dict[str, dict[str, int]] = field(default_factory=dict)
     rankings: list[dict[str, object]] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
+    media: MediaStore | None = None
 
 
-def stream_bundle_archive(database: Database, campaign: str) -> Iterator[bytes]:
+def stream_bundle_archive(database: Database, campaign: str, media: MediaStore | None = None) -> Iterator[bytes]:
     """The bundle as one tar archive. Raises NotFound before the first byte, ConcurrentChange at the end."""
-    return stream_tar(make_bundle_files(database, campaign))
+    return stream_tar(make_bundle_files(database, campaign, media))
 
 
-def make_bundle_files(database: Database, campaign: str) -> Iterator[File]:
+def make_bundle_files(database: Database, campaign: str, media: MediaStore | None = None) -> Iterator[File]:
     """The bundle as files by their paths, each to be taken before the next. Raises as `stream_bundle_archive`."""
     making = _begin_bundle(database, campaign)
-    return _add_checksums(making, _parts(making, _recipes(making), making.version))
+    making.media = media
+    return _add_checksums(making, chain(_parts(making, _recipes(making), making.version), _media(making)))
 
 
 def remake_bundle_files(
@@ -215,6 +222,17 @@ def _nameless(read: Callable[[], Iterator[Record]]) -> Iterator[Record]:
             yield replace(record, actor=WITHHELD)
         else:
             yield record
+
+
+def _media(making: _BundleInProgress) -> Iterator[File]:
+    """The campaign's files of media by their names."""
+    if making.media is None:
+        return
+    with making.database.transaction() as session:
+        campaign_id = campaign_rows.load_campaign(session, making.campaign).id
+        files = list(rows.load_media_page(session, campaign_id, after=None, limit=None))
+    for file in files:
+        yield f"{MEDIA}/{file.name}", making.media.read(bytes(file.sha256), 0, file.size)
 
 
 def _describe_bundle(making: _BundleInProgress, version: int) -> Iterator[File]:

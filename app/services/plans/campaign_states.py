@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Literal
 
-from app.domain.errors import Conflict
+from app.domain.errors import Conflict, Place
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
@@ -14,6 +14,7 @@ from app.services.plans import staleness
 from app.services.webhooks.events import record_event
 from app.storage import campaigns
 from app.storage.db import Session
+from app.storage.media import rows
 
 Step = Literal["open", "pause", "close"]
 # From which states a step leads, and to which.
@@ -32,8 +33,15 @@ class CampaignStateConflict(Conflict):
     published = "NotFromHere"
 
 
+MOST_PLACES = 20
+
+
 class StalePlan(Conflict):
     """The plan was compiled for something else than there is now; compile it again."""
+
+
+class MediaMissing(Conflict):
+    """Texts name media that the campaign does not have; add the files, then open it."""
 
 
 def change_campaign_state(session: Session, campaign: str, step: Step, *, actor: str) -> CampaignInfo:
@@ -53,10 +61,22 @@ def change_campaign_state(session: Session, campaign: str, step: Step, *, actor:
         raise CampaignStateConflict(f"it is {row.state} and would have to be {need}{hint}")
     if step == "open" and row.state == "planned":
         _check_plan(session, campaign, row.id)
+        _check_media(session, row.id)
     campaigns.update_campaign(session, row.id, {"state": target, "settings_version": row.settings_version + 1})
     audit.record_action(session, row.id, actor=actor, action=f"campaign {target}", what={"before": row.state})
     record_event(session, row.id, "campaign.state_changed", {"from": row.state, "to": target})
     return get_campaign(session, campaign)
+
+
+def _check_media(session: Session, campaign_id: int) -> None:
+    """Raise MediaMissing where texts name files that are not there."""
+    used: dict[str, str] = {}
+    for place, name in rows.load_media_uses(session, campaign_id):
+        used.setdefault(name, place)
+    missing = sorted(set(used) - set(rows.load_named_media(session, campaign_id, sorted(used))))
+    if missing:
+        places = tuple(Place(("media", name), f"{used[name]} names it") for name in missing[:MOST_PLACES])
+        raise MediaMissing(f"{len(missing)} missing", places=places)
 
 
 def _check_plan(session: Session, campaign: str, campaign_id: int) -> None:

@@ -10,6 +10,8 @@ import numpy as np
 
 from app.design.controls import DonorTexts, degrade_text
 from app.design.plan import Group, Plan, PlanItem, Task
+from app.domain.errors import Invalid, Place
+from app.domain.media_elements import find_media_element
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import PRESENTATIONS
 from app.services.plans import shown_errors
@@ -24,6 +26,8 @@ ROLES = {role.name.lower(): role.value for role in RatingRole}
 MIXED = 0  # the bucket of tasks that hold items of several
 MOST_DONORS = 2000
 Row = tuple[object, ...]
+
+DEGRADES_TEXTS = "only texts can be degraded; leave it out, or put repeats in its place"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +204,10 @@ def _variants(session: Session, target: PlanTarget, plan: Plan, tasks: Sequence[
     return RowBatch("variants", columns, list(_make_degraded_texts(session, target, plan, degraded)))
 
 
+class MediaNotDegradable(Invalid):
+    """The plan asks for degraded outputs, and some outputs are audio, video or pictures."""
+
+
 def _make_degraded_texts(session: Session, target: PlanTarget, plan: Plan, items: Sequence[PlanItem]) -> Iterator[Row]:
     """Every degraded text once; its draw hangs on its own address, so that it is the same in every plan of a seed.
 
@@ -217,6 +225,8 @@ def _make_degraded_texts(session: Session, target: PlanTarget, plan: Plan, items
             output = output_ids.get((item.system or "", item.document, position))
             if output is None or (output.id, item.variant) in seen:
                 continue
+            if find_media_element(output.text) is not None:
+                raise MediaNotDegradable(places=(Place(("body", "controls", "bad_reference"), DEGRADES_TEXTS),))
             seen.add((output.id, item.variant))
             address = f"{item.variant} {item.system} {item.document}:{position}"
             rng = np.random.default_rng([plan.seed, *address.encode()])

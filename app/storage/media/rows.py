@@ -165,14 +165,14 @@ def load_play_events(session: Session, campaign_id: int, task_id: int, rater_id:
     """What a rater's pages told of playing files in a task, page by page in their order."""
     here = (activity.c.campaign_id == campaign_id) & (activity.c.task_id == task_id) & (activity.c.rater_id == rater_id)
     told = activity.c.media.is_not(None) & activity.c.media_ms.is_not(None)
-    columns = (activity.c.session, activity.c.kind, activity.c.at_ms, activity.c.media, activity.c.media_ms)
-    query = sa.select(*columns).where(here, told).order_by(activity.c.session, activity.c.seq)
+    query = sa.select(activity).where(here, told).order_by(activity.c.session, activity.c.seq)
     return session.execute(query).all()
 
 
-def load_stored_hashes(session: Session) -> set[bytes]:
-    """Hashes of all files that are known."""
-    return set(session.execute(sa.select(media_files.c.sha256).distinct()).scalars())
+def load_stored_sizes(session: Session) -> dict[bytes, int]:
+    """Sizes of all files that are known, by their hashes."""
+    rows = session.execute(sa.select(media_files.c.sha256, media_files.c.size).distinct())
+    return {bytes(row.sha256): row.size for row in rows}
 
 
 def load_signing_key(session: Session, purpose: str) -> bytes:

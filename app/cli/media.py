@@ -1,0 +1,149 @@
+"""`plumbline media`: audio, video and pictures of a campaign."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+
+from app.api.models.media import MediaOut
+from app.cli.kit import context
+from app.cli.kit.outputs import Json, write
+from app.client import remote as _remote
+from app.config import Settings, media_policy
+from app.domain.errors import Invalid, Place
+from app.services.media import library
+from app.storage.media.files import hash_file
+
+PART = 8 << 20  # bytes
+Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
+Name = Annotated[str, typer.Argument(help="Name of the file.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(no_args_is_help=True, help="Audio, video and pictures of a campaign.")
+    for name, command in (("add", add), ("list", list_), ("caption", caption), ("delete", delete)):
+        group.command(name)(command)
+    app.add_typer(group, name="media")
+
+
+def add(
+    campaign: Campaign,
+    paths: Annotated[list[Path], typer.Argument(help="Files, or folders with all files in them.")],
+    as_json: Json = False,
+    server: _remote.Server = None,
+) -> None:
+    """Add files. In a folder, talks/1.wav is called talks:1.wav.
+
+    To a server large files go in parts; run the command again after a break, and it goes on where it ended.
+    """
+    files = list(_files(paths))
+    if (remote := _remote.find_configured_remote(server)) is not None:
+        added = [_send(remote, campaign, name, file) for name, file in files]
+    else:
+        policy = media_policy(Settings.load())
+        with context.database() as database:
+            views = [
+                library.take_media(database, policy, campaign, name, file, actor=context.actor())
+                for name, file in files
+            ]
+        added = [MediaOut.model_validate(view).model_dump() for view in views]
+    _show(added, as_json=as_json)
+
+
+def _files(paths: list[Path]) -> list[tuple[str, Path]]:
+    """Names and files. Raises Invalid, naming what is no file."""
+    named = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
+            named += [(library.name_from_path(file.relative_to(path).as_posix()), file) for file in inside]
+        elif path.is_file():
+            named.append((library.name_from_path(path.name), path))
+        else:
+            raise Invalid("media cannot be read", places=(Place((str(path),), "there is no such file"),))
+    return named
+
+
+def _send(remote: _remote.Remote, campaign: str, name: str, file: Path) -> dict[str, Any]:
+    """Send a file in parts, from where an earlier upload of the same file ended."""
+    size, digest = file.stat().st_size, hash_file(file).hex()
+    at = f"{_path(campaign)}-uploads"
+    under_way = json.loads(remote.body(at, accept="application/json"))["uploads"]
+    upload = next((one for one in under_way if (one["name"], one["size"]) == (name, size)), None)
+    if upload is None:
+        upload = json.loads(remote.write("POST", at, {}, {"name": name, "size": size, "sha256": digest}))
+    with file.open("rb") as content:
+        while upload["media"] is None:
+            content.seek(upload["offset"])
+            part = content.read(PART)
+            upload = json.loads(remote.send_part(f"{at}/{upload['upload']}", part, upload["offset"]))
+    media: dict[str, Any] = upload["media"]
+    return media
+
+
+def list_(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
+    """The files of a campaign."""
+    if (remote := _remote.find_configured_remote(server)) is not None:
+        items: list[dict[str, Any]] = list(remote.items(_path(campaign)))
+    else:
+        with context.database() as database, database.transaction(snapshot=True) as session:
+            views = library.list_media(session, campaign, after=None, limit=None)
+        items = [MediaOut.model_validate(view).model_dump() for view in views]
+    _show(items, as_json=as_json)
+
+
+def caption(
+    campaign: Campaign,
+    name: Name,
+    captions: Annotated[str | None, typer.Option(help="Name of a WebVTT file that was added.")] = None,
+    transcript: Annotated[Path | None, typer.Option(help="A text file with what is said.")] = None,
+    server: _remote.Server = None,
+) -> None:
+    """Say which captions and transcript a file has."""
+    changes: dict[str, str | None] = {} if captions is None else {"captions": captions}
+    if transcript is not None:
+        changes["transcript"] = _text(transcript)
+    if (remote := _remote.find_configured_remote(server)) is not None:
+        media = json.loads(remote.write("PATCH", f"{_path(campaign)}/{quote(name, safe='')}", {}, changes))
+    else:
+        with context.database() as database, database.transaction() as session:
+            view = library.change_media(session, campaign, name, changes, actor=context.actor())
+        media = MediaOut.model_validate(view).model_dump()
+    _show([media], as_json=False)
+
+
+def delete(campaign: Campaign, name: Name, server: _remote.Server = None) -> None:
+    """Delete a file that no text refers to."""
+    if (remote := _remote.find_configured_remote(server)) is not None:
+        remote.request("DELETE", f"{_path(campaign)}/{quote(name, safe='')}")
+        return
+    with context.database() as database, database.transaction() as session:
+        library.delete_media(session, campaign, name, actor=context.actor())
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Invalid(f"{path}: {error.strerror if isinstance(error, OSError) else 'is no UTF-8'}") from None
+
+
+def _show(items: list[dict[str, Any]], *, as_json: bool) -> None:
+    if as_json:
+        write([json.dumps(items, ensure_ascii=False).encode()])
+        return
+    for item in items:
+        facts = [item["media_type"], f"{item['size']:,} bytes"]
+        facts += [f"{item['duration_ms'] / 1000:.1f} s"] if item["duration_ms"] is not None else []
+        facts += [f"{item['width']} × {item['height']}"] if item["width"] is not None else []
+        facts += [f"captions {item['captions']}"] if item["captions"] is not None else []
+        typer.echo(f"{item['name']}: {', '.join(facts)}")
+
+
+def _path(campaign: str) -> str:
+    return f"/v1/campaigns/{quote(campaign, safe='')}/media"

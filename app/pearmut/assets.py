@@ -1,0 +1,20 @@
+"""Media of campaigns on Pearmut's pages: `/assets`, at addresses that the pages are given with each document."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from app.services.pearmut.assets import open_asset
+from app.web.deps import database_of, get_options
+from app.web.media_content import content_response
+
+router = APIRouter()
+
+
+@router.get("/assets/{address}")
+def serve_asset(request: Request, address: str) -> Response:
+    """The bytes, or with `Range` a part of them."""
+    with database_of(request).transaction() as session:
+        content = open_asset(session, get_options(request).media, address)
+    return content_response(request, content)

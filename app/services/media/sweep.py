@@ -1,0 +1,28 @@
+"""Let go of bytes that no campaign has any more, and of uploads that nobody completed."""
+
+from __future__ import annotations
+
+import time
+
+from app.services.media.policy import MediaPolicy
+from app.storage.db import Database
+from app.storage.media import rows
+
+UPLOAD_DAYS = 7
+SPARED = 24 * 3600  # seconds after a file was stored: who stores one makes it known only afterwards
+
+
+def sweep_media(database: Database, policy: MediaPolicy) -> dict[str, int]:
+    """Delete files that no campaign has and parts of uploads given up for a week; how many of each."""
+    if policy.store is None or policy.parts is None:
+        return {"media": 0, "media uploads": 0}
+    old = [(sha256, at) for sha256, at in policy.store.hashes() if at < time.time() - SPARED]
+    with database.transaction() as session:
+        uploads = rows.delete_old_uploads(session, UPLOAD_DAYS)
+        known = rows.load_stored_sizes(session)
+    unknown = [sha256 for sha256, _ in old if sha256 not in known]
+    for sha256 in unknown:
+        policy.store.remove(sha256)
+    for upload in uploads:
+        (policy.parts / f"{upload}.part").unlink(missing_ok=True)
+    return {"media": len(unknown), "media uploads": len(uploads)}

@@ -1,0 +1,99 @@
+"""Media on Pearmut's pages: their addresses are rewritten, so that they tell no name, end soon, and are one user's.
+
+The page proves itself by nothing but its own address, so the address of a file is what lets it be read: signed over the
+file, the user's credential and the time at which it ends. It works while that credential does.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from app.domain.media_elements import find_media_element
+from app.domain.media_types import KINDS
+from app.services.media.library import MediaContent
+from app.services.media.policy import MediaPolicy
+from app.services.media.signing import PURPOSE, MediaAddressEnded
+from app.services.pearmut.users import PearmutUser
+from app.storage import tokens
+from app.storage.db import Session
+from app.storage.media import rows
+
+LASTS = timedelta(hours=12)
+"""The page never asks for a document's addresses again while it is open."""
+_ADDRESS = re.compile(r"(\d{1,15})\.(\d{1,12})\.([A-Za-z0-9_-]{32})\.(m_[0-9a-f]{32})")
+_TAGS = {"audio": "audio", "video": "video", "image": "img"}
+
+
+@dataclass(frozen=True, slots=True)
+class _AssetSigner:
+    """Signs for one credential until a time (seconds since 1970)."""
+
+    key: bytes
+    token_id: int
+    expires: int
+
+    def address(self, public_id: str) -> str:
+        return f"{self.token_id}.{self.expires}.{self.signature(public_id)}.{public_id}"
+
+    def signature(self, public_id: str) -> str:
+        told = f"pearmut\n{self.token_id}\n{self.expires}\n{public_id}".encode()
+        return base64.urlsafe_b64encode(hmac.digest(self.key, told, "sha256")[:24]).decode()
+
+
+def sign_assets(session: Session, user: PearmutUser, response: dict[str, Any]) -> dict[str, Any]:
+    """A response with its media at addresses for this user; any other is as it was."""
+    items = [item for item in response.get("payload") or () if isinstance(item, dict)]
+    texts = {text for item in items for text in _texts(item) if find_media_element(text) is not None}
+    if not texts:
+        return response
+    names = {text: element.name for text in texts if (element := find_media_element(text)) is not None}
+    files = rows.load_named_media(session, user.rater.campaign_id, sorted(set(names.values())))
+    expires = int((datetime.now(UTC) + LASTS).timestamp())
+    signer = _AssetSigner(rows.load_signing_key(session, PURPOSE), user.rater.token_id, expires)
+    signed = {text: _element(text, files.get(name), signer) for text, name in names.items()}
+    return {**response, "payload": [_replaced(item, signed) for item in items]}
+
+
+def _texts(item: Mapping[str, Any]) -> list[str]:
+    of_systems = item["tgt"].values() if isinstance(item.get("tgt"), dict) else ()
+    return [text for text in (item.get("src"), item.get("ref"), *of_systems) if isinstance(text, str)]
+
+
+def _replaced(item: dict[str, Any], signed: Mapping[str, str]) -> dict[str, Any]:
+    told = {name: signed.get(item[name], item[name]) for name in ("src", "ref") if isinstance(item.get(name), str)}
+    if isinstance(item.get("tgt"), dict):
+        told["tgt"] = {model: signed.get(text, text) for model, text in item["tgt"].items()}
+    return {**item, **told}
+
+
+def _element(text: str, row: rows.MediaRow | None, signer: _AssetSigner) -> str:
+    """The element that stands for a text: with nothing of the name, and what follows it as plain text."""
+    transcript = (element := find_media_element(text)) and element.transcript
+    after = "" if not transcript else f"<p>{transcript.replace('&', '&amp;').replace('<', '&lt;')}</p>"
+    if row is None or (tag := _TAGS.get(KINDS[row.media_type])) is None:
+        return after or "[file missing]"
+    address = f"assets/{signer.address(row.public_id)}"
+    return f'<img src="{address}">{after}' if tag == "img" else f'<{tag} src="{address}" controls></{tag}>{after}'
+
+
+def open_asset(session: Session, policy: MediaPolicy, address: str) -> MediaContent:
+    """The bytes behind an address. Raises MediaAddressEnded, MediaNotFound."""
+    parts = _ADDRESS.fullmatch(address)
+    if parts is None:
+        raise rows.MediaNotFound
+    token_id, expires, signature, public_id = int(parts[1]), int(parts[2]), parts[3], parts[4]
+    signer = _AssetSigner(rows.load_signing_key(session, PURPOSE), token_id, expires)
+    if not hmac.compare_digest(signer.signature(public_id), signature) or expires <= datetime.now(UTC).timestamp():
+        raise MediaAddressEnded
+    if not tokens.is_token_live(session, token_id):
+        raise MediaAddressEnded
+    row = rows.find_media_by_public_id(session, public_id)
+    if row is None:
+        raise rows.MediaNotFound
+    return MediaContent(policy, row.sha256, row.size, row.media_type, row.duration_ms)
