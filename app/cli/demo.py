@@ -36,6 +36,7 @@ from app.demo import (
     load_demo,
     rater_model,
 )
+from app.demo.pictures import GUEST_OF_PICTURES, make_picture_campaign
 from app.domain.recipe import NAMED
 from app.reports.kit.request import ReportRequest
 from app.reports.kit.store import find_or_compute_report
@@ -78,6 +79,10 @@ def demo(
             _collect(console, database, managed)
             _report(console, database, campaign)
             links = {} if leave else _links(settings.public_url or origin_of(listener), managed, secret)
+            if settings.database_url is None and not leave:  # in a database of somebody else's the demo is one campaign
+                pictures = make_picture_campaign(managed.remote).links([GUEST_OF_PICTURES])[GUEST_OF_PICTURES]
+                origin = settings.public_url or origin_of(listener)
+                links["As a rater of pictures"] = f"{origin}/#{urlencode({'token': pictures})}"
         if links:
             _say_where(console, links)
             serve_database(url, own, role, listener, answering=settings.workers)

@@ -109,7 +109,7 @@ def add_pearmut_campaign(
         weak = old_ids and user.user_id is not None
         links.append(add_user(session, loaded, n, name, rater, user, by=by, old_id=weak))
     freeze_pearmut_plan(session, loaded, {name: rater for name, rater, _ in users}, actor=actor)
-    change_campaign_state(session, key, "open", actor=actor)
+    change_campaign_state(session, key, "open", actor=actor, media_follow=True)
     token = (
         given
         or tokens.create_token(

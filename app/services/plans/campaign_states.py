@@ -44,12 +44,17 @@ class MediaMissing(Conflict):
     """Texts name media that the campaign does not have; add the files, then open it."""
 
 
-def change_campaign_state(session: Session, campaign: str, step: Step, *, actor: str) -> CampaignInfo:
+def change_campaign_state(
+    session: Session, campaign: str, step: Step, *, actor: str, media_follow: bool = False
+) -> CampaignInfo:
     """Bring a campaign into another state; where it is in that state already, nothing changes.
+
+    media_follow: files that texts name may be added after it is opened.
 
     A first opening asks for a plan of what there is; later changes are for a replan.
 
-    Raises NotFound, CampaignStateConflict with the states that lead there, StalePlan naming what changed.
+    Raises NotFound, CampaignStateConflict with the states that lead there, StalePlan naming what changed,
+    MediaMissing naming files.
     """
     row = campaigns.load_campaign(session, campaign, lock=True)
     sources, target = STEPS[step]
@@ -61,7 +66,8 @@ def change_campaign_state(session: Session, campaign: str, step: Step, *, actor:
         raise CampaignStateConflict(f"it is {row.state} and would have to be {need}{hint}")
     if step == "open" and row.state == "planned":
         _check_plan(session, campaign, row.id)
-        _check_media(session, row.id)
+        if not media_follow:
+            _check_media(session, row.id)
     campaigns.update_campaign(session, row.id, {"state": target, "settings_version": row.settings_version + 1})
     audit.record_action(session, row.id, actor=actor, action=f"campaign {target}", what={"before": row.state})
     record_event(session, row.id, "campaign.state_changed", {"from": row.state, "to": target})

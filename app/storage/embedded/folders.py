@@ -11,7 +11,7 @@ from app.storage.embedded.account import OsAccount, choose_initdb_account
 from app.storage.embedded.errors import BadDataFolder
 
 LOCK, USERS = "start.lock", "users.lock"  # the first is also the sign that a folder is ours
-BESIDE = ("worker.beat", "first-admin-link")  # what commands leave here although their database is another
+BESIDE = ("worker.beat", "first-admin-link", "media")  # what commands leave here although their database is another
 SOCKET_PATH_LIMIT = 107  # bytes in sockaddr_un, without the final NUL
 NOTE = "socket-folder"  # where the socket is, if it cannot be in the data folder
 PORT = 5432  # only a suffix of the socket's name
