@@ -94,7 +94,7 @@ COMMANDS = {
     "campaigns": ("campaigns", "Campaigns and their templates."),
     "db": ("db", "The schema of the database, and its backups."),
     "exclusions": ("exclusions", "Show, add and lift exclusions."),
-    "media": ("media", "Audio, video and pictures of a campaign: add, list, caption, delete."),
+    "media": ("media", "Audio, video and pictures of a campaign."),
     "metrics": ("metrics", "Add and list scores of automatic metrics."),
     "pearmut": ("pearmut", "Campaigns of Pearmut, on its own pages and ours."),
     "raters": ("raters", "Manage raters: enrol, link, change, erase."),

@@ -8,6 +8,7 @@ import { formatOf, guessed, TABLE } from "./guessing.js";
 import { api, change, facts, figure, foreign, get, here, resting, say, showNextStep, table, tell, told } from "./parts.js";
 import { reading } from "./reading.js";
 import { outcome } from "./waiting.js";
+import { beginMedia } from "./media.js";
 
 const form = $("#upload");
 const said = $(".said", form);
@@ -122,7 +123,7 @@ async function read(dryRun) {
   if (!dryRun) await showNextStep();
   fill(result, report(done.body));
   bringIntoView(result, "start");
-  if (!dryRun) await held();
+  if (!dryRun) await Promise.all([held(), beginMedia()]);
 }
 
 const counts = (title, found) => {

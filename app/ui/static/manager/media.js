@@ -1,0 +1,87 @@
+// Audio, video and pictures of a campaign: sent in parts, so that a break costs no more than one, and listed.
+
+import { csrf } from "../shared/api.js";
+import { $, button, fill, h } from "../shared/dom.js";
+import { t } from "../shared/messages.js";
+import { all, api, change, figure, resting, say, table, tell, told } from "./parts.js";
+import { reading } from "./reading.js";
+
+const PART = 8 * 1024 * 1024; // bytes
+const section = $("#media");
+const form = $("form", section);
+const said = $(".said", section);
+const place = $("#media-files");
+
+const read = reading(place, async () => show(await all(`${api}/media`)));
+
+function show(files) {
+  if (!files.length) {
+    fill(place, h("p", { class: "quiet" }, t("No media yet.")));
+    return;
+  }
+  const remover = (file) => button(t("Delete"), (event) => resting(event.currentTarget, () => remove(file)), {
+    class: "quiet",
+    "aria-label": t("Delete {name}", { name: file.name }),
+  });
+  fill(place, table(t("Media"), [
+    [t("Name"), (file) => h("a", { href: `${api}/media/${encodeURIComponent(file.name)}/content` }, file.name), ""],
+    [t("Type"), (file) => file.media_type, ""],
+    [t("Size in MB"), (file) => figure(file.size / 1e6, 1), "right"],
+    [t("Seconds"), (file) => figure(file.duration_ms === null ? null : file.duration_ms / 1000, 1), "right"],
+    [t("Pixels"), (file) => (file.width === null ? null : `${file.width} × ${file.height}`), "right"],
+    [h("span", { class: "hidden" }, t("Delete")), remover, ""],
+  ], files));
+}
+
+async function remove(file) {
+  if (await change("DELETE", `${api}/media/${encodeURIComponent(file.name)}`, { said })) await read();
+}
+
+// As keys are made on the server: what a name cannot hold becomes an underscore.
+const nameOf = (file) => file.name.replace(/[^A-Za-z0-9._~:@+-]+/g, "_").slice(-128);
+
+async function send(file) {
+  const [name, size] = [nameOf(file), file.size];
+  const uploads = await change("GET", `${api}/media-uploads`, { said });
+  if (!uploads) return false;
+  let upload = uploads.body.uploads.find((one) => one.name === name && one.size === size);
+  upload ??= (await change("POST", `${api}/media-uploads`, { body: { name, size }, said }))?.body;
+  while (upload && !upload.media) {
+    say(said, t("{name}: {n} %", { name, n: Math.floor((100 * upload.offset) / size) }));
+    upload = await sendPart(file, upload);
+  }
+  return Boolean(upload);
+}
+
+async function sendPart(file, { upload, offset }) {
+  try {
+    const answer = await fetch(`${api}/media-uploads/${upload}`, {
+      method: "PATCH",
+      headers: { Accept: "application/json", "X-CSRF-Token": csrf(), "Upload-Offset": String(offset) },
+      body: file.slice(offset, offset + PART),
+    });
+    const body = await answer.json();
+    if (answer.ok) return body;
+    tell(said, told({ status: answer.status, ok: false, body }));
+  } catch (error) {
+    if (!(error instanceof TypeError || error instanceof SyntaxError)) throw error;
+    say(said, t("The connection broke. Send the file again; it goes on where it ended."));
+  }
+  return null;
+}
+
+export function beginMedia() {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    resting($("button", form), async () => {
+      for (const file of form.elements.media.files) {
+        if (!(await send(file))) return;
+        say(said, "");
+        await read();
+      }
+      form.reset();
+    });
+  });
+
+  return read();
+}
