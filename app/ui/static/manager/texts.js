@@ -123,7 +123,7 @@ async function read(dryRun) {
   if (!dryRun) await showNextStep();
   fill(result, report(done.body));
   bringIntoView(result, "start");
-  if (!dryRun) await Promise.all([held(), beginMedia()]);
+  if (!dryRun) await held();
 }
 
 const counts = (title, found) => {
@@ -195,4 +195,4 @@ form.addEventListener("submit", (event) => {
 });
 $("[data-check]", form).addEventListener("click", (event) => resting(event.currentTarget, () => read(true)));
 optionFields();
-await held();
+await Promise.all([held(), beginMedia()]);
