@@ -20,8 +20,7 @@ from app.cli.serving.service import (
     stoppable,
 )
 from app.config import Settings
-from app.pearmut.app import ABSENT
-from app.pearmut.files import find_pearmut_files
+from app.pearmut.files import ABSENT, find_pearmut_files
 
 
 def register(app: typer.Typer) -> None:

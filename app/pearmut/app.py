@@ -14,7 +14,7 @@ from starlette.staticfiles import StaticFiles
 
 from app.pearmut import annotator, assets, manager
 from app.pearmut.errors import install_error_handlers, json_response
-from app.pearmut.files import PearmutFiles
+from app.pearmut.files import ABSENT, PearmutFiles
 from app.pearmut.state import WINDOW, PearmutState
 from app.services.tasks.addresses import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
@@ -34,10 +34,6 @@ POLICY = (
     "object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
 SAFE = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}
-ABSENT = (
-    "Pearmut's pages are not here. Install the package pearmut beside Plumbline, or name the folder of its pages "
-    "in PLUMBLINE_PEARMUT_FILES."
-)
 
 
 def create_pearmut_app(database: Database, options: Options, files: PearmutFiles) -> FastAPI:

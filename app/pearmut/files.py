@@ -13,6 +13,10 @@ from app.domain.errors import Invalid
 
 PAGE = "annotate.html"
 INSTRUCTIONS = "PROTOCOL_INSTRUCTIONS"
+ABSENT = (
+    "Pearmut's pages are not here. Install the package pearmut beside Plumbline, or name the folder of its pages "
+    "in PLUMBLINE_PEARMUT_FILES."
+)
 
 
 class NoPearmutPages(Invalid):

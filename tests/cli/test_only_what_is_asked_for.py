@@ -74,3 +74,8 @@ def test_its_help_is_the_same_as_among_all(command: str) -> None:
     alone, among = (runner.invoke(build_command_line(only), [command, "--help"]) for only in (command, None))
     assert alone.exit_code == 0
     assert alone.output == among.output
+
+
+def test_what_supervises_a_service_loads_neither_formats_nor_statistics() -> None:
+    """It stays beside the web process for as long as that runs, and holds what it has loaded."""
+    assert not {"numpy", "app.formats", "app.pearmut.app"} & modules("serve")
