@@ -32,7 +32,7 @@ def build(
         bool, typer.Option("--json", help="Print the set in the form that PUT /v1/calibration-sets accepts.")
     ] = False,
 ) -> None:
-    """Choose the pairs that raters agreed about most, as many of each level of quality."""
+    """Choose the pairs on which raters agreed most, equally many of each quality level."""
     with context.database() as database, database.transaction() as session:
         proposal = calibration_builder.propose_calibration_set(
             session, campaigns, per_stratum=per_stratum, fewest=fewest, apart=apart, reference=reference

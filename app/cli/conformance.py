@@ -31,7 +31,7 @@ def conformance(
     protocol: Annotated[str | None, typer.Option(help="Try the worked examples of this protocol only.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON.")] = False,
 ) -> None:
-    """Make campaigns on a server, judge them by the rules and against them, close them; exit 1 where a check fails.
+    """Check a server: create campaigns, judge by and against the rules, close them. Exit code 1 if a check fails.
 
     The worked examples of every protocol are posted and must score as stated.
     """

@@ -28,7 +28,7 @@ def protocol(
     ] = None,
     like: Annotated[str | None, typer.Option(help="Print a built-in protocol as a start for your own.")] = None,
 ) -> None:
-    """Print what a campaign asks, or have it ask something else; with --like, print a protocol to begin with."""
+    """Print or replace the protocol of a campaign; with --like, print a protocol to start from."""
     if like is not None:
         _print(protocols.write_protocol_out(like, {}))
         return

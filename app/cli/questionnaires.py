@@ -32,9 +32,9 @@ def questionnaires(
     biography: Annotated[
         bool, typer.Option("--language-biography", help="Print questions about languages to begin with.")
     ] = False,
-    answers: Annotated[bool, typer.Option("--answers", help="Print what raters answered, a line each.")] = False,
+    answers: Annotated[bool, typer.Option("--answers", help="Print the raters' answers, one line each.")] = False,
 ) -> None:
-    """Print what raters are asked before and after their work, have them asked something else, or print answers."""
+    """Print or replace what raters are asked before and after their work, or print the answers."""
     if biography:
         _print(Questionnaires(before=make_language_biography()))
         return

@@ -26,10 +26,10 @@ def request(
     method: Annotated[str, typer.Argument(help=f"One of {', '.join(METHODS)}.")],
     path: Annotated[str, typer.Argument(help="As the API names it: /v1/campaigns/demo/guidelines?x=y")],
     file: Annotated[Path | None, typer.Argument(help="The body as JSON; - is standard input.")] = None,
-    if_match: Annotated[str | None, typer.Option(help="The version that you saw, where the API asks for it.")] = None,
+    if_match: Annotated[str | None, typer.Option(help="The version that you saw, if the API asks for it.")] = None,
     server: _remote.Server = None,
 ) -> None:
-    """Send any request of the API to a server: what has no command of its own can be set, too."""
+    """Send any request of the API to a server, for what has no command of its own."""
     remote = _remote.find_configured_remote(server)
     if remote is None:
         raise Invalid(NOT_VALID, places=(Place(("--server",), "is missing: a request goes to a server"),))

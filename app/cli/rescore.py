@@ -24,7 +24,7 @@ def rescore(
     check: Annotated[bool, typer.Option("--check", help="Compare only; exit with 1 if a score differs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
 ) -> None:
-    """Derive every score from its payload again; put right what differs, add what is missing (a new data version)."""
+    """Derive every score from its payload again; correct those that differ, add missing ones (a new data version)."""
     with context.database() as database, database.transaction() as session:
         outcome = (
             rescoring.check_scores(session, campaign)

@@ -37,7 +37,7 @@ def serve(
     ] = False,
     no_worker: Annotated[bool, typer.Option("--no-worker", help="Start no worker.")] = False,
 ) -> None:
-    """Serve until told to stop, with one worker beside it; whatever of it ends or stands still is started again."""
+    """Serve until stopped, with one worker. A process that ends or hangs is restarted."""
     settings = Settings.load()
     with (
         stoppable(),

@@ -42,7 +42,7 @@ def settings(
     file: Annotated[Path | None, typer.Option(help="Changes as one JSON object, before the others.")] = None,
     server: _remote.Server = None,
 ) -> None:
-    """Print what is set of a campaign, or change it: name, languages, protocol, options such as weights, settings."""
+    """Print or change a campaign's name, languages, protocol, options such as weights, and settings."""
     remote = _remote.find_configured_remote(server)
     given = {**(_object(file) if file is not None else {}), **_pairs(changes or [])}
     if remote is not None:
@@ -71,7 +71,9 @@ def settings(
 def recipe(
     campaign: Campaign,
     name: Annotated[str | None, typer.Argument(help="Name of the recipe; without it all are listed.")] = None,
-    file: Annotated[Path | None, typer.Argument(help="The recipe as JSON: what it leaves out is as usual.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="The recipe as JSON; choices that it omits have their defaults.")
+    ] = None,
     server: _remote.Server = None,
 ) -> None:
     """List a campaign's own recipes, print one, or store one from a file."""

@@ -57,7 +57,7 @@ def rank_series(
     svg: Svg = False,
     server: _remote.Server = None,
 ) -> None:
-    """The campaigns of a series beside each other: rank and cluster of each system in each."""
+    """Compare the campaigns of a series: rank and cluster of each system in each."""
     wanted = choose_output_format(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
     path = f"/v1/series/{quote(series, safe='')}/ranking"
     ask: Ask = partial(all_series.find_or_compute_series, name=series, recipe=recipe)

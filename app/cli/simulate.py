@@ -55,7 +55,7 @@ def simulate(
     as_json: Annotated[bool, typer.Option("--json", help="The summary as JSON.")] = False,
     server: _remote.Server = None,
 ) -> None:
-    """Let simulated raters judge what is open, as people would by their front-ends; run again to go on."""
+    """Let simulated raters judge open tasks over HTTP, as people would. Run again to continue."""
     if template == (raters is not None):
         raise Invalid("the options are not valid", places=(Place(("--raters",), "give this or --template"),))
     qualities = _qualities(quality)

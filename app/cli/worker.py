@@ -56,7 +56,7 @@ def worker(
     ] = False,
     line: Annotated[int | None, typer.Option(hidden=True, help="Descriptor of the line to the supervisor.")] = None,
 ) -> None:
-    """Compute reports that take long, and let go of what has outlived its use, until told to stop."""
+    """Compute long reports and delete what has expired, until stopped."""
     if alive:
         return _require_alive()
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s")

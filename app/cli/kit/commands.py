@@ -18,10 +18,13 @@ COMMANDS = {
     ),
     "bundle": ("bundle", "Write the release bundle of a campaign as a tar archive; or check one and rank it again."),
     "release": ("bundle", "Fill a folder with the release bundle of a campaign, and verify it."),
-    "calibration": ("calibration", "Choose the pairs that raters agreed about most, as many of each level of quality."),
+    "calibration": (
+        "calibration",
+        "Choose the pairs on which raters agreed most, equally many of each quality level.",
+    ),
     "conformance": (
         "conformance",
-        "Make campaigns on a server, judge them by the rules and against them, close them; exit 1 where a check fails.",
+        "Check a server: create campaigns, judge by and against the rules, close them. Exit code 1 if a check fails.",
     ),
     "demo": (
         "demo",
@@ -29,9 +32,9 @@ COMMANDS = {
     ),
     "doctor": (
         "doctor",
-        "Say what is wrong here and what to do; start, stop and change nothing. Exit code 1 where anything is wrong.",
+        "Say what is wrong here and what to do, without changing anything. Exit code 1 if anything is wrong.",
     ),
-    "export": ("export", "Write a campaign out; what the format cannot hold is counted on standard error."),
+    "export": ("export", "Export a campaign. Standard error counts what the format cannot hold."),
     "gate": ("gate", "May the candidate replace the baseline?"),
     "hours": ("hours", "Payable hours by rater and day, and by team."),
     "import": ("import_", "Create or fill a campaign from files: all of it or nothing."),
@@ -40,11 +43,11 @@ COMMANDS = {
     "plan": ("plan", "Compile a design into tasks and freeze it; without a design, show the plan in force."),
     "protocol": (
         "protocol",
-        "Print what a campaign asks, or have it ask something else; with --like, print a protocol to begin with.",
+        "Print or replace the protocol of a campaign; with --like, print a protocol to start from.",
     ),
     "questionnaires": (
         "questionnaires",
-        "Print what raters are asked before and after their work, have them asked something else, or print answers.",
+        "Print or replace what raters are asked before and after their work, or print the answers.",
     ),
     "rank": ("rank", "The ranking of a campaign under a recipe."),
     "recipes": ("rank", "The named recipes, and what each was checked against."),
@@ -52,11 +55,11 @@ COMMANDS = {
     "compare": ("report", "Campaigns beside each other."),
     "request": (
         "request",
-        "Send any request of the API to a server: what has no command of its own can be set, too.",
+        "Send any request of the API to a server, for what has no command of its own.",
     ),
     "rescore": (
         "rescore",
-        "Derive every score from its payload again; put right what differs, add what is missing (a new data version).",
+        "Derive every score from its payload again; correct those that differ, add missing ones (a new data version).",
     ),
     "series": (
         "series",
@@ -64,20 +67,20 @@ COMMANDS = {
     ),
     "serve": (
         "serve",
-        "Serve until told to stop, with one worker beside it; whatever of it ends or stands still is started again.",
+        "Serve until stopped, with one worker. A process that ends or hangs is restarted.",
     ),
     "settings": (
         "settings",
-        "Print what is set of a campaign, or change it: name, languages, protocol, options such as weights, settings.",
+        "Print or change a campaign's name, languages, protocol, options such as weights, and settings.",
     ),
     "recipe": ("settings", "List a campaign's own recipes, print one, or store one from a file."),
     "rank-series": (
         "side_by_side",
-        "The campaigns of a series beside each other: rank and cluster of each system in each.",
+        "Compare the campaigns of a series: rank and cluster of each system in each.",
     ),
     "simulate": (
         "simulate",
-        "Let simulated raters judge what is open, as people would by their front-ends; run again to go on.",
+        "Let simulated raters judge open tasks over HTTP, as people would. Run again to continue.",
     ),
     "stability": (
         "stability",
@@ -89,7 +92,7 @@ COMMANDS = {
     ),
     "worker": (
         "worker",
-        "Compute reports that take long, and let go of what has outlived its use, until told to stop.",
+        "Compute long reports and delete what has expired, until stopped.",
     ),
     "campaigns": ("campaigns", "Campaigns and their templates."),
     "db": ("db", "The schema of the database, and its backups."),

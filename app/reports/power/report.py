@@ -125,8 +125,8 @@ def _warn_limits(planner: PowerPlanner, lines: Sequence[DesignLine]) -> list[str
     over = [one.size for one in points if one.size is not None and one.size - 3 * (one.size_error or 0.0) > 1.2 * each]
     if over:
         warnings.append(
-            f"the test counts documents only, so of new raters it claims up to {max(over):.3f} of equal pairs where "
-            f"{each:.2g} is said: power is that of such a test; ask for more raters, or about these raters alone"
+            f"the test counts documents only, so for new raters it claims up to {max(over):.3f} of equal pairs, not "
+            f"{each:.2g}: the power is that of such a test; plan more raters, or claim only for these raters"
         )
     return warnings
 

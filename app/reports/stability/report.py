@@ -124,9 +124,9 @@ def _list_pair_notes(request: StabilityRequest, systems: int) -> tuple[str, ...]
     if reach == systems - 1:
         return ()
     if not reach:
-        return ("how often each pair is claimed is not told: there are too many systems and points",)
+        return ("how often each pair is claimed is not reported: there are too many systems and points",)
     places = "next to each other" if reach == 1 else f"at most {reach} places apart"
-    return (f"how often a pair is claimed is told of systems {places} in the ranking by all ratings",)
+    return (f"how often a pair is claimed is reported for systems {places} in the ranking by all ratings",)
 
 
 def _digest(session: Session, snapshot: Snapshot, rows: Ratings) -> str:

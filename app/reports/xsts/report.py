@@ -262,7 +262,7 @@ def _warnings(
         width = None if shown.h is None or shown.c is None else (shown.h - shown.c) * direction.parts.sign
         if width is not None and 0 < width < NARROW:
             warnings.append(
-                f"{shown.campaign}: its fixed points are {width:.2f} apart, so their line hangs on their error"
+                f"{shown.campaign}: its fixed points are {width:.2f} apart, so their line depends on their error"
             )
         if direction.left:
             warnings.append(f"{shown.campaign}: no usable fixed points, so not adjusted: {name_raters(direction.left)}")

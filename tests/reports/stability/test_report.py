@@ -97,7 +97,10 @@ def test_a_report_tells_how_often_each_pair_is_claimed_by_places_in_its_systems(
         assert [(len(p.claimed), len(p.contradicted)) for p in curve.points] == [(6, 6), (6, 6)]
         assert curve.points[1].claimed[curve.pairs.index((0, 3))] > 0.5
     assert not any("is claimed is" in text for text in found.warnings)
-    for most, pairs, said in ((12, 3, "is told of systems next to each other"), (11, 0, "pair is claimed is not told")):
+    for most, pairs, said in (
+        (12, 3, "is reported for systems next to each other"),
+        (11, 0, "pair is claimed is not reported"),
+    ):
         monkeypatch.setattr("app.stats.stability.pairs.MOST_REPORTED", most)
         short = view(spine, with_seed(20 + most))
         assert {len(curve.pairs) for curve in short.curves} == {pairs}
