@@ -174,7 +174,7 @@ def _p(pair: PairLine, view: RankingView) -> float | None:
 def _format_p(p: float | None) -> str:
     """A p-value that fits a cell.
 
-    >>> _short(0.0004), _short(0.0421), _short(1.0), _short(None)
+    >>> _format_p(0.0004), _format_p(0.0421), _format_p(1.0), _format_p(None)
     ('<.001', '.042', '1', '–')
     """
     if p is None:
