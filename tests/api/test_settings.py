@@ -161,6 +161,9 @@ def test_settings_that_a_plan_writes_into_tasks_are_refused_with_their_place(
         ("lease_seconds", ["two hours", True, 0, 29, 14 * 86_400 + 1, [600]], 600),
         ("seconds_per_word", ["0.8", False, 0, -1, 3600], 0.8),
         ("automatic_score", ["34.2", True, {}], -34.2),
+        ("markup", ["yes", 1], True),
+        ("slider_colors", ["no", 0], False),
+        ("glossary", ["dog", 5, [["dog", "Hund"]] * 1001], [{"term": "dog", "translation": "Hund"}]),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_refused_when_it_is_set(

@@ -109,6 +109,14 @@ def test_protocol_presentation_and_lease_are_fields_of_the_settings(manager, ask
     page.get_by_role("button", name="Save").click()
     expect(page.locator("#settings .said")).to_contain_text("“fast” is not a number.")
     page.get_by_label("Expected seconds per word").fill("2")
+    page.get_by_label("Tags in texts").select_option("shown as layout")
+    page.get_by_label("Colours of sliders").select_option("by comparison of the columns")
+    page.get_by_label("Glossary", exact=True).fill("dog")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("#settings .said")).to_contain_text("“dog” is not a term and its translation.")
+    terms = b'term,translation\n"dog, old",der "alte" Hund\ncat,Katze\n'
+    page.get_by_label("Read it from a CSV").set_input_files({"name": "t.csv", "mimeType": "text/csv", "buffer": terms})
+    expect(page.get_by_label("Glossary", exact=True)).to_have_value(terms.decode().partition("\n")[2])
     page.get_by_role("button", name="Save").click()
     expect(page.locator("#saved")).to_have_text("Saved.")
     check(page, "settings")
@@ -116,6 +124,11 @@ def test_protocol_presentation_and_lease_are_fields_of_the_settings(manager, ask
     assert (told["protocol"], told["options"]) == ("postedit", {"rank_by": "chrf"})
     kept = {"automatic_score": 7, "presentation": "segment", "lease_seconds": 5400, "seconds_per_word": 2}
     assert told["settings"].items() >= kept.items()
+    assert (told["settings"]["markup"], told["settings"]["slider_colors"]) == (True, True)
+    assert told["settings"]["glossary"] == [
+        {"term": "dog, old", "translation": 'der "alte" Hund'},
+        {"term": "cat", "translation": "Katze"},
+    ]
 
 
 def test_a_campaign_with_data_says_why_its_protocol_stays(manager, ask):

@@ -106,3 +106,19 @@ def test_without_the_setting_tags_are_text(campaign, rater):
     page = rater(campaign(protocol="da", systems=("sysA",), outputs=STORED, sources=STORED)).page
 
     assert page.locator(".row .body").first.evaluate(TEXT) == STORED[0]
+
+
+def test_terms_of_the_glossary_stand_out_over_tags_with_their_translations(campaign, rater):
+    sources = ["<p>The <b>old</b> dog &amp; the Old  dog barked.</p>", "The dogma."]
+    terms = [{"term": "old dog", "translation": "<i>alter</i> Hund"}, {"term": "dog", "translation": "Hund"}]
+    settings = {**ON, "glossary": terms}
+    page = rater(
+        campaign(protocol="esa", systems=("sysA",), outputs=["a", "b"], sources=sources, settings=settings)
+    ).page
+
+    row = page.locator(".row[data-segment='1']")
+    assert "".join(row.locator("mark.term").all_inner_texts()) == "old dogdog"
+    assert row.locator("mark.term").first.get_attribute("title") == "<i>alter</i> Hund"
+    assert row.locator(".glossary").inner_text().split("\n") == ["old dog", "<i>alter</i> Hund", "dog", "Hund"]
+    assert page.locator(".row[data-segment='2'] mark.term").count() == 0
+    assert violations(page) == []

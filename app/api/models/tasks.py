@@ -81,6 +81,14 @@ class TextOut(AnswerModel):
     )
 
 
+class TermOut(AnswerModel):
+    """A term of the campaign's glossary in a source, and the translation that is wanted."""
+
+    start: int = Field(description="In code points of the source as it is stored.")
+    end: int
+    translation: str
+
+
 class ShownSegmentOut(BaseModel):
     """A segment; what is not to be seen, or not to be told apart, is null, and `texts` has all there is in order."""
 
@@ -100,6 +108,11 @@ class ShownSegmentOut(BaseModel):
         description="What to heed in judging this segment, as text; absent where nothing is said.",
         exclude_if=lambda said: said is None,  # of 400 segments it would be a page's last ten kilobytes
     )
+    terms: list[TermOut] = Field(
+        [],
+        description="Terms of the campaign's glossary in the source; absent where there is none.",
+        exclude_if=lambda terms: not terms,
+    )
     texts: list[TextOut]
     judgment: GivenOut | None
 
@@ -114,6 +127,7 @@ class ShownSegmentOut(BaseModel):
             references=None if view.references is None else list(view.references),
             prefill=None if view.prefill is None else [dict(span) for span in view.prefill],
             alignment=view.alignment,
+            terms=[TermOut.model_validate(term) for term in view.terms],
             instructions=view.instructions,
             texts=[TextOut.model_validate(text) for text in view.texts],
             judgment=_make_given_out(view.judgment),

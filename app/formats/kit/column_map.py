@@ -29,6 +29,7 @@ Meaning = Literal[
     "source",
     "target",
     "domain",
+    "instructions",
     "started",
     "ended",
     "global_id",

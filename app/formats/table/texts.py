@@ -94,8 +94,9 @@ class _Texts:
             yield DocumentRecord(at, key, name, domain=domain or None, position=len(self._told))
         source = cells.get("source") if "source" in self._map.columns else None
         references = {reference: cells.column(column) for reference, column in self._map.references.items()}
-        if source is not None or references:
-            yield SegmentRow(at, key, position, source, references or None)
+        said = cells.get("instructions").strip() if "instructions" in self._map.columns else ""
+        if source is not None or references or said:
+            yield SegmentRow(at, key, position, source, references or None, {"instructions": said} if said else None)
         outputs = {system: cells.get("target")} if system else {}
         outputs |= {one: cells.column(column) for one, column in self._map.outputs.items()}
         for system_name, text in outputs.items():

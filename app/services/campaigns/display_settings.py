@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from app.domain.errors import Place
+from app.domain.glossary import GlossaryTerm
 
 FLAGS = ("markup", "slider_colors")
+GLOSSARY = "glossary"
+MOST_TERMS, LONGEST_TERM = 1000, 200
 
 
 @dataclass(frozen=True, slots=True)
 class DisplaySettings:
     """markup: texts are shown with the light markup that stands in them; otherwise as they are stored, tags and all.
 
-    slider_colors: sliders show how their values compare with those of the other columns.
+    slider_colors: sliders show how their values compare with those of the other columns. glossary: terms that are
+    highlighted in sources.
     """
 
     markup: bool = False
     slider_colors: bool = False
+    glossary: tuple[GlossaryTerm, ...] = ()
 
 
 AS_STORED = DisplaySettings()
@@ -29,8 +35,35 @@ def check_display_settings(settings: Mapping[str, object]) -> Iterator[Place]:
     for name in FLAGS:
         if not isinstance(settings.get(name), bool | None):
             yield Place(("settings", name), "must be true, false or null")
+    terms = settings.get(GLOSSARY)
+    if terms is None:
+        return
+    if not isinstance(terms, list | tuple) or len(terms) > MOST_TERMS:
+        yield Place(("settings", GLOSSARY), f"must be a list of at most {MOST_TERMS:,} terms, or null")
+        return
+    for n, entry in enumerate(terms):
+        if not _is_term(entry):
+            why = f"must be an object of term and translation, each a text of 1 to {LONGEST_TERM} characters"
+            yield Place(("settings", GLOSSARY, n), why)
 
 
 def get_display_settings(settings: Mapping[str, object]) -> DisplaySettings:
     """What a campaign says of how texts are shown."""
-    return DisplaySettings(**{name: settings.get(name) is True for name in FLAGS})
+    terms = settings.get(GLOSSARY)
+    return DisplaySettings(
+        markup=settings.get("markup") is True,
+        slider_colors=settings.get("slider_colors") is True,
+        glossary=tuple(
+            GlossaryTerm(str(entry["term"]).strip(), str(entry["translation"]).strip())
+            for entry in (terms if isinstance(terms, list | tuple) else ())
+            if _is_term(entry)
+        ),
+    )
+
+
+def _is_term(entry: object) -> TypeGuard[Mapping[str, str]]:
+    return (
+        isinstance(entry, Mapping)
+        and set(entry) == {"term", "translation"}
+        and all(isinstance(text, str) and 1 <= len(text.strip()) <= LONGEST_TERM for text in entry.values())
+    )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
 from app.domain.errors import Conflict, Place
+from app.domain.glossary import GlossaryTerm, TermInText, find_terms, select_terms
 from app.domain.markup import parse_markup
 from app.protocols import LabelledText, RaterForm, find_visible_texts, list_labelled_texts
 from app.services.campaigns.media_rules import MediaRules
@@ -75,6 +76,7 @@ class SegmentView:
     references: tuple[str, ...] | None
     prefill: tuple[Mapping[str, Any], ...] | None
     alignment: str | None
+    terms: tuple[TermInText, ...]
     instructions: str | None
     texts: tuple[LabelledText, ...]
     judgment: OwnAnswer | None
@@ -182,6 +184,7 @@ def make_task_view(
     sheet: TaskContent, answers: OwnAnswers, state: State, leased_until: datetime | None = None
 ) -> TaskView:
     """A task with a rater's own answers, blind."""
+    terms = _terms_of_task(sheet) if sheet.display.glossary else ()
     return TaskView(
         task=sheet.public_id,
         campaign=sheet.campaign,
@@ -195,7 +198,7 @@ def make_task_view(
         words=sheet.words,
         asked=tuple(sheet.forms),
         screens=_screens(sheet, answers),
-        items=tuple(_item(sheet, item, answers) for item in sheet.items.values()),
+        items=tuple(_item(sheet, item, answers, terms) for item in sheet.items.values()),
         missing=find_missing_judgments(sheet, answers),
         slider_colors=sheet.display.slider_colors,
     )
@@ -328,12 +331,19 @@ def _context(sheet: TaskContent, sources: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(parse_markup(source).shown for source in sources) if sheet.display.markup else sources
 
 
-def _item(sheet: TaskContent, item: ItemSheet, answers: OwnAnswers) -> ItemView:
-    views = (_segment(sheet, item, n, segment, answers) for n, segment in enumerate(item.segments, 1))
+def _item(sheet: TaskContent, item: ItemSheet, answers: OwnAnswers, terms: Sequence[GlossaryTerm]) -> ItemView:
+    views = (_segment(sheet, item, n, segment, answers, terms) for n, segment in enumerate(item.segments, 1))
     return ItemView(item.position, tuple(views), answers.at.get((item.id, None)))
 
 
-def _segment(sheet: TaskContent, item: ItemSheet, n: int, segment: SegmentSheet, answers: OwnAnswers) -> SegmentView:
+def _segment(
+    sheet: TaskContent,
+    item: ItemSheet,
+    n: int,
+    segment: SegmentSheet,
+    answers: OwnAnswers,
+    terms: Sequence[GlossaryTerm],
+) -> SegmentView:
     seen, hidden = find_visible_texts(sheet.protocol, sheet.basis), sheet.protocol.hides_source
     texts = list_labelled_texts(
         sheet.protocol,
@@ -355,7 +365,25 @@ def _segment(sheet: TaskContent, item: ItemSheet, n: int, segment: SegmentSheet,
         references=references if seen.references and not hidden else None,
         prefill=None if segment.prefill is None else tuple(span.model_dump() for span in segment.prefill),
         alignment=segment.alignment if seen.source and not hidden else None,
+        terms=_terms(segment.source, terms, sheet.display.markup) if seen.source and not hidden and terms else (),
         instructions=segment.instructions,
         texts=texts,
         judgment=answers.at.get((item.id, segment.id)),
     )
+
+
+def _terms(source: str | None, terms: Sequence[GlossaryTerm], markup: bool) -> tuple[TermInText, ...]:
+    """Where terms stand in the stored source; with markup they are looked for in what is shown."""
+    if source is None or not markup:
+        return find_terms(source or "", terms)
+    layout = parse_markup(source)
+    return tuple(
+        TermInText(*layout.to_stored(term.start, term.end), term.translation)
+        for term in find_terms(layout.shown, terms)
+    )
+
+
+def _terms_of_task(sheet: TaskContent) -> tuple[GlossaryTerm, ...]:
+    """Terms of the glossary that may stand in any source of a task."""
+    sources = tuple({segment.source or "" for item in sheet.items.values() for segment in item.segments})
+    return select_terms(_context(sheet, sources), sheet.display.glossary)

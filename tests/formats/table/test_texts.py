@@ -46,6 +46,14 @@ def test_columns_are_sources_references_and_outputs(read: Read) -> None:
     assert found.of(CampaignRow)[0].target_language == "de"
 
 
+def test_a_column_may_say_what_to_heed_in_judging(read: Read) -> None:
+    columns = {"rows": "texts", "columns": {"document": "d", "source": "s", "instructions": "i"}, "outputs": {"A": "a"}}
+
+    found = table(read, columns, b"d\ts\ti\ta\nd1\tOne.\tBe formal.\tEins.\nd1\tTwo.\t\tZwei.\n")
+
+    assert [r.meta for r in found.of(SegmentRow)] == [{"instructions": "Be formal."}, None]
+
+
 def test_a_row_may_be_one_systems_output(read: Read) -> None:
     columns = {
         "rows": "texts",

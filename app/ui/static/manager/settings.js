@@ -5,6 +5,7 @@ import { $, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { absolute, localTime } from "./asking.js";
 import { fact } from "./deadline.js";
+import { fileLines, linesOf, termsOf } from "./glossary.js";
 import { offerLanguages } from "./languages.js";
 import { api, facts, figure, get, here, moment, NONE, numeral, Refused, resting, say, showNextStep, tell, told, written } from "./parts.js";
 import { reading, tried } from "./reading.js";
@@ -12,7 +13,7 @@ import { SchemaForm, Unreadable } from "./schema_form.js";
 
 const form = $("#settings");
 const said = $(".said", form);
-const OWN = ["deadline", "notes", "presentation", "lease_seconds", "seconds_per_word", "markup", "slider_colors"];
+const OWN = ["deadline", "notes", "presentation", "lease_seconds", "seconds_per_word", "markup", "slider_colors", "glossary"];
 const FLAGS = ["markup", "slider_colors"];
 const OF_THE_SERVICE = ["created_by"];
 const OF_A_DRAFT = ["series", "source_language", "target_language", "basis"];
@@ -53,6 +54,7 @@ async function show({ body, etag }) {
   form.elements.presentation.value = presentation ?? "document";
   form.elements.lease_hours.value = lease ? written(lease / HOUR) : "";
   form.elements.seconds_per_word.value = written(speed);
+  form.elements.glossary.value = linesOf(settings.glossary);
   for (const name of FLAGS) form.elements[name].value = settings[name] ? "yes" : "no";
   form.elements.protocol.value = body.protocol;
   form.elements.protocol.disabled = settled();
@@ -69,6 +71,8 @@ function changed() {
   if (form.elements.deadline.value) settings.deadline = absolute(form.elements.deadline.value);
   if (form.elements.notes.value.trim()) settings.notes = form.elements.notes.value.trim();
   settings.presentation = form.elements.presentation.value;
+  const terms = termsOf(form.elements.glossary.value);
+  if (terms.length) settings.glossary = terms;
   for (const name of FLAGS) if (form.elements[name].value === "yes") settings[name] = true;
   const { lease_hours: lease, seconds_per_word: speed } = form.elements;
   if (lease.value.trim()) settings.lease_seconds = HOUR * numeral(lease.value.trim());
@@ -135,6 +139,10 @@ const pace = reading(place, async () => {
 });
 
 form.elements.protocol.addEventListener("change", () => tried(showOptions, said));
+form.elements.glossary_file.addEventListener("change", () => tried(async () => {
+  const [file] = form.elements.glossary_file.files;
+  if (file) form.elements.glossary.value = fileLines(await file.text());
+}, said));
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   resting($("button[type=submit]", form), save);

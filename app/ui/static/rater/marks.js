@@ -22,7 +22,7 @@ function piece(text, start, end, over) {
   const nodes = plainOrSigns(text, start, end);
   if (!over.length) return nodes;
   const kinds = new Set(over.flatMap((mark) => mark.kinds));
-  const marked = h("mark", { class: [...kinds].join(" ") }, nodes);
+  const marked = h("mark", { class: [...kinds].join(" "), title: over.find((mark) => mark.title)?.title }, nodes);
   const errors = over.filter((mark) => mark.index !== undefined).length;
   if (errors > 1) marked.classList.add("several");
   return [marked];

@@ -19,6 +19,7 @@ export class Row {
     for (const view of this.shared) this.at(view, cells[0]);
     this.own.forEach((view, i) => this.at(view, cells[i]));
     cells.forEach((cell, i) => this.align(cell.segment.alignment ?? null, this.textsOf(i)));
+    this.shared.find((view) => view.side === "source")?.showTerms(cells[0].segment.terms ?? []);
     this.mark = h("span", { class: "done" });
     this.opener = button(
       [h("span", { class: "hidden" }, t("Segment"), " "), String(n)],

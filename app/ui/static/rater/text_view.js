@@ -6,14 +6,14 @@ import { Layout } from "./layout.js";
 import { pieces } from "./marks.js";
 import { Player } from "./player.js";
 import { lookOf } from "./severities.js";
-import { codePoints } from "./text.js";
+import { codePoints, quoted, sliceOf } from "./text.js";
 
 export class Text {
   // text: as it is shown, without tags where there is markup; stored: as errors, alignments and so on count it.
   // media: a file in the place of the text, which is empty then.
   constructor({ label, text, side, media, markup = null }, { lang = "", files = null } = {}) {
     const stored = text ?? "";
-    Object.assign(this, { label, side, lang, stored, text: markup?.shown ?? stored, marks: [], beside: [], aligned: null });
+    Object.assign(this, { label, side, lang, stored, text: markup?.shown ?? stored, marks: [], beside: [], terms: [], aligned: null });
     this.units = codePoints(this.text);
     this.layout = markup && new Layout(markup, this.units);
     this.body = h(markup ? "div" : "p", { class: markup ? "body laid-out" : "body", dir: "auto", lang: lang || null });
@@ -32,7 +32,7 @@ export class Text {
 
   draw(marks) {
     this.marks = marks;
-    const all = [...marks, ...this.beside];
+    const all = [...marks, ...this.beside, ...this.terms];
     const now = JSON.stringify(all);
     if (this.drawn === now) return; // new nodes would end a selection that is being dragged
     this.drawn = now;
@@ -54,9 +54,22 @@ export class Text {
     this.draw(this.marks);
   }
 
-  // The caret is on a code point, or nowhere. → what stands there in another text, to be said.
+  // Terms of the glossary are highlighted, and listed below with the translations that are wanted.
+  showTerms(terms) {
+    const places = terms.map(({ start, end, translation }) => [this.toShown(start, end), translation]).filter(([place]) => place);
+    if (!places.length) return;
+    this.terms = places.map(([[start, end], title]) => ({ start, end, kinds: ["term"], title }));
+    this.draw(this.marks);
+    const wanted = new Map(places.map(([place, translation]) => [sliceOf(this.text, this.units, ...place).toLowerCase(), translation]));
+    const list = [...wanted].map(([term, translation]) => [h("dt", { dir: "auto" }, quoted(term)), h("dd", { dir: "auto" }, quoted(translation))]);
+    this.element.append(h("dl", { class: "glossary", "aria-label": t("Glossary") }, list));
+  }
+
+  // The caret is on a code point, or nowhere. → what stands there in another text, or is wanted there, to be said.
   atCaret(point) {
-    return this.aligned?.atCaret(point) ?? "";
+    const term = point === null ? undefined : this.terms.find(({ start, end }) => start <= point && point < end);
+    const wanted = term ? t("wanted translation: {words}", { words: quoted(term.title) }) : "";
+    return [this.aligned?.atCaret(point) ?? "", wanted].filter(Boolean).join(" – ");
   }
 
   drawErrors(errors, severities) {
