@@ -18,6 +18,7 @@ from app import api, ui
 from app.config import Settings, media_policy
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import find_pearmut_files
+from app.services.access.service_state import ServiceStateReader
 from app.services.tasks.addresses import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
 from app.services.tasks.kept_counts import CountsKeeper
@@ -32,7 +33,7 @@ from app.web.fast.rater_cache import RaterCache
 from app.web.head_requests import HeadRequestsLayer
 from app.web.hosts import HostsLayer
 from app.web.live import STOPPING, LiveStreams
-from app.web.metrics import RequestMetrics
+from app.web.metrics import ServiceMetrics
 from app.web.rate_limits import StrangerLimits
 from app.web.request_log import RequestLogLayer
 from app.web.strangers import KnownCredentials, StrangersLayer
@@ -61,12 +62,16 @@ def create_app(database: Database, options: Options) -> FastAPI:
     app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size, page=ui.render_problem_page)
     cors.install_cors(app, options.cors_origins)
     app.openapi = openapi.OpenApiDocument(app)  # type: ignore[method-assign]  # the framework's way to bring one's own
-    app.state.metrics = RequestMetrics()
+    metrics = app.state.metrics = ServiceMetrics()
+    database.on_wait = metrics.connection_wait.observe
+    app.state.service_state = ServiceStateReader(database)
     app.state.raters = RaterCache()
     app.state.live = LiveStreams()
     app.state.counts = CountsKeeper()
     app.state.judging = JudgingService(
-        Recorder(database.url, role=database.role, pulse=database.pulse), database, AnswerableTaskCache()
+        Recorder(database.url, role=database.role, pulse=database.pulse, on_flush=metrics.note_flush),
+        database,
+        AnswerableTaskCache(),
     )
     app.middleware_stack = RequestLogLayer(
         _guarded(HeadRequestsLayer(app.build_middleware_stack()), app), app.state.metrics

@@ -7,21 +7,22 @@ from typing import Literal
 
 from anyio import CapacityLimiter, to_thread
 from anyio.lowlevel import RunVar
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
 
 from app.domain.errors import AppError
-from app.services.access import readiness
+from app.services.access import readiness, service_state
 from app.stats.ranking.result import METHOD_VERSION
 from app.web import supervision
-from app.web.access import Public
-from app.web.deps import DatabaseDep
+from app.web.access import Public, Viewer
+from app.web.deps import DatabaseDep, SessionDep
 from app.web.examples import example_response, other_media_response
-from app.web.metrics import MEDIA_TYPE, RequestMetrics
+from app.web.metrics import MEDIA_TYPE, ServiceMetrics, gauge_text
 
 router = APIRouter(tags=["health"])
 METRIC = 'plumbline_requests_total{method="GET",route="/v1/campaigns",status="200"} 42\n'
+PROGRESS = 'plumbline_campaign_tasks{campaign="ted-ende",state="handed_in"} 42\n'
 _limiter: RunVar[CapacityLimiter] = RunVar("readiness")
 
 
@@ -88,21 +89,29 @@ async def readyz(_: Public, database: DatabaseDep) -> Readiness:
 
 @router.get(
     "/metrics",
-    summary="What was answered",
+    summary="What is counted",
     response_class=PlainTextResponse,
-    responses=other_media_response(
-        200, "Counters of this process in Prometheus' text format.", any=("text/plain", METRIC)
-    ),
+    responses=other_media_response(200, "In Prometheus' text format.", any=("text/plain", METRIC)),
 )
-async def metrics(_: Public, request: Request, database: DatabaseDep) -> PlainTextResponse:
-    """By route and status, with requests and database connections in use. No names stand in it."""
-    counted: RequestMetrics = request.app.state.metrics
-    gauges = {
-        "requests_in_flight": ("Requests under way.", counted.in_flight),
-        "database_connections_in_use": ("Connections in a transaction.", database.in_use),
-        "database_connections": ("Connections of the pool.", database.size),
-    }
-    return PlainTextResponse(counted.text(gauges), media_type=MEDIA_TYPE)
+async def metrics(_: Public, request: Request, database: DatabaseDep) -> Response:
+    """Requests, answers written, leases, queues, workers and connections. No names stand in it."""
+    counted: ServiceMetrics = request.app.state.metrics
+    counted.connections.set(database.size)
+    counted.in_use.set(database.in_use)
+    state = await to_thread.run_sync(request.app.state.service_state.read, limiter=_asking())
+    return Response(counted.text(state), media_type=MEDIA_TYPE)
+
+
+@router.get(
+    "/v1/metrics",
+    summary="How far campaigns are, for monitoring",
+    response_class=PlainTextResponse,
+    responses=other_media_response(200, "In Prometheus' text format.", any=("text/plain", PROGRESS)),
+)
+def campaign_metrics(caller: Viewer, session: SessionDep) -> Response:
+    """Tasks of open and paused campaigns by state; of its campaign alone for a credential of one."""
+    gauges = service_state.list_campaign_gauges(session, only=caller.campaign)
+    return Response(gauge_text(gauges), media_type=MEDIA_TYPE)
 
 
 EXAMPLE = Version(version="0.1.0", method_version=METHOD_VERSION)

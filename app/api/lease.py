@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
 
 from app.api.models.tasks import EXAMPLE, LARGEST, LeaseOut, TaskId
@@ -16,6 +16,7 @@ from app.web.deps import CampaignKey, JudgingServiceDep
 from app.web.examples import example_response
 from app.web.fast.rater_cache import CachedRater
 from app.web.fast.route import FastRoute
+from app.web.metrics import ServiceMetrics
 
 router = APIRouter(prefix="/v1", tags=["tasks"])
 fast = APIRouter(prefix="/v1", tags=["tasks"], route_class=FastRoute)
@@ -62,9 +63,18 @@ BEAT = {"events": [{"session": "s1", "seq": 0, "kind": "focus", "at_ms": 1795190
 @router.post(
     "/campaigns/{campaign}/lease", summary="Get the next task", responses=example_response(200, LeaseOut(task=EXAMPLE))
 )
-async def lease_task(rater: CachedRater, campaign: CampaignKey, service: JudgingServiceDep) -> LeaseOut:  # noqa: ARG001  (CachedRater reads it)
+async def lease_task(
+    rater: CachedRater,
+    campaign: CampaignKey,  # noqa: ARG001  (CachedRater reads it)
+    service: JudgingServiceDep,
+    request: Request,
+) -> LeaseOut:
     """The task that the rater holds already, or the next one, or why there is none now."""
-    return LeaseOut.of(await leases.lease_task(service, rater=rater))
+    leased = LeaseOut.of(await leases.lease_task(service, rater=rater))
+    if leased.task is None:
+        metrics: ServiceMetrics = request.app.state.metrics
+        metrics.no_task.labels(leased.why or "").inc()
+    return leased
 
 
 @fast.post(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, overload
 
@@ -29,6 +30,7 @@ from app.storage import jobs as stored
 from app.storage import jobs_queue, reports
 from app.storage.db import Database
 from app.storage.jobs_queue import QueueEntry
+from app.web.metrics import JOB_SECONDS
 
 MOST_CHUNKS = 20_000
 MOST_HELD = 2  # jobs whose data a process holds
@@ -164,6 +166,7 @@ class QueueComputer:
             if held is not None and held.state == "finishing":
                 reports.store_report(session, key, body)
                 jobs.end_job(session, held)
+                JOB_SECONDS.labels(held.kind).observe((datetime.now(UTC) - held.created_at).total_seconds())
         self._held.pop(row.id, None)
 
     def _work(self, row: stored.Row) -> ReportWork[Any]:

@@ -23,7 +23,7 @@ from app.storage.recorder.recorder import Recorder
 from app.web.admission import PER_CONNECTION, AdmissionLayer
 from app.web.deps import Options
 from app.web.hosts import HostsLayer
-from app.web.metrics import RequestMetrics
+from app.web.metrics import ServiceMetrics
 from app.web.rate_limits import FailedSignIns, StrangerLimits
 from app.web.request_log import RequestLogLayer
 
@@ -51,7 +51,7 @@ def create_pearmut_app(database: Database, options: Options, files: PearmutFiles
     _add_pages(app, files)
     install_error_handlers(app)
     app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size, page=_no_page)
-    app.state.metrics = RequestMetrics()
+    app.state.metrics = ServiceMetrics()
     layers = app.build_middleware_stack()
     if options.allowed_hosts is not None:
         layers = HostsLayer(layers, options.allowed_hosts)

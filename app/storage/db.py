@@ -5,7 +5,8 @@ Nothing else commits but the recorder of judgments (`storage/recorder`), which w
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, cast
@@ -59,6 +60,15 @@ class _Pool(sa.QueuePool):
     """A pool that, once disposed of, keeps nothing: what was in use then is closed as it comes back."""
 
     _over = False
+    on_wait: Callable[[float], object] | None = None
+
+    def _do_get(self) -> sa.pool.ConnectionPoolEntry:
+        begun = time.monotonic()
+        try:
+            return super()._do_get()
+        finally:
+            if self.on_wait is not None:
+                self.on_wait(time.monotonic() - begun)
 
     def dispose(self) -> None:
         """Close what is not in use now, and the rest when it is given back."""
@@ -155,6 +165,17 @@ class Database:
         """Raise Unavailable unless the database answers."""
         with self.transaction() as session:
             session.execute(sa.text("SELECT 1"))
+
+    @property
+    def on_wait(self) -> Callable[[float], object] | None:
+        """What is told the seconds for which a connection was waited for."""
+        pool = self._engine.pool
+        return pool.on_wait if isinstance(pool, _Pool) else None
+
+    @on_wait.setter
+    def on_wait(self, tell: Callable[[float], object] | None) -> None:
+        if isinstance(self._engine.pool, _Pool):
+            self._engine.pool.on_wait = tell
 
     @property
     def in_use(self) -> int:

@@ -1,46 +1,130 @@
-"""Counters of this process's responses in Prometheus' text format, by route template, never by name."""
+"""What this service counts and times, in Prometheus' text format, by route template and kind, never by name.
+
+Each process counts for itself. Where the supervisor names a folder for it (`PROMETHEUS_MULTIPROC_DIR`), the processes
+of a service keep their numbers there, and each tells the sums of all.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.registry import Collector
+
+from app.services.access.service_state import StateGauge
+from app.web.supervision import METRICS_FOLDER
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-Labels = tuple[str, str, int]  # method, route template, status
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+FLUSHED = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
-class RequestMetrics:
-    """Counters of one process, written from its event loop only."""
+disable_created_metrics()  # a third of the text, and no rule reads it
+JOB_SECONDS = Histogram(
+    "plumbline_job_seconds",
+    "Time from when a report was asked for until a worker stored it, by report.",
+    ["report"],
+    buckets=(1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0, 7200.0),
+    registry=CollectorRegistry(),
+)
+"""Counted by workers; a web process tells it where the supervisor gave them a folder."""
+
+
+class ServiceMetrics:
+    """The counters of one process."""
 
     def __init__(self) -> None:
-        self.requests: Counter[Labels] = Counter()
-        self.seconds: Counter[str] = Counter()
-        self.answers: Counter[str] = Counter()
-        self.in_flight = 0
+        own = self.registry = CollectorRegistry(auto_describe=False)
+        self.requests = Counter(
+            "plumbline_requests_total",
+            "Answers by method, route and status.",
+            ["method", "route", "status"],
+            registry=own,
+        )
+        self.request_seconds = _timed(
+            own, "request_seconds", "Time until an answer began, by method and route.", "method", "route"
+        )
+        self.in_flight = _sum(own, "requests_in_flight", "Requests under way.")
+        self.connections = _sum(own, "database_connections", "Connections of the pools.")
+        self.in_use = _sum(own, "database_connections_in_use", "Connections in a transaction.")
+        self.connection_wait = _timed(
+            own, "database_connection_wait_seconds", "Time that a request waited for a connection."
+        )
+        self.written = Counter(
+            "plumbline_answers_written_total", "What raters sent and was committed, by kind.", ["kind"], registry=own
+        )
+        self.flush_size = Histogram(
+            "plumbline_flush_size", "Answers that one commit wrote, by kind.", ["kind"], buckets=FLUSHED, registry=own
+        )
+        self.flush_seconds = _timed(
+            own, "flush_seconds", "Time from the start of a flush to its commit, by kind.", "kind"
+        )
+        self.no_task = Counter(
+            "plumbline_lease_refusals_total", "Raters who got no task, by reason.", ["why"], registry=own
+        )
 
     def note(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answer and how long it took to begin."""
-        self.requests[method, route, status] += 1
-        self.seconds[route] += seconds  # type: ignore[assignment]  # a Counter adds any number
-        self.answers[route] += 1
+        self.requests.labels(method, route, status).inc()
+        self.request_seconds.labels(method, route).observe(seconds)
 
-    def text(self, gauges: Mapping[str, tuple[str, float]]) -> str:
-        """All of it. gauges: explanation and value by name, as they are now."""
-        lines = _metric_header("plumbline_requests_total", "counter", "Answers by method, route and status.")
-        for (method, route, status), n in sorted(self.requests.items()):
-            lines.append(f'plumbline_requests_total{{method="{method}",route="{route}",status="{status}"}} {n}')
-        lines += _metric_header("plumbline_request_seconds", "summary", "Time until an answer began, by route.")
-        for route, n in sorted(self.answers.items()):
-            lines.append(f'plumbline_request_seconds_sum{{route="{route}"}} {self.seconds[route]:.6f}')
-            lines.append(f'plumbline_request_seconds_count{{route="{route}"}} {n}')
-        for name, (explained, value) in gauges.items():
-            lines += [*_metric_header(f"plumbline_{name}", "gauge", explained), f"plumbline_{name} {value:g}"]
-        return _join_lines(lines)
+    def note_flush(self, kind: str, n: int, seconds: float) -> None:
+        """Count what one commit wrote."""
+        self.written.labels(kind).inc(n)
+        self.flush_size.labels(kind).observe(n)
+        self.flush_seconds.labels(kind).observe(seconds)
 
-
-def _metric_header(name: str, kind: str, explained: str) -> list[str]:
-    return [f"# HELP {name} {explained}", f"# TYPE {name} {kind}"]
+    def text(self, state: Iterable[StateGauge]) -> bytes:
+        """All of it. state: what stands in the database now."""
+        if os.environ.get(METRICS_FOLDER):
+            merged = CollectorRegistry()
+            MultiProcessCollector(merged)  # type: ignore[no-untyped-call]
+        else:
+            merged = self.registry
+        return generate_latest(merged) + gauge_text(state)
 
 
-def _join_lines(lines: Iterable[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
+def _timed(registry: CollectorRegistry, name: str, explained: str, *labels: str) -> Histogram:
+    return Histogram(f"plumbline_{name}", explained, labels, buckets=SECONDS, registry=registry)
+
+
+def _sum(registry: CollectorRegistry, name: str, explained: str) -> Gauge:
+    """A number of which that of the service is the sum over the processes that live."""
+    return Gauge(f"plumbline_{name}", explained, registry=registry, multiprocess_mode="livesum")
+
+
+def gauge_text(state: Iterable[StateGauge]) -> bytes:
+    """Numbers as they are now, those of one name together."""
+    now = CollectorRegistry()
+    now.register(_StateCollector(state))
+    return generate_latest(now)
+
+
+class _StateCollector(Collector):
+    """Gauges that are read anew each time."""
+
+    def __init__(self, state: Iterable[StateGauge]) -> None:
+        self._state = state
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        """The gauges, those of one name together."""
+        families: dict[str, GaugeMetricFamily] = {}
+        for gauge in self._state:
+            family = families.setdefault(
+                gauge.name,
+                GaugeMetricFamily(
+                    f"plumbline_{gauge.name}", gauge.explained, labels=[label for label, _ in gauge.labels]
+                ),
+            )
+            family.add_metric([value for _, value in gauge.labels], gauge.value)
+        return families.values()

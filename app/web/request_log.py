@@ -14,7 +14,7 @@ from types import MappingProxyType
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.web.logs import REQUEST
-from app.web.metrics import RequestMetrics
+from app.web.metrics import ServiceMetrics
 
 REQUEST_ID = "X-Request-Id"
 HEADERS: Mapping[str, str] = MappingProxyType(
@@ -41,7 +41,7 @@ def request_id(scope: Scope) -> str:
 class RequestLogLayer:
     """Gives every response its id and headers. Headers that a handler has set stay."""
 
-    def __init__(self, app: ASGIApp, metrics: RequestMetrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: ServiceMetrics) -> None:
         self.app = app
         self.metrics = metrics
 
@@ -62,11 +62,11 @@ class RequestLogLayer:
                 self._note(scope, message["status"], time.perf_counter() - started)
             await send(message)
 
-        self.metrics.in_flight += 1
+        self.metrics.in_flight.inc()
         try:
             await self.app(scope, receive, answer)
         finally:
-            self.metrics.in_flight -= 1
+            self.metrics.in_flight.dec()
 
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
         """Log and count a response. All addresses that do not exist count as one."""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable that names the folder in which the processes of a service keep what they count."""
+
 PartStates = Mapping[str, Mapping[str, str]]
 """By part: its `state`, and the `reason` where it does not run."""
 _latest: PartStates = {}

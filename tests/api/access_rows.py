@@ -166,6 +166,7 @@ EXPECTED: dict[str, str] = {
     "POST /v1/me/qualification/attempts": "rater",
     "GET /v1/campaigns/{campaign}/invitations": "manager",
     "POST /v1/campaigns/{campaign}/invitations": "manager",
+    "GET /v1/metrics": "viewer",
     "GET /v1/campaigns/{campaign}/webhooks": "manager",
     "POST /v1/campaigns/{campaign}/webhooks": "manager",
     "DELETE /v1/campaigns/{campaign}/webhooks/{webhook}": "manager",

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.cli.serving.line import SupervisorEnd, Told
+from app.cli.serving.metrics_folder import forget_process
 from app.storage.embedded import ServerTender, ServiceCondition
 from app.storage.embedded.tending import LOOK_EVERY
 from app.storage.processes import ProcessStillness
@@ -160,6 +161,8 @@ class SupervisedProcess:
     def _gone(self, reason: str) -> None:
         if self._kept is not None:
             self._kept.close()
+        if self._process is not None:
+            forget_process(self._process.pid)
         self._process = self._kept = None
         self._pause, self._waited = min(max(2 * self._pause, FIRST_PAUSE), LONGEST_PAUSE), 0.0
         self.condition = ServiceCondition("restarting", reason)

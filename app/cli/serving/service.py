@@ -14,6 +14,7 @@ from pathlib import Path
 import typer
 
 from app.cli.serving import supervisor
+from app.cli.serving.metrics_folder import metrics_folder
 from app.cli.serving.parts import Postgres, ProcessLimits, SupervisedPart, SupervisedProcess
 from app.cli.serving.web import FACTORY, GRACE, LOGGING, PEARMUT
 from app.domain.errors import AppError
@@ -57,7 +58,8 @@ def serve_database(
         part.name = name
         part.complete({"PLUMBLINE_DATABASE_URL": url, "PLUMBLINE_DATABASE_ROLE": role or ""})
     parts += web
-    run([*parts, *([_worker(url)] if with_worker else [])], server)
+    with metrics_folder():
+        run([*parts, *([_worker(url)] if with_worker else [])], server)
 
 
 def _worker(url: str) -> SupervisedProcess:
@@ -80,12 +82,13 @@ def make_web_part(server: socket.socket, application: str = FACTORY) -> Supervis
 @contextmanager
 def importing_early(server: socket.socket) -> Iterator[SupervisedProcess]:
     """A process that answers requests, started before there is a database; it ends if it is never told one."""
-    web = make_web_part(server)
-    web.start_early()
-    try:
-        yield web
-    finally:
-        web.abandon()
+    with metrics_folder():  # a process reads where it keeps its counts when it imports the application
+        web = make_web_part(server)
+        web.start_early()
+        try:
+            yield web
+        finally:
+            web.abandon()
 
 
 def prepare(url: str, *, upgrade: bool) -> str | None:

@@ -9,6 +9,7 @@ its neighbours. When a connection breaks, the flush is repeated: every statement
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -71,6 +72,7 @@ class CampaignWriteQueue(Generic[M, T]):
 
     at_once: a flush is one statement, which is a transaction by itself unless all of it may have to be taken back.
     sharing: seconds that the first member waits for others at most. timer: starts the flush when they are over.
+    kind: of what is written.
     """
 
     flush: Callable[[Connection, Sequence[M], str], Awaitable[list[T]]]
@@ -78,6 +80,7 @@ class CampaignWriteQueue(Generic[M, T]):
     stored: Callable[[T], bool]
     at_once: bool = False
     sharing: float = SHARING
+    kind: str = ""
     waiting: deque[WriteRequest[M, T]] = field(default_factory=deque)
     task: asyncio.Task[None] | None = None
     timer: asyncio.TimerHandle | None = None
@@ -103,12 +106,23 @@ class CampaignWriteQueue(Generic[M, T]):
 
 
 class Recorder:
-    """Writes what the hot routes bring. size: connections. most: members of one flush. pulse: of the server."""
+    """Writes what the hot routes bring. size: connections. most: members of one flush. pulse: of the server.
+
+    on_flush: told what was committed: its kind, how much, and the seconds that it took.
+    """
 
     def __init__(
-        self, url: str, *, role: str | None = None, size: int = 4, most: int = MOST, pulse: DatabasePulse | None = None
+        self,
+        url: str,
+        *,
+        role: str | None = None,
+        size: int = 4,
+        most: int = MOST,
+        pulse: DatabasePulse | None = None,
+        on_flush: Callable[[str, int, float], None] = lambda _kind, _n, _seconds: None,
     ) -> None:
         self.most = most
+        self.on_flush = on_flush
         self.pulse = pulse
         self.flushes = 0
         self.members = 0
@@ -193,6 +207,7 @@ class Recorder:
         if self._waiting >= WAITING:
             raise DatabaseBusy(retry_after=1)
         lane: CampaignWriteQueue[M, T] = self._lanes.setdefault(key, make())
+        lane.kind = key[0]
         done: asyncio.Future[list[T]] = asyncio.get_running_loop().create_future()
         lane.waiting.append(WriteRequest(wants, actor, whole, done))
         self._waiting += 1
@@ -287,7 +302,10 @@ class Recorder:
         def keep(results: list[T]) -> bool:
             return not members[0].whole or all(map(lane.stored, results))
 
-        return await self.run(work, keep=keep, at_once=lane.at_once and not members[0].whole)
+        begun = time.monotonic()
+        results = await self.run(work, keep=keep, at_once=lane.at_once and not members[0].whole)
+        self.on_flush(lane.kind, len(wants), time.monotonic() - begun)
+        return results
 
     async def run(
         self,

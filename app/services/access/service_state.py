@@ -1,0 +1,89 @@
+"""The service as a whole, as those who run it watch it: numbers without names of campaigns or people."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from app.domain.errors import AppError
+from app.storage import service_state
+from app.storage.db import Database, Session
+
+KEPT = 5.0
+"""Seconds for which the numbers are told again, so that a stranger's request costs next to nothing."""
+HEARD = 30.0
+LABELS: Mapping[str, str] = MappingProxyType(
+    {
+        "campaigns": "state",
+        "jobs": "state",
+        "queue_depth": "queue",
+        "webhooks": "state",
+        "replication_lag_seconds": "standby",
+    }
+)
+EXPLAINED: Mapping[str, str] = MappingProxyType(
+    {
+        "database_up": "1 where the database answers.",
+        "open_leases": "Tasks that raters hold.",
+        "expired_leases": "Of these, those whose time is over and that nobody took yet.",
+        "campaigns": "Campaigns by state.",
+        "jobs": "Jobs that have not ended, by state.",
+        "oldest_job_seconds": "Age of the oldest job that has not ended.",
+        "queue_depth": "Parts of jobs that wait, by queue.",
+        "workers": "Lanes of workers that have been heard of lately.",
+        "webhooks": "Webhooks by state.",
+        "replication_lag_seconds": "What standby servers lag.",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StateGauge:
+    """A number as it is now. labels: name and value of each."""
+
+    name: str
+    explained: str
+    value: float
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+class ServiceStateReader:
+    """Reads the numbers, at most every few seconds; who asks meanwhile gets those of before."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._read_at = -KEPT
+        self._gauges: Sequence[StateGauge] = ()
+
+    def read(self) -> Sequence[StateGauge]:
+        """The numbers; where the database is away, that it is."""
+        with self._lock:
+            if time.monotonic() - self._read_at >= KEPT:
+                self._gauges = self._load()
+                self._read_at = time.monotonic()
+            return self._gauges
+
+    def _load(self) -> Sequence[StateGauge]:
+        try:
+            with self._database.transaction() as session:
+                rows = service_state.load_service_state(session, heard=HEARD)
+        except AppError:
+            return (_gauge("database_up", 0.0),)
+        return (_gauge("database_up", 1.0), *(_gauge(row.what, row.value, row.label) for row in rows))
+
+
+def list_campaign_gauges(session: Session, *, only: str | None) -> list[StateGauge]:
+    """Tasks of campaigns under way, by campaign and state."""
+    return [
+        StateGauge("campaign_tasks", "Tasks by state.", row.n, (("campaign", row.campaign), ("state", row.state)))
+        for row in service_state.count_tasks_by_campaign(session, only=only)
+    ]
+
+
+def _gauge(name: str, value: float, label: str | None = None) -> StateGauge:
+    labels = ((LABELS[name], label or ""),) if name in LABELS else ()
+    return StateGauge(name, EXPLAINED[name], value, labels)

@@ -1,0 +1,52 @@
+"""Queries about the service as a whole: leases, queues, workers, webhooks and standby servers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from app.storage.db import Session
+from app.storage.queue_schema import SCHEMA
+
+StateRecord = sa.Row[Any]
+
+# Each part is found by an index or in a table of few rows. Only roles that may see it learn what a standby server lags.
+_STATE = f"""
+SELECT 'open_leases' AS what, NULL AS label, count(*)::float8 AS value FROM tasks WHERE state = 'leased'
+UNION ALL
+SELECT 'expired_leases', NULL, count(*) FROM tasks WHERE state = 'leased' AND leased_until < now()
+UNION ALL
+SELECT 'campaigns', state, count(*) FROM campaigns GROUP BY state
+UNION ALL
+SELECT 'jobs', state, count(*) FROM jobs WHERE state IN ('queued', 'running', 'finishing') GROUP BY state
+UNION ALL
+SELECT 'oldest_job_seconds', NULL, coalesce(extract(epoch FROM now() - min(created_at)), 0)
+FROM jobs WHERE state IN ('queued', 'running', 'finishing')
+UNION ALL
+SELECT 'queue_depth', queue_name, count(*) FROM {SCHEMA}.procrastinate_jobs WHERE status = 'todo' GROUP BY queue_name
+UNION ALL
+SELECT 'workers', NULL, count(*) FROM {SCHEMA}.procrastinate_workers
+WHERE last_heartbeat > now() - make_interval(secs => :heard)
+UNION ALL
+SELECT 'webhooks', CASE WHEN stopped_at IS NOT NULL THEN 'stopped' WHEN failing_since IS NOT NULL THEN 'failing'
+                        ELSE 'working' END, count(*) FROM webhooks GROUP BY 2
+UNION ALL
+SELECT 'replication_lag_seconds', application_name, extract(epoch FROM replay_lag)
+FROM pg_stat_replication WHERE replay_lag IS NOT NULL"""
+
+_TASKS = """
+SELECT c.key AS campaign, t.state, count(*) AS n FROM campaigns c JOIN tasks t ON t.campaign_id = c.id
+WHERE c.state IN ('open', 'paused') AND t.state IN ('free', 'leased', 'handed_in') AND (:only IS NULL OR c.key = :only)
+GROUP BY 1, 2 ORDER BY 1, 2"""
+
+
+def load_service_state(session: Session, *, heard: float) -> list[StateRecord]:
+    """Numbers of the service, by what they count and a label. heard: seconds within which a worker lives."""
+    return list(session.execute(sa.text(_STATE), {"heard": heard}))
+
+
+def count_tasks_by_campaign(session: Session, *, only: str | None) -> list[StateRecord]:
+    """Tasks of campaigns under way by state; `only` keeps one campaign."""
+    query = sa.text(_TASKS).bindparams(sa.bindparam("only", type_=sa.Text()))
+    return list(session.execute(query, {"only": only}))
