@@ -98,7 +98,7 @@ async def metrics(_: Public, request: Request, database: DatabaseDep) -> Respons
     counted: ServiceMetrics = request.app.state.metrics
     counted.connections.set(database.size)
     counted.in_use.set(database.in_use)
-    state = await to_thread.run_sync(request.app.state.service_state.read, limiter=_asking())
+    state = await to_thread.run_sync(request.app.state.service_state.read, limiter=_health_check_thread())
     return Response(counted.text(state), media_type=MEDIA_TYPE)
 
 
