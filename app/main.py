@@ -63,6 +63,7 @@ def create_app(database: Database, options: Options) -> FastAPI:
     cors.install_cors(app, options.cors_origins)
     app.openapi = openapi.OpenApiDocument(app)  # type: ignore[method-assign]  # the framework's way to bring one's own
     metrics = app.state.metrics = ServiceMetrics()
+    metrics.connections.set(database.size)
     database.on_wait = metrics.connection_wait.observe
     app.state.service_state = ServiceStateReader(database)
     app.state.raters = RaterCache()
