@@ -54,7 +54,7 @@ ANNOUNCE = JsonBody(
 )
 
 
-class AtOnce(BaseModel):
+class DirectImportQuery(BaseModel):
     """The query of an import in one request."""
 
     model_config = ConfigDict(extra="forbid")
@@ -91,7 +91,7 @@ class AtOnce(BaseModel):
 def create_import(
     caller: Manager,
     campaign: CampaignKey,
-    asked: Annotated[AtOnce, Query()],
+    asked: Annotated[DirectImportQuery, Query()],
     body: Annotated[ImportIn | Upload, Depends(JsonOrFile(ANNOUNCE, "format"))],
     database: DatabaseDep,
     once: OnceDep,
@@ -179,7 +179,12 @@ def commit_import(
 
 
 def _import_now(
-    database: Database, campaign: str, asked: AtOnce, upload: Upload, caller: Caller, once: IdempotentCreation
+    database: Database,
+    campaign: str,
+    asked: DirectImportQuery,
+    upload: Upload,
+    caller: Caller,
+    once: IdempotentCreation,
 ) -> Response:
     """Read and store in one transaction, the Idempotency-Key within it: an import that fails leaves nothing."""
     options = asked.options()

@@ -71,7 +71,7 @@ WHERE j.campaign_id = %(campaign)s AND jsonb_typeof(j.payload -> %(field)s) = 'a
 
 def load_document_table(session: Session, campaign_id: int, labels: RatingLabels) -> DocumentTable:
     """What is known of each document of the labels."""
-    rows = _by_key(session, DOCUMENTS, campaign_id)
+    rows = _rows_by_key(session, DOCUMENTS, campaign_id)
     document_rows = [rows[key] for key in labels.documents]
     return DocumentTable(
         domain=tuple(row.domain for row in document_rows),
@@ -83,7 +83,7 @@ def load_document_table(session: Session, campaign_id: int, labels: RatingLabels
 
 def load_rater_table(session: Session, campaign_id: int, labels: RatingLabels) -> RaterTable:
     """The person behind each rater of the labels, and what the campaign knows of the account."""
-    rows = _by_key(session, RATERS, campaign_id)
+    rows = _rows_by_key(session, RATERS, campaign_id)
     rater_rows = [rows[key] for key in labels.raters]
     return RaterTable(
         person=tuple(row.person for row in rater_rows), attributes=tuple(row.attributes for row in rater_rows)
@@ -92,7 +92,7 @@ def load_rater_table(session: Session, campaign_id: int, labels: RatingLabels) -
 
 def load_task_table(session: Session, campaign_id: int, labels: RatingLabels) -> TaskTable:
     """Rater, state and meta of each task of the labels."""
-    rows = _by_key(session, TASKS, campaign_id)
+    rows = _rows_by_key(session, TASKS, campaign_id)
     code = {key: i for i, key in enumerate(labels.raters)}
     task_rows = [rows[key] for key in labels.tasks]
     return TaskTable(
@@ -219,5 +219,5 @@ def link_originals(ratings: Ratings) -> OriginalLinks:
     return OriginalLinks(np.where(linked, first, -1).astype(np.int32))
 
 
-def _by_key(session: Session, query: str, campaign_id: int) -> dict[str, Row]:
+def _rows_by_key(session: Session, query: str, campaign_id: int) -> dict[str, Row]:
     return {row.key: row for row in stream_full_scan(session, query, {"campaign": campaign_id})}

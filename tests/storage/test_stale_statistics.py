@@ -167,7 +167,7 @@ WALKS: dict[str, Work] = {
     "outputs with authors": lambda s, c: back_translations.load_stored_outputs(s, c.new),
     "outputs that are shown": lambda s, c: back_translations.load_shown_outputs(s, c.new),
     "texts of pairs": lambda s, c: calibration_items.load_pair_texts(s, c.new, reference=False),
-    "documents of ratings": lambda s, c: side_tables._by_key(s, side_tables.DOCUMENTS, c.new),
+    "documents of ratings": lambda s, c: side_tables._rows_by_key(s, side_tables.DOCUMENTS, c.new),
     "scores under another profile": lambda s, c: profiles.store_scores(
         s,
         c.new,

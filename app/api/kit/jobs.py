@@ -144,7 +144,7 @@ async def report_or_job(
     """
     until = time.monotonic() + parse_prefer_wait(prefer)
     answer = await to_thread.run_sync(ask)
-    if not isinstance(answer, JobView) or not _let_wait(request):
+    if not isinstance(answer, JobView) or not _take_waiting_place(request):
         return answer
     release_slot(request.scope)
     stopping: asyncio.Event = getattr(request.state, STOPPING, None) or asyncio.Event()
@@ -159,7 +159,7 @@ async def report_or_job(
     return await to_thread.run_sync(partial(_load_job_report, database, answer)) if answer.ended else answer
 
 
-def _let_wait(request: Request) -> bool:
+def _take_waiting_place(request: Request) -> bool:
     state = request.app.state
     waiting = getattr(state, "waiting", 0)
     if waiting >= MOST_WAITING:

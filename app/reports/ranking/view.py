@@ -10,13 +10,13 @@ from pydantic import BaseModel, ConfigDict
 Range = tuple[float, float]
 
 
-class _Part(BaseModel):
+class _StoredPart(BaseModel):
     """Stored JSON; what a later version adds does not disturb an earlier reader."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
-class SystemLine(_Part):
+class SystemLine(_StoredPart):
     """One ranked system; fields as in `app.stats.ranking.result.SystemRow`. name: any text; shown, never run."""
 
     system: str
@@ -39,7 +39,7 @@ class SystemLine(_Part):
     losses: int | None = None
 
 
-class PairLine(_Part):
+class PairLine(_StoredPart):
     """One pair of systems; the fields are those of `app.stats.ranking.result.PairRow`."""
 
     better: str
@@ -61,7 +61,7 @@ class PairLine(_Part):
     effective_documents: float | None = None
 
 
-class RecipeLine(_Part):
+class RecipeLine(_StoredPart):
     """The resolved recipe, as far as it is put into words."""
 
     name: str
@@ -81,7 +81,7 @@ class RecipeLine(_Part):
     exclude: tuple[str, ...] = ()
 
 
-class RankingView(_Part):
+class RankingView(_StoredPart):
     """A ranking report."""
 
     campaign: str

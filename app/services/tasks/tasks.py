@@ -166,7 +166,7 @@ class OwnAnswers:
             frozenset((row.item_id, row.segment_id) for row in rows if row.again),
         )
 
-    def stands(self, item: int, segment: int | None) -> bool:
+    def is_answered(self, item: int, segment: int | None) -> bool:
         """Whether there is an answer at an address that need not be given again."""
         return (item, segment) in self.at and (item, segment) not in self.again
 
@@ -237,9 +237,9 @@ def find_missing_judgments(sheet: TaskContent, answers: OwnAnswers) -> tuple[Mis
             gaps += [
                 MissingJudgment(item.position, n, None, NOT_JUDGED)
                 for n, segment in enumerate(item.segments, 1)
-                if segment.text is not None and not answers.stands(item.id, segment.id)
+                if segment.text is not None and not answers.is_answered(item.id, segment.id)
             ]
-        if "document" in sheet.forms and not answers.stands(item.id, None):
+        if "document" in sheet.forms and not answers.is_answered(item.id, None):
             gaps.append(MissingJudgment(item.position, None, None, NO_DOCUMENT))
     if "screen" in sheet.forms:
         several = (n for n, items in sheet.screens.items() if len(items) > 1)

@@ -61,7 +61,7 @@ class ServerTender:
         self._continue_stopped_processes(pids, seconds)
         main = cluster.find_postmaster(self._cluster, pids)
         if main is None:
-            return self._absent(pids, seconds)
+            return self._handle_absent_server(pids, seconds)
         self._orphaned = 0.0
         return self._present(main, pids, seconds)
 
@@ -73,7 +73,7 @@ class ServerTender:
                 log.warning("process %d of Postgres was stopped by a signal; it goes on", pid)
                 _signal([pid], signal.SIGCONT)
 
-    def _absent(self, pids: set[int], seconds: float) -> ServiceCondition:
+    def _handle_absent_server(self, pids: set[int], seconds: float) -> ServiceCondition:
         """There is no server; what it began may still be there."""
         self._main, self._silent = None, 0.0
         if pids:

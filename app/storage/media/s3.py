@@ -43,26 +43,26 @@ class S3Store:
 
     def put(self, source: Path, sha256: bytes) -> None:
         """Store a file, in parts where it is large. Raises MediaStoreUnreachable."""
-        with self._translated(sha256) as client:
+        with self._client_with_own_errors(sha256) as client:
             client.upload_file(str(source), self.bucket, self._key(sha256))
 
     def read(self, sha256: bytes, start: int, length: int) -> Iterator[bytes]:
         """Bytes in pieces. Raises MediaBytesMissing, MediaStoreUnreachable."""
         if length <= 0:
             return iter(())
-        with self._translated(sha256) as client:
+        with self._client_with_own_errors(sha256) as client:
             wanted = f"bytes={start}-{start + length - 1}"
             body = client.get_object(Bucket=self.bucket, Key=self._key(sha256), Range=wanted)["Body"]
         return iter(body.iter_chunks(PIECE))
 
     def remove(self, sha256: bytes) -> None:
         """Let go of a file. Raises MediaStoreUnreachable."""
-        with self._translated(sha256) as client:
+        with self._client_with_own_errors(sha256) as client:
             client.delete_object(Bucket=self.bucket, Key=self._key(sha256))
 
     def hashes(self) -> Iterator[tuple[bytes, float]]:
         """What is stored. Raises MediaStoreUnreachable."""
-        with self._translated(b"") as client:
+        with self._client_with_own_errors(b"") as client:
             pages = client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self.prefix)
             for page in pages:
                 for item in page.get("Contents", ()):
@@ -74,7 +74,7 @@ class S3Store:
         return f"{self.prefix}{sha256.hex()[:2]}/{sha256.hex()}"
 
     @contextmanager
-    def _translated(self, sha256: bytes) -> Iterator[Any]:
+    def _client_with_own_errors(self, sha256: bytes) -> Iterator[Any]:
         """The client; its errors as ours. It is made when it is first needed."""
         try:
             import boto3
