@@ -65,6 +65,14 @@ def has_begun_tasks(session: Session, campaign_id: int, rater_id: int) -> bool:
     return bool(session.execute(text(_BEGUN), {"campaign": campaign_id, "rater": rater_id}).scalar_one())
 
 
+def load_right_share(session: Session, campaign_id: int, rater_id: int) -> float | None:
+    """Of a rater's first answers that could be right, the share that was; None without any."""
+    a = tutorial_answers.c
+    query = sa.select(sa.func.avg(sa.cast(a.right, sa.Integer)))
+    share = session.execute(query.where(a.campaign_id == campaign_id, a.rater_id == rater_id)).scalar()
+    return None if share is None else float(share)
+
+
 def load_tutorial_results(session: Session, campaign_id: int, *, after: str | None, limit: int) -> Sequence[Row]:
     """Every enrolled rater by key after `after`: how much they answered, and how much of it was right."""
     keys = {"campaign": campaign_id, "after": after, "limit": limit}

@@ -124,6 +124,28 @@ def test_only_of_who_fails_all_is_read_where_control_items_alone_decide(
     assert found == reads
 
 
+@pytest.mark.parametrize(
+    ("rules", "right", "expected"),
+    [
+        ({"code_checks": ["habits"]}, None, "NOCODE"),
+        ({"code_checks": ["repeats"]}, None, "GOOD"),
+        ({"code_checks": [], "code_tutorial": 0.5}, False, "NOCODE"),
+        ({"code_checks": [], "code_tutorial": 0.5}, True, "GOOD"),
+        ({"code_checks": [], "code_tutorial": 0.5}, None, "GOOD"),
+    ],
+)
+def test_the_manager_says_what_the_code_depends_on(anonymous, database, rules, right, expected):
+    live = with_controls(database, {"code_pass": "GOOD", "code_fail": "NOCODE", **rules})
+    if right is not None:
+        with psycopg.connect(database.url) as db:
+            db.execute(
+                """INSERT INTO tutorial_answers (campaign_id, rater_id, document, position, payload, "right")
+                   SELECT campaign_id, id, 'tutorial', 1, '{}', %s FROM raters WHERE key = 'r1'""",
+                (right,),
+            )
+    assert do_task(anonymous, live, "r1", always)[1] == expected
+
+
 def test_too_few_control_items_give_no_verdict_and_the_code_of_those_who_pass(
     anonymous: httpx.Client, database: Database
 ) -> None:
@@ -211,6 +233,8 @@ def test_nothing_automatic_leaves_out_a_rating(anonymous: httpx.Client, database
         ({"min_pairs": 1}, ["body", "settings", "quality", "min_pairs"]),
         ({"code_pass": "C1"}, ["body", "settings", "quality", "code_fail"]),
         ({"code_pass": "a b", "code_fail": "C2"}, ["body", "settings", "quality", "code_pass"]),
+        ({"code_checks": ["luck"]}, ["body", "settings", "quality", "code_checks", 0]),
+        ({"code_tutorial": 80}, ["body", "settings", "quality", "code_tutorial"]),
         ({"threshold": 3}, ["body", "settings", "quality", "threshold"]),
         ([], ["body", "settings", "quality"]),
     ],

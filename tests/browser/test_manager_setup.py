@@ -157,6 +157,20 @@ def test_an_invitation_shows_its_link_once_and_is_ended(manager, ask):
     row = page.get_by_role("region", name="Invitations").locator("tbody tr")
     expect(row.get_by_role("cell")).to_contain_text(["40", "0", "20", "not signed"])
     check(page, "invitations")
+    codes = page.locator("#codes")
+    expect(codes.get_by_label("Control items")).to_be_checked()
+    codes.get_by_label("Code of those who pass").fill("GOOD-{code}")
+    codes.get_by_label("Code of those who fail").fill("NO")
+    codes.get_by_label("Right answers needed in the tutorial").fill("80")
+    codes.get_by_label("Speed").check()
+    codes.get_by_role("button", name="Save the codes").click()
+    expect(page.locator("#saved")).to_have_text("Saved.")
+    rules = {"code_checks": ["controls", "speed"], "code_tutorial": 0.8}
+    assert ask("GET", "/campaigns/crowd").json()["settings"]["quality"] == {
+        "code_pass": "GOOD-{code}",
+        "code_fail": "NO",
+        **rules,
+    }
     page.get_by_role("button", name="End the invitation").click()
     page.get_by_role("button", name="End it", exact=True).click()
     expect(row).to_contain_text("ended")

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from app.domain.errors import Invalid, Place
-from app.stats.quality.choices import MIN_PAIRS, Check, Choices, ControlAdjust, ControlTestName
+from app.stats.quality.choices import CHECKS, MIN_PAIRS, Check, Choices, ControlAdjust, ControlTestName
 
 NAME = "quality"
 CODE = "{code}"
@@ -21,7 +21,9 @@ Template = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")]
 class QualitySettings(BaseModel):
     """`settings.quality` of a campaign.
 
-    code_pass, code_fail: completion codes by verdict; `{code}` in them is a code of the task's own.
+    code_pass, code_fail: completion codes by verdict; `{code}` in them is a code of the task's own. code_checks: who
+    fails one of these gets code_fail. code_tutorial: so does whoever has a smaller share of right first answers in the
+    tutorial.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
@@ -32,6 +34,8 @@ class QualitySettings(BaseModel):
     actions: dict[Check, Action] = Field(default_factory=dict)
     code_pass: Template | None = None
     code_fail: Template | None = None
+    code_checks: list[Check] = Field(default_factory=lambda: ["controls"], max_length=len(CHECKS))
+    code_tutorial: Annotated[float, Field(ge=0, le=1)] | None = None
 
     @property
     def has_codes(self) -> bool:
@@ -46,7 +50,7 @@ class QualitySettings(BaseModel):
     @property
     def watched(self) -> frozenset[Check]:
         """The checks from which anything follows."""
-        return frozenset(self.actions) | (frozenset({"controls"}) if self.has_codes else frozenset())
+        return frozenset(self.actions) | (frozenset(self.code_checks) if self.has_codes else frozenset())
 
     def choices(self) -> Choices:
         """As the statistics take them."""

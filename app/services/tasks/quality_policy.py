@@ -20,7 +20,7 @@ from app.services.webhooks.events import record_event
 from app.stats.quality.choices import Check
 from app.stats.quality.report import RaterQuality, make_rater_quality
 from app.stats.quality.verdicts import verdicts_by_controls
-from app.storage import campaigns, quality_policy
+from app.storage import campaigns, quality_policy, tutorials
 from app.storage.db import Database, Session
 
 ACTOR = "quality control"
@@ -42,7 +42,7 @@ def hand_in_and_check(database: Database, public_id: str, *, rater: ActingRater)
     with database.transaction() as session:
         campaigns.load_campaign(session, rater.campaign, lock=True)
         if code is None:
-            fresh = _code(asked, quality)
+            fresh = _code(asked, quality, tutorials.load_right_share(session, rater.campaign_id, rater.rater_id))
             code = quality_policy.settle_completion_code(session, rater.campaign_id, public_id, fresh) or fresh
         if quality is not None:
             _act(session, rater, asked, quality)
@@ -83,9 +83,11 @@ def _fails_controls(session: Session, about: Snapshot, rater: ActingRater, asked
     return results.get(rater.rater) == "fail"
 
 
-def _code(asked: QualitySettings, quality: RaterQuality | None) -> str:
-    """The code of the verdict: only control items that failed their test lead to the second one."""
-    failed = quality is not None and quality.completion == "review"
+def _code(asked: QualitySettings, quality: RaterQuality | None, right: float | None) -> str:
+    """The code of the verdict. right: share of right first answers in the tutorial; None where none could be right."""
+    failed = quality is not None and not set(asked.code_checks).isdisjoint(quality.beyond)
+    if asked.code_tutorial is not None and right is not None:
+        failed = failed or right < asked.code_tutorial
     template = (asked.code_fail if failed else asked.code_pass) or CODE
     return template.replace(CODE, secrets.token_hex(5).upper())
 

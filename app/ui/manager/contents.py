@@ -33,6 +33,7 @@ from app.ui.assets import asset_address
 from app.ui.manager.answers import rater_forms_json
 from app.ui.manager.control_counts import find_control_counts
 from app.ui.manager.exports import list_offered_formats
+from app.ui.manager.invitations import CODE_CHECKS
 from app.ui.manager.report_groups import group_reports
 from app.ui.messages import NAMES, RATER, catalogue_file_name, message
 
@@ -167,8 +168,8 @@ def protocol_page_values(visit: PageVisit) -> Values:
 
 
 def invitations_page_values(_: PageVisit) -> Values:
-    """The platforms that raters can come from."""
-    return {"platforms": PLATFORMS}
+    """The platforms that raters can come from, and the checks that can decide about a completion code."""
+    return {"platforms": PLATFORMS, "checks": list(CODE_CHECKS.items())}
 
 
 def webhooks_page_values(_: PageVisit) -> Values:

@@ -1,9 +1,10 @@
 // Invitations by count: made, with a link that is shown once; looked at and ended; and codes of completion, to pay by.
 
+import { call, Unreachable } from "../shared/api.js";
 import { $, button, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { absolute } from "./asking.js";
-import { all, api, change, figure, moment, resting, sure, table } from "./parts.js";
+import { all, api, change, figure, moment, numeral, resting, say, sure, table, tell, told, written } from "./parts.js";
 import { Listing, reading } from "./reading.js";
 
 const form = $("#invite");
@@ -72,9 +73,51 @@ const completions = reading($("#completions"), async () => {
   h("p", { class: "fetch" }, t("Fetch:"), h("a", { href: `${api}/completions` }, "JSON")));
 });
 
+// Which code tells what: kept among the campaign's settings of quality control.
+const codes = $("#codes");
+let seen = null; // {settings, etag}
+
+function readCodes({ body, etag }) {
+  seen = { settings: body.settings, etag };
+  const quality = body.settings.quality ?? {};
+  const checks = quality.code_checks ?? ["controls"];
+  for (const name of ["code_pass", "code_fail"]) codes.elements[name].value = quality[name] ?? "";
+  codes.elements.code_tutorial.value = quality.code_tutorial === undefined || quality.code_tutorial === null ? "" : written(quality.code_tutorial * 100);
+  for (const box of codes.elements.code_checks) box.checked = checks.includes(box.value);
+}
+
+async function saveCodes() {
+  const place = $(".said", codes);
+  say(place, "");
+  $("#saved").textContent = "";
+  const { code_pass: _, code_fail: __, code_checks: ___, code_tutorial: ____, ...rest } = seen.settings.quality ?? {};
+  const quality = { ...rest, code_checks: [...codes.elements.code_checks].filter((box) => box.checked).map((box) => box.value) };
+  for (const name of ["code_pass", "code_fail"]) if (codes.elements[name].value.trim()) quality[name] = codes.elements[name].value.trim();
+  const share = codes.elements.code_tutorial.value.trim();
+  if (share) quality.code_tutorial = numeral(share) / 100;
+  try {
+    const answer = await call("PATCH", api, { body: { settings: { ...seen.settings, quality } }, headers: { "If-Match": seen.etag } });
+    if (answer.ok) {
+      readCodes(answer);
+      $("#saved").textContent = t("Saved.");
+    } else if (answer.status === 412) say(place, t("Somebody else has changed these settings. Reload the page to see them."));
+    else tell(place, told(answer));
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error;
+    say(place, t("The server cannot be reached. Try again in a moment."));
+  }
+}
+
+codes.addEventListener("submit", (event) => {
+  event.preventDefault();
+  resting($("button[type=submit]", codes), saveCodes);
+});
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   resting($("button", form), make);
 });
 await show();
 await completions();
+const campaign = await call("GET", api);
+if (campaign.ok) readCodes(campaign);
+else tell($(".said", codes), told(campaign));
