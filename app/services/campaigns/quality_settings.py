@@ -34,7 +34,7 @@ class QualitySettings(BaseModel):
     actions: dict[Check, Action] = Field(default_factory=dict)
     code_pass: Template | None = None
     code_fail: Template | None = None
-    code_checks: list[Check] = Field(default_factory=lambda: ["controls"], max_length=len(CHECKS))
+    code_checks: list[Check] = Field(["controls"], max_length=len(CHECKS))
     code_tutorial: Annotated[float, Field(ge=0, le=1)] | None = None
 
     @property
