@@ -89,10 +89,10 @@ def get_task_media(
     request: Request,
     task: TaskId,
     media: MediaId,
-    expires: Annotated[int, Query(ge=0, le=2**53, description="As the address has it.")],
-    signature: Annotated[str, Query(pattern="^[A-Za-z0-9_-]{32}$", description="As the address has it.")],
     database: DatabaseDep,
     policy: MediaPolicyDep,
+    expires: Annotated[int, Query(ge=0, le=2**53, description="As the address has it.")] = 0,
+    signature: Annotated[str, Query(pattern="^[A-Za-z0-9_-]{0,32}$", description="As the address has it.")] = "",
 ) -> Response:
     """The bytes, or with `Range` a part of them. Nothing says what the file is called."""
     with database.transaction() as session:

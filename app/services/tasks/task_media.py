@@ -79,11 +79,11 @@ def _played(heard: HeardStretches, duration_ms: int | None, rules: MediaRules) -
 def open_task_media(
     session: Session, policy: MediaPolicy, task: str, public_id: str, signed: SignedAddress, *, rater: ActingRater
 ) -> MediaContent:
-    """The bytes behind a signed address. Raises MediaAddressEnded, MediaNotFound, MediaPlaysUsed."""
+    """The bytes behind a signed address. Raises TaskNotFound, MediaAddressEnded, MediaNotFound, MediaPlaysUsed."""
+    row = load_own_task(session, task, rater)
     content = open_signed_media(session, policy, task, public_id, signed, rater=rater)
     rules = MediaRules.of(campaigns.load_campaign(session, rater.campaign).settings)
     if rules.most_plays is not None and content.duration_ms is not None:
-        row = load_own_task(session, task, rater)
         heard = load_heard_stretches(session, rater.campaign_id, row.id, rater.rater_id, [public_id])
         if heard[public_id].is_used_up(content.duration_ms, rules.most_plays):
             raise MediaPlaysUsed
