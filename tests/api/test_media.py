@@ -240,7 +240,7 @@ def test_an_address_is_good_for_one_rater_one_task_and_a_short_time(
     path, _, query = address.partition("?")
     signature = query.partition("signature=")[2]
     ok(opened.get(f"{path}?expires=9999999999&signature={signature}", headers=auth("r1")), 403)
-    ok(opened.get(path, headers=auth("r1")), 403)
+    ok(opened.get(path, headers=auth("r1")), 404)
     with serving(make_app(media=MediaPolicy(policy.store, policy.parts, lifetime=timedelta(seconds=-1)))) as client:
         late = ok(client.get(f"/v1/tasks/{task}/media", headers=auth("r1")))["media"][0]["address"]
         ok(client.get(late, headers=auth("r1")), 403)

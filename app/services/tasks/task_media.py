@@ -18,6 +18,7 @@ from app.services.tasks.task_content import TaskContent, load_task_content
 from app.services.tasks.tasks import load_own_task
 from app.storage import campaigns
 from app.storage.db import Session
+from app.storage.media.rows import MediaNotFound
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,8 @@ def open_task_media(
 ) -> MediaContent:
     """The bytes behind a signed address. Raises TaskNotFound, MediaAddressEnded, MediaNotFound, MediaPlaysUsed."""
     row = load_own_task(session, task, rater)
+    if not signed.signature:  # an address without one names nothing
+        raise MediaNotFound
     content = open_signed_media(session, policy, task, public_id, signed, rater=rater)
     rules = MediaRules.of(campaigns.load_campaign(session, rater.campaign).settings)
     if rules.most_plays is not None and content.duration_ms is not None:
