@@ -17,6 +17,7 @@ from app.storage.tables import (
     idempotency,
     jobs,
     people,
+    rater_messages,
     raters,
     reports,
     sessions,
@@ -56,6 +57,7 @@ def erase_account(session: Session, account: AccountRecord) -> None:
     rater_id, campaign_id = account.id, account.campaign_id
     session.execute(sa.update(raters).where(raters.c.id == rater_id).values(name=raters.c.key, attributes={}))
     session.execute(sa.delete(contacts).where(contacts.c.rater_id == rater_id))
+    session.execute(sa.delete(rater_messages).where(rater_messages.c.rater_id == rater_id))
     pearmut.erase_user(session, campaign_id, rater_id)
     questionnaires.erase_answers(session, campaign_id, rater_id)
     gone: dict[str, object] = {"state": "erased", "external_id": None, "languages": [], "erased_at": sa.func.now()}

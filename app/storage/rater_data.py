@@ -57,6 +57,7 @@ LISTS: Mapping[str, str] = MappingProxyType(
         "pearmut": f"""SELECT x.place, CASE WHEN jsonb_typeof(x.body -> 'annotation' -> 0) <> 'object'
             THEN x.body -> 'annotation' END AS answers, x.body ->> 'comment' AS comment, x.skipped, x.at
             FROM pearmut_answers x {_HERE} {{at}} ORDER BY x.id""",
+        "messages": f"SELECT x.text, x.at, x.read_at FROM rater_messages x {_HERE} ORDER BY x.id",
         "hours": f"""SELECT x.kind, x.seconds, x.reason, x.at FROM hour_adjustments x {_HERE} ORDER BY x.id""",
         "flags": f"""SELECT t.public_id AS task, x.segment, x.reason, x.note, x.at, x.answer, x.answered_at
             FROM flags x JOIN tasks t ON t.id = x.task_id {_HERE} {{at}} ORDER BY x.id""",

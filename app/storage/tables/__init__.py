@@ -23,6 +23,7 @@ from app.storage.tables.raters import (
     people,
     qualification_attempts,
     qualifications,
+    rater_messages,
     raters,
     teams,
 )
@@ -87,6 +88,7 @@ __all__ = [
     "qualification_attempts",
     "qualifications",
     "questionnaire_answers",
+    "rater_messages",
     "raters",
     "recipes",
     "reference_texts",

@@ -175,6 +175,21 @@ consents = Table(
     same_campaign_reference("rater_id", "raters"),
 )
 
+# What managers write to raters; personal, so erasing the rater deletes it.
+rater_messages = Table(
+    "rater_messages",
+    metadata,
+    identity_column(),
+    campaign_column(),
+    bigint_column("rater_id"),
+    text_column("text"),
+    text_column("actor"),
+    timestamp_column("at", now=True),
+    timestamp_column("read_at", nullable=True),
+    same_campaign_reference("rater_id", "raters"),
+    Index("ix_rater_messages_rater_id", "campaign_id", "rater_id", "id"),
+)
+
 # items: what is asked, with answers and reasons. pass_mark: share of the items that must be right.
 qualifications = Table(
     "qualifications",

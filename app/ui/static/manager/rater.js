@@ -2,6 +2,7 @@
 
 import { $, button, fill, fresh, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
+import { ask } from "./asking.js";
 import { giveLink } from "./links.js";
 import { all, api, badge, change, empty, facts, figure, foreign, get, here, hours, icon, main, moment, NONE, percent, resting, table, warned } from "./parts.js";
 import { reading } from "./reading.js";
@@ -83,6 +84,19 @@ function flags(found) {
   ], found);
 }
 
+// What was written to the rater, whose page shows it until they say that they read it.
+function messages(sent) {
+  const write = button([icon("message"), t("Write a message …")], () => ask(t("Message to {rater}", { rater: key }), t("Text, shown on the rater's page until they say that they read it"), t("Send"), async (text, where) => {
+    if (!(await change("POST", `${api}/messages`, { body: { raters: [key], text }, said: where }))) return false;
+    toast(t("Sent."));
+    await show();
+    return true;
+  }), { class: "quiet" });
+  return [h("p", { class: "actions" }, write), sent.length ? table(t("Messages"), [
+    [t("When"), (one) => moment(one.at)], [t("Text"), (one) => one.text, "text"], [t("Read"), (one) => (one.read_at ? moment(one.read_at) : t("not yet"))],
+  ], sent) : null];
+}
+
 // Who they are. It is kept apart from everything else and goes when the rater is erased.
 function contact(rater) {
   const there = rater.contact ?? {};
@@ -113,8 +127,8 @@ function contact(rater) {
 
 const show = reading(place, async () => {
   const rater = await get(path);
-  const [progress, times, exclusions, report, reported] = await Promise.all([
-    get(`${api}/progress`), get(`${api}/hours`), manages ? all(`${api}/exclusions`) : [], get(`${api}/reports/quality`, { timeout: LONG, absent: {} }), manages ? all(`${api}/flags?rater=${encodeURIComponent(key)}`) : null,
+  const [progress, times, sent, exclusions, report, reported] = await Promise.all([
+    get(`${api}/progress`), get(`${api}/hours`), get(`${path}/messages`), manages ? all(`${api}/exclusions`) : [], get(`${api}/reports/quality`, { timeout: LONG, absent: {} }), manages ? all(`${api}/flags?rater=${encodeURIComponent(key)}`) : null,
   ]);
   const excluded = exclusions.find((one) => one.what === "rater" && one.key === key && !one.lifted);
   fill(place,
@@ -122,7 +136,7 @@ const show = reading(place, async () => {
     steps(rater), work(rater, progress, times),
     h("h2", {}, t("Quality")), quality(report), h("p", {}, h("a", { href: `${here}/quality` }, t("Evidence on all raters"))),
     reported ? [h("h2", {}, t("Problems")), flags(reported)] : null,
-    rater.state && rater.state !== "erased" ? [h("h2", {}, t("Contact")), contact(rater)] : null);
+    rater.state && rater.state !== "erased" ? [h("h2", {}, t("Messages")), messages(sent.items), h("h2", {}, t("Contact")), contact(rater)] : null);
 });
 
 await show();

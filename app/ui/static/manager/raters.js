@@ -112,6 +112,14 @@ async function lift(numbers) {
   return true;
 }
 
+function write(rows) {
+  ask(count(rows.length, "Message to {n} rater", "Message to {n} raters"), t("Text, shown on the rater's page until they say that they read it"), t("Send"), async (text, where) => {
+    const answer = await change("POST", `${api}/messages`, { body: { raters: rows.map((one) => one.key), text }, said: where });
+    if (answer) toast(t("Sent."));
+    return Boolean(answer);
+  });
+}
+
 const newLinks = (rows) => sure(count(rows.length, "New link for {n} rater?", "New links for {n} raters?"), t("Their previous links and sessions end at once. You cannot undo this."), t("Make the links"), () => tried(() => saveLinks({ raters: rows.map((one) => one.key) }), said));
 
 async function saveLinks(body) {
@@ -204,6 +212,7 @@ const raters = new Browse($("#raters"), {
     { label: t("Pause"), icon: "pause", run: (rows) => set(rows, { state: "paused" }) },
     { label: t("Go on"), icon: "play", run: (rows) => set(rows, { state: "active" }) },
     { label: t("Team …"), icon: "team", run: assign },
+    { label: t("Message …"), icon: "message", run: write },
     { label: t("New links …"), icon: "link", run: newLinks },
     { label: t("Has left"), icon: "left", run: (rows) => set(rows, { state: "left" }) },
     { label: t("Exclude …"), icon: "exclude", look: "danger", run: exclude },

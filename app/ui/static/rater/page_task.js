@@ -59,9 +59,22 @@ function keepFor() {
   keep.keepFor(campaign, rater);
 }
 
+// What somebody wrote to the rater stays until they say that they read it. Work never waits for it.
+async function showMessages() {
+  const answer = await once("GET", "/v1/me/messages");
+  for (const message of answer?.ok ? answer.body.items.filter((one) => one.read_at === null).reverse() : []) {
+    const name = `message-${message.id}`;
+    const read = button(t("I have read it"), async () => {
+      if (await once("POST", `/v1/me/messages/${message.id}/read`)) clear(name);
+    });
+    notice(name, t("Message to you: {text}", { text: message.text }), { actions: [read], close: false });
+  }
+}
+
 async function next() {
   work = null;
   clearAll();
+  showMessages();
   const away = t("The server cannot be reached. Trying again …");
   const unreachable = () => notice("unreachable", away, { close: false });
   const path = `/v1/campaigns/${encodeURIComponent(campaign)}/lease`;

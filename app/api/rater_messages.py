@@ -1,0 +1,119 @@
+"""Messages to raters."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+from pydantic import BaseModel, Field, StringConstraints
+
+from app.api.models.raters import Key, RaterKey
+from app.api.models.times import Time
+from app.services.access.idempotency import IdempotentAnswer
+from app.services.people import rater_messages
+from app.services.people.enrolment import MOST
+from app.web.access import Coordinator, RaterCaller
+from app.web.answers import AnswerModel
+from app.web.bodies import BodyModel, json_body
+from app.web.deps import CampaignKey, SessionDep
+from app.web.examples import example_response
+from app.web.idempotency import OnceDep
+
+router = APIRouter(prefix="/v1", tags=["raters"])
+
+MessageNumber = Annotated[
+    int, Path(alias="message", ge=1, le=2**63 - 1, description="Number of the message.", examples=[7])
+]
+
+
+class MessagesIn(BodyModel):
+    """A message to several raters."""
+
+    raters: Annotated[list[Key], Field(min_length=1, max_length=MOST)]
+    text: Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]
+
+
+class SentOut(BaseModel):
+    """To how many raters a message went."""
+
+    sent: int
+
+
+class MessageOwn(AnswerModel):
+    """A message as its rater sees it."""
+
+    id: int
+    text: str
+    at: Time
+    read_at: Time | None
+
+
+class MessagesOwn(BaseModel):
+    """The newest messages, newest first."""
+
+    items: list[MessageOwn]
+
+
+class MessageOut(MessageOwn):
+    """A message as managers see it."""
+
+    actor: str
+
+
+class MessagesOut(BaseModel):
+    """The newest messages to a rater, newest first."""
+
+    items: list[MessageOut]
+
+
+WHAT = {"raters": ["r1", "r2"], "text": "Please read the new guidelines, and ask if anything is unclear."}
+EXAMPLE = MessageOut.model_validate(
+    {"id": 7, "text": WHAT["text"], "at": "2026-11-20T12:00:00Z", "read_at": None, "actor": "token plb_0f3a9c51d27e"}
+)
+OWN = MessageOwn.model_validate(EXAMPLE.model_dump(exclude={"actor"}))
+
+
+@router.post(
+    "/campaigns/{campaign}/messages",
+    status_code=201,
+    summary="Send a message to raters",
+    responses=example_response(201, SentOut(sent=2), "Sent."),
+)
+def send_messages(
+    caller: Coordinator,
+    campaign: CampaignKey,
+    body: Annotated[MessagesIn, json_body(MessagesIn, two=WHAT)],
+    session: SessionDep,
+    once: OnceDep,
+) -> Response:
+    """Their pages show it until they say that they read it. All of them get it, or nobody where one cannot."""
+
+    def make() -> IdempotentAnswer:
+        sent = rater_messages.send_messages(session, campaign, body.raters, text=body.text, by=caller)
+        return IdempotentAnswer(201, SentOut(sent=sent).model_dump_json().encode())
+
+    return once(session, caller, make)
+
+
+@router.get(
+    "/campaigns/{campaign}/raters/{rater}/messages",
+    summary="Messages to a rater",
+    responses=example_response(200, MessagesOut(items=[EXAMPLE])),
+)
+def list_messages(caller: Coordinator, campaign: CampaignKey, rater: RaterKey, session: SessionDep) -> MessagesOut:
+    """The newest 100, with when they were read."""
+    messages = rater_messages.list_messages(session, campaign, rater, by=caller)
+    return MessagesOut(items=[MessageOut.model_validate(one) for one in messages])
+
+
+@router.get("/me/messages", summary="Messages to me", responses=example_response(200, MessagesOwn(items=[OWN])))
+def list_own_messages(rater: RaterCaller, session: SessionDep) -> MessagesOwn:
+    """The newest 100."""
+    messages = rater_messages.list_own_messages(session, rater)
+    return MessagesOwn(items=[MessageOwn.model_validate(one) for one in messages])
+
+
+@router.post("/me/messages/{message}/read", status_code=204, summary="Say that I read a message")
+def read_own_message(rater: RaterCaller, message: MessageNumber, session: SessionDep) -> None:
+    """Once more changes nothing."""
+    rater_messages.read_own_message(session, rater, message)

@@ -1,0 +1,73 @@
+"""Messages to raters, which their pages show until they say that they read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.domain.errors import Invalid, NotFound, Place
+from app.services.access.tokens import Caller
+from app.services.campaigns import audit
+from app.services.people.raters import ActingRater
+from app.storage import campaigns, rater_messages, raters
+from app.storage.db import Session
+
+NEWEST = 100
+MOST_NAMED = 100  # faults
+
+
+class RaterMessageNotFound(NotFound):
+    """There is no such message to you."""
+
+
+@dataclass(frozen=True, slots=True)
+class RaterMessage:
+    """A message to one rater. read_at: None until they said that they read it."""
+
+    id: int
+    text: str
+    actor: str
+    at: datetime
+    read_at: datetime | None
+
+
+def send_messages(session: Session, campaign: str, keys: Sequence[str], *, text: str, by: Caller) -> int:
+    """Send the same message to several raters, all or none; to how many.
+
+    Raises Invalid naming each who is not enrolled, was erased, or is not the caller's.
+    """
+    campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
+    known = raters.load_raters_of_keys(session, campaign_id, keys)
+    mine = {key: row for key, row in known.items() if by.leads(row.team) and row.state not in (None, "erased")}
+    faults = [Place(("body", "raters", i), f"{key!r} gets no messages") for i, key in enumerate(keys) if key not in mine]
+    if faults:
+        raise Invalid("nothing was sent because some of these raters cannot get it", places=tuple(faults[:MOST_NAMED]))
+    rater_messages.insert_messages(session, campaign_id, [row.id for row in mine.values()], text=text, actor=by.actor)
+    audit.record_action(session, campaign_id, actor=by.actor, action="messages sent", what={"raters": sorted(mine)})
+    return len(mine)
+
+
+def list_messages(session: Session, campaign: str, key: str, *, by: Caller) -> list[RaterMessage]:
+    """The newest messages to a rater whom the caller may see. Raises NotFound."""
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    rater = raters.load_rater(session, campaign_id, key)
+    if not by.leads(rater.team):
+        raise raters.RaterNotFound
+    return _load(session, campaign_id, rater.id)
+
+
+def list_own_messages(session: Session, rater: ActingRater) -> list[RaterMessage]:
+    """The newest messages to the rater who asks."""
+    return _load(session, rater.campaign_id, rater.rater_id)
+
+
+def read_own_message(session: Session, rater: ActingRater, message: int) -> None:
+    """Note that the rater read a message. Raises RaterMessageNotFound."""
+    if not rater_messages.mark_message_read(session, rater.campaign_id, rater.rater_id, message):
+        raise RaterMessageNotFound
+
+
+def _load(session: Session, campaign_id: int, rater_id: int) -> list[RaterMessage]:
+    rows = rater_messages.load_messages(session, campaign_id, rater_id, limit=NEWEST)
+    return [RaterMessage(row.id, row.text, row.actor, row.at, row.read_at) for row in rows]
