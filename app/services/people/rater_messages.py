@@ -40,7 +40,9 @@ def send_messages(session: Session, campaign: str, keys: Sequence[str], *, text:
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
     known = raters.load_raters_of_keys(session, campaign_id, keys)
     mine = {key: row for key, row in known.items() if by.leads(row.team) and row.state not in (None, "erased")}
-    faults = [Place(("body", "raters", i), f"{key!r} gets no messages") for i, key in enumerate(keys) if key not in mine]
+    faults = [
+        Place(("body", "raters", i), f"{key!r} gets no messages") for i, key in enumerate(keys) if key not in mine
+    ]
     if faults:
         raise Invalid("nothing was sent because some of these raters cannot get it", places=tuple(faults[:MOST_NAMED]))
     rater_messages.insert_messages(session, campaign_id, [row.id for row in mine.values()], text=text, actor=by.actor)
