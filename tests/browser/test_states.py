@@ -258,3 +258,17 @@ def test_an_invitation_of_a_platform_leads_to_a_task(campaign, served, page):
     page.wait_for_url("**/rate")
     assert tokens.MARK not in page.url
     expect(page.locator("#work > *").first).to_be_visible()
+
+
+def test_a_message_is_shown_until_the_rater_says_that_they_read_it(hands, served):
+    page, path = hands.page, f"/v1/campaigns/{hands.live.key}/messages"
+    manager(served, "POST", path, {"raters": ["r1"], "text": "<b>Read</b> the new guidelines."})
+    page.reload()
+    shown = page.locator("[data-notice^=message]")
+    expect(shown).to_contain_text("Message to you: <b>Read</b> the new guidelines.")
+    shown.get_by_role("button", name="I have read it").click()
+    expect(shown).to_have_count(0)
+    with page.expect_response("**/v1/me/messages"):
+        page.reload()
+    expect(hands.row(1)).to_be_visible()
+    expect(shown).to_have_count(0)
