@@ -190,7 +190,7 @@ ELSEWHERE = {
     "parts of a lock or a guideline that are counted with it": {"consents", "qualification_attempts"},
     "people at work: in a backup alone": {
         *("activity", "hour_adjustments", "contacts", "enrolments", "invitations", "leases", "teams"),
-        *("tokens", "sessions", "tutorial_answers", "audit_log"),
+        *("tokens", "sessions", "tutorial_answers", "audit_log", "rater_messages"),
     },
     "work under way": {"idempotency", "imports", "import_files", "import_chunks", "jobs", "media_uploads"},
     "files beside the texts that name them: in a backup and a bundle": {"media_files", "signing_keys"},

@@ -1,7 +1,8 @@
 // What goes to the clipboard, and the word on the button that says so for a moment.
 
-import { announce } from "../shared/dom.js";
+import { announce, button } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
+import { icon } from "./parts.js";
 
 const SHOWN = 2500; // milliseconds
 
@@ -23,4 +24,10 @@ async function write(text) {
   } catch {
     return false; // it is no secure address, or not allowed
   }
+}
+
+// text: gives what the button copies.
+export function copyButton(label, text) {
+  const copy = button([icon("copy"), label], () => toClipboard(copy, text()), { class: "quiet copy" });
+  return copy;
 }

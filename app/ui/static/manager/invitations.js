@@ -4,6 +4,7 @@ import { call, Unreachable } from "../shared/api.js";
 import { $, button, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { absolute } from "./asking.js";
+import { copyButton } from "./copying.js";
 import { all, api, change, figure, moment, numeral, resting, say, sure, table, tell, told, written } from "./parts.js";
 import { Listing, reading } from "./reading.js";
 
@@ -25,7 +26,8 @@ async function make() {
   if (!answer) return;
   const key = answer.body.signing_key;
   fill($("#made"), h("p", {}, t("The link for the platform, shown this once:")), h("p", { class: "secret" }, answer.body.link),
-    ...(key ? [h("p", {}, t("The key by which the platform signs its ids, shown this once:")), h("p", { class: "secret" }, key)] : []));
+    h("p", { class: "actions" }, copyButton(t("Copy the link"), () => answer.body.link)),
+    ...(key ? [h("p", {}, t("The key by which the platform signs its ids, shown this once:")), h("p", { class: "secret" }, key), h("p", { class: "actions" }, copyButton(t("Copy the key"), () => key))] : []));
   form.reset();
   await show();
 }

@@ -1,14 +1,9 @@
 // A link of a rater, whose secret is shown once: as text, as a picture for a phone, and in words for a message.
 
-import { button, fill, h } from "../shared/dom.js";
+import { fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
-import { toClipboard } from "./copying.js";
+import { copyButton } from "./copying.js";
 import { api, change, icon, moment } from "./parts.js";
-
-export function copyButton(label, text) {
-  const copy = button([icon("copy"), label], () => toClipboard(copy, text()), { class: "quiet copy" });
-  return copy;
-}
 
 // The picture comes from the server as SVG; as a tree of elements it needs no exception from the policy of the page.
 function qr(svg, label) {

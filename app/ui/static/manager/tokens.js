@@ -2,6 +2,7 @@
 
 import { $, button, fill, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
+import { copyButton } from "./copying.js";
 import { change, fetched, listed, moment, resting, sure, table } from "./parts.js";
 import { Listing, reading } from "./reading.js";
 
@@ -55,8 +56,10 @@ async function make() {
   if (form.elements.days.value) body.expires_at = new Date(Date.now() + Number(form.elements.days.value) * DAY).toISOString();
   const answer = await change("POST", "/v1/tokens", { body, said });
   if (!answer) return;
-  fill($("#made"), h("p", {}, t("The token, shown this once:")), h("p", { class: "secret" }, answer.body.token),
-    h("p", {}, t("As a link that signs in:")), h("p", { class: "secret" }, `${location.origin}/#token=${answer.body.token}`));
+  const { token } = answer.body;
+  const link = `${location.origin}/#token=${token}`;
+  fill($("#made"), h("p", {}, t("The token, shown this once:")), h("p", { class: "secret" }, token), h("p", { class: "actions" }, copyButton(t("Copy the token"), () => token)),
+    h("p", {}, t("As a link that signs in:")), h("p", { class: "secret" }, link), h("p", { class: "actions" }, copyButton(t("Copy the link"), () => link)));
   await show();
 }
 
