@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import html
-import re
 from collections.abc import Iterator, Mapping, Sequence
+from html.parser import HTMLParser
 from typing import Any
 
 from app.domain.questionnaires import (
@@ -26,8 +25,7 @@ from app.storage.db import Session
 
 MOMENTS: Mapping[str, Moment] = {"welcome": "before", "goodbye": "after"}
 KINDS: Mapping[str | None, Kind] = {None: "note", "string": "text", "number": "number", "choices": "choice"}
-_TAG = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
-_SPACE = re.compile(r"\s+")
+UNREAD = frozenset({"script", "style"})
 
 
 def make_questionnaires_setting(aside: Mapping[str, Sequence[Document]]) -> dict[str, object]:
@@ -97,4 +95,28 @@ def _typed(question: Question, value: object) -> object:
 
 def _plain(text: str) -> str:
     """The words of HTML."""
-    return _SPACE.sub(" ", html.unescape(_TAG.sub(" ", text)).replace("\0", " ")).strip()[:LONGEST]
+    reader = _Words()
+    reader.feed(text.replace("\0", " "))
+    reader.close()
+    return " ".join("".join(reader.said).split())[:LONGEST]
+
+
+class _Words(HTMLParser):
+    """Reads the words that a page would show."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+        self._unread = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002  (the library's)
+        self._unread += tag in UNREAD
+        self.said.append(" ")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._unread -= tag in UNREAD and self._unread > 0
+        self.said.append(" ")
+
+    def handle_data(self, data: str) -> None:
+        if not self._unread:
+            self.said.append(data)
