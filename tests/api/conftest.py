@@ -275,6 +275,7 @@ def populate(admin: httpx.Client, url: str) -> dict[str, str]:
         "segment": "1",
         "screen": "1",
         "flag": "f_" + "0" * 32,
+        "message": "1",
         "team": "bonn",
         "invitation": invited.json()["invitation"],
         "webhook": hook.json()["webhook"],
