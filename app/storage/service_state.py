@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.storage.db import Session
+from app.storage.optional_filters import join_optional_conditions
 from app.storage.queue_schema import SCHEMA
 
 StateRecord = sa.Row[Any]
@@ -37,7 +38,7 @@ FROM pg_stat_replication WHERE replay_lag IS NOT NULL"""
 
 _TASKS = """
 SELECT c.key AS campaign, t.state, count(*) AS n FROM campaigns c JOIN tasks t ON t.campaign_id = c.id
-WHERE c.state IN ('open', 'paused') AND t.state IN ('free', 'leased', 'handed_in') AND (:only IS NULL OR c.key = :only)
+WHERE c.state IN ('open', 'paused') AND t.state IN ('free', 'leased', 'handed_in') {condition}
 GROUP BY 1, 2 ORDER BY 1, 2"""
 
 
@@ -48,5 +49,5 @@ def load_service_state(session: Session, *, heard: float) -> list[StateRecord]:
 
 def count_tasks_by_campaign(session: Session, *, only: str | None) -> list[StateRecord]:
     """Tasks of campaigns under way by state; `only` keeps one campaign."""
-    query = sa.text(_TASKS).bindparams(sa.bindparam("only", type_=sa.Text()))
-    return list(session.execute(query, {"only": only}))
+    condition = join_optional_conditions({"only": "c.key = :only"}, {"only": only})
+    return list(session.execute(sa.text(_TASKS.format(condition=condition)), {"only": only} if condition else {}))

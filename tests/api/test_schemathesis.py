@@ -71,6 +71,9 @@ BY_CONTENT = {
     "POST /v1/campaigns/{campaign}/plan/replan",
     "POST /v1/campaigns/{campaign}/stability",
     "PUT /v1/campaigns/{campaign}/protocol",
+    "PUT /v1/campaigns/{campaign}/questionnaires",
+    "POST /v1/campaigns/{campaign}/raters/import",
+    "POST /v1/campaigns/{campaign}/webhooks",  # addresses that may be reached
     "POST /v1/campaigns/{campaign}/protocol/preview",
     "GET /v1/protocols/{protocol}/as-custom",  # of one that scores nothing
 }

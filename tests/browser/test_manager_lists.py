@@ -29,6 +29,7 @@ READ_AT_FIRST = (  # by modules, once the page is there
     "guidelines",
     "tutorial",
     "questionnaires",
+    "webhooks",
     "qualification",
     "invitations",
     "replan",

@@ -5,7 +5,7 @@ import { $, button, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { absolute } from "./asking.js";
 import { copyButton } from "./copying.js";
-import { all, api, change, figure, moment, numeral, resting, say, sure, table, tell, told, written } from "./parts.js";
+import { all, api, change, figure, moment, numeral, Refused, resting, say, sure, table, tell, told, written } from "./parts.js";
 import { Listing, reading } from "./reading.js";
 
 const form = $("#invite");
@@ -120,6 +120,12 @@ form.addEventListener("submit", (event) => {
 });
 await show();
 await completions();
-const campaign = await call("GET", api);
-if (campaign.ok) readCodes(campaign);
-else tell($(".said", codes), told(campaign));
+const unread = $("#codes-read");
+$("button[type=submit]", codes).disabled = true;
+await reading(unread, async () => {
+  const campaign = await call("GET", api);
+  if (!campaign.ok) throw new Refused(told(campaign));
+  readCodes(campaign);
+  fill(unread);
+  $("button[type=submit]", codes).disabled = false;
+})();

@@ -79,7 +79,7 @@ form.addEventListener("submit", (event) => {
   resting(send, save);
 });
 send.disabled = true;
-await reading(form, async () => {
+await reading(place, async () => {
   const now = await call("GET", `${api}/protocol`);
   if (!now.ok) throw new Refused(told(now));
   seen = now.etag;

@@ -150,7 +150,7 @@ const answered = (given, name) => [given?.[name] ?? null].flat().join(", ") || n
 async function answers() {
   const path = `${api}/questionnaires/answers`;
   const rows = (await all(path)).filter((row) => row.before || row.after);
-  const names = Object.entries(asked).flatMap(([moment, list]) => list.filter((one) => one.kind !== "note").map((one) => [moment, one.name]));
+  const names = Object.entries(asked ?? {}).flatMap(([moment, list]) => list.filter((one) => one.kind !== "note").map((one) => [moment, one.name]));
   const columns = [[t("Rater"), (row) => row.rater, "text"], ...names.map(([moment, name]) => [name, (row) => answered(row[moment], name), "text"])];
   fill($("#answers"), rows.length ? [table(t("What raters answered"), columns, rows), fetched([listed(path)])] : h("p", { class: "quiet" }, t("Nobody has answered yet.")));
 }
@@ -160,7 +160,7 @@ form.addEventListener("submit", (event) => {
   if (send) resting(send, save);
 });
 if (send) send.disabled = true;
-await reading(form, async () => {
+await reading(place, async () => {
   const now = await call("GET", `${api}/questionnaires`);
   if (!now.ok) throw new Refused(told(now));
   seen = now.etag;
