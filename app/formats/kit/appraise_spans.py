@@ -94,7 +94,8 @@ def _make_appraise_error(error: Mapping[str, object], lost: Counter[str]) -> dic
     """An error as Appraise exports it: both ends inclusive, unless it was filled in beforehand."""
     category, prefill = error.get("category"), error.get("prefill")
     lost["notes on errors"] += bool(error.get("note"))
-    lost["times of errors in audio and video"] += error.get("start_ms") is not None
+    if error.get("start_ms") is not None:
+        lost["times of errors in audio and video"] += 1
     mark: dict[str, object] = {"severity": error.get("severity")}
     if category or not prefill:
         mark["error_type"] = str(category).split("/") if category else None

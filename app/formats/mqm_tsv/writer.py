@@ -189,7 +189,8 @@ def _error(
     category = str(error.get("category") or "")
     if error.get("omission") and "omission" not in category.casefold():
         lost["that an error is an omission"] += 1
-    lost["times of errors in audio and video"] += error.get("start_ms") is not None
+    if error.get("start_ms") is not None:
+        lost["times of errors in audio and video"] += 1
     if error.get("prefill"):
         lost["which prefilled error an error came from"] += 1
     metadata = {**rest, **about, **({"note": error["note"]} if error.get("note") else {})}

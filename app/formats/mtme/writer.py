@@ -228,7 +228,8 @@ def _error(error: Mapping[str, object], lost: Counter[str]) -> dict[str, object]
     lost["notes on errors"] += bool(error.get("note"))
     lost["that an error is an omission"] += bool(error.get("omission"))
     lost["which prefilled error an error came from"] += bool(error.get("prefill"))
-    lost["times of errors in audio and video"] += error.get("start_ms") is not None
+    if error.get("start_ms") is not None:
+        lost["times of errors in audio and video"] += 1
     start, end = error.get("start"), error.get("end")
     placed = isinstance(start, int) and isinstance(end, int)
     return {

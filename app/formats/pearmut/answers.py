@@ -92,7 +92,8 @@ def format_marks(errors: object, text: str | None, lost: Counter[str]) -> list[d
 
 def _ends(error: Mapping[str, object], places: Sequence[int], unknown: bool, lost: Counter[str]) -> tuple[int, int]:
     """Both ends, inclusive, as places of the page; behind the text where the error has none."""
-    lost["times of errors in audio and video"] += error.get("start_ms") is not None
+    if error.get("start_ms") is not None:
+        lost["times of errors in audio and video"] += 1
     start, end = error.get("start"), error.get("end")
     placed = isinstance(start, int) and isinstance(end, int)
     token = find_token(error)
