@@ -13,6 +13,7 @@ from app.services.campaigns.campaigns import NewCampaign
 from app.services.campaigns.setup import SetupFacts, get_setup_facts
 from app.storage.db import Database
 from app.ui.manager import table
+from app.ui.manager.pages import WAY
 from app.ui.manager.way import find_next_step, make_way
 from app.ui.messages import load_page_messages
 
@@ -128,3 +129,10 @@ def test_pages_of_a_draft_say_what_comes_next_and_what_cannot_be_used_yet(sign_i
     for page in table.PAGES.values():
         assert (f'<span class="not-yet">{page.name}</span>' in menu) == (page.needs is not None), page.name
     assert menu.count("after the first judgments") == 3  # in each of the sections that have such pages
+
+
+def test_steps_are_told_in_the_language_of_the_page(campaign: CampaignInfo) -> None:
+    german = load_page_messages("de", WAY)
+    for facts in (NOTHING, TEXTS, RATERS, PLANNED, JUDGED, DONE):
+        marked = [step.said for step in make_way(facts, campaign, german) if "<span lang=" in step.said]
+        assert marked == ['<span lang="en">Error span annotation</span>']  # the protocol's own title

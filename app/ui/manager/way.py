@@ -19,8 +19,9 @@ class Step:
     """A step of the way.
 
     name: in the page. state: `next` is the first that must be done; `skipped` is what imported judgments make needless.
-    said: what there is, or what is missing. page: the end of the address of the page that does it, and action what the
-    link to it says. post: what the interface is asked for instead, below the campaign's address.
+    said: what there is, or what is missing, in the page's language. page: the end of the address of the page that does
+    it, and action what the link to it says. post: what the interface is asked for instead, below the campaign's
+    address.
     """
 
     name: str
@@ -48,7 +49,7 @@ def make_way(facts: SetupFacts, campaign: CampaignInfo, words: PageMessages) -> 
     """The steps in their order, in the language of the words."""
     imported = facts.judgments and not facts.plan
     steps: list[Step] = []
-    for draft in _drafts(facts, campaign.state, campaign_protocol(campaign).title, words):
+    for draft in _drafts(facts, campaign.state, words.told(campaign_protocol(campaign).title), words):
         state = _state(draft, skipped=imported and draft.of_collecting, before=steps)
         said = words.say(message("not needed: the judgments are imported")) if state == "skipped" else draft.said
         action = words.say(draft.action)
