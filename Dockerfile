@@ -1,5 +1,10 @@
 # syntax=docker/dockerfile:1
-FROM python:3.11-slim-bookworm AS build
+# docs/how-to/kubernetes.md says how to build the same image again: BASE by its digest, and SOURCE_DATE_EPOCH.
+ARG BASE=python:3.11-slim-bookworm
+FROM ${BASE} AS build
+# Extras of the package that the image has as well, with commas: s3, parquet.
+ARG EXTRAS=
+ARG SOURCE_DATE_EPOCH=0
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /src
 # Every file that is downloaded is checked against constraints.txt. What follows takes from these files only, so the
@@ -9,11 +14,22 @@ RUN pip download --quiet --only-binary :all: --require-hashes --requirement cons
 COPY LICENSE README.md pyproject.toml ./
 COPY migrations migrations
 COPY app app
+# Compiled by content and not by date, as all dates in the image may be set to one.
 RUN pip wheel --quiet --no-index --find-links /wheels --no-deps --wheel-dir /package . \
  && python -m venv --without-pip /opt/plumbline \
- && pip --python /opt/plumbline install --quiet --no-index --find-links /wheels --no-warn-script-location /package/*.whl
+ && pip --python /opt/plumbline install --quiet --no-index --find-links /wheels --find-links /package --no-compile \
+    --no-warn-script-location "plumbline${EXTRAS:+[$EXTRAS]}" \
+ && PYTHONHASHSEED=0 /opt/plumbline/bin/python -m compileall -q -j 1 --invalidation-mode unchecked-hash /opt/plumbline/lib
+# The bill of materials of what was installed, in CycloneDX.
+COPY .ci/sbom.py .ci/sbom.py
+RUN python -m venv --without-pip /opt/sbom \
+ && pip --python /opt/sbom install --quiet --no-index --find-links /wheels --no-warn-script-location \
+    cyclonedx-python-lib packaging \
+ && mkdir -p /opt/plumbline/share \
+ && /opt/sbom/bin/python .ci/sbom.py /opt/plumbline/lib/python3.*/site-packages >/opt/plumbline/share/plumbline.cdx.json
 
-FROM python:3.11-slim-bookworm
+FROM ${BASE}
+ARG SOURCE_DATE_EPOCH=0
 LABEL org.opencontainers.image.title="Plumbline" org.opencontainers.image.licenses="Apache-2.0"
 RUN useradd --uid 10001 --home-dir /var/lib/plumbline --create-home --shell /usr/sbin/nologin plumbline \
  && chmod 0700 /var/lib/plumbline

@@ -93,6 +93,11 @@ openapi: setup ## write openapi.json anew
 screenshots: setup ## make every picture of README and documents anew, from a new demo (needs /usr/bin/chromium)
 	@$(PY) -m screenshots.run
 
+.PHONY: package
+package: setup ## build wheel and bill of materials (CycloneDX) into dist, the same bytes for the same commit
+	@export SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) && $(PY) -m hatchling build -t wheel -d dist && \
+		$(PY) .ci/sbom.py >dist/plumbline.cdx.json
+
 .PHONY: constraints
 constraints: ## pin the newest fitting versions of what requirements.in names (needs uv; see CONTRIBUTING.md)
 	@command -v uv >/dev/null || { echo "uv is needed: python3 -m pip install uv" >&2; exit 1; }

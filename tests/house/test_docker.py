@@ -46,12 +46,24 @@ def test_a_service_has_an_init_that_reaps_and_forwards_signals(service: Service)
 
 def test_the_names_of_images_carry_a_version(compose: Any, dockerfile: str) -> None:
     images = [service["image"] for service in compose["services"].values()]
-    images += re.findall(r"^FROM (\S+)", dockerfile, re.MULTILINE)
+    images += re.findall(r"^ARG BASE=(\S+)", dockerfile, re.MULTILINE)
     assert all(re.fullmatch(r"[a-z]+:\d[\w.-]*", image) for image in images), images
 
 
 def test_the_image_is_debian_slim_because_the_postgres_wheel_needs_glibc(dockerfile: str) -> None:
-    assert set(re.findall(r"^FROM (\S+)", dockerfile, re.MULTILINE)) == {"python:3.11-slim-bookworm"}
+    assert set(re.findall(r"^FROM (\S+)", dockerfile, re.MULTILINE)) == {"${BASE}"}
+    assert re.findall(r"^ARG BASE=(\S+)", dockerfile, re.MULTILINE) == ["python:3.11-slim-bookworm"]
+
+
+def test_the_image_can_be_built_again_with_the_same_bytes(dockerfile: str) -> None:
+    stages = dockerfile.split("\nFROM ")[1:]
+    assert all("\nARG SOURCE_DATE_EPOCH" in stage for stage in stages)
+    assert "--no-compile" in dockerfile
+    assert "--invalidation-mode unchecked-hash" in dockerfile
+
+
+def test_the_image_has_its_bill_of_materials(dockerfile: str) -> None:
+    assert re.search(r"\.ci/sbom\.py \S+/site-packages >/opt/plumbline/share/", dockerfile)
 
 
 def test_no_secret_stands_in_the_composition(compose: Any) -> None:
