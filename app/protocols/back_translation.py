@@ -25,7 +25,8 @@ from app.protocols.base import (
 )
 from app.protocols.widgets import LONGEST_TEXT
 
-WEB = r"^https?://[^\s<>\"\x00-\x1f]{1,1990}$"
+WEB = r"^https?://[^\s<>\"\x00-\x1f]+$"
+LONGEST_LINK = 1998
 RUBRIC = (
     ("text", "What the shown text says, mistakes of meaning included: do not make it better than it is."),
     ("bad language", "Need not be copied: write so that the meaning comes across as it does there."),
@@ -39,7 +40,7 @@ class BackTranslationPayload(Payload):
 
     protocol: Literal["back_translation"] = "back_translation"
     text: Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]
-    link: Annotated[str, Field(pattern=WEB)] | None = None
+    link: Annotated[str, Field(pattern=WEB, max_length=LONGEST_LINK)] | None = None
 
 
 def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:  # noqa: ARG001 (one signature for all)

@@ -25,8 +25,8 @@ RESERVED = frozenset({SPANS, OVERALL, ERRORS})
 Name = Annotated[str, Field(pattern=KEY_PATTERN, max_length=64)]
 Label = Annotated[str, Field(min_length=1, max_length=200)]
 Value = Annotated[str, Field(pattern=r"^-?[0-9]{1,7}(\.[0-9]{1,7})?$")]
-CategoryName = Annotated[str, Field(pattern=r"^[^/\x00-\x1f]{1,100}$")]
-SeverityName = Annotated[str, Field(pattern=r"^[^\W_][\w -]{0,39}$")]
+CategoryName = Annotated[str, Field(pattern=r"^[^/\x00-\x1f]+$", max_length=100)]
+SeverityName = Annotated[str, Field(pattern=r"^[^\W_][\w -]*$", max_length=40)]
 Weight = Annotated[float, Field(ge=0, le=LARGEST)]
 
 

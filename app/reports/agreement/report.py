@@ -45,7 +45,7 @@ STANDARDIZED = "0.5,1"
 """Usual tolerances of z-scores."""
 SLIDER = (5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
 """Tolerances of Grundkiewicz et al. 2021, Table 4, for scales of at least `FINE` values."""
-NUMBERS = r"^\d{1,6}(\.\d{1,6})?(,\d{1,6}(\.\d{1,6})?){0,19}$"
+NUMBERS = r"^[0-9]{1,6}(\.[0-9]{1,6})?(,[0-9]{1,6}(\.[0-9]{1,6})?){0,19}$"
 
 
 class AgreementOptions(RawRatingsOptions, BootstrapOptions):

@@ -49,7 +49,7 @@ FEWEST = 6
 """Documents with which a difference can be significant: of 5, the smallest p of both sides is 0.0625."""
 STEP = 5  # between the numbers of documents that are simulated where none are named
 FIGURE = re.compile(r"\d[\d.,]*")
-NUMBERS = r"^\d{1,6}(,\d{1,6}){0,199}$"
+NUMBERS = r"^[0-9]{1,6}(,[0-9]{1,6}){0,199}$"
 
 PAGE = PAGES["Stability"]
 
