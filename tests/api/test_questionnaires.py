@@ -9,6 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.api.test_agreement_reports import as_csv
+
 URL = "/v1/campaigns/c/questionnaires"
 MINE = "/v1/me/questionnaires"
 SECRET = "learnt in a very small village"
@@ -139,3 +141,58 @@ def test_a_language_biography_can_be_asked(admin):
     admin.post("/v1/campaigns", json={"key": "c", "protocol": "da"})
     put = admin.put(URL, json={"before": asked}, headers={"If-Match": "*"})
     assert (put.status_code, put.json()["before"]) == (200, asked)
+
+
+REPORT = "/v1/campaigns/c/reports/rater_groups"
+RATERS = ("ann", "bob", "cem", "dan", "eli", "fay", "gil")
+
+
+@pytest.fixture
+def judged(admin: httpx.Client, secret: Callable[..., str]) -> httpx.Client:
+    """Seven raters judged the same: four answered C1, one B2, two nothing; C1 scores ten lower."""
+    manager = admin
+    manager.post("/v1/campaigns", json={"key": "c", "protocol": "da_sqm"})
+    assert manager.put(URL, json=ASKED, headers={"If-Match": "*"}).status_code == 200
+    for rater in RATERS:
+        manager.put(f"/v1/campaigns/c/raters/{rater}", json={})
+    for rater, level in zip(RATERS, ("C1", "C1", "C1", "C1", "B2"), strict=False):
+        own = {"Authorization": f"Bearer {secret('rater', campaign='c', rater=rater)}"}
+        assert answer(manager, own, {"level": level, "where": SECRET}).status_code == 200
+    given = [
+        (rater, f"d{d}", p, system, 80.0 - 20 * s + (3 * d + 5 * p + 2 * s) % 7 - 10 * (n < 4))
+        for n, rater in enumerate(RATERS)
+        for d in range(3)
+        for p in (1, 2)
+        for s, system in enumerate("AB")
+    ]
+    read = manager.post("/v1/campaigns/c/imports", params={"format": "wmt-da-sqm"}, content=as_csv(given))
+    assert read.status_code == 200, read.text
+    return manager
+
+
+def test_raters_are_compared_by_their_answers_and_no_group_is_of_few(judged, secret):
+    view = judged.get(REPORT).json()
+    assert [(one["group"], one["raters"]) for one in view["groups"]] == [("B2 / (no answer)", 3), ("C1", 4)]
+    assert [one["severity"] for one in view["groups"]] == pytest.approx([10, -10])
+    (pair,) = view["pairs"]
+    assert (pair["kendall"], pair["spa"], pair["pearson"]) == (1, 1, pytest.approx(1))
+    assert judged.get(REPORT, params={"question": "level"}).json()["groups"] == view["groups"]
+    viewer = {"Authorization": f"Bearer {secret('viewer', campaign='c')}"}
+    seen = judged.get(REPORT, headers=viewer)
+    assert seen.json()["groups"] == view["groups"]
+    assert not [rater for rater in RATERS if rater in seen.text]
+    refused = judged.get(REPORT, params={"question": "where"})
+    assert (refused.status_code, refused.json()["errors"][0]["loc"]) == (422, ["query", "question"])
+    for suffix in (".csv", ".tex", ".md", ".svg"):
+        assert judged.get(REPORT + suffix).status_code == 200
+
+
+def test_groups_follow_changed_answers_and_forget_erased_raters(judged, secret):
+    groups = lambda: [(one["group"], one["raters"]) for one in judged.get(REPORT).json()["groups"]]  # noqa: E731
+    before = groups()
+    for rater in ("fay", "gil"):
+        own = {"Authorization": f"Bearer {secret('rater', campaign='c', rater=rater)}"}
+        answer(judged, own, {"level": "B2"})
+    assert (before, groups()) == ([("B2 / (no answer)", 3), ("C1", 4)], [("B2", 3), ("C1", 4)])
+    judged.delete("/v1/raters/eli?campaign=c")
+    assert groups() == [("B2 / (no answer)", 3), ("C1", 4)]

@@ -24,6 +24,7 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "quality",
             "distributions",
             "calibration",
+            "rater_groups",
             "composition",
             "timing",
             "revisions",

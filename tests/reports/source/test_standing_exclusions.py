@@ -31,6 +31,7 @@ BY_RECIPE: dict[str, dict[str, str]] = {
     "campaigns/robustness": {"changes": "lowest"},
     "campaign/difficulty": {},
     "campaign/disagreements": {},
+    "campaign/rater_groups": {},
     "campaign/validation": {"studies": "2"},
 }
 """Reports of what a recipe counts, with a question that takes no time."""
@@ -194,6 +195,7 @@ APPLIED = {
     "campaign/preferences": True,
     "campaign/protocols": False,
     "campaigns/protocols": False,
+    "campaign/rater_groups": True,
     "campaign/robustness": True,
     "campaigns/robustness": True,
     "campaigns/ui": False,

@@ -1,0 +1,190 @@
+"""Raters compared by group: how severe each group is, how far groups agree, and how alike they rank systems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from app.stats.agreement.pairs import kendall_tau, pearson
+from app.stats.agreement.soft_pairwise import soft_pairwise_accuracy
+from app.stats.metrics.pairs import PERMUTATIONS, PairPValues, compute_pair_p_values
+from app.stats.plain import number_or_none
+from app.stats.ratings import Bools, Floats, Ratings
+
+Indices = npt.NDArray[np.intp]
+SMALLEST_GROUP = 3
+"""Raters that a group has at least: the figures of one rater are that person's, and of two either one can subtract
+their own to learn the other's. Three is the usual minimum of statistical disclosure control."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFigures:
+    """One group. ratings: how many. outputs: different ones. mean, sd: of its ratings, NaN where not defined.
+
+    shared: outputs that raters of other groups scored, too. severity: mean over these of the group's mean score minus
+    the mean of the other raters, so below 0 where it scores lower; None without any. means: by system; None where the
+    group has no rating of it.
+    """
+
+    raters: int
+    ratings: int
+    outputs: int
+    mean: float
+    sd: float | None
+    shared: int
+    severity: float | None
+    means: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPairFigures:
+    """Two groups, as places among the groups. Figures are None where they are not defined.
+
+    outputs: scored by both. difference: mean over these of the first group's mean score minus the second's. pearson: of
+    the two mean scores over these. systems: rated by both. kendall: τ-b of the mean scores of these. spa: soft pairwise
+    accuracy over `spa_pairs` pairs of systems.
+    """
+
+    first: int
+    second: int
+    outputs: int
+    difference: float | None
+    pearson: float | None
+    systems: int
+    kendall: float | None
+    spa: float | None
+    spa_pairs: int
+
+
+def fold_small_groups(sizes: Sequence[int], smallest: int = SMALLEST_GROUP) -> list[list[int]]:
+    """Which groups to put together so that each has `smallest` members or more: places in `sizes`, by group.
+
+    The smallest group joins the next smallest, the earlier one of equal ones, until all are large enough or one is
+    left. So nothing that is left out can be computed as a difference from the whole. Groups without members are left
+    out.
+
+    >>> fold_small_groups([5, 1, 4, 2])
+    [[0], [1, 3], [2]]
+    >>> fold_small_groups([6, 1, 4])
+    [[0], [1, 2]]
+    """
+    folded = [[n] for n, size in enumerate(sizes) if size]
+
+    def members(group: list[int]) -> tuple[int, int]:
+        return sum(sizes[n] for n in group), group[0]
+
+    while len(folded) > 1 and members(min(folded, key=members))[0] < smallest:
+        first, second, *rest = sorted(folded, key=members)
+        folded = [sorted(first + second), *rest]
+    return sorted(folded)
+
+
+def compute_group_figures(rows: Ratings, group: Indices, n_groups: int) -> list[GroupFigures]:
+    """The figures of each group.
+
+    Parameters
+    ----------
+    rows : ratings of segments.
+    group : 0 … n_groups−1, of each rater code; −1 for raters who are in none; shape (raters,).
+    """
+    means = _MeansByGroup.of(rows, group, n_groups)
+    return [_figures(rows, group[rows.rater] == n, means, n) for n in range(n_groups)]
+
+
+def compute_group_pairs(
+    rows: Ratings, group: Indices, n_groups: int, *, permutations: int = PERMUTATIONS, seed: int = 0
+) -> list[GroupPairFigures]:
+    """The figures of every pair of groups, as of `compute_group_figures`.
+
+    Signs are exchanged by document, with the same signs for all groups. Source of SPA: Thompson et al. 2024, §3.
+    """
+    means = _MeansByGroup.of(rows, group, n_groups)
+    tests = [means.test_systems(rows, n, permutations, seed) for n in range(n_groups)]
+    systems = [_system_means(rows, group[rows.rater] == n) for n in range(n_groups)]
+    pairs = []
+    for i, j in combinations(range(n_groups), 2):
+        shared = (means.n[i] > 0) & (means.n[j] > 0)
+        x, y = means.mean[i][shared], means.mean[j][shared]
+        both = np.isfinite(systems[i]) & np.isfinite(systems[j])
+        known = np.isfinite(tests[i].p) & np.isfinite(tests[j].p)
+        pairs.append(
+            GroupPairFigures(
+                first=i,
+                second=j,
+                outputs=int(shared.sum()),
+                difference=float((x - y).mean()) if x.size else None,
+                pearson=number_or_none(pearson(x, y)),
+                systems=int(both.sum()),
+                kendall=number_or_none(kendall_tau(systems[i][both], systems[j][both])),
+                spa=number_or_none(soft_pairwise_accuracy(tests[i].p[known], tests[j].p[known])),
+                spa_pairs=int(known.sum()),
+            )
+        )
+    return pairs
+
+
+@dataclass(frozen=True, slots=True)
+class _MeansByGroup:
+    """Outputs that were rated, and what each group gave them.
+
+    system, segment: of each output, shape (O,). mean, n: over the raters of a group, 0 without any, shape (groups, O).
+    """
+
+    system: Indices
+    segment: Indices
+    mean: Floats
+    n: Indices
+
+    @classmethod
+    def of(cls, rows: Ratings, group: Indices, n_groups: int) -> _MeansByGroup:
+        """Means over raters, of whom several ratings of one output are their mean."""
+        keep = group[rows.rater] >= 0
+        system, segment, rater = (codes[keep].astype(np.intp) for codes in (rows.system, rows.segment, rows.rater))
+        output, inverse = np.unique(np.stack((system, segment)), axis=1, return_inverse=True)
+        by_rater, place = np.unique(np.stack((inverse.ravel(), rater)), axis=1, return_inverse=True)
+        place = place.ravel()
+        own = np.bincount(place, rows.score[keep]) / np.maximum(np.bincount(place), 1)
+        n_outputs = output.shape[1]
+        at = group[by_rater[1]] * n_outputs + by_rater[0]
+        n = np.bincount(at, minlength=n_groups * n_outputs).reshape(n_groups, n_outputs)
+        sums = np.bincount(at, own, minlength=n_groups * n_outputs).reshape(n_groups, n_outputs)
+        return cls(output[0], output[1], sums / np.maximum(n, 1), n)
+
+    def test_systems(self, rows: Ratings, group: int, permutations: int, seed: int) -> PairPValues:
+        """One-sided p of every pair of systems on the segments that this group gave both."""
+        shape = (rows.n_systems, len(rows.labels.segment_document))
+        score, present = np.zeros(shape), np.zeros(shape, dtype=np.bool_)
+        rated = self.n[group] > 0
+        at = (self.system[rated], self.segment[rated])
+        score[at], present[at] = self.mean[group][rated] * rows.better_sign, True
+        unit = rows.labels.segment_document.astype(np.intp)
+        return compute_pair_p_values(score, present, unit, permutations=permutations, seed=seed)
+
+
+def _figures(rows: Ratings, here: Bools, means: _MeansByGroup, group: int) -> GroupFigures:
+    score = rows.score[here]
+    others = means.n.sum(axis=0) - means.n[group]
+    shared = (means.n[group] > 0) & (others > 0)
+    rest = (means.mean * means.n).sum(axis=0) - means.mean[group] * means.n[group]
+    apart = means.mean[group][shared] - rest[shared] / others[shared]
+    return GroupFigures(
+        raters=int(np.unique(rows.rater[here]).size),
+        ratings=int(score.size),
+        outputs=int((means.n[group] > 0).sum()),
+        mean=float(score.mean()) if score.size else float("nan"),
+        sd=float(score.std(ddof=1)) if score.size > 1 else None,
+        shared=int(shared.sum()),
+        severity=float(apart.mean()) if apart.size else None,
+        means=tuple(number_or_none(mean) for mean in _system_means(rows, here).tolist()),
+    )
+
+
+def _system_means(rows: Ratings, here: Bools) -> Floats:
+    """Mean score of each system over some rows; NaN where there are none."""
+    n = np.bincount(rows.system[here], minlength=rows.n_systems)
+    sums = np.bincount(rows.system[here], rows.score[here], minlength=rows.n_systems)
+    return np.where(n > 0, sums / np.maximum(n, 1), np.nan)
