@@ -36,7 +36,7 @@ from app.demo import (
     load_demo,
     rater_model,
 )
-from app.demo.pictures import GUEST_OF_PICTURES, make_picture_campaign
+from app.demo.pictures import GUEST_OF_PICTURES, make_picture_campaign, picture_rater_model
 from app.domain.recipe import NAMED
 from app.reports.kit.request import ReportRequest
 from app.reports.kit.store import find_or_compute_report
@@ -80,9 +80,8 @@ def demo(
             _report(console, database, campaign)
             links = {} if leave else _links(settings.public_url or origin_of(listener), managed, secret)
             if settings.database_url is None and not leave:  # in a database of somebody else's the demo is one campaign
-                pictures = make_picture_campaign(managed.remote).links([GUEST_OF_PICTURES])[GUEST_OF_PICTURES]
-                origin = settings.public_url or origin_of(listener)
-                links["As a rater of pictures"] = f"{origin}/#{urlencode({'token': pictures})}"
+                pictures = _collect_pictures(managed.remote)
+                links |= _picture_links(settings.public_url or origin_of(listener), pictures, secret)
         if links:
             _say_where(console, links)
             serve_database(url, own, role, listener, answering=settings.workers)
@@ -119,6 +118,15 @@ def _collect(console: Console, database: Database, managed: CampaignClient) -> N
         tally = rehearse(managed, rater_model(managed.campaign, DEMO_SEED), RaterPace())
         if tally.judgments:
             console.print(f"Judged over HTTP: {'; '.join(summary_lines(tally))}", highlight=False, markup=False)
+
+
+def _collect_pictures(remote: Remote) -> CampaignClient:
+    """The campaign with pictures and a protocol that its manager wrote, judged by all but its guest."""
+    pictures = make_picture_campaign(remote)
+    about = pictures.settings()
+    if (about["state"], about["protocol"]) == ("open", "custom"):
+        rehearse(pictures, picture_rater_model(pictures), RaterPace())
+    return pictures
 
 
 def _say_conformance(console: Console, database: Database, origin: str) -> None:
@@ -175,6 +183,17 @@ def _links(origin: str, managed: CampaignClient, secret: str) -> dict[str, str]:
     return {
         "As its manager": f"{origin}/#{urlencode({'token': secret, 'next': page}, safe='/')}",
         "As a rater": f"{origin}/#{urlencode({'token': guest})}",
+    }
+
+
+def _picture_links(origin: str, pictures: CampaignClient, secret: str) -> dict[str, str]:
+    guest = pictures.links([GUEST_OF_PICTURES])[GUEST_OF_PICTURES]
+    page = f"/campaigns/{pictures.campaign}"
+    return {
+        "Descriptions of pictures, as their manager": (
+            f"{origin}/#{urlencode({'token': secret, 'next': page}, safe='/')}"
+        ),
+        "Descriptions of pictures, as a rater": f"{origin}/#{urlencode({'token': guest})}",
     }
 
 

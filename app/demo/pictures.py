@@ -1,26 +1,140 @@
-"""The demo's campaign with pictures: systems describe drawings, and raters see the drawing beside each description."""
+"""The demo's campaign with pictures: systems describe drawings, and raters answer what its manager asks of each."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from PIL import Image, ImageDraw
 
 from app.client.managing import CampaignClient
 from app.client.remote import Remote, ServerRefusal
+from app.demo.people import TEMPERS
+from app.protocols.base import Span
+from app.simulation import PlantedText, RaterModel, model_of
 
 PICTURES: Final = "demo-pictures"
 GUEST_OF_PICTURES: Final = "guest"
+RATERS_OF_PICTURES: Final = ("rater-1", "rater-3", "rater-6")
 SIZE = (320, 200)
-# What is drawn (shape, its colour, the ground), and how each system puts it.
-DRAWINGS: Final = (
-    ("circle", "firebrick", "lightyellow", ("A red circle on a light ground.", "A circle.", "A blue square.")),
-    ("square", "steelblue", "white", ("A blue square on white.", "A blue shape on white.", "A blue circle on white.")),
-    ("triangle", "seagreen", "lavender", ("A green triangle on violet.", "A triangle, green.", "Two triangles.")),
-    ("circle", "goldenrod", "midnightblue", ("A yellow circle at night.", "A circle on blue.", "A red circle.")),
-)
+SEED: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A description and what is wrong with it: (the words, severity, category); no words: something is left out."""
+
+    text: str
+    errors: tuple[tuple[str, str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What is drawn, and how each system puts it, in the order of `SYSTEMS`."""
+
+    shape: str
+    colour: str
+    ground: str
+    descriptions: tuple[Description, Description, Description]
+
+
 SYSTEMS: Final = ("Careful", "Brief", "Hasty")
+NO_GROUND: Final = ("", "minor", "Content/Left out")
+DRAWINGS: Final = (
+    Drawing(
+        "circle",
+        "firebrick",
+        "lightyellow",
+        (
+            Description("A red circle on a light ground."),
+            Description("A red circle.", (NO_GROUND,)),
+            Description("A blue square.", (("blue", "major", "Content/Colour"), ("square", "major", "Content/Shape"))),
+        ),
+    ),
+    Drawing(
+        "square",
+        "steelblue",
+        "white",
+        (
+            Description("A blue square on white."),
+            Description("A blue shape on white.", (("shape", "minor", "Content/Shape"),)),
+            Description("A blue circle on white.", (("circle", "major", "Content/Shape"),)),
+        ),
+    ),
+    Drawing(
+        "triangle",
+        "seagreen",
+        "lavender",
+        (
+            Description("A green triangle on violet."),
+            Description("Triangle, green.", (NO_GROUND, ("Triangle, green", "minor", "Language/Style"))),
+            Description(
+                "Two triangle.", (("Two", "major", "Content/Number"), ("triangle", "minor", "Language/Grammar"))
+            ),
+        ),
+    ),
+    Drawing(
+        "circle",
+        "goldenrod",
+        "midnightblue",
+        (
+            Description("A yellow circle at night.", (("at night", "minor", "Language/Style"),)),
+            Description("A circle on blue.", (("", "minor", "Content/Left out"),)),
+            Description("A red circle.", (("red", "major", "Content/Colour"), NO_GROUND)),
+        ),
+    ),
+    Drawing(
+        "square",
+        "darkorange",
+        "honeydew",
+        (
+            Description("An orange square on pale green."),
+            Description("An orange square.", (NO_GROUND,)),
+            Description(
+                "A orange squares.", (("A", "minor", "Language/Grammar"), ("squares", "major", "Content/Number"))
+            ),
+        ),
+    ),
+    Drawing(
+        "triangle",
+        "indigo",
+        "mistyrose",
+        (
+            Description("A dark violet triangle on pink."),
+            Description("A dark triangle on pink.", (("dark", "minor", "Content/Colour"),)),
+            Description("A black circle.", (("circle", "major", "Content/Shape"), NO_GROUND)),
+        ),
+    ),
+)
+# What its manager asks: no protocol of the field has these categories and questions.
+OWN_PROTOCOL: Mapping[str, object] = {
+    "title": "Does the text describe the drawing?",
+    "instructions": "Look at the drawing first. Mark what is wrong in each description, then answer the questions.",
+    "parts": [
+        {
+            "kind": "spans",
+            "severities": [{"name": "minor", "weight": 1}, {"name": "major", "weight": 5}],
+            "categories": [
+                {"name": "Content", "subcategories": ["Shape", "Colour", "Number", "Left out"]},
+                {"name": "Language", "subcategories": ["Grammar", "Style"]},
+            ],
+        },
+        {"kind": "slider", "name": "faithful", "title": "How well does it fit the drawing?", "weight": 2},
+        {"kind": "slider", "name": "fluent", "title": "How well does it read?", "weight": 1},
+        {"kind": "yes_no", "name": "usable", "title": "Could it stand beside the drawing for people who cannot see?"},
+    ],
+    "ranks_by": "overall",
+    "preference": "best",
+}
+DESIGN: Mapping[str, object] = {
+    "grouping": "psxs",
+    "ratings_per_item": 2,
+    "overlap": None,
+    "task": {"columns": len(SYSTEMS)},
+    "seed": SEED,
+}
 
 
 def draw_picture(shape: str, colour: str, ground: str) -> bytes:
@@ -43,7 +157,7 @@ def draw_picture(shape: str, colour: str, ground: str) -> bytes:
 
 
 def make_picture_campaign(remote: Remote) -> CampaignClient:
-    """Make the campaign, with one rater, and open it; one that is there stays as it is."""
+    """Make the campaign, with its raters, and open it; one that is there stays as it is."""
     managed = CampaignClient(remote, PICTURES)
     try:
         managed.settings()
@@ -52,19 +166,44 @@ def make_picture_campaign(remote: Remote) -> CampaignClient:
     return managed
 
 
+def picture_rater_model(managed: CampaignClient) -> RaterModel:
+    """Those who judge the drawings' descriptions, all but the guest: they look for the errors that were planted."""
+    model = model_of(managed.about(), _planted_texts(), RATERS_OF_PICTURES, seed=SEED)
+    return model.model_copy(update={"raters": {rater: TEMPERS[rater] for rater in RATERS_OF_PICTURES}})
+
+
+def _planted_texts() -> Iterator[PlantedText]:
+    for n, drawing in enumerate(DRAWINGS, 1):
+        for system, description in zip(SYSTEMS, drawing.descriptions, strict=True):
+            errors = tuple(_span(description.text, *error) for error in description.errors)
+            yield PlantedText(system, f"drawing-{n}", 1, description.text, _source(n), errors)
+
+
+def _span(text: str, words: str, severity: str, category: str) -> Span:
+    if not words:
+        return Span(severity=severity, category=category, omission=True)
+    start = text.index(words)
+    return Span(start=start, end=start + len(words), severity=severity, category=category)
+
+
+def _source(n: int) -> str:
+    return f'<img src="assets/drawing-{n}.png">'
+
+
 def _make(managed: CampaignClient) -> None:
     remote, path = managed.remote, managed.path
-    body = {"key": PICTURES, "name": "Descriptions of drawings", "protocol": "da", "target_language": "en"}
-    remote.write("POST", "/v1/campaigns", {}, body)
+    body = {"key": PICTURES, "name": "Descriptions of drawings", "protocol": "custom", "target_language": "en"}
+    remote.write("POST", "/v1/campaigns", {}, {**body, "options": OWN_PROTOCOL})
     for system in SYSTEMS:
         remote.write("PUT", f"{path}/systems/{system}", {}, {})
-    for n, (shape, colour, ground, texts) in enumerate(DRAWINGS, 1):
-        remote.send(f"{path}/media/drawing-{n}.png", io.BytesIO(draw_picture(shape, colour, ground)))
-        source = f'<img src="assets/drawing-{n}.png">'
+    for n, drawing in enumerate(DRAWINGS, 1):
+        picture = draw_picture(drawing.shape, drawing.colour, drawing.ground)
+        remote.send(f"{path}/media/drawing-{n}.png", io.BytesIO(picture))
         document = f"{path}/documents/drawing-{n}"
-        remote.write("PUT", document, {}, {"position": n, "domain": "drawings", "segments": [{"source": source}]})
-        for system, text in zip(SYSTEMS, texts, strict=True):
-            remote.write("PUT", f"{path}/systems/{system}/outputs/drawing-{n}", {}, {"segments": [text]})
-    managed.enrol(GUEST_OF_PICTURES, {})
-    managed.plan({"seed": 1, "overlap": None})
+        remote.write("PUT", document, {}, {"position": n, "domain": "drawings", "segments": [{"source": _source(n)}]})
+        for system, description in zip(SYSTEMS, drawing.descriptions, strict=True):
+            remote.write("PUT", f"{path}/systems/{system}/outputs/drawing-{n}", {}, {"segments": [description.text]})
+    for rater in (*RATERS_OF_PICTURES, GUEST_OF_PICTURES):
+        managed.enrol(rater, {})
+    managed.plan(DESIGN)
     managed.step("open")

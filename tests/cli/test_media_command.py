@@ -14,9 +14,12 @@ from pathlib import Path
 import httpx
 import pytest
 
+from app.cli.kit.raters_at_work import RaterPace
+from app.cli.simulate import rehearse
 from app.client import remote
+from app.client.managing import CampaignClient
 from app.client.remote import Remote
-from app.demo.pictures import GUEST_OF_PICTURES, PICTURES, make_picture_campaign
+from app.demo.pictures import GUEST_OF_PICTURES, PICTURES, SYSTEMS, make_picture_campaign, picture_rater_model
 from app.services.campaigns.campaigns import NewCampaign, create_campaign
 from app.storage import embedded
 from tests.cli.conftest import Command
@@ -91,15 +94,35 @@ def test_an_upload_that_broke_goes_on_where_it_ended(
     assert stored.content == content
 
 
-def test_the_demo_has_a_campaign_with_pictures(served: Served) -> None:
+def test_the_demo_has_a_campaign_with_pictures_judged_by_a_protocol_of_its_manager(served: Served) -> None:
     for _ in range(2):
         managed = make_picture_campaign(Remote(served.url, served.secret))
-    assert managed.settings()["state"] == "open"
+    about = managed.settings()
+    assert (about["state"], about["protocol"]) == ("open", "custom")
+    parts = about["options"]["parts"]
+    assert [part["kind"] for part in parts] == ["spans", "slider", "slider", "yes_no"]
+    assert all(category["subcategories"] for category in parts[0]["categories"])
+    assert about["options"]["preference"] == "best"
+
+    assert rehearse(managed, picture_rater_model(managed), RaterPace()).judgments > 20
+    assert rehearse(managed, picture_rater_model(managed), RaterPace()).judgments == 0
+    ranking = json.loads(managed.remote.body(f"{managed.path}/ranking", accept="application/json"))
+    assert [row["system"] for row in ranking["systems"]] == list(SYSTEMS)
+    assert len({tuple(label.partition("/")[::2]) for label in categories(managed)}) > 3
+
     secret = managed.links([GUEST_OF_PICTURES])[GUEST_OF_PICTURES]
     rater = {"Authorization": f"Bearer {secret}"}
     task = httpx.post(f"{served.url}/v1/campaigns/{PICTURES}/lease", headers=rater).json()["task"]
-    (shown, text) = task["items"][0]["segments"][0]["texts"]
-    assert (shown["media"]["kind"], shown["media"]["width"], "media" in text) == ("image", 320, False)
+    (shown, *texts) = task["items"][0]["segments"][0]["texts"]
+    assert (shown["media"]["kind"], shown["media"]["width"]) == ("image", 320)
+    assert not any("media" in text for text in texts)
+
+
+def categories(managed: CampaignClient) -> set[str]:
+    """Categories of all marked errors, from the export."""
+    lines = b"".join(managed.remote.pieces(f"{managed.path}/exports/jsonl")).splitlines()
+    judgments = [line for line in map(json.loads, lines) if line["type"] == "judgment"]
+    return {error["category"] for one in judgments for error in one["payload"].get("errors", ())}
 
 
 @pytest.mark.soak
