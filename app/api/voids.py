@@ -46,6 +46,8 @@ class JudgmentOut(AnswerModel):
     surplus: bool = Field(description="No ranking counts it.")
     void: str | None = Field(description="Why it is set aside.")
     external_id: str | None
+    comment: str | None = Field(None, description="What the rater wrote about the output.")
+    screen_comment: str | None = Field(None, description="What the rater wrote about the screen that it stood on.")
 
 
 class Listing(BaseModel):
@@ -66,6 +68,7 @@ class Listing(BaseModel):
     category: Annotated[str, StringConstraints(max_length=200)] | None = Field(
         None, description="Of an error that the judgment marks, or how it begins.", examples=["Accuracy"]
     )
+    commented: bool | None = Field(None, description="Only those with a comment on output or screen, or without.")
     format: Literal["json", "ndjson", "csv", "tsv"] = Field(
         "json", description="All but json: all of them, a line each, from one snapshot; no paging."
     )
@@ -78,7 +81,14 @@ class Listing(BaseModel):
     def wanted(self) -> JudgmentFilter:
         """As the service takes it."""
         return JudgmentFilter(
-            self.rater, self.document, self.task, self.segment, self.system, self.severity, self.category
+            self.rater,
+            self.document,
+            self.task,
+            self.segment,
+            self.system,
+            self.severity,
+            self.category,
+            self.commented,
         )
 
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.storage import pearmut, questionnaires
+from app.storage import comments, pearmut, questionnaires
 from app.storage.tables import (
     campaigns,
     contacts,
@@ -53,13 +53,14 @@ def load_accounts_of_person(session: Session, person_id: int) -> Sequence[Accoun
 
 
 def erase_account(session: Session, account: AccountRecord) -> None:
-    """Take name, attributes, contact, external id, answers to questionnaires and credentials; what it judged stays."""
+    """Take name, attributes, contact, comments, answers to questionnaires and credentials; what it judged stays."""
     rater_id, campaign_id = account.id, account.campaign_id
     session.execute(sa.update(raters).where(raters.c.id == rater_id).values(name=raters.c.key, attributes={}))
     session.execute(sa.delete(contacts).where(contacts.c.rater_id == rater_id))
     session.execute(sa.delete(rater_messages).where(rater_messages.c.rater_id == rater_id))
     pearmut.erase_user(session, campaign_id, rater_id)
     questionnaires.erase_answers(session, campaign_id, rater_id)
+    comments.erase_comments(session, campaign_id, rater_id)
     gone: dict[str, object] = {"state": "erased", "external_id": None, "languages": [], "erased_at": sa.func.now()}
     made = insert(enrolments).values(campaign_id=campaign_id, rater_id=rater_id, capacity_unit="items", **gone)
     counted = {**gone, "settings_version": enrolments.c.settings_version + 1}

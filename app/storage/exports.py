@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 
 from app.stats.ratings import RatingRole
+from app.storage.comments import SCREEN_OF_ITEM
 from app.storage.credited_systems import CREDITED, ITS_CREDITS
 from app.storage.db import Session
 from app.storage.walking import stream_full_scan
@@ -51,7 +52,8 @@ WHERE r.campaign_id = :campaign ORDER BY r.key COLLATE "C" """
 JUDGMENTS = f"""
 SELECT t.key AS task, i.key AS item, i.position AS item_position, i.role, i.accepted, d.key AS document, g.position,
        r.key AS rater, j.revision, j.payload, j.started_at, j.submitted_at, j.external_id, j.meta,
-       t.meta AS task_meta, i.meta AS item_meta, i.reference, z.text AS shown,
+       t.meta AS task_meta, i.meta AS item_meta, i.reference, z.text AS shown, n.text AS comment,
+       w.text AS screen_comment,
        k.systems, x.score, j.surplus OR i.surplus_from IS NOT NULL AS surplus
 FROM judgments j LEFT JOIN scores x ON x.profile_id = :profile AND x.judgment_id = j.id
 JOIN items i ON i.campaign_id = :campaign AND i.id = j.item_id
@@ -59,6 +61,10 @@ JOIN tasks t ON t.campaign_id = :campaign AND t.id = i.task_id
 JOIN documents d ON d.campaign_id = :campaign AND d.id = i.document_id
 JOIN raters r ON r.campaign_id = :campaign AND r.id = j.rater_id
 LEFT JOIN segments g ON g.campaign_id = :campaign AND g.id = j.segment_id
+LEFT JOIN comments n ON n.campaign_id = :campaign AND n.rater_id = j.rater_id AND n.task_id = t.id
+     AND n.item_id = j.item_id AND n.segment_id = j.segment_id
+LEFT JOIN comments w ON w.campaign_id = :campaign AND w.rater_id = j.rater_id AND w.task_id = t.id
+     AND w.screen = {SCREEN_OF_ITEM}
 LEFT JOIN {CREDITED} k ON k.item_id = i.id
 LEFT JOIN (SELECT DISTINCT ON (x.id) x.id, v.text FROM judgments x
      JOIN items y ON y.campaign_id = :campaign AND y.id = x.item_id AND y.variant IS NOT NULL
@@ -181,6 +187,11 @@ UNION ALL
 SELECT 'recipes of its own', count(*) FROM recipes WHERE campaign_id = :campaign
 UNION ALL
 SELECT 'problems that raters reported', count(*) FROM flags WHERE campaign_id = :campaign
+UNION ALL
+SELECT 'comments on what was not judged', count(*) FROM comments c WHERE c.campaign_id = :campaign AND NOT EXISTS (
+    SELECT FROM judgments j JOIN items i ON i.campaign_id = :campaign AND i.id = j.item_id
+    WHERE j.campaign_id = :campaign AND j.rater_id = c.rater_id AND i.task_id = c.task_id AND j.version <= :version
+      AND (c.screen = {SCREEN_OF_ITEM} OR c.item_id = j.item_id AND c.segment_id = j.segment_id))
 UNION ALL
 SELECT 'exclusions that stand: make them again', count(*) FROM exclusions
 WHERE campaign_id = :campaign AND version <= :version AND (lifted_version IS NULL OR lifted_version > :version)

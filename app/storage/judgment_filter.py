@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import text
 
+from app.storage.comments import SCREEN_OF_ITEM
 from app.storage.db import Session
 from app.storage.optional_filters import join_optional_conditions
 
@@ -31,6 +32,12 @@ _ITEM = "i.campaign_id = :campaign AND i.id = j.item_id"
 # A judgment that marks an error with such a severity or category. What a page looks at has no payload: it is looked up.
 _ERROR = """EXISTS (SELECT FROM judgments e WHERE e.campaign_id = :campaign AND e.id = j.id AND jsonb_path_exists(
     e.payload, '$.errors[*] ? ({condition})', jsonb_build_object('asked', CAST(:{name} AS text))) {{fence}})"""
+_COMMENTED = f"""EXISTS (
+    SELECT FROM comments c JOIN items i ON {_ITEM} WHERE c.campaign_id = :campaign AND c.rater_id = j.rater_id
+      AND c.task_id = i.task_id AND (c.item_id = j.item_id AND c.segment_id = j.segment_id
+                                     OR c.screen = {SCREEN_OF_ITEM}) {{fence}})
+    OR EXISTS (SELECT FROM judgments e WHERE e.campaign_id = :campaign AND e.id = j.id
+               AND coalesce(e.meta ->> 'textfield', e.meta ->> 'comment') IS NOT NULL {{fence}})"""
 _CONDITIONS = {
     "rater": "j.rater_id = :rater",
     "task": f"EXISTS (SELECT FROM items i WHERE {_ITEM} AND i.task_id = ANY(:task) {{fence}})",
@@ -41,6 +48,7 @@ _CONDITIONS = {
                          AND c.system_id = :system {fence})""",
     "severity": _ERROR.format(condition="@.severity == $asked", name="severity"),
     "category": _ERROR.format(condition="@.category starts with $asked", name="category"),
+    "commented": f"({_COMMENTED}) = :commented",
 }
 _FENCED = {name: condition.format(fence="OFFSET 0") for name, condition in _CONDITIONS.items()}
 _WHOLE = {name: condition.format(fence="") for name, condition in _CONDITIONS.items()}

@@ -27,6 +27,7 @@ _DELETIONS = (
     f"DELETE FROM scores WHERE {_THEIRS}",
     f"DELETE FROM voids WHERE {_THEIRS}",
     *(f"DELETE FROM {table} WHERE {_OF}" for table in SEALED if table != "voids"),
+    f"DELETE FROM comments WHERE {_OF}",
     f"DELETE FROM flags WHERE {_OF}",
     f"DELETE FROM tutorial_answers WHERE {_OF}",
     f"DELETE FROM questionnaire_answers WHERE {_OF}",

@@ -59,6 +59,9 @@ LISTS: Mapping[str, str] = MappingProxyType(
             FROM pearmut_answers x {_HERE} {{at}} ORDER BY x.id""",
         "messages": f"SELECT x.text, x.at, x.read_at FROM rater_messages x {_HERE} ORDER BY x.id",
         "hours": f"""SELECT x.kind, x.seconds, x.reason, x.at FROM hour_adjustments x {_HERE} ORDER BY x.id""",
+        "comments": f"""SELECT t.public_id AS task, i.position AS item, g.position AS segment, x.screen, x.text, x.at
+            FROM comments x JOIN tasks t ON t.id = x.task_id LEFT JOIN items i ON i.id = x.item_id
+            LEFT JOIN segments g ON g.id = x.segment_id {_HERE} {{at}} ORDER BY x.id""",
         "flags": f"""SELECT t.public_id AS task, x.segment, x.reason, x.note, x.at, x.answer, x.answered_at
             FROM flags x JOIN tasks t ON t.id = x.task_id {_HERE} {{at}} ORDER BY x.id""",
     }

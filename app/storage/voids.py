@@ -10,6 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage import seals
+from app.storage.comments import OF_OUTPUT, OF_SCREEN
 from app.storage.credited_systems import CREDITED
 from app.storage.judgment_filter import load_filtered_page, resolve_judgment_filter
 from app.storage.walking import stream_full_scan
@@ -25,10 +26,10 @@ JOIN raters r ON r.campaign_id = j.campaign_id AND r.id = j.rater_id
 LEFT JOIN segments g ON g.campaign_id = j.campaign_id AND g.id = j.segment_id
 LEFT JOIN voids v ON v.campaign_id = j.campaign_id AND v.judgment_id = j.id"""
 _WHERE = "\nWHERE j.campaign_id = :campaign"
-_SELECT = """
+_SELECT = f"""
 SELECT j.id, t.public_id AS task, t.key AS task_key, i.position AS item, i.role, d.key AS document,
        g.position AS segment, r.key AS rater, j.revision, j.payload, j.submitted_at, j.recorded_at, j.version,
-       j.surplus OR i.surplus_from IS NOT NULL AS surplus,
+       j.surplus OR i.surplus_from IS NOT NULL AS surplus, {OF_OUTPUT} AS comment, {OF_SCREEN} AS screen_comment,
        v.reason AS void, j.external_id,
        (SELECT s.score FROM scores s WHERE s.judgment_id = j.id AND s.profile_id = :profile) AS score, """
 _PAGE = f"""{_SELECT} (

@@ -274,6 +274,8 @@ EXPECTED: dict[str, str] = {
     "POST /v1/tasks/{task}/heartbeat": "rater",
     "POST /v1/tasks/{task}/judgments": "rater",
     "PUT /v1/tasks/{task}/judgments/screens/{screen}": "rater",
+    "PUT /v1/tasks/{task}/comments/screens/{screen}": "rater",
+    "PUT /v1/tasks/{task}/comments/{item}/{segment}": "rater",
     "PUT /v1/tasks/{task}/judgments/{item}": "rater",
     "PUT /v1/tasks/{task}/judgments/{item}/{segment}": "rater",
     "POST /v1/tasks/{task}/release": "rater",

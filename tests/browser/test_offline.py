@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Error, expect
 
 from tests.browser.conftest import changing
+from tests.browser.desk import sign_in
 from tests.browser.rater import Rater
 from tests.browser.test_accessible import check
 from tests.browser.test_nothing_is_lost import check_once, score
@@ -71,6 +72,38 @@ def test_a_page_that_is_loaded_without_a_network_shows_the_task_and_goes_on(hand
     expect(hands.page.locator("[data-notice=kept]")).to_have_count(0)
     check_once(hands, {1: 12, 2: 22, 3: 33})
     hands.hand_in()
+
+
+def test_comments_are_written_without_a_network_and_reach_the_manager(campaign, rater, spine):
+    both = {"output_comments": True, "screen_comments": True}
+    hands = rater(campaign(protocol="da", segments=1, systems=(SYSTEM,), settings=both))
+    page = hands.page
+    ready(hands)
+    texts = page.locator("details.comment")
+    texts.nth(0).locator("summary").click()
+    page.get_by_label("Comment on this text").fill("odd <b>name</b>")
+    hands.saved()
+    page.context.set_offline(True)
+    texts.nth(1).locator("summary").click()
+    page.get_by_label("Comment on this page").fill("hard")
+    score(hands, 1, 11)
+    check(page, "comments")
+    page.reload()
+    expect(page.get_by_label("Comment on this text")).to_have_value("odd <b>name</b>")
+    expect(page.get_by_label("Comment on this page")).to_have_value("hard")
+    page.context.set_offline(False)
+    hands.saved()
+    page.reload()
+    expect(page.get_by_label("Comment on this page")).to_have_value("hard")
+    hands.hand_in()
+    staff = sign_in(page.context.browser.new_page(), hands.url, spine, "manager")
+    staff.open(f"/campaigns/{hands.live.key}/items?commented=true")
+    row = staff.page.locator("#items tbody tr")
+    expect(row.locator("p.comment")).to_have_text(["Comment: odd <b>name</b>", "Comment on the screen: hard"])
+    row.get_by_role("link").click()
+    expect(staff.page.locator(".judged p.comment")).to_have_count(2)
+    check(staff.page, "comments in Items")
+    staff.page.close()
 
 
 def test_control_without_a_service_worker_there_is_no_page(campaign, rater, open_context):

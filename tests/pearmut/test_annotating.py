@@ -113,6 +113,9 @@ def test_what_is_sent_otherwise_later_is_a_revision_and_the_last_is_shown(
     assert tuple(rows) == (2, 8)
     assert again["annotation"][0]["s1"]["score"] == 60
     assert again["comment"] == "better"
+    with database.transaction() as session:
+        kept = session.connection().exec_driver_sql("SELECT text, screen IS NOT NULL FROM comments").all()
+    assert [tuple(row) for row in kept] == [("better", True)]
 
 
 def test_a_document_that_is_not_judged_as_a_whole_is_refused_by_its_place(pages: httpx.Client, add: Add) -> None:

@@ -186,6 +186,23 @@ class MissingOut(BaseModel):
     why: str
 
 
+class OwnCommentOut(AnswerModel):
+    """A comment of yours: on a segment of an item, or on a screen."""
+
+    item: int | None
+    segment: int | None
+    screen: int | None
+    text: str
+
+
+class CommentsOut(AnswerModel):
+    """On what comments can be written, and your own."""
+
+    output: bool = Field(description="On each output: `PUT …/comments/{item}/{segment}`.")
+    screen: bool = Field(description="On each screen: `PUT …/comments/screens/{screen}`.")
+    own: list[OwnCommentOut]
+
+
 class TaskOut(BaseModel):
     """A task as its rater sees it."""
 
@@ -209,6 +226,9 @@ class TaskOut(BaseModel):
         description="Sliders are to show how their values compare with those of the other columns; absent if not.",
         exclude_if=lambda wanted: not wanted,
     )
+    comments: CommentsOut | None = Field(
+        None, description="Absent where the campaign asks for none.", exclude_if=lambda asked: asked is None
+    )
 
     @classmethod
     def of(cls, view: TaskView) -> TaskOut:
@@ -230,6 +250,7 @@ class TaskOut(BaseModel):
                 MissingOut(item=one.item, segment=one.segment, screen=one.screen, why=one.why) for one in view.missing
             ],
             slider_colors=view.slider_colors,
+            comments=None if view.comments is None else CommentsOut.model_validate(view.comments),
         )
 
 

@@ -1,4 +1,4 @@
-"""How a campaign's raters see texts: settings that change nothing of what is judged or stored."""
+"""How a campaign's raters see texts, and where they can comment: settings that change nothing of what is judged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TypeGuard
 from app.domain.errors import Place
 from app.domain.glossary import GlossaryTerm
 
-FLAGS = ("markup", "slider_colors")
+FLAGS = ("markup", "slider_colors", "output_comments", "screen_comments")
 GLOSSARY = "glossary"
 MOST_TERMS, LONGEST_TERM = 1000, 200
 
@@ -19,12 +19,14 @@ class DisplaySettings:
     """markup: texts are shown with the light markup that stands in them; otherwise as they are stored, tags and all.
 
     slider_colors: sliders show how their values compare with those of the other columns. glossary: terms that are
-    highlighted in sources.
+    highlighted in sources. output_comments, screen_comments: raters can comment on each output, on each screen.
     """
 
     markup: bool = False
     slider_colors: bool = False
     glossary: tuple[GlossaryTerm, ...] = ()
+    output_comments: bool = False
+    screen_comments: bool = False
 
 
 AS_STORED = DisplaySettings()
@@ -58,6 +60,8 @@ def get_display_settings(settings: Mapping[str, object]) -> DisplaySettings:
             for entry in (terms if isinstance(terms, list | tuple) else ())
             if _is_term(entry)
         ),
+        output_comments=settings.get("output_comments") is True,
+        screen_comments=settings.get("screen_comments") is True,
     )
 
 

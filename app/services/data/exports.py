@@ -31,6 +31,7 @@ from app.formats.base import (
     SystemRecord,
     VoidRow,
 )
+from app.formats.pearmut.answers import COMMENT, TEXTFIELD
 from app.reports.kit.render import parquet
 from app.reports.source.campaign import CampaignInfo
 from app.reports.source.scores import own_profile_digest
@@ -300,12 +301,14 @@ def _rater(row: exports.Row) -> RaterRow:
 def _judgment(row: exports.Row) -> JudgmentRow:
     """A judgment; a reference in an output's place is credited to nobody, and its item says which one it is.
 
-    The text of a degraded copy goes with its judgments, because it is no output.
+    The text of a degraded copy goes with its judgments, because it is no output; and so do comments.
     """
     values: dict[str, Any] = dict(row._mapping)
-    del values["surplus"], values["reference"], values["shown"]
+    for name in ("surplus", "reference", "shown", "comment", "screen_comment"):
+        del values[name]
     of_item = {} if row.reference is None else {"reference": row.reference}
-    of_answer = {} if row.shown is None else {"shown": row.shown}
+    beside = {"shown": row.shown, TEXTFIELD: row.comment, COMMENT: row.screen_comment}
+    of_answer = {name: said for name, said in beside.items() if said is not None}
     values.update(
         systems=tuple(row.systems or ()),
         role=ROLE_NAMES[row.role],

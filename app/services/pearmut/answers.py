@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
+from app.domain.comments import LONGEST_COMMENT
 from app.domain.errors import Conflict, Invalid, Place
 from app.domain.spans import clip_span
 from app.formats.base import FileLine, JudgmentRow, ReadLog
@@ -22,7 +23,7 @@ from app.services.pearmut.campaign_file import Document, is_form
 from app.services.pearmut.documents import LoadedCampaign, LoadedDocument, model_names
 from app.services.pearmut.questionnaires import keep_form_answers
 from app.services.pearmut.users import PearmutUser
-from app.storage import campaigns, clock, pearmut, tasks
+from app.storage import campaigns, clock, comments, pearmut, tasks
 from app.storage.db import Session
 from app.storage.imports import external_judgments, staging
 from app.storage.imports.staging import canonical_json
@@ -150,6 +151,14 @@ def _hand_in(session: Session, answer: PreparedAnswer, task: pearmut.Row) -> Non
         external_judgments.note_task_held(session, campaign_id, task.id, rater_id)
     if task.state != "handed_in":
         tasks.mark_task_handed_in(session, campaign_id, task.id, rater_id=rater_id, code=None)
+    comments.store_comment(
+        session,
+        campaign_id,
+        rater_id=rater_id,
+        task_id=task.id,
+        screen=comments.find_first_screen(session, campaign_id, task.id),
+        said=_bounded(answer.sent.comment),
+    )
     events = [
         (_OTHER.sub("_", str(action["action"]).lower())[:32].lstrip("_0123456789") or "other", at)
         for action, at in zip(answer.sent.actions, answer.sent.times, strict=True)
@@ -157,6 +166,11 @@ def _hand_in(session: Session, answer: PreparedAnswer, task: pearmut.Row) -> Non
     page = f"pearmut-{answer.sent.digest.hex()[:32]}"
     moments = [(kind, int(at * 1000)) for kind, at in events[:MOST_EVENTS]]
     pearmut.insert_activity(session, campaign_id, task.id, rater_id, page=page, events=moments)
+
+
+def _bounded(comment: str | None) -> str:
+    """A comment as managers read it; the whole of a longer one stays with what the page sent."""
+    return (comment or "").replace("\0", "").strip()[:LONGEST_COMMENT]
 
 
 def _own_task(session: Session, user: PearmutUser, planned: LoadedDocument) -> pearmut.Row | None:

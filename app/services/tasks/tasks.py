@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from app.services.media.listening import load_heard_stretches
 from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import ItemSheet, SegmentSheet, TaskContent, load_task_content
 from app.services.webhooks.events import record_hand_in
-from app.storage import campaigns, tasks
+from app.storage import campaigns, comments, tasks
 from app.storage.db import Session
 from app.storage.tasks import TaskNotFound
 
@@ -122,6 +122,25 @@ class MissingJudgment:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnComment:
+    """A comment of the rater's: on a segment of an item, or on a screen."""
+
+    item: int | None
+    segment: int | None
+    screen: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommentsView:
+    """On what the campaign asks for comments: on outputs, on screens; and the rater's own."""
+
+    output: bool
+    screen: bool
+    own: tuple[OwnComment, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TaskView:
     """A task as its rater sees it. asked: the levels at which judgments are given."""
 
@@ -140,6 +159,7 @@ class TaskView:
     items: tuple[ItemView, ...]
     missing: tuple[MissingJudgment, ...]
     slider_colors: bool = False
+    comments: CommentsView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +197,8 @@ def load_task_view(session: Session, public_id: str, *, rater: ActingRater) -> T
     sheet = load_task_content(session, public_id)
     answers = OwnAnswers.read(session, sheet.campaign_id, sheet.task_id, rater.rater_id, since=rater.answers_since)
     state = rater_task_state(session, row, rater)
-    return make_task_view(sheet, answers, state, row.leased_until if state == "leased" else None)
+    view = make_task_view(sheet, answers, state, row.leased_until if state == "leased" else None)
+    return replace(view, comments=_own_comments(session, sheet, rater))
 
 
 def make_task_view(
@@ -201,7 +222,35 @@ def make_task_view(
         items=tuple(_item(sheet, item, answers, terms) for item in sheet.items.values()),
         missing=find_missing_judgments(sheet, answers),
         slider_colors=sheet.display.slider_colors,
+        comments=_asked_comments(sheet),
     )
+
+
+def _own_comments(session: Session, sheet: TaskContent, rater: ActingRater) -> CommentsView | None:
+    """Where comments are asked for, and the rater's own; None where nothing is."""
+    asked = _asked_comments(sheet)
+    if asked is None:
+        return None
+    rows = comments.load_own_comments(
+        session, sheet.campaign_id, sheet.task_id, rater.rater_id, since=rater.answers_since
+    )
+    places = {
+        (item.id, segment.id): (item.position, n)
+        for item in sheet.items.values()
+        for n, segment in enumerate(item.segments, 1)
+    }
+
+    def own(row: comments.Row) -> OwnComment:
+        item, segment = places.get((row.item_id, row.segment_id), (None, None))
+        return OwnComment(item, segment, row.screen, row.text)
+
+    return replace(asked, own=tuple(map(own, rows)))
+
+
+def _asked_comments(sheet: TaskContent) -> CommentsView | None:
+    display = sheet.display
+    asked = CommentsView(display.output_comments, display.screen_comments, ())
+    return asked if asked.output or asked.screen else None
 
 
 def load_task_forms(session: Session, public_id: str, *, rater: ActingRater) -> tuple[RaterForm, ...]:

@@ -23,6 +23,7 @@ from app.storage.db import Database, Session
 TABLE_COLUMNS = (
     *("id", "document", "segment", "systems", "rater", "score", "revision", "role", "task", "item"),
     *("submitted_at", "recorded_at", "data_version", "surplus", "void", "external_id", "payload"),
+    *("comment", "screen_comment"),
 )
 ROLES = {role.value: role.name.lower() for role in RatingRole}
 
@@ -32,6 +33,7 @@ class JudgmentFilter:
     """Which judgments are meant; what is None does not matter.
 
     task: its name in addresses, or its key. severity, category: of an error that it marks; a category by its beginning.
+    commented: whether the rater commented on its output or screen.
     """
 
     rater: str | None = None
@@ -41,6 +43,7 @@ class JudgmentFilter:
     system: str | None = None
     severity: str | None = None
     category: str | None = None
+    commented: bool | None = None
 
     @property
     def conditions(self) -> dict[str, object]:
@@ -50,7 +53,10 @@ class JudgmentFilter:
 
 @dataclass(frozen=True, slots=True)
 class JudgmentView:
-    """A judgment as managers see it. void: the reason, where it is set aside. surplus: no ranking counts it."""
+    """A judgment as managers see it. void: the reason, where it is set aside. surplus: no ranking counts it.
+
+    comment, screen_comment: what the rater wrote about its output and about its screen.
+    """
 
     id: int
     task: str
@@ -69,6 +75,8 @@ class JudgmentView:
     surplus: bool
     void: str | None
     external_id: str | None
+    comment: str | None
+    screen_comment: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from app.storage.tables._metadata import metadata
 from app.storage.tables.access import archive_links, idempotency, sessions, tokens
 from app.storage.tables.audit import audit_log
 from app.storage.tables.campaigns import campaigns, seals, versions
+from app.storage.tables.comments import comments
 from app.storage.tables.exclusions import exclusions
 from app.storage.tables.imports import import_chunks, import_files, imports
 from app.storage.tables.jobs import chunk_results, jobs
@@ -53,6 +54,7 @@ __all__ = [
     "calibration_sets",
     "campaigns",
     "chunk_results",
+    "comments",
     "consents",
     "contacts",
     "documents",

@@ -19,7 +19,7 @@ async function get(path) {
   return answer.body;
 }
 
-const FIELDS = ["document", "segment", "system", "other", "rater", "severity", "category"];
+const FIELDS = ["document", "segment", "system", "other", "rater", "severity", "category", "commented"];
 
 // What the form asks for; only what is filled in.
 const asked = () => Object.fromEntries(FIELDS.map((name) => [name, form.elements[name].value.trim()]).filter(([, value]) => value));
@@ -58,6 +58,11 @@ function answersOf({ payload }) {
   return rest.map(([name, value]) => `${name} ${value}`).join(", ");
 }
 
+// What the rater wrote about the output, and about the screen that it stood on.
+const comments = ({ comment, screen_comment: screen }) => [[t("Comment"), comment], [t("Comment on the screen"), screen]]
+  .filter(([, text]) => text)
+  .map(([label, text]) => h("p", { class: "comment" }, h("b", {}, `${label}: `), h("span", { dir: "auto" }, foreign(text))));
+
 function judged(one, source, output) {
   const notes = [one.role === "rating" ? "" : one.role, one.surplus ? t("surplus") : "", one.void ? t("set aside: {why}", { why: one.void }) : ""].filter(Boolean);
   const own = typeof one.payload.text === "string" ? one.payload.text : null;
@@ -67,6 +72,7 @@ function judged(one, source, output) {
     source_.length ? drawn(source, source_) : null,
     marksOf(one, "target").length ? drawn(output, marksOf(one, "target")) : null,
     own ? drawn(own, []) : null,
+    comments(one),
     errorsOf(one).length ? h("ul", { class: "errors-told" }, errorsOf(one).map((error) => h("li", {}, toldOf(error)))) : null);
 }
 
@@ -120,7 +126,7 @@ async function ofDocument(query, systems) {
   for (const system of wanted) outputs.push([system, (await get(`${api}/systems/${encodeURIComponent(system.key)}/outputs/${at}`)).segments]);
   const shown = latest(judgments).filter((one) => one.systems.some((key) => wanted.some((system) => system.key === key)));
   const whole = shown.filter((one) => one.segment === null);
-  const narrow = query.rater || query.severity || query.category;
+  const narrow = query.rater || query.severity || query.category || query.commented;
   const numbers = text.segments.map((_one, i) => i + 1).filter((n) => (query.segment ? n === Number(query.segment) : !narrow || shown.some((one) => one.segment === n)));
   const rest = query.segment ? h("p", {}, h("a", { href: `?${new URLSearchParams({ ...query, segment: "" })}#segment-${query.segment}` }, t("The whole document"))) : null;
   return [rest, numbers.length ? null : h("p", {}, t("No judgment is like this.")), numbers.map((n) => segment(n, text.segments[n - 1], outputs, shown)),
@@ -134,7 +140,7 @@ async function ofCampaign(query) {
     const place = new URLSearchParams({ document: one.document, ...(one.segment ? { segment: one.segment } : {}), ...(one.systems.length === 1 ? { system: one.systems[0] } : {}) });
     const errors = errorsOf(one).map((error) => h("span", {}, toldOf(error), "; "));
     return h("tr", {}, h("td", {}, h("a", { href: `?${place}` }, one.segment ? t("{document}, segment {n}", { document: one.document, n: one.segment }) : one.document)),
-      h("td", {}, one.systems.join(", ")), h("td", {}, one.rater), h("td", { class: "right" }, figure(one.score, 2)), h("td", { class: "text" }, errors.length ? errors : answersOf(one)));
+      h("td", {}, one.systems.join(", ")), h("td", {}, one.rater), h("td", { class: "right" }, figure(one.score, 2)), h("td", { class: "text" }, errors.length ? errors : answersOf(one), comments(one)));
   };
   const body = h("tbody");
   const left = h("p", { class: "actions" });
@@ -154,7 +160,7 @@ async function show([documents, systems]) {
   const query = asked();
   if (!documents.length) return fill(place, h("p", {}, t("There are no texts yet.")));
   history.replaceState(null, "", `?${new URLSearchParams(query)}${location.hash}`);
-  const { segment: _, severity: __, category: ___, ...compared } = query;
+  const { segment: _, severity: __, category: ___, commented: ____, ...compared } = query;
   document.querySelector("#disagreements").href = `${here}/reports/disagreements?${new URLSearchParams(compared)}`;
   fill(place, exports_(query), query.document ? await ofDocument(query, systems) : await ofCampaign(query));
   return location.hash && document.querySelector(location.hash)?.scrollIntoView();

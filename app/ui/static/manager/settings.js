@@ -13,8 +13,8 @@ import { SchemaForm, Unreadable } from "./schema_form.js";
 
 const form = $("#settings");
 const said = $(".said", form);
-const OWN = ["deadline", "notes", "presentation", "lease_seconds", "seconds_per_word", "markup", "slider_colors", "glossary"];
-const FLAGS = ["markup", "slider_colors"];
+const OWN = ["deadline", "notes", "presentation", "lease_seconds", "seconds_per_word", "markup", "slider_colors", "output_comments", "screen_comments", "glossary"];
+const FLAGS = ["markup", "slider_colors", "output_comments", "screen_comments"];
 const OF_THE_SERVICE = ["created_by"];
 const OF_A_DRAFT = ["series", "source_language", "target_language", "basis"];
 const HOUR = 3600; // seconds

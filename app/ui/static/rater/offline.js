@@ -27,6 +27,12 @@ export function noteStored({ task, place, payload, revision }) {
   if (works) keep.put(`${STORED}${task}:${place}`, { payload, revision });
 }
 
+// The same, by place; empty once the task was fetched again.
+export function storedOf(task) {
+  const start = `${STORED}${task}:`;
+  return new Map(keep.keys(start).map((key) => [key.slice(start.length), keep.get(key)]));
+}
+
 // → {task, forms} as they stand, or null.
 export async function keptTask(campaign, rater) {
   if (!works) return null;

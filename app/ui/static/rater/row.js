@@ -140,7 +140,8 @@ export class Row {
     const { target } = context.texts;
     if (target?.aligned && target.body.tabIndex < 0) readByWord(target, (this.reading ??= new AbortController()).signal);
     this.forms.push(made);
-    fill(this.formsAt[column], made.element);
+    const about = this.cells.length > 1 ? t("Comment on text {n}", { n: column + 1 }) : undefined;
+    fill(this.formsAt[column], made.element, this.screen.comments?.output(answer, about));
   }
 
   // With several columns the source is marked for one of them at a time.

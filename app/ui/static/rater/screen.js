@@ -9,7 +9,7 @@ export class Screen {
   // work: {answers, locale, event(kind, item, segment), report(item, segment), screenDone()}
   // reading: segments are there to be read only, as in the last step of the presentation segment.
   constructor(work, task, screen, { reading = false } = {}) {
-    Object.assign(this, { work, screen, answers: work.answers, locale: work.locale, files: work.files });
+    Object.assign(this, { work, screen, answers: work.answers, locale: work.locale, files: work.files, comments: reading ? null : work.comments });
     this.colours = Boolean(task.slider_colors);
     this.items = screen.items.map((n) => task.items.find((item) => item.item === n));
     this.rows = rowsOf(this.items, this.answers).map(([n, cells]) => new Row(this, n, cells, { alone: reading }));
@@ -21,6 +21,7 @@ export class Screen {
       this.rows.map((row, i) => [instructions(row, this.rows[i - 1]), row.element]),
       context(screen.context.after, t("What follows")),
       this.wholes.map((one) => one.box),
+      work.comments?.screen(screen),
     );
   }
 

@@ -44,7 +44,7 @@ export class Steps {
       $("#work"),
       this.work.instructions(),
       h("h2", { class: "place", tabindex: "-1" }, place.join(", ")),
-      at ? this.one(screen) : this.all(),
+      at ? [this.one(screen), this.work.comments.screen(screen)] : this.all(),
       h("p", { class: "actions" }, button(t("Save and go on"), () => this.goOn(), { class: "next submit" })),
       this.said,
     );
@@ -59,6 +59,7 @@ export class Steps {
     return {
       answers: this.answers,
       files: work.files,
+      comments: work.comments,
       locale: work.locale,
       open: () => {},
       setter: (answer) => (values, kind, how = {}) => {

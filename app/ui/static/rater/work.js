@@ -3,6 +3,7 @@
 import { call, comesBack, insist, Unreachable, why } from "../shared/api.js";
 import { Answers } from "./answers.js";
 import { Beats } from "./beats.js";
+import { Comments, isComment } from "./comments.js";
 import { conflict, shared } from "./elsewhere.js";
 import { $, bringIntoView, button, fill, h } from "../shared/dom.js";
 import { guide } from "./guide.js";
@@ -25,6 +26,7 @@ export class Work {
     const { sourceLanguage: source, targetLanguage: target } = $("main").dataset;
     this.locale = { source, target };
     this.answers = new Answers(task, forms, outbox);
+    this.comments = new Comments(task, outbox);
     this.beats = beats;
     this.files = new MediaFiles(task, (kind, { item, segment }, media, ms) => this.beats.note(kind, item, segment, { media, media_ms: ms }));
     this.ended = new AbortController();
@@ -198,8 +200,9 @@ export class Work {
 
   // It stays in the browser, and is no answer until the rater gives another.
   refused({ task, place, answer }) {
+    if (task === this.task.task && isComment(place)) return this.commentRefused(place, answer);
     const refused = task === this.task.task ? this.answers.at(place) : null;
-    if (!refused) return;
+    if (!refused) return undefined;
     refused.state = "refused";
     this.answers.changed(refused);
     notice(
@@ -207,6 +210,13 @@ export class Work {
       t("An answer was not accepted: {why}", { why: why(answer) }),
       { actions: [button(t("Load the task anew"), () => location.reload())] },
     );
+    return undefined;
+  }
+
+  // It stays on the page; nothing waits for it, lest the task could not be handed in.
+  commentRefused(place, answer) {
+    this.outbox.take(this.task.task, place);
+    notice("comment", t("A comment was not accepted: {why}", { why: why(answer) }));
   }
 
   lease(answer) {

@@ -1,0 +1,67 @@
+"""Comments of raters on an output or a screen of their task."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field, StringConstraints
+
+from app.api.models.tasks import ItemNumber, ScreenNumber, SegmentNumber, TaskId
+from app.domain.comments import LONGEST_COMMENT
+from app.services.tasks import comments
+from app.services.tasks.comments import CommentPlace
+from app.web.access import RaterCaller
+from app.web.bodies import BodyModel, json_body
+from app.web.deps import SessionDep
+from app.web.examples import example_response
+
+router = APIRouter(prefix="/v1/tasks/{task}/comments", tags=["tasks"])
+
+
+class CommentIn(BodyModel):
+    """A comment. An empty text removes it."""
+
+    text: Annotated[str, StringConstraints(max_length=LONGEST_COMMENT)]
+
+
+class CommentStoredOut(BaseModel):
+    """A comment that is on disk."""
+
+    revision: int = Field(description="How often it was written; 0: there is none any more.")
+
+
+STORED = CommentStoredOut(revision=1)
+Body = Annotated[CommentIn, json_body(CommentIn, plain={"text": "The name is spelt in two ways."})]
+
+
+@router.put(
+    "/screens/{screen}",
+    summary="Comment on a screen",
+    responses={
+        **example_response(200, STORED, "On disk."),
+        409: {"description": "The task is handed in, or the campaign closed."},
+    },
+)
+def put_screen_comment(
+    rater: RaterCaller, task: TaskId, screen: ScreenNumber, body: Body, session: SessionDep
+) -> CommentStoredOut:
+    """Where the campaign's setting `screen_comments` is on. It takes the place of an earlier one."""
+    place = CommentPlace(screen=screen)
+    return CommentStoredOut(revision=comments.put_comment(session, task, place, body.text, rater=rater))
+
+
+@router.put(
+    "/{item}/{segment}",
+    summary="Comment on an output",
+    responses={
+        **example_response(200, STORED, "On disk."),
+        409: {"description": "The task is handed in, or the campaign closed."},
+    },
+)
+def put_output_comment(
+    rater: RaterCaller, task: TaskId, item: ItemNumber, segment: SegmentNumber, body: Body, session: SessionDep
+) -> CommentStoredOut:
+    """Where the campaign's setting `output_comments` is on. It takes the place of an earlier one."""
+    place = CommentPlace(item=item, segment=segment)
+    return CommentStoredOut(revision=comments.put_comment(session, task, place, body.text, rater=rater))

@@ -1,0 +1,62 @@
+"""Comments: what a rater writes about an output or a screen, where the campaign asks for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.services.people.raters import ActingRater
+from app.services.tasks.task_content import TaskAddressNotFound, TaskContent, load_task_content
+from app.services.tasks.tasks import (
+    ClosedToRaters,
+    TaskHandedIn,
+    load_own_task,
+    rater_task_state,
+)
+from app.storage import campaigns, comments
+from app.storage.db import Session
+
+NOT_ASKED = "the campaign asks for no such comment"
+
+
+@dataclass(frozen=True, slots=True)
+class CommentPlace:
+    """What a comment is about: a segment of an item, or a screen."""
+
+    item: int | None = None
+    segment: int | None = None
+    screen: int | None = None
+
+
+def put_comment(session: Session, public_id: str, place: CommentPlace, said: str, *, rater: ActingRater) -> int:
+    """Keep a comment in place of an earlier one there; how often it was written, 0: removed by an empty text.
+
+    Raises TaskNotFound, TaskAddressNotFound, TaskHandedIn, ClosedToRaters.
+    """
+    row = load_own_task(session, public_id, rater, lock=True)
+    if campaigns.load_campaign(session, rater.campaign).state == "closed":
+        raise ClosedToRaters
+    if rater_task_state(session, row, rater) == "handed_in":
+        raise TaskHandedIn
+    content = load_task_content(session, public_id)
+    return comments.store_comment(
+        session,
+        row.campaign_id,
+        rater_id=rater.rater_id,
+        task_id=row.id,
+        said=said.strip(),
+        **_address(content, place),
+    )
+
+
+def _address(content: TaskContent, place: CommentPlace) -> dict[str, int | None]:
+    """The rows that a place names. Raises TaskAddressNotFound where there is none, or nothing is asked there."""
+    if not (content.display.screen_comments if place.screen is not None else content.display.output_comments):
+        raise TaskAddressNotFound(NOT_ASKED)
+    if place.screen is not None:
+        if place.screen not in content.screens:
+            raise TaskAddressNotFound("the task has no such screen")
+        return {"screen": place.screen}
+    item = content.item(place.item or 0)
+    if not 1 <= (place.segment or 0) <= len(item.segments):
+        raise TaskAddressNotFound(f"the item has the segments 1 to {len(item.segments)}")
+    return {"item_id": item.id, "segment_id": item.segments[(place.segment or 0) - 1].id}
