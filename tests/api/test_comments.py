@@ -24,7 +24,7 @@ def lease(client: httpx.Client, live: Collecting, rater: str = "r1") -> Any:
     return client.post(f"/v1/campaigns/{live.key}/lease", headers=live.auth(rater)).json()["task"]
 
 
-def write(client: httpx.Client, live: Collecting, task: str, place: str, text: str, rater: str = "r1") -> httpx.Response:
+def write(client: httpx.Client, live: Collecting, task: str, place: str, text: str, rater: str = "r1") -> Any:
     return client.put(f"/v1/tasks/{task}/comments/{place}", json={"text": text}, headers=live.auth(rater))
 
 
