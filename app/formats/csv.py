@@ -2,7 +2,7 @@
 
 Conventions: names are keys, several systems are joined by `+`, times are UTC, `position` is empty for a judgment of the
 whole item. `score` is the number that the rater gave, empty where the protocol asks for none; `scores` and `errors` are
-JSON. A text cell that a spreadsheet would take for a formula gets an apostrophe in front. Texts, and what is known of
+JSON; `comment` is on the output, `screen_comment` on its screen. A text cell that a spreadsheet would take for a formula gets an apostrophe in front. Texts, and what is known of
 systems, documents and raters, have no column.
 """
 
@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from app.domain.cells import escape_formula, is_formula
+from app.domain.comments import ON_OUTPUT, ON_SCREEN
 from app.formats.base import BY_METRICS, CampaignRow, FileLine, Format, JudgmentRow, MetricRow, Record, VoidRow
 from app.formats.kit.records import decode_record, encode_record, record_identity
 from app.formats.kit.sorting import ExternalSorter
@@ -40,6 +41,8 @@ COLUMNS = (
     "errors",
     "external_id",
     "void",
+    "comment",
+    "screen_comment",
 )
 NEUTRALIZED = "cells that a spreadsheet would take for formulas, with an apostrophe in front"
 ADDRESS = FileLine("", 0)
@@ -68,7 +71,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
 
 
 def _values(judgment: JudgmentRow, voids: dict[Address, str]) -> Sequence[object]:
-    payload = judgment.payload
+    payload, meta = judgment.payload, judgment.meta or {}
     errors, scores = payload.get("errors"), payload.get("scores")
     address = judgment.task, judgment.item, judgment.position, judgment.rater
     return (
@@ -90,7 +93,13 @@ def _values(judgment: JudgmentRow, voids: dict[Address, str]) -> Sequence[object
         None if errors is None else canonical_json(errors),
         judgment.external_id,
         voids.get(address),
+        _text(meta.get(ON_OUTPUT)),
+        _text(meta.get(ON_SCREEN)),
     )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _cell(value: object, lost: Counter[str]) -> str:

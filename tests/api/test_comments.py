@@ -90,6 +90,9 @@ def test_comments_go_with_the_judgments_into_our_formats_and_back(admin, live):
     lines = admin.get(f"/v1/campaigns/{live.key}/exports/jsonl").text
     said = [one["meta"] for one in map(json.loads, lines.splitlines()) if "hard" in str(one.get("meta"))]
     assert {"textfield": "odd", "comment": "hard"} in said
+    table = admin.get(f"/v1/campaigns/{live.key}/exports/csv").text.splitlines()
+    assert table[0].endswith(",comment,screen_comment")
+    assert [one for one in table if one.endswith(",odd,hard")]
     admin.post("/v1/campaigns", json={"key": "again", "protocol": "da"})
     read = admin.post("/v1/campaigns/again/imports", params={"format": "jsonl"}, content=lines.encode())
     assert read.status_code == 200, read.text

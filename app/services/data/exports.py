@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from app import formats
+from app.domain.comments import ON_OUTPUT, ON_SCREEN
 from app.domain.errors import Invalid
 from app.domain.questionnaires import NAME as QUESTIONNAIRES
 from app.formats.base import (
@@ -31,7 +32,6 @@ from app.formats.base import (
     SystemRecord,
     VoidRow,
 )
-from app.formats.pearmut.answers import COMMENT, TEXTFIELD
 from app.reports.kit.render import parquet
 from app.reports.source.campaign import CampaignInfo
 from app.reports.source.scores import own_profile_digest
@@ -307,7 +307,7 @@ def _judgment(row: exports.Row) -> JudgmentRow:
     for name in ("surplus", "reference", "shown", "comment", "screen_comment"):
         del values[name]
     of_item = {} if row.reference is None else {"reference": row.reference}
-    beside = {"shown": row.shown, TEXTFIELD: row.comment, COMMENT: row.screen_comment}
+    beside = {"shown": row.shown, ON_OUTPUT: row.comment, ON_SCREEN: row.screen_comment}
     of_answer = {name: said for name, said in beside.items() if said is not None}
     values.update(
         systems=tuple(row.systems or ()),
