@@ -2,8 +2,8 @@
 
 Conventions: names are keys, several systems are joined by `+`, times are UTC, `position` is empty for a judgment of the
 whole item. `score` is the number that the rater gave, empty where the protocol asks for none; `scores` and `errors` are
-JSON; `comment` is on the output, `screen_comment` on its screen. A text cell that a spreadsheet would take for a formula gets an apostrophe in front. Texts, and what is known of
-systems, documents and raters, have no column.
+JSON; `comment` is on the output, `screen_comment` on its screen. A text cell that a spreadsheet would take for a
+formula gets an apostrophe in front. Texts, and what is known of systems, documents and raters, have no column.
 """
 
 from __future__ import annotations
