@@ -21,9 +21,21 @@ def parameters(document: Mapping[str, Any], operation: Mapping[str, Any]) -> lis
     return [resolved(document, one) for one in operation.get("parameters", ())]
 
 
-def with_suffixes(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The document with an operation for each address that `x-suffixes` names in short."""
-    return {**document, "paths": {**dict(_by_suffix(document)), **document["paths"]}}
+def in_full(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The document with an operation for each address that `x-suffixes` names in short, and with each problem."""
+    paths = {**dict(_by_suffix(document)), **document["paths"]}
+    return {**document, "paths": {path: _with_problems(methods) for path, methods in paths.items()}}
+
+
+def _with_problems(methods: Mapping[str, Any]) -> dict[str, Any]:
+    """The operations of a path with a response for each status of `x-problems`, in place of `default`."""
+    written = {}
+    for method, operation in methods.items():
+        responses = {status: response for status, response in operation["responses"].items() if status != "default"}
+        for status in operation.get("x-problems", ()):
+            responses[str(status)] = {"$ref": f"#/components/responses/{status}"}
+        written[method] = {**operation, "responses": responses}
+    return written
 
 
 def _by_suffix(document: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -107,7 +107,7 @@ async def metrics(_: Public, request: Request, database: DatabaseDep) -> Respons
     response_class=PlainTextResponse,
     responses=other_media_response(200, "In Prometheus' text format.", any=("text/plain", PROGRESS)),
 )
-def get_campaign_metrics(caller: Viewer, session: SessionDep) -> Response:
+def get_campaign_gauges(caller: Viewer, session: SessionDep) -> Response:
     """Tasks of open and paused campaigns by state; of its campaign alone for a credential of one."""
     gauges = service_state.list_campaign_gauges(session, only=caller.campaign)
     return Response(gauge_text(gauges), media_type=MEDIA_TYPE)

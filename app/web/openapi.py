@@ -26,6 +26,7 @@ from app.web.openapi_shared import (
     drop_repeated_titles,
     list_types,
     share_parameters,
+    share_problems,
     share_responses,
 )
 from app.web.openapi_suffixes import fold_suffixes
@@ -67,11 +68,16 @@ DESCRIPTION = """
 Human evaluation of machine translation and text generation: campaigns, judgments, rankings.
 
 Send `Authorization: Bearer <token>`. Every error is `application/problem+json` (RFC 9457) with the id of the request.
+The response `default` of an operation is such a problem; `x-problems` lists the statuses that it may have, and the
+component `responses` describes each.
 Lists are `{"items": […], "next": cursor}`. A `POST` that creates takes an `Idempotency-Key`.
 
 A `GET` with `x-suffixes` answers with the same data as a file where its path ends in one of these suffixes, whatever
 `Accept` says: `/v1/campaigns/ted/ranking.csv`. The query is the same.
 """
+REQUEST_ID: Mapping[str, dict[str, Any]] = MappingProxyType(
+    {"X-Request-Id": {"description": "Id of the request.", "schema": {"type": "string"}}}
+)
 SECURITY = {
     "token": {"type": "http", "scheme": "bearer", "description": "A token made by `POST /v1/tokens`."},
     "session": {
@@ -134,7 +140,7 @@ def _build(version: str, route_index: RouteListKey) -> dict[str, Any]:
     )
     components = document.setdefault("components", {})
     components["securitySchemes"] = SECURITY
-    components["responses"] = {str(status): _problem(status) for status in TITLES}
+    components["responses"] = {str(status): _problem(status) for status in TITLES} | {"problem": _any_problem()}
     schemas = components.setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
@@ -149,6 +155,7 @@ def _build(version: str, route_index: RouteListKey) -> dict[str, Any]:
     list_types(document["components"]["schemas"])
     share_parameters(document)
     share_responses(document)
+    share_problems(document)
     return document
 
 
@@ -265,8 +272,15 @@ def _problem(status: int) -> dict[str, Any]:
         "instance": "r_9b1deb4d3b7d4bad9bdd2b0d7b3dcb6d",
         "errors": [{"loc": ["body", "key"], "msg": "Field required"}] if status == 422 else [],
     }
-    headers = {"X-Request-Id": {"description": "Id of the request.", "schema": {"type": "string"}}}
+    headers = dict(REQUEST_ID)
     if status in {429, 503}:
         headers["Retry-After"] = {"description": "Seconds to wait.", "schema": {"type": "integer"}}
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}, "example": example}}
     return {"description": title, "headers": headers, "content": content}
+
+
+def _any_problem() -> dict[str, Any]:
+    """What an operation refers to in place of each of its problems."""
+    described = "A problem. `x-problems` lists its possible statuses; the response named by a status describes it."
+    content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {"description": described, "headers": dict(REQUEST_ID), "content": content}

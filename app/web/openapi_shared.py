@@ -45,6 +45,16 @@ def share_responses(document: Json) -> None:
         }
 
 
+def share_problems(document: Json) -> None:
+    """Let one `default` response stand for the problems of an operation, and name their statuses in `x-problems`."""
+    for operation in _operations(document):
+        statuses = [int(status) for status in operation["responses"] if status.startswith(("4", "5"))]
+        for status in statuses:
+            del operation["responses"][str(status)]
+        operation["responses"]["default"] = {"$ref": "#/components/responses/problem"}
+        operation["x-problems"] = statuses
+
+
 def drop_repeated_titles(document: Json) -> None:
     """Leave out the titles of fields and parameters that the library makes of their names."""
     for _, parameter in _parameters(document):

@@ -16,7 +16,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from app.web.access import Public
 from tests.api.direct import asking
-from tests.described import parameters, with_suffixes
+from tests.described import in_full, parameters
 
 T = TypeVar("T")
 Serving = Callable[..., AbstractContextManager[httpx.Client]]
@@ -146,7 +146,7 @@ class Operation(NamedTuple):
 
 def operations(app: FastAPI) -> list[Operation]:
     """Every one, the undocumented included."""
-    found, document = [], with_suffixes(app.openapi())
+    found, document = [], in_full(app.openapi())
     for context in iter_route_contexts(app.routes):
         described = document["paths"].get(context.path_format, {})
         for method in sorted(context.methods or ()):

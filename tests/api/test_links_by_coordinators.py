@@ -14,7 +14,7 @@ import pytest
 
 from app.storage.db import Database
 from tests.collecting import Collecting, collect
-from tests.described import with_suffixes
+from tests.described import in_full
 
 SCORES = {1: 71.25, 2: 83.5}  # no seconds of a time
 LATER = 94.75
@@ -64,7 +64,7 @@ def sign_in(client: httpx.Client, token: str) -> dict[str, str]:
 
 def seen(client: httpx.Client, live: Collecting, headers: dict[str, str]) -> dict[str, Any]:
     """All that a rater's credential can read, by address, with what a stale change is answered."""
-    document = with_suffixes(client.get("/openapi.json").json())
+    document = in_full(client.get("/openapi.json").json())
     paths = [route for route, operations in document["paths"].items() if "get" in operations]
     values = {"task": live.tasks[0], "campaign": live.key, "rater": "r1", "protocol": "da"}
     found = {}

@@ -25,9 +25,9 @@ from app.web.access import NoCredentialNeeded, RequiredRater, RequiredRole
 from app.web.deps import Options
 from app.web.openapi import list_dependencies
 from app.web.queries import declared_parameters
-from tests.described import parameters, resolved, with_suffixes
+from tests.described import in_full, parameters, resolved
 
-LARGEST = 750_000  # bytes
+LARGEST = 680_000  # bytes
 COMMITTED = Path(__file__).resolve().parents[2] / "openapi.json"
 PUBLIC = {"livez", "readyz", "metrics", "version", "openapi", "docs", "docs_file", "open_session"}
 PUBLIC |= {"list_protocols", "get_protocol", "list_recipes", "claim_invitation", "get_language_biography"}
@@ -107,7 +107,7 @@ def test_the_committed_document_is_short_and_has_each_path_and_component_on_a_li
 def test_what_only_adds_a_suffix_is_said_at_the_address_without_it(
     unconnected: FastAPI, document: dict[str, Any]
 ) -> None:
-    whole = with_suffixes(document)["paths"]
+    whole = in_full(document)["paths"]
     routes = [route for route in unconnected.routes if isinstance(route, APIRoute) and route.include_in_schema]
     by_suffix = {route.path_format: route for route in routes if route.path_format.endswith(".{kind}")}
     assert len(by_suffix) > 30
@@ -117,6 +117,14 @@ def test_what_only_adds_a_suffix_is_said_at_the_address_without_it(
         assert route.responses[200]["content"].keys() <= whole[path]["get"]["responses"]["200"]["content"].keys(), path
 
 
+def test_an_operation_names_its_problems_in_one_response(document: dict[str, Any]) -> None:
+    for name, operation in described(document):
+        assert not [status for status in operation["responses"] if status.startswith(("4", "5"))], name
+        assert operation["responses"]["default"] == {"$ref": "#/components/responses/problem"}, name
+        assert operation["x-problems"] == sorted(operation["x-problems"]), name
+        assert {str(status) for status in operation["x-problems"]} <= set(document["components"]["responses"]), name
+
+
 def test_keys_of_a_pattern_are_the_only_ones(document: dict[str, Any]) -> None:
     sent = document["components"]["schemas"]["MetricIn"]
     assert fits(document, sent, {"in_order": {"sys-a": [0.5, None]}})
@@ -124,7 +132,7 @@ def test_keys_of_a_pattern_are_the_only_ones(document: dict[str, Any]) -> None:
 
 
 def test_a_query_is_held_against_what_the_document_says(unconnected: FastAPI, document: dict[str, Any]) -> None:
-    said, checked, whole = {}, {}, with_suffixes(document)
+    said, checked, whole = {}, {}, in_full(document)
     for route in unconnected.routes:
         if isinstance(route, APIRoute) and route.include_in_schema:
             for method in route.methods or ():
@@ -140,7 +148,7 @@ def test_a_query_is_held_against_what_the_document_says(unconnected: FastAPI, do
 
 
 def test_every_operation_is_explained_with_examples_and_problems(document: dict[str, Any]) -> None:
-    for name, operation in described(document):
+    for name, operation in described(in_full(document)):
         assert operation["summary"], name
         assert operation["description"], name
         assert operation["tags"], name
@@ -201,6 +209,12 @@ def test_schemas_have_names_and_titles_of_their_own_and_none_is_only_another(doc
     titles = [schema["title"] for schema in schemas.values() if "title" in schema]
     assert sorted(titles) == sorted(set(titles))
     assert not [name for name, schema in schemas.items() if "__" in name or "$ref" in schema]
+
+
+def test_every_operation_has_a_name_of_its_own(document: dict[str, Any]) -> None:
+    """Generators name functions and types by it."""
+    uses = Counter(operation["operationId"] for _, operation in described(document))
+    assert [name for name, n in uses.items() if n > 1] == []
 
 
 def test_operations_are_named_by_verb_and_noun(document: dict[str, Any]) -> None:

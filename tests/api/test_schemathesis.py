@@ -21,7 +21,7 @@ from schemathesis.python import asgi
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from app.web.access import Public
-from tests.described import with_suffixes
+from tests.described import in_full
 
 SEED = 20261120
 # What breaks the document is refused. Schemathesis does not take 413 for that by itself: more items than are allowed
@@ -82,7 +82,7 @@ BY_CONTENT = {
 
 def conforms(app: FastAPI, headers: dict[str, str], examples: int, only: str = "") -> dict[str, list[str]]:
     """What each operation broke, in generated requests that fit the document and in some that do not."""
-    document = schemathesis.openapi.from_dict(with_suffixes(app.openapi()), config=CONFIG)
+    document = schemathesis.openapi.from_dict(in_full(app.openapi()), config=CONFIG)
     document.app = app
     broken: dict[str, list[str]] = {}
     checked = 0

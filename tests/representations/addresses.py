@@ -40,7 +40,7 @@ def addresses(document: Mapping[str, Any], campaign: str, beside: str, systems: 
         beside: key of the campaign that it is compared with.
         systems: keys of two systems at least, for the gate.
     """
-    for path, methods in described.with_suffixes(document)["paths"].items():
+    for path, methods in described.in_full(document)["paths"].items():
         if "get" not in methods or not any(part in path for part in REPORTS) or any(part in path for part in LIVE):
             continue
         parameters = {one["name"]: one for one in described.parameters(document, methods["get"])}
