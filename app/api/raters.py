@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Response
+from pydantic import Field
 
 from app.api.models.raters import (
     CHANGED_SEVERAL,
@@ -31,8 +32,9 @@ from app.domain.keys import KEY_PATTERN
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.people import enrolment, idle_raters, raters
 from app.services.people.raters import RaterSort, RaterView
+from app.services.tasks import quality_policy
 from app.web.access import Coordinator, Manager
-from app.web.answers import json_response
+from app.web.answers import AnswerModel, json_response
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
@@ -210,6 +212,32 @@ def patch_raters(
 def get_rater(caller: Coordinator, campaign: CampaignKey, rater: RaterKey, session: SessionDep) -> Response:
     """Enrolment and contact."""
     return _rater_response(raters.get_rater(session, campaign, rater, by=caller))
+
+
+class RuleOutcomeOut(AnswerModel):
+    """What a rule says of a rater."""
+
+    rule: str = Field(description="A check of quality control, or `tutorial`.", examples=["controls"])
+    outcome: Literal["pass", "fail", "untested"] = Field(description="untested: there is nothing to judge by.")
+
+
+class OverallVerdictOut(AnswerModel):
+    """One verdict on a rater: fail where any rule says so."""
+
+    verdict: Literal["pass", "fail"] = Field(description="What the rater's next completion code would tell.")
+    rules: list[RuleOutcomeOut] = Field(description="Those that the campaign's setting `quality` names for codes.")
+
+
+VERDICT = OverallVerdictOut(verdict="pass", rules=[RuleOutcomeOut(rule="controls", outcome="untested")])
+
+
+@router.get("/{rater}/verdict", summary="Read the verdict on a rater", responses=example_response(200, VERDICT))
+def get_rater_verdict(
+    caller: Coordinator, campaign: CampaignKey, rater: RaterKey, session: SessionDep
+) -> OverallVerdictOut:
+    """By all rules for completion codes; the worst decides."""
+    raters.get_rater(session, campaign, rater, by=caller)
+    return OverallVerdictOut.model_validate(quality_policy.load_overall_verdict(session, campaign, rater))
 
 
 @router.delete("/{rater}", status_code=204, summary="Remove a rater", response_description="Removed.", responses=IN_USE)

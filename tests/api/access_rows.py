@@ -214,6 +214,7 @@ EXPECTED: dict[str, str] = {
     "DELETE /v1/jobs/{job}": "manager",
     "GET /v1/campaigns/{campaign}/raters": "coordinator",
     "GET /v1/campaigns/{campaign}/raters/{rater}": "coordinator",
+    "GET /v1/campaigns/{campaign}/raters/{rater}/verdict": "coordinator",
     "PUT /v1/campaigns/{campaign}/raters/{rater}": "manager",
     "DELETE /v1/campaigns/{campaign}/raters/{rater}": "manager",
     "GET /v1/campaigns/{campaign}/recipes": "viewer",

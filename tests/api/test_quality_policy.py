@@ -134,7 +134,7 @@ def test_only_of_who_fails_all_is_read_where_control_items_alone_decide(
         ({"code_checks": [], "code_tutorial": 0.5}, None, "GOOD"),
     ],
 )
-def test_the_manager_says_what_the_code_depends_on(anonymous, database, rules, right, expected):
+def test_the_manager_says_what_the_code_depends_on(anonymous, database, secret, rules, right, expected):
     live = with_controls(database, {"code_pass": "GOOD", "code_fail": "NOCODE", **rules})
     if right is not None:
         with psycopg.connect(database.url) as db:
@@ -144,6 +144,13 @@ def test_the_manager_says_what_the_code_depends_on(anonymous, database, rules, r
                 (right,),
             )
     assert do_task(anonymous, live, "r1", always)[1] == expected
+    url = f"/v1/campaigns/{live.key}/raters/r1/verdict"
+    told = anonymous.get(url, headers={"Authorization": f"Bearer {secret()}"}).json()
+    assert told["verdict"] == ("fail" if expected == "NOCODE" else "pass")
+    outcomes = {one["rule"]: one["outcome"] for one in told["rules"]}
+    assert outcomes.keys() == {*rules["code_checks"], *(["tutorial"] if "code_tutorial" in rules else [])}
+    if "code_tutorial" in rules:
+        assert outcomes["tutorial"] == {None: "untested", True: "pass", False: "fail"}[right]
 
 
 def test_too_few_control_items_give_no_verdict_and_the_code_of_those_who_pass(

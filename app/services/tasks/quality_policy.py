@@ -16,11 +16,12 @@ from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.quality_settings import CODE, QualitySettings, parse_quality_settings
 from app.services.people.raters import ActingRater
 from app.services.tasks import tasks
+from app.services.tasks.overall_verdict import OverallVerdict, decide_overall_verdict
 from app.services.webhooks.events import record_event
 from app.stats.quality.choices import Check
 from app.stats.quality.report import RaterQuality, make_rater_quality
 from app.stats.quality.verdicts import verdicts_by_controls
-from app.storage import campaigns, quality_policy, tutorials
+from app.storage import campaigns, quality_policy, raters, tutorials
 from app.storage.db import Database, Session
 
 ACTOR = "quality control"
@@ -38,11 +39,12 @@ def hand_in_and_check(database: Database, public_id: str, *, rater: ActingRater)
     if code is not None and not asked.asks:
         return code
     with database.transaction() as session:
-        quality = load_quality_evidence(session, rater, asked, asked.watched)
+        quality = load_quality_evidence(session, rater.campaign, rater.rater, asked, asked.watched)
     with database.transaction() as session:
         campaigns.load_campaign(session, rater.campaign, lock=True)
         if code is None:
-            fresh = _code(asked, quality, tutorials.load_right_share(session, rater.campaign_id, rater.rater_id))
+            right = tutorials.load_right_share(session, rater.campaign_id, rater.rater_id)
+            fresh = _code(asked, decide_overall_verdict(asked, quality, right))
             code = quality_policy.settle_completion_code(session, rater.campaign_id, public_id, fresh) or fresh
         if quality is not None:
             _act(session, rater, asked, quality)
@@ -55,40 +57,54 @@ def is_ended_by_checks(session: Session, rater: ActingRater) -> bool:
     ending = asked.checks("end_task")
     if not ending or quality_policy.has_task_in_hand(session, rater.campaign_id, rater.rater_id):
         return False
-    quality = load_quality_evidence(session, rater, asked, ending)
+    quality = load_quality_evidence(session, rater.campaign, rater.rater, asked, ending)
     return quality is not None and not ending.isdisjoint(quality.beyond)
 
 
 def load_quality_evidence(
-    session: Session, rater: ActingRater, asked: QualitySettings, watched: frozenset[Check]
+    session: Session,
+    campaign: str,
+    rater: str,
+    asked: QualitySettings,
+    watched: frozenset[Check],
+    *,
+    whole: bool = False,
 ) -> RaterQuality | None:
     """What is known of a rater's work by some checks, beside that of the others; None where nothing can follow from it.
 
     watched: the checks from which something may follow; no others are made. That of control items alone reads these and
-    what they go back to; only of those who fail it all is read.
+    what they go back to; only of those who fail it all is read, or of all where the evidence is wanted as a whole.
     """
-    about = load_snapshot(session, rater.campaign, None)
+    about = load_snapshot(session, campaign, None)
     try:
-        if watched <= {"controls"} and not _fails_controls(session, about, rater, asked):
+        if not whole and watched <= {"controls"} and not _fails_controls(session, about, rater, asked):
             return None
         read = load_judged_ratings(session, about, activity="speed" in asked.actions)
-        return make_rater_quality(read.rows, rater.rater, watched, read.events, read.words, asked.choices())
+        return make_rater_quality(read.rows, rater, watched, read.events, read.words, asked.choices())
     except Invalid:  # a protocol whose answers are no scores has nothing to be looked at by
         return None
 
 
-def _fails_controls(session: Session, about: Snapshot, rater: ActingRater, asked: QualitySettings) -> bool:
+def _fails_controls(session: Session, about: Snapshot, rater: str, asked: QualitySettings) -> bool:
     rows, of_segments = load_control_ratings(session, about)
-    results = verdicts_by_controls(rows, asked.choices(), of_segments=of_segments, only=rater.rater)
-    return results.get(rater.rater) == "fail"
+    results = verdicts_by_controls(rows, asked.choices(), of_segments=of_segments, only=rater)
+    return results.get(rater) == "fail"
 
 
-def _code(asked: QualitySettings, quality: RaterQuality | None, right: float | None) -> str:
-    """The code of the verdict. right: share of right first answers in the tutorial; None where none could be right."""
-    failed = quality is not None and not set(asked.code_checks).isdisjoint(quality.beyond)
-    if asked.code_tutorial is not None and right is not None:
-        failed = failed or right < asked.code_tutorial
-    template = (asked.code_fail if failed else asked.code_pass) or CODE
+def load_overall_verdict(session: Session, campaign: str, rater: str) -> OverallVerdict:
+    """The verdict that the rater's next completion code would tell. Raises NotFound."""
+    about = get_campaign(session, campaign)
+    asked = parse_quality_settings(about.settings)
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    rater_id = raters.load_rater(session, campaign_id, rater).id
+    right = tutorials.load_right_share(session, campaign_id, rater_id)
+    quality = load_quality_evidence(session, campaign, rater, asked, frozenset(asked.code_checks), whole=True)
+    return decide_overall_verdict(asked, quality, right)
+
+
+def _code(asked: QualitySettings, overall: OverallVerdict) -> str:
+    """The code of the verdict."""
+    template = (asked.code_fail if overall.verdict == "fail" else asked.code_pass) or CODE
     return template.replace(CODE, secrets.token_hex(5).upper())
 
 

@@ -59,6 +59,15 @@ function work(rater, progress, times) {
   ];
 }
 
+const OUTCOMES = { pass: t("passed"), fail: t("failed"), untested: t("not testable") };
+
+// The verdict that the next completion code tells, and what each rule says.
+function overall(verdict) {
+  if (!verdict?.rules) return null;
+  const rules = verdict.rules.map((one) => `${one.rule.replaceAll("_", " ")}: ${OUTCOMES[one.outcome]}`).join("; ");
+  return facts([[t("Verdict of all rules"), badge(verdict.verdict, OUTCOMES[verdict.verdict]), rules || null]]);
+}
+
 function quality(report) {
   const mine = report.raters?.find((one) => one.rater === key);
   if (!mine) return h("p", { class: "quiet" }, "job" in report ? t("The report of quality is being computed.") : t("Nothing can be said before the first judgments."));
@@ -127,14 +136,14 @@ function contact(rater) {
 
 const show = reading(place, async () => {
   const rater = await get(path);
-  const [progress, times, sent, exclusions, report, reported] = await Promise.all([
-    get(`${api}/progress`), get(`${api}/hours`), get(`${path}/messages`), manages ? all(`${api}/exclusions`) : [], get(`${api}/reports/quality`, { timeout: LONG, absent: {} }), manages ? all(`${api}/flags?rater=${encodeURIComponent(key)}`) : null,
+  const [progress, times, sent, exclusions, report, verdict, reported] = await Promise.all([
+    get(`${api}/progress`), get(`${api}/hours`), get(`${path}/messages`), manages ? all(`${api}/exclusions`) : [], get(`${api}/reports/quality`, { timeout: LONG, absent: {} }), get(`${path}/verdict`, { timeout: LONG, absent: {} }), manages ? all(`${api}/flags?rater=${encodeURIComponent(key)}`) : null,
   ]);
   const excluded = exclusions.find((one) => one.what === "rater" && one.key === key && !one.lifted);
   fill(place,
     excluded ? h("p", { class: "note" }, t("Excluded from all results since {when}: {reason}", { when: moment(excluded.at), reason: excluded.reason })) : null,
     steps(rater), work(rater, progress, times),
-    h("h2", {}, t("Quality")), quality(report), h("p", {}, h("a", { href: `${here}/quality` }, t("Evidence on all raters"))),
+    h("h2", {}, t("Quality")), overall(verdict), quality(report), h("p", {}, h("a", { href: `${here}/quality` }, t("Evidence on all raters"))),
     reported ? [h("h2", {}, t("Problems")), flags(reported)] : null,
     rater.state && rater.state !== "erased" ? [h("h2", {}, t("Messages")), messages(sent.items), h("h2", {}, t("Contact")), contact(rater)] : null);
 });
