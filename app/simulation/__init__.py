@@ -15,6 +15,7 @@ from app.simulation.model import (
     text_key,
     write_model,
 )
+from app.simulation.questionnaires import draw_answers
 from app.simulation.session import (
     Act,
     CampaignForms,
@@ -47,6 +48,7 @@ __all__ = [
     "SendPreference",
     "SimulatedRater",
     "TextTruth",
+    "draw_answers",
     "model_of",
     "read_model",
     "read_task",

@@ -7,6 +7,7 @@ import json
 import psycopg
 import pytest
 
+from app.domain.questionnaires import make_language_biography
 from app.simulation import CampaignFacts, PlantedText, model_of, write_model
 from app.storage.db import Database
 from tests.collecting import collect
@@ -15,11 +16,17 @@ from tests.load.server import serving
 RATERS = ("r1", "r2", "r3")
 TEXTS = [PlantedText("sysA", "doc1", 1, "Voice 1 says of 1 1: der Hund bellte.")]
 
+BEFORE = [one.model_dump(mode="json", exclude_defaults=True) for one in make_language_biography()]
+OPTIONS = [{"value": value, "label": {"en": value}} for value in ("a", "b")]
+AFTER = [{"name": "said", "kind": "choices", "label": {"en": "What?"}, "required": True, "options": OPTIONS}]
+
 
 @pytest.fixture
 def live(database_url):
     database = Database(database_url, size=2, role="plumbline_app")
-    yield collect(database, raters=RATERS, documents=4, segments=3, protocol="esa")
+    asked = {"before": BEFORE, "after": AFTER}
+    settings = {"questionnaires": asked}
+    yield collect(database, raters=RATERS, documents=4, segments=3, protocol="esa", settings=settings)
     database.close()
 
 
@@ -68,6 +75,9 @@ def test_a_campaign_is_judged_to_the_end_by_a_model_that_was_written_for_it(remo
     assert by_system[0][1] > by_system[1][1] + 20
     assert told["judgments"] + again["judgments"] == sum(n for _, _, n in by_system) > 24
     assert asked(database_url, "SELECT count(*) > 0 FROM activity") == [(True,)]
+    answered = "SELECT moment, count(*), count(DISTINCT answers) FROM questionnaire_answers GROUP BY 1 ORDER BY 1"
+    assert [(moment, n) for moment, n, _ in asked(database_url, answered)] == [("after", 3), ("before", 3)]
+    assert asked(database_url, answered)[1][2] == 3  # nobody answers like another
 
 
 def test_without_a_server_named_there_is_one_of_its_own_for_as_long_as_it_takes(command, database_url, live, tmp_path):

@@ -20,6 +20,7 @@ from urllib.parse import quote
 import httpx
 
 from app.domain.errors import AppError, Unavailable
+from app.domain.questionnaires import Question
 from app.simulation import (
     Act,
     CampaignForms,
@@ -32,12 +33,14 @@ from app.simulation import (
     SendJudgment,
     SendPreference,
     SimulatedRater,
+    draw_answers,
     read_task,
     session_acts,
 )
 
 TRIES = 8
 SHORTEST_WAIT, LONGEST_WAIT = 0.05, 5.0  # seconds before a request is tried again
+AT_THE_END = frozenset({"finished", "capacity"})  # then the last questions are asked
 ASK_AGAIN = 1.0  # seconds until a rater who waits asks again, whatever the server says
 MOST_ANSWERS = 2_000_000
 TIMEOUT = httpx.Timeout(30.0)
@@ -163,6 +166,10 @@ class _Rater:
         if told["task"] is None:
             if told["why"] == "consent" and await self._agree():
                 return None, 0.0
+            if told["why"] == "questionnaire" and await self._answer_questions("before"):
+                return None, 0.0
+            if told["why"] in AT_THE_END:
+                await self._answer_questions("after")
             again = told["why"] == "wait" and told["retry_after"] is not None
             return (None, min(float(told["retry_after"]), ASK_AGAIN)) if again else (told["why"], 0.0)
         self.waited = 0.0
@@ -175,6 +182,16 @@ class _Rater:
             return False
         body = {"version": asked["version"], "language": next(iter(asked["texts"]))}
         return (await self._send("POST", "/v1/me/consent", body, fine=(200, 409))).status_code == 200
+
+    async def _answer_questions(self, moment: str) -> bool:
+        """Answer what is asked then and not answered yet; whether anything was."""
+        own = (await self._send("GET", "/v1/me/questionnaires", fine=(200,))).json()["items"]
+        asked = [one["questions"] for one in own if one["moment"] == moment and one["outstanding"]]
+        for questions in asked:
+            read = [Question.model_validate(one) for one in questions]
+            body = {"answers": draw_answers(self.mind.draws, self.mind.rater, read)}
+            await self._send("PUT", f"/v1/me/questionnaires/{moment}/answers", body, fine=(200,))
+        return bool(asked)
 
     async def _work_through_task(self, task: SeenTask) -> bool:
         """Go through a task; whether the rater left in the middle."""

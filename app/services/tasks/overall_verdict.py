@@ -32,9 +32,7 @@ class OverallVerdict:
         return "fail" if any(one.outcome == "fail" for one in self.rules) else "pass"
 
 
-def decide_overall_verdict(
-    asked: QualitySettings, quality: RaterQuality | None, right: float | None
-) -> OverallVerdict:
+def decide_overall_verdict(asked: QualitySettings, quality: RaterQuality | None, right: float | None) -> OverallVerdict:
     """The verdict by the rules for completion codes. right: share of right first answers in the tutorial, if any.
 
     quality: None where nothing is known of the rater's work, or nothing fails.

@@ -1,0 +1,43 @@
+"""What a simulated rater answers to a campaign's questions: anything that a person could, by the seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from app.domain.questionnaires import Question
+from app.simulation.draws import Draws
+
+USUAL_RANGE = (0.0, 20.0)
+"""Of a number without bounds."""
+
+
+def draw_answers(draws: Draws, rater: str, questions: Iterable[Question]) -> dict[str, object]:
+    """Valid answers by name of the question, the same for the same rater and seed. Notes ask nothing.
+
+    >>> from app.domain.questionnaires import make_language_biography
+    >>> answers = draw_answers(Draws(1), "r1", make_language_biography())
+    >>> answers == draw_answers(Draws(1), "r1", make_language_biography())
+    True
+    """
+    return {one.name: _answer(draws, rater, one) for one in questions if one.kind != "note"}
+
+
+def _answer(draws: Draws, rater: str, question: Question) -> object:
+    key = ("questionnaire", rater, question.name)
+    values = [option.value for option in question.options]
+    if question.kind == "choice":
+        return values[draws.below(len(values), *key)]
+    if question.kind == "choices":
+        chosen = [value for value in values if draws.happens(0.5, *key, value)]
+        return chosen or [values[draws.below(len(values), *key)]]
+    if question.kind == "number":
+        return _number(draws, question, key)
+    return f"Simulated answer {1 + draws.below(1000, *key)}"
+
+
+def _number(draws: Draws, question: Question, key: tuple[str, ...]) -> float:
+    """Whole where there is a whole number within the bounds."""
+    low = question.minimum if question.minimum is not None else min(USUAL_RANGE[0], question.maximum or 0.0)
+    high = question.maximum if question.maximum is not None else low + USUAL_RANGE[1]
+    number = low + (high - low) * draws.uniform(*key)
+    return float(round(number)) if low <= round(number) <= high else number
