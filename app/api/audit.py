@@ -30,6 +30,17 @@ Place = Annotated[
 ]
 
 
+SearchWords = Annotated[
+    str,
+    Query(
+        alias="q",
+        max_length=200,
+        description="Words; each must be a part of actor, action, campaign or details, in any case.",
+        examples=["token made"],
+    ),
+]
+
+
 class AuditOut(AnswerModel):
     """Something that was changed."""
 
@@ -64,20 +75,28 @@ EXAMPLE = AuditOut.model_validate(
     },
 )
 def list_audit(
-    caller: Manager, session: SessionDep, campaign: Only = None, limit: Limit = 50, cursor: Place = None
+    caller: Manager,
+    session: SessionDep,
+    campaign: Only = None,
+    q: SearchWords = "",
+    limit: Limit = 50,
+    cursor: Place = None,
 ) -> Page[AuditOut]:
     """The newest first. An admin sees everything, a manager what concerns its campaigns.
+
+    A page of a search may be short, or empty, though there is a next one.
 
     Each row of a campaign seals those before it: `plumbline audit --check` names one that was changed.
     """
     before = int(cursor) if cursor else None
-    entries = audit.list_audit_entries(
+    entries, reached = audit.list_audit_entries(
         session,
         only=campaign,
         own=caller.campaign,
         installation=caller.may("admin"),
         before=before,
         limit=limit + 1,
+        q=q,
     )
-    page = page_of(entries, limit, lambda entry: str(entry.id))
+    page = page_of(entries, limit, lambda entry: str(entry.id), reached=None if reached is None else str(reached))
     return Page[AuditOut](items=[AuditOut.model_validate(entry) for entry in page.items], next=page.next)

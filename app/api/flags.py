@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
 from fastapi import APIRouter, Path, Query, Response
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from app.api.models.tasks import LARGEST, TaskId
 from app.api.models.times import Time
@@ -31,11 +31,13 @@ SearchWords = Annotated[
     Query(
         alias="q",
         max_length=200,
-        description="Words; each must be a part of reason, note, rater or document, in any case.",
+        description="Words; each must be a part of reason, note, rater, document or assignee, in any case.",
         examples=["breaks off"],
     ),
 ]
-FlagName = Annotated[str, Path(alias="flag", pattern="^[A-Za-z0-9_-]{1,64}$", examples=["f_" + "0" * 32])]
+NAME_PATTERN = "^[A-Za-z0-9_-]{1,64}$"
+FlagName = Annotated[str, Path(alias="flag", pattern=NAME_PATTERN, examples=["f_" + "0" * 32])]
+MOST_CHANGED = 1000
 Words = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 
 
@@ -74,12 +76,47 @@ class FlagOut(AnswerModel):
     answer: str | None
     answered_by: str | None
     answered_at: Time | None
+    assignee: str | None = Field(description="Who sees to it, as managers call them.")
 
 
 class AnswerIn(BodyModel):
     """What a manager says to it."""
 
     answer: Words
+
+
+class FlagsPatch(BodyModel):
+    """A change of several flags at once; what is left out stays."""
+
+    flags: Annotated[
+        list[Annotated[str, StringConstraints(pattern=NAME_PATTERN)]], Field(min_length=1, max_length=MOST_CHANGED)
+    ]
+    answer: Words | None = Field(None, description="Null opens them again.")
+    assignee: Annotated[str, StringConstraints(min_length=1, max_length=128)] | None = Field(
+        None, description="Who sees to them; null for nobody."
+    )
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not self.model_fields_set - {"flags"}:
+            raise ValueError("must say answer or assignee")
+        return self
+
+
+class FlagBefore(AnswerModel):
+    """What a flag had before a change."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    flag: str = Field(validation_alias="public_id")
+    answer: str | None
+    assignee: str | None
+
+
+class FlagsChangedOut(BaseModel):
+    """What became of a change of several flags."""
+
+    before: list[FlagBefore] = Field(description="In the order of the list.")
 
 
 EXAMPLE = FlagOut(
@@ -96,7 +133,9 @@ EXAMPLE = FlagOut(
     answer=None,
     answered_by=None,
     answered_at=None,
+    assignee=None,
 )
+BEFORE = FlagsChangedOut(before=[FlagBefore(flag="f_" + "0" * 32, answer=None, assignee=None)])
 
 
 @router.post(
@@ -142,6 +181,31 @@ def list_flags(
     )
     page = page_of(reported, limit, lambda view: str(view.id), reached=None if reached is None else str(reached))
     return Page(items=[_make_flag_out(view) for view in page.items], next=page.next)
+
+
+@router.patch(
+    "/campaigns/{campaign}/flags",
+    summary="Change several flags",
+    responses=example_response(200, BEFORE, "All are changed, or none where one cannot be."),
+)
+def patch_flags(
+    caller: Manager,
+    campaign: CampaignKey,
+    body: Annotated[
+        FlagsPatch,
+        json_body(
+            FlagsPatch,
+            answer={"flags": ["f_" + "0" * 32], "answer": "the segment is left out"},
+            assign={"flags": ["f_" + "0" * 32], "assignee": "Ada"},
+            again={"flags": ["f_" + "0" * 32], "answer": None},
+        ),
+    ],
+    session: SessionDep,
+) -> FlagsChangedOut:
+    """Answer all of them, open them again, or say who sees to them. `before` is what they had."""
+    values = body.model_dump(include=body.model_fields_set - {"flags"})
+    before = flags.change_flags(session, campaign, body.flags, values, actor=caller.actor)
+    return FlagsChangedOut(before=[FlagBefore.model_validate(view) for view in before])
 
 
 @router.post(

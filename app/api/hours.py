@@ -6,7 +6,19 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
 
-from app.api.models.hours import ENTRY, HOURS, AdjustmentIn, After, EntryOut, HoursOut, Offset, RefusalIn, Team
+from app.api.models.hours import (
+    ENTRY,
+    HOURS,
+    AdjustmentIn,
+    After,
+    Answered,
+    EntryOut,
+    HoursOut,
+    Offset,
+    RefusalIn,
+    SearchWords,
+    Team,
+)
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.people import hours
 from app.services.people.hours import HoursEntry
@@ -75,10 +87,18 @@ def get_hours_as(
     responses=example_response(200, Page[EntryOut](items=[ENTRY], next=None)),
 )
 def list_adjustments(
-    caller: Coordinator, campaign: CampaignKey, session: SessionDep, limit: Limit = 50, cursor: After = 0
+    caller: Coordinator,
+    campaign: CampaignKey,
+    session: SessionDep,
+    answered: Answered = None,
+    q: SearchWords = "",
+    limit: Limit = 50,
+    cursor: After = 0,
 ) -> Page[EntryOut]:
     """Adjustments, disputes and refusals, in the order in which they were made. None is ever changed."""
-    adjustments = hours.list_hours_entries(session, campaign, by=caller, after=cursor, limit=limit + 1)
+    adjustments = hours.list_hours_entries(
+        session, campaign, by=caller, after=cursor, limit=limit + 1, answered=answered, q=q
+    )
     return page_of([EntryOut.model_validate(one) for one in adjustments], limit, lambda one: str(one.id))
 
 

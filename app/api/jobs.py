@@ -47,6 +47,7 @@ After = Annotated[
     ),
     Key,
 ]
+InState = Annotated[jobs.State | None, Query(description="In this state only.", examples=["running"])]
 IN_JSON = example_response(200, EXAMPLE, "The job.")
 
 
@@ -78,10 +79,15 @@ def delete_job(caller: Manager, job: JobId, session: SessionDep) -> Response:
     responses=example_response(200, Page[JobOut](items=[EXAMPLE], next=None)),
 )
 def list_jobs(
-    caller: Viewer, campaign: CampaignKey, session: SessionDep, limit: Limit = 50, cursor: After = None
+    caller: Viewer,
+    campaign: CampaignKey,
+    session: SessionDep,
+    state: InState = None,
+    limit: Limit = 50,
+    cursor: After = None,
 ) -> Page[JobOut]:
     """Of a campaign, the newest first."""
-    views = jobs.list_campaign_jobs(session, campaign, caller, before=cursor, limit=limit + 1)
+    views = jobs.list_campaign_jobs(session, campaign, caller, before=cursor, limit=limit + 1, state=state)
     return page_of([JobOut.of(view) for view in views], limit, lambda one: one.job)
 
 

@@ -4,26 +4,42 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import Field, StringConstraints
 
 from app.api.models.times import Time, TimeIn
 from app.domain.keys import KEY_PATTERN
 from app.services.access import tokens
 from app.services.access.idempotency import IdempotentAnswer
-from app.services.access.tokens import Given, Role
+from app.services.access.tokens import Given, Role, TokenSort
 from app.web.access import AnyRole, Manager
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
-from app.web.pagination import Cursor, Limit, Page, page_of
+from app.web.pagination import Limit, Page, SortedCursor, page_of, parse_place, write_place
 
 router = APIRouter(prefix="/v1/tokens", tags=["access"])
 
 Prefix = Annotated[
     str, Path(pattern="^[0-9a-f]{12}$", description="The part of a token that names it.", examples=["0f3a9c51d27e"])
+]
+
+
+OfRoles = Annotated[
+    list[Role] | None, Query(alias="role", description="Of this role, or of these.", examples=[["viewer"]])
+]
+Live = Annotated[bool | None, Query(description="Only those that still open something, or no longer.")]
+Sort = Annotated[TokenSort, Query(description="By prefix, or by when they were made; `-` the other way round.")]
+SearchWords = Annotated[
+    str,
+    Query(
+        alias="q",
+        max_length=200,
+        description="Words; each must be a part of prefix, name, campaign, team or rater, in any case.",
+        examples=["nightly"],
+    ),
 ]
 
 
@@ -120,10 +136,21 @@ def create_token(
 
 
 @router.get("", summary="List tokens", responses=example_response(200, Page[TokenOut](items=[OUT], next=None)))
-def list_tokens(caller: Manager, session: SessionDep, limit: Limit = 50, cursor: Cursor = None) -> Page[TokenOut]:
+def list_tokens(
+    caller: Manager,
+    session: SessionDep,
+    role: OfRoles = None,
+    live: Live = None,
+    q: SearchWords = "",
+    sort: Sort = "prefix",
+    limit: Limit = 50,
+    cursor: SortedCursor = None,
+) -> Page[TokenOut]:
     """The tokens that you manage, without their secrets."""
-    views = tokens.list_tokens(session, by=caller, after=cursor, limit=limit + 1)
-    return page_of([TokenOut.model_validate(view) for view in views], limit, lambda token: token.prefix)
+    after = parse_place(cursor, by_value=sort != "prefix")
+    views = tokens.list_tokens(session, by=caller, after=after, limit=limit + 1, only=role, live=live, sort=sort, q=q)
+    page = page_of(views, limit, lambda view: write_place(*tokens.token_place(view, sort)))
+    return Page(items=[TokenOut.model_validate(view) for view in page.items], next=page.next)
 
 
 @router.get("/{prefix}", summary="Look at a token", responses=example_response(200, OUT))

@@ -69,6 +69,11 @@ class Listing(BaseModel):
         None, description="Of an error that the judgment marks, or how it begins.", examples=["Accuracy"]
     )
     commented: bool | None = Field(None, description="Only those with a comment on output or screen, or without.")
+    q: Annotated[str, StringConstraints(max_length=200)] | None = Field(
+        None,
+        description="Words; each must be a part of the source or of the output that was judged, in any case.",
+        examples=["river rose"],
+    )
     format: Literal["json", "ndjson", "csv", "tsv"] = Field(
         "json", description="All but json: all of them, a line each, from one snapshot; no paging."
     )
@@ -89,6 +94,7 @@ class Listing(BaseModel):
             self.severity,
             self.category,
             self.commented,
+            self.q,
         )
 
 
@@ -163,8 +169,8 @@ def list_judgments(
 ) -> Page[JudgmentOut] | Response:
     """With all their revisions, in the order in which they were stored.
 
-    A page looks at 300 judgments at most, so where a filter means few of very many it may hold fewer than `limit`, or
-    none; `next` says that there are more to look at.
+    A page looks at 300 judgments at most, or at 150 where words are searched, so where a filter means few of very many
+    it may hold fewer than `limit`, or none; `next` says that there are more to look at.
     """
     if asked.format == "ndjson":
         pieces = voids.stream_judgments(database, campaign, asked.wanted)

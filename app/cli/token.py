@@ -70,7 +70,7 @@ def _list_tokens(remote: _remote.Remote | None) -> list[TokenOut]:
 
 def _load_all_tokens(session: Session) -> list[tokens.TokenView]:
     views: list[tokens.TokenView] = []
-    while page := tokens.list_tokens(session, by=None, after=views[-1].prefix if views else None, limit=PAGE):
+    while page := tokens.list_tokens(session, by=None, after=(None, views[-1].prefix) if views else None, limit=PAGE):
         views += page
     return views
 

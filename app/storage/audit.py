@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,6 +16,8 @@ from app.storage.tables import audit_log, campaigns
 AuditRecord = sa.Row[Any]
 START = bytes(32)
 BATCH = 1000  # rows
+LOOKED_AT = 1000
+"""Rows that a page looks at, at most, for those that are searched."""
 
 
 def append_audit_row(
@@ -51,11 +53,18 @@ def hash_audit_row(
 
 
 def load_audit_page(
-    session: Session, *, before: int | None, limit: int, campaign: str | None, installation: bool
-) -> list[AuditRecord]:
-    """Rows from the newest on, those older than id `before`.
+    session: Session,
+    *,
+    before: int | None,
+    limit: int,
+    campaign: str | None,
+    installation: bool,
+    words: Sequence[str] = (),
+) -> tuple[list[AuditRecord], int | None]:
+    """Rows from the newest on, those older than id `before`; and the last that was looked at, if there are more.
 
-    campaign: only of this one. installation: those of no campaign as well.
+    campaign: only of this one. installation: those of no campaign as well. words: each is a part of who, what or
+    campaign, in any case; a page looks at no more than LOOKED_AT rows for these, so it may have fewer than `limit`.
     """
     shown = sa.select(audit_log, campaigns.c.key.label("campaign"))
     query = shown.outerjoin(campaigns, campaigns.c.id == audit_log.c.campaign_id).order_by(audit_log.c.id.desc())
@@ -65,7 +74,16 @@ def load_audit_page(
         query = query.where(campaigns.c.key == campaign)
     elif not installation:
         query = query.where(audit_log.c.campaign_id.is_not(None))
-    return list(session.execute(query.limit(limit)))
+    if not words:
+        return list(session.execute(query.limit(limit))), None
+    looked = query.limit(LOOKED_AT).subquery()
+    said = sa.func.lower(
+        sa.func.concat_ws(" ", looked.c.actor, looked.c.action, sa.cast(looked.c.what, sa.Text), looked.c.campaign)
+    )
+    meant = sa.and_(*(sa.func.strpos(said, word.lower()) > 0 for word in words))
+    rows = list(session.execute(sa.select(looked).where(meant).order_by(looked.c.id.desc()).limit(limit)))
+    count, last = session.execute(sa.select(sa.func.count(), sa.func.min(looked.c.id))).one()
+    return rows, int(last) if count == LOOKED_AT and len(rows) < limit else None
 
 
 def list_audit_chains(session: Session) -> list[tuple[int | None, str | None]]:

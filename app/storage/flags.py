@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,7 +11,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.optional_filters import join_optional_conditions
+from app.storage.optional_filters import join_optional_conditions, join_word_conditions, word_values
 from app.storage.tables import flags
 
 Row = sa.Row[Any]
@@ -23,7 +23,7 @@ class FlagNotFound(NotFound):
 
 _FLAGS = """
 SELECT f.id, f.public_id, t.public_id AS task, i.position AS item, f.segment, r.key AS rater, f.reason, f.note, f.at,
-       f.answer, f.answered_by, f.answered_at, d.key AS document,
+       f.answer, f.answered_by, f.answered_at, f.assignee, d.key AS document,
        (SELECT array_agg(s.key ORDER BY s.key COLLATE "C") FROM credits c JOIN systems s ON s.id = c.system_id
         WHERE c.campaign_id = f.campaign_id AND c.item_id = i.id) AS systems
 FROM flags f JOIN tasks t ON t.id = f.task_id JOIN raters r ON r.id = f.rater_id
@@ -33,7 +33,7 @@ WHERE f.campaign_id = :campaign"""
 
 LOOKED_AT = 1000
 """Flags that a page looks at, at most, for those that are searched."""
-_SEARCHED = "lower(concat_ws(' ', replace(f.reason, '_', ' '), f.note, r.key, d.key))"
+_SEARCHED = "lower(concat_ws(' ', replace(f.reason, '_', ' '), f.note, r.key, d.key, f.assignee))"
 _LOOKED = """
 SELECT f.id FROM flags f WHERE f.campaign_id = :campaign AND f.id > :after {only} ORDER BY f.id LIMIT :looked"""
 
@@ -69,17 +69,17 @@ def load_flags_page(
 ) -> tuple[list[Row], int | None]:
     """Flags in the order in which they came, by id after `after`; and the last that was looked at, if there are more.
 
-    rater: a key. words: each is a part of reason, note, rater or document, in any case. A page looks at no more than
-    LOOKED_AT flags for these, so it may have fewer than `limit` though there are more.
+    rater: a key. words: each is a part of reason, note, rater, document or assignee, in any case. A page looks at no
+    more than LOOKED_AT flags for these, so it may have fewer than `limit` though there are more.
     """
     only = join_optional_conditions({"answered": "(f.answer IS NOT NULL) = :answered"}, {"answered": answered})
     keys: dict[str, object] = {"campaign": campaign_id, "after": after, "limit": limit, "answered": answered}
     conditions = "" if rater is None else " AND r.key = :rater"
-    conditions += "".join(f" AND strpos({_SEARCHED}, lower(:word{n})) > 0" for n in range(len(words)))
+    conditions += join_word_conditions(_SEARCHED, words)
     if not conditions:
         query = f"{_FLAGS} AND f.id > :after {only} ORDER BY f.id LIMIT :limit"
         return list(session.execute(text(query), keys)), None
-    keys |= {"looked": LOOKED_AT, "rater": rater, **{f"word{n}": word for n, word in enumerate(words)}}
+    keys |= {"looked": LOOKED_AT, "rater": rater, **word_values(words)}
     looked = _LOOKED.format(only=only)
     count, last = session.execute(text(f"SELECT count(*), max(id) FROM ({looked}) f"), keys).one()
     query = f"{_FLAGS} AND f.id IN ({looked}) {conditions} ORDER BY f.id LIMIT :limit"
@@ -96,7 +96,22 @@ def load_flag(session: Session, campaign_id: int, name: str) -> Row:
     return row
 
 
+def load_flags_of_names(session: Session, campaign_id: int, names: Sequence[str]) -> dict[str, Row]:
+    """The flags of these names, by name; held until the transaction ends."""
+    query = text(f"{_FLAGS} AND f.public_id = ANY(:names) ORDER BY f.id FOR UPDATE OF f")
+    rows = session.execute(query, {"campaign": campaign_id, "names": list(names)})
+    return {row.public_id: row for row in rows}
+
+
 def store_flag_answer(session: Session, flag_id: int, *, said: str, actor: str) -> None:
     """Store an answer in place of an earlier one."""
-    values = {"answer": said, "answered_by": actor, "answered_at": sa.func.now()}
-    session.execute(sa.update(flags).where(flags.c.id == flag_id).values(**values))
+    update_flags(session, [flag_id], {"answer": said}, actor=actor)
+
+
+def update_flags(session: Session, flag_ids: Sequence[int], values: Mapping[str, str | None], *, actor: str) -> None:
+    """Store answer, assignee or both for several flags. An answer of None opens them again."""
+    stored: dict[str, object] = dict(values)
+    if "answer" in values:
+        answered = values["answer"] is not None
+        stored |= {"answered_by": actor if answered else None, "answered_at": sa.func.now() if answered else None}
+    session.execute(sa.update(flags).where(flags.c.id.in_(flag_ids)).values(**stored))

@@ -16,7 +16,7 @@ from sqlalchemy import text
 from app.domain.errors import NotFound
 from app.stats.timing.active_time import EventLog, ScreenWords
 from app.storage.db import Session, driver_connection
-from app.storage.optional_filters import join_optional_conditions
+from app.storage.optional_filters import join_optional_conditions, join_word_conditions, word_values
 from app.storage.packed_columns import make_packed_select, unpack_column, unpack_microseconds
 from app.storage.tables import hour_adjustments
 from app.storage.walking import plan_for_full_scans
@@ -219,7 +219,13 @@ FROM hour_adjustments h JOIN raters r ON r.id = h.rater_id LEFT JOIN enrolments 
 LEFT JOIN teams t ON t.id = e.team_id
 WHERE h.campaign_id = :campaign AND h.id > :after {conditions} ORDER BY h.id LIMIT :limit"""
 _OF_TEAM = {"team": "t.key = :team"}
-_ENTRIES_BY = {**_OF_TEAM, "rater": "h.rater_id = :rater", "id": "h.id = :id"}
+_ANSWER = "EXISTS (SELECT FROM hour_adjustments a WHERE a.campaign_id = h.campaign_id AND a.answers_id = h.id)"
+_ENTRIES_BY = {
+    **_OF_TEAM,
+    "rater": "h.rater_id = :rater",
+    "id": "h.id = :id",
+    "answered": f"h.kind = 'dispute' AND {_ANSWER} = :answered",
+}
 
 
 def load_enrolled_raters(session: Session, campaign_id: int, team: str | None) -> list[Row]:
@@ -242,10 +248,18 @@ def load_hours_entries(
     only: int | None = None,
     after: int = 0,
     limit: int | None = None,
+    answered: bool | None = None,
+    words: Sequence[str] = (),
 ) -> list[Row]:
-    """Adjustments, disputes and refusals in the order in which they were made. answered: kind of what answers one."""
-    keys = {"campaign": campaign_id, "team": team, "rater": rater_id, "id": only, "after": after, "limit": limit}
-    return list(session.execute(text(_ENTRIES.format(conditions=join_optional_conditions(_ENTRIES_BY, keys))), keys))
+    """Adjustments, disputes and refusals in the order in which they were made. answered: kind of what answers one.
+
+    answered: only disputes with an answer, or without. words: each is a part of the rater or the reason, in any case.
+    """
+    keys: dict[str, object] = {"campaign": campaign_id, "team": team, "rater": rater_id, "id": only, "after": after}
+    keys |= {"limit": limit, "answered": answered, **word_values(words)}
+    conditions = join_optional_conditions(_ENTRIES_BY, keys)
+    conditions += join_word_conditions("lower(concat_ws(' ', r.key, h.reason))", words)
+    return list(session.execute(text(_ENTRIES.format(conditions=conditions)), keys))
 
 
 def find_dispute(session: Session, campaign_id: int, entry_id: int) -> Row:

@@ -58,15 +58,24 @@ def find_job_state(session: Session, job_id: int) -> str | None:
 
 
 def load_campaign_jobs_page(
-    session: Session, campaign_id: int, *, roles: Sequence[str], alone: bool, before: int | None, limit: int
+    session: Session,
+    campaign_id: int,
+    *,
+    roles: Sequence[str],
+    alone: bool,
+    before: int | None,
+    limit: int,
+    states: Sequence[str] | None = None,
 ) -> Sequence[Row]:
     """Jobs of a campaign whose report is for one of these roles, the newest first, from below a number.
 
-    alone: not those that read other campaigns, too.
+    alone: not those that read other campaigns, too. states: only those in one of these.
     """
     query = _SHOWN.where(jobs.c.campaign_id == campaign_id, jobs.c.request["role"].astext.in_(roles))
     if alone:
         query = query.where(sa.func.jsonb_array_length(jobs.c.request["campaigns"]) == 1)
+    if states is not None:
+        query = query.where(jobs.c.state.in_(states))
     if before is not None:
         query = query.where(jobs.c.id < before)
     return session.execute(query.order_by(jobs.c.id.desc()).limit(limit)).all()

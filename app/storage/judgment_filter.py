@@ -13,10 +13,12 @@ from sqlalchemy import text
 
 from app.storage.comments import SCREEN_OF_ITEM
 from app.storage.db import Session
-from app.storage.optional_filters import join_optional_conditions
+from app.storage.optional_filters import join_optional_conditions, join_word_conditions, word_values
 
 LOOKED_AT = 300
 """Judgments that one page looks at, at most: to look for the system of one touches three blocks of an index."""
+SEARCHED = 150
+"""Judgments that one page looks at where words are searched: to read the texts of one touches twice as many blocks."""
 FEW = 2500
 """Judgments of a task or document that are found by its items, at most."""
 
@@ -29,6 +31,11 @@ _ROWS = {
 }
 # A fence keeps the planner from reading all that a condition names where few judgments are looked at.
 _ITEM = "i.campaign_id = :campaign AND i.id = j.item_id"
+# Each word is a part of the source or of the output that was judged; what is searched is read once for each judgment.
+_TEXTS = """EXISTS (SELECT FROM segments g JOIN outputs o ON o.campaign_id = g.campaign_id AND o.segment_id = g.id
+    JOIN credits c ON c.campaign_id = o.campaign_id AND c.system_id = o.system_id
+    WHERE g.campaign_id = :campaign AND g.id = j.segment_id AND c.item_id = j.item_id {words} {fence})"""
+_TEXT = "lower(concat_ws(' ', g.source, o.text))"
 # A judgment that marks an error with such a severity or category. What a page looks at has no payload: it is looked up.
 _ERROR = """EXISTS (SELECT FROM judgments e WHERE e.campaign_id = :campaign AND e.id = j.id AND jsonb_path_exists(
     e.payload, '$.errors[*] ? ({condition})', jsonb_build_object('asked', CAST(:{name} AS text))) {{fence}})"""
@@ -50,8 +57,6 @@ _CONDITIONS = {
     "category": _ERROR.format(condition="@.category starts with $asked", name="category"),
     "commented": f"({_COMMENTED}) = :commented",
 }
-_FENCED = {name: condition.format(fence="OFFSET 0") for name, condition in _CONDITIONS.items()}
-_WHOLE = {name: condition.format(fence="") for name, condition in _CONDITIONS.items()}
 _OF_ITEMS = {"task": "i.task_id = ANY(:task)", "document": "i.document_id = :document"}
 
 # All judgments of what a task or a document shows, unless these are more than a page looks at.
@@ -77,7 +82,7 @@ class ResolvedJudgmentFilter:
     @property
     def condition(self) -> str:
         """For a statement over all judgments `j` of the campaign; each part with AND before it."""
-        return join_optional_conditions(_WHOLE, self.values)
+        return _join_conditions(self.values, fence="")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,9 @@ def resolve_judgment_filter(
         rows = tuple(session.execute(query, {**only, "campaign": campaign_id}).one())
     if any(row is None for row in rows):
         return None
-    return ResolvedJudgmentFilter({**only, **dict(zip(named, rows, strict=True))})
+    words = word_values(str(only.get("q") or "").split())
+    fields = {name: value for name, value in only.items() if name != "q"}
+    return ResolvedJudgmentFilter({**fields, **dict(zip(named, rows, strict=True)), **words})
 
 
 def load_filtered_page(
@@ -108,18 +115,25 @@ def load_filtered_page(
     """The first judgments after one that a filter means. Fewer than `limit` where others have to be looked at first."""
     values = dict(wanted.values)
     few = _list_few_ids(session, campaign_id, values)
-    beside = {name: condition for name, condition in _FENCED.items() if name != "rater"}
+    beside = {name: value for name, value in values.items() if name != "rater"}
     if few is not None:
         values["few"] = few
-        beside = {name: condition for name, condition in beside.items() if name not in _OF_ITEMS}
-    conditions = join_optional_conditions(beside, values)
-    looked = max(LOOKED_AT, limit) if conditions else limit
-    among = join_optional_conditions({"rater": _FENCED["rater"], "few": "j.id = ANY(:few)"}, values)
+        beside = {name: value for name, value in beside.items() if name not in _OF_ITEMS}
+    conditions = _join_conditions(beside, fence="OFFSET 0")
+    looked = max(SEARCHED if "word0" in values else LOOKED_AT, limit) if conditions else limit
+    among = join_optional_conditions({"rater": _CONDITIONS["rater"], "few": "j.id = ANY(:few)"}, values)
     keys = {**values, "campaign": campaign_id, "after": after, "limit": limit, "looked": looked}
     query = text(_PAGE.format(among=among, conditions=conditions))
     ids, count, last = session.execute(query, keys).one()
     ended = count < looked or len(ids) == limit
     return FilteredJudgmentPage(list(ids), None if ended else int(last))
+
+
+def _join_conditions(values: Mapping[str, object], *, fence: str) -> str:
+    conditions = {name: condition.format(fence=fence) for name, condition in _CONDITIONS.items()}
+    searched = join_word_conditions(_TEXT, [name for name in values if name.startswith("word")])
+    words = f" AND {_TEXTS.format(words=searched, fence=fence)}" if searched else ""
+    return join_optional_conditions(conditions, values) + words
 
 
 def _list_few_ids(session: Session, campaign_id: int, values: Mapping[str, object]) -> list[int] | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
+from app.storage.sorting import SortOrder, SortPlace, sort_page
 from app.storage.tables import campaigns, raters, teams, tokens
 
 TokenRecord = sa.Row[Any]
@@ -17,6 +18,21 @@ _FIRST_ADMIN_LOCK = 7_215_340_915  # any constant that no other lock has: the sa
 
 class TokenNotFound(NotFound):
     """There is no such token, or it is not yours to manage."""
+
+
+def _time(at: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    return sa.cast(at, sa.DateTime(timezone=True))
+
+
+def _prefix(key: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    return key.collate("C")
+
+
+_ORDERS = {
+    "prefix": SortOrder(None, _prefix),
+    "made": SortOrder(tokens.c.created_at, _time),
+    "-made": SortOrder(tokens.c.created_at, _time, descending=True),
+}
 
 
 def is_live_condition() -> sa.ColumnElement[bool]:
@@ -60,16 +76,30 @@ def load_token(session: Session, prefix: str) -> TokenRecord:
 
 
 def load_tokens_page(
-    session: Session, *, after: str | None, limit: int, roles: Collection[str], campaign: str | None
+    session: Session,
+    *,
+    after: SortPlace | None,
+    limit: int,
+    roles: Collection[str],
+    campaign: str | None,
+    live: bool | None = None,
+    sort: str = "prefix",
+    words: Sequence[str] = (),
 ) -> list[TokenRecord]:
-    """Tokens of some roles by prefix after `after`; `campaign` keeps those of one campaign."""
-    prefix = tokens.c.prefix.collate("C")
-    wanted = token_query().where(tokens.c.role.in_(roles)).order_by(prefix).limit(limit)
-    if after is not None:
-        wanted = wanted.where(prefix > after)
+    """Tokens of some roles after a place in an order; `campaign` keeps those of one campaign.
+
+    live: only those that still open something, or no longer. words: each is a part of prefix, purpose, campaign, team
+    or rater, in any case.
+    """
+    wanted = token_query().where(tokens.c.role.in_(roles)).limit(limit)
     if campaign is not None:
         wanted = wanted.where(campaigns.c.key == campaign)
-    return list(session.execute(wanted))
+    if live is not None:
+        wanted = wanted.where(is_live_condition() == sa.literal(live))
+    for word in words:
+        named = (tokens.c.prefix, tokens.c.name, campaigns.c.key, teams.c.key, raters.c.key)
+        wanted = wanted.where(sa.or_(*(column.icontains(word, autoescape=True) for column in named)))
+    return list(session.execute(sort_page(wanted, _prefix(tokens.c.prefix), _ORDERS[sort], after=after)))
 
 
 def mark_token_revoked(session: Session, prefix: str) -> bool:

@@ -109,6 +109,7 @@ def render_page(
     catalogue = messages.catalogue_file_name(language, page)
     shared = {
         "asset": asset_address,
+        "address_query": request.query_params,
         "modules": list_modules,
         "csrf": csrf_token(cookie) if cookie else None,
         "language": language,

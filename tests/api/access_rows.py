@@ -187,6 +187,7 @@ EXPECTED: dict[str, str] = {
     "GET /v1/me/hours": "rater",
     "POST /v1/me/hours/disputes": "rater",
     "GET /v1/campaigns/{campaign}/flags": "manager",
+    "PATCH /v1/campaigns/{campaign}/flags": "manager",
     "POST /v1/campaigns/{campaign}/flags/{flag}/answer": "manager",
     "GET /v1/campaigns/{campaign}/judgments": "manager",
     "POST /v1/campaigns/{campaign}/judgments/void": "manager",

@@ -134,6 +134,11 @@ def test_pages_go_from_the_newest_to_the_first(admin: httpx.Client, populated: d
         cursor = {"cursor": page["next"]}
     assert found == whole
     assert len(whole) >= 4
+    action, *_ = whole[0]["action"].split()
+    searched = admin.get("/v1/audit", params={"q": f"{action.upper()} {whole[0]['actor']}"}).json()["items"]
+    assert whole[0] in searched
+    assert all(action in str(one) for one in searched)
+    assert not admin.get("/v1/audit", params={"q": f"{action} nothing-like-this"}).json()["items"]
 
 
 def test_a_manager_sees_its_campaigns_and_an_admin_all(

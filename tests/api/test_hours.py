@@ -197,6 +197,13 @@ def test_a_dispute_is_accepted_or_refused_and_leaves_a_trace(
     assert len(listed["items"]) == 3
     rest = anonymous.get(f"{url}/adjustments", params={"cursor": listed["next"]}, headers=manager).json()
     assert [one["kind"] for one in rest["items"]] == ["refusal"]
+    for query, kinds in (
+        ({"answered": True}, ["dispute"] * 2),
+        ({"answered": False}, []),
+        ({"q": "R1 no call"}, ["refusal"]),
+    ):
+        only = anonymous.get(f"{url}/adjustments", params=query, headers=manager).json()["items"]
+        assert [one["kind"] for one in only] == kinds
     with psycopg.connect(database_url) as db:
         done = [row[0] for row in db.execute("SELECT action FROM audit_log WHERE action LIKE 'hours%' ORDER BY id")]
     assert done == ["hours dispute", "hours dispute", "hours adjustment", "hours refusal"]

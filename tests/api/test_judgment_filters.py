@@ -35,6 +35,24 @@ def test_a_severity_and_the_beginning_of_a_category(admin, populated, judgments)
     assert listed(severity='" || true') == []
 
 
+def test_words_of_the_source_or_of_the_output_that_was_judged(admin, populated, judgments):
+    def listed(q, **filters):
+        page = admin.get(LIST.format(**populated), params={"q": q, "limit": 200, **filters}).json()
+        return [one["id"] for one in page["items"]]
+
+    first = judgments[0]
+    where = {"system": first["systems"][0], "document": first["document"]}
+    base = f"/v1/campaigns/{populated['campaign']}"
+    source = admin.get(f"{base}/documents/{where['document']}").json()["segments"][first["segment"] - 1]["source"]
+    outputs = admin.get(f"{base}/systems/{where['system']}/outputs/{where['document']}").json()["segments"]
+    word = outputs[first["segment"] - 1]["text"].split()[0].upper()
+    assert first["id"] in listed(f"{word} {source.split()[-1]}")
+    assert first["id"] in listed(word, **where)
+    assert listed(f"{word} nothing-like-this") == []
+    table = admin.get(LIST.format(**populated), params={"format": "csv", "q": word})
+    assert [int(row["id"]) for row in csv.DictReader(io.StringIO(table.text, newline=""))] == listed(word)
+
+
 @pytest.mark.parametrize(("shape", "delimiter"), [("csv", ","), ("tsv", "\t")])
 def test_tables_hold_the_same_judgments_as_the_pages(admin, populated, judgments, shape, delimiter):
     answer = admin.get(LIST.format(**populated), params={"format": shape, "severity": "minor"})

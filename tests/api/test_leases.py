@@ -354,6 +354,20 @@ def test_flags_are_answered_and_judgments_set_aside_with_a_reason(
     answered = admin.post(f"{base}/flags/{listed[0]['flag']}/answer", json={"answer": "left out"}, headers=staff)
     assert answered.json()["answer"] == "left out"
     assert not admin.get(f"{base}/flags", params={"answered": False}, headers=staff).json()["items"]
+    name = listed[0]["flag"]
+    again = admin.patch(f"{base}/flags", json={"flags": [name], "answer": None, "assignee": "Ada"}, headers=staff)
+    assert again.json()["before"] == [{"flag": name, "answer": "left out", "assignee": None}]
+    (opened,) = admin.get(f"{base}/flags", params={"answered": False, "q": "ada breaks"}, headers=staff).json()["items"]
+    assert (opened["answer"], opened["answered_by"], opened["assignee"]) == (None, None, "Ada")
+    for body, place in (
+        ({"flags": [name, name]}, ["body", "flags", "1"]),
+        ({"flags": ["f_x"]}, ["body", "flags", "0"]),
+    ):
+        refused = admin.patch(f"{base}/flags", json={**body, "answer": "so"}, headers=staff)
+        assert (refused.status_code, [str(part) for part in refused.json()["errors"][0]["loc"]]) == (422, place)
+    assert admin.patch(f"{base}/flags", json={"flags": [name]}, headers=staff).status_code == 422
+    back = admin.patch(f"{base}/flags", json={"flags": [name], "answer": "left out"}, headers=staff)
+    assert back.json()["before"] == [{"flag": name, "answer": None, "assignee": "Ada"}]
 
     hand_in(admin, live, task, "r1")
     everything = admin.get(f"{base}/judgments", params={"format": "ndjson"}, headers=staff)

@@ -43,6 +43,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "/raters state": ("active", "left"),
     "/tasks state": ("handed_in", "leased"),
     "/items plan": ("1",),
+    "/jobs state": ("done", "running"),
     "bucket": ("2",),
     "answered": ("true", "false"),
     "team": ("team",),

@@ -72,6 +72,7 @@ BY_CONTENT = {
     "POST /v1/campaigns/{campaign}/stability",
     "PUT /v1/campaigns/{campaign}/protocol",
     "PUT /v1/campaigns/{campaign}/questionnaires",
+    "PATCH /v1/campaigns/{campaign}/flags",  # flags of the campaign, and something to change
     "PATCH /v1/campaigns/{campaign}/raters",  # raters of the campaign, and something to change
     "POST /v1/campaigns/{campaign}/raters/import",
     "POST /v1/campaigns/{campaign}/webhooks",  # addresses that may be reached

@@ -251,6 +251,28 @@ def test_lists_come_in_pages(admin: httpx.Client) -> None:
     assert admin.get("/v1/campaigns?cursor=%2F").status_code == 422
 
 
+def test_tokens_are_searched_filtered_and_sorted(admin: httpx.Client) -> None:
+    make_campaign(admin, "c1")
+    for role, name in (("viewer", "Wall screen"), ("viewer", "nightly"), ("frontend", "crowd page")):
+        made = admin.post("/v1/tokens", json={"role": role, "campaign": "c1", "name": name}).json()
+    admin.delete(f"/v1/tokens/{made['prefix']}")
+
+    def names(**query: object) -> list[str]:
+        found, cursor = [], {}
+        while True:  # a page of one: places of an order hold
+            page = admin.get("/v1/tokens", params={"limit": 1, **query, **cursor}).json()
+            found += [one["name"] for one in page["items"]]
+            if page["next"] is None:
+                return found
+            cursor = {"cursor": page["next"]}
+
+    assert names(role="viewer", sort="-made") == ["nightly", "Wall screen"]
+    assert names(role=["viewer", "frontend"], sort="made") == ["Wall screen", "nightly", "crowd page"]
+    assert names(role=["viewer", "frontend"], live=True, sort="made") == ["Wall screen", "nightly"]
+    assert names(live=False) == ["crowd page"]
+    assert names(q="c1 SCREEN") == ["Wall screen"]
+
+
 def test_no_secret_reaches_the_log_or_an_error(
     admin: httpx.Client, secret: Secrets, caplog: pytest.LogCaptureFixture
 ) -> None:

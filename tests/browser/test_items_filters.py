@@ -42,6 +42,15 @@ def test_the_worst_disagreements_of_a_pair_are_read_in_their_texts_after_two_cli
     assert actions <= MOST_ACTIONS
 
 
+def manager_word(page, row):
+    """A word of the source that a row is about."""
+    document = row.get_by_role("link").first.inner_text().partition(",")[0]
+    text = page.evaluate(
+        "path => fetch(path).then((answer) => answer.json())", f"/v1/campaigns/demo/documents/{document}"
+    )
+    return max(re.findall(r"[a-z]+", text["segments"][0]["source"]), key=len)
+
+
 def test_filters_stand_in_the_address_and_judgments_of_all_documents_lead_to_their_texts(manager, demo):
     page = manager.page
     manager.open(f"/campaigns/{demo}/items?severity=major&system=Birke")
@@ -49,11 +58,16 @@ def test_filters_stand_in_the_address_and_judgments_of_all_documents_lead_to_the
     expect(rows.first).to_contain_text("major")
     assert all("major" in text for text in rows.all_inner_texts())
     check(page, "judgments of all documents")
-    page.get_by_label("Severity").select_option("minor")
-    page.get_by_role("button", name="Show").click()
+    tools = page.get_by_role("search", name="Judgments")
+    tools.get_by_label("Severity").select_option("minor")
     expect(rows.first).to_contain_text("minor")
     assert "severity=minor" in page.url
-    rows.first.get_by_role("link").click()
+    word = manager_word(page, rows.first)
+    tools.get_by_label("Search in sources and translations").fill(word)
+    expect(page.locator("#items .fetch a").first).to_have_attribute("href", re.compile(f"q={word}"))
+    expect(rows.first).to_contain_text("minor")
+    assert f"q={word}" in page.url
+    rows.first.get_by_role("link").first.click()
     expect(page.locator(".output mark.is-minor").first).to_be_visible()
     page.reload()
     expect(page.locator(".output mark.is-minor").first).to_be_visible()

@@ -100,7 +100,7 @@ def test_comments_are_written_without_a_network_and_reach_the_manager(campaign, 
     staff.open(f"/campaigns/{hands.live.key}/items?commented=true")
     row = staff.page.locator("#items tbody tr")
     expect(row.locator("p.comment")).to_have_text(["Comment: odd <b>name</b>", "Comment on the screen: hard"])
-    row.get_by_role("link").click()
+    row.get_by_role("link").first.click()
     expect(staff.page.locator(".judged p.comment")).to_have_count(2)
     check(staff.page, "comments in Items")
     staff.page.close()

@@ -24,6 +24,16 @@ Offset = Annotated[
 ]
 Team = Annotated[str | None, Query(pattern=KEY_PATTERN, description="Of this team only.", examples=["bonn"])]
 After = Number
+Answered = Annotated[bool | None, Query(description="Only disputes with an answer, or without.")]
+SearchWords = Annotated[
+    str,
+    Query(
+        alias="q",
+        max_length=200,
+        description="Words; each must be a part of the rater or the reason, in any case.",
+        examples=["offline"],
+    ),
+]
 
 
 class DayOut(AnswerModel):

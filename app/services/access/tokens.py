@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -17,11 +17,13 @@ from app.domain.errors import Forbidden, Invalid, NotFound, Place, Unauthorized
 from app.services.campaigns import audit
 from app.storage import campaigns, clock, raters, teams, tokens
 from app.storage.db import Database, Session
+from app.storage.sorting import SortPlace
 
 Role = Literal["admin", "manager", "coordinator", "viewer", "frontend", "rater"]
 Given = Literal["admin", "manager", "coordinator", "viewer", "frontend"]  # a rater's comes with a link or invitation
 ROLES: tuple[Role, ...] = get_args(Role)
 GIVEN: tuple[Given, ...] = get_args(Given)
+TokenSort = Literal["prefix", "made", "-made"]
 MARK = "plb_"
 LONGEST_NAME = 200
 FIRST_ADMIN_DAYS = 1
@@ -254,13 +256,39 @@ def caller_from_token(row: tokens.TokenRecord) -> Caller:
     return Caller(row.id, row.prefix, row.role, row.name, row.campaign, row.expires_at, **bound, answers_since=since)
 
 
-def list_tokens(session: Session, *, by: Caller | None, after: str | None, limit: int) -> list[TokenView]:
-    """The tokens that a caller (None: the operator) manages, by prefix after `after`."""
+def list_tokens(
+    session: Session,
+    *,
+    by: Caller | None,
+    after: SortPlace | None,
+    limit: int,
+    only: Collection[Role] | None = None,
+    live: bool | None = None,
+    sort: TokenSort = "prefix",
+    q: str = "",
+) -> list[TokenView]:
+    """The tokens that a caller (None: the operator) manages, after a place in an order.
+
+    only: of these roles. live: only those that still open something, or no longer. q: words, each a part of prefix,
+    purpose, campaign, team or rater.
+    """
     roles = frozenset(ROLES) if by is None else MANAGES.get(by.role, frozenset())
-    campaign = None if by is None else by.campaign
-    return [
-        _view(row) for row in tokens.load_tokens_page(session, after=after, limit=limit, roles=roles, campaign=campaign)
-    ]
+    rows = tokens.load_tokens_page(
+        session,
+        after=after,
+        limit=limit,
+        roles=roles if only is None else roles & frozenset(only),
+        campaign=None if by is None else by.campaign,
+        live=live,
+        sort=sort,
+        words=q.split(),
+    )
+    return [_view(row) for row in rows]
+
+
+def token_place(token: TokenView, sort: TokenSort) -> SortPlace:
+    """Where a token stands in an order."""
+    return (None if sort == "prefix" else token.created_at.isoformat(), token.prefix)
 
 
 def get_token(session: Session, prefix: str, *, by: Caller | None) -> TokenView:

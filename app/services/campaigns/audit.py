@@ -49,12 +49,19 @@ def record_action(
 
 
 def list_audit_entries(
-    session: Session, *, only: str | None, installation: bool, before: int | None, limit: int, own: str | None = None
-) -> list[AuditEntry]:
-    """Rows from the newest on, those older than id `before`.
+    session: Session,
+    *,
+    only: str | None,
+    installation: bool,
+    before: int | None,
+    limit: int,
+    own: str | None = None,
+    q: str = "",
+) -> tuple[list[AuditEntry], int | None]:
+    """Rows from the newest on, those older than id `before`; and the last looked at, where a search has to go on.
 
     only: of this campaign. own: the one campaign that the reader may see, None for all. installation: the reader may
-    also see what belongs to no campaign.
+    also see what belongs to no campaign. q: words, each a part of who, what or campaign.
 
     Raises NotFound for a campaign that is not there or not the reader's.
     """
@@ -63,8 +70,10 @@ def list_audit_entries(
     wanted = only or own
     if wanted is not None:
         campaigns.load_campaign(session, wanted)
-    rows = audit.load_audit_page(session, before=before, limit=limit, campaign=wanted, installation=installation)
-    return [_entry(row) for row in rows]
+    rows, reached = audit.load_audit_page(
+        session, before=before, limit=limit, campaign=wanted, installation=installation, words=q.split()
+    )
+    return [_entry(row) for row in rows], reached
 
 
 def verify_audit_chains(session: Session) -> Iterator[AuditChainCheck]:

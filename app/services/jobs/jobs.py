@@ -190,9 +190,9 @@ def get_visible_job(session: Session, job: str, caller: Caller) -> JobView:
 
 
 def list_campaign_jobs(
-    session: Session, campaign: str, caller: Caller, *, before: str | None, limit: int
+    session: Session, campaign: str, caller: Caller, *, before: str | None, limit: int, state: State | None = None
 ) -> Sequence[JobView]:
-    """Jobs of a campaign whose report the caller may see, the newest first. Raises NotFound.
+    """Jobs of a campaign whose report the caller may see, the newest first, in one state if asked. Raises NotFound.
 
     Who is bound to the campaign is not told with which others it is compared.
     """
@@ -201,7 +201,15 @@ def list_campaign_jobs(
     number = jobs.load_job(session, before).id if before else None
     campaign_id, roles = campaigns.load_campaign(session, campaign).id, sorted(INCLUDES[caller.role])
     alone = caller.campaign is not None
-    rows = jobs.load_campaign_jobs_page(session, campaign_id, roles=roles, alone=alone, before=number, limit=limit)
+    rows = jobs.load_campaign_jobs_page(
+        session,
+        campaign_id,
+        roles=roles,
+        alone=alone,
+        before=number,
+        limit=limit,
+        states=None if state is None else [state, "finishing"] if state == "running" else [state],
+    )
     return [_view(session, row) for row in rows]
 
 

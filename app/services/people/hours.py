@@ -138,11 +138,26 @@ def get_own_hours(session: Session, rater: ActingRater, *, utc_offset: int = 0) 
     return OwnHours(counted, tuple(_entry(row) for row in entries))
 
 
-def list_hours_entries(session: Session, campaign: str, *, by: Caller, after: int, limit: int) -> list[HoursEntry]:
-    """Adjustments, disputes and refusals in their order, by id after `after`; a coordinator gets those of its team."""
+def list_hours_entries(
+    session: Session,
+    campaign: str,
+    *,
+    by: Caller,
+    after: int,
+    limit: int,
+    answered: bool | None = None,
+    q: str = "",
+) -> list[HoursEntry]:
+    """Adjustments, disputes and refusals in their order, by id after `after`; a coordinator gets those of its team.
+
+    answered: only disputes with an answer, or without. q: words, each a part of the rater or the reason.
+    """
     row = campaigns.load_campaign(session, campaign)
     only = resolve_visible_team(session, row.id, None, by)
-    return [_entry(one) for one in hours.load_hours_entries(session, row.id, team=only, after=after, limit=limit)]
+    entries = hours.load_hours_entries(
+        session, row.id, team=only, after=after, limit=limit, answered=answered, words=q.split()
+    )
+    return [_entry(entry) for entry in entries]
 
 
 def adjust_hours(

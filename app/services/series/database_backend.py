@@ -20,6 +20,7 @@ from app.services.series.steps import ExistingCampaign, FrozenPlan
 from app.services.tasks import progress
 from app.services.tasks.progress import ProgressScope
 from app.storage.db import Database
+from app.storage.sorting import SortPlace
 
 PAGE = 200
 
@@ -99,12 +100,12 @@ class DatabaseBackend:
     def linked(self, campaign: str) -> frozenset[str]:
         """Raters who have a link or a token that works."""
         keys: set[str] = set()
-        after: str | None = None
+        after: SortPlace | None = None
         with self._database.transaction(snapshot=True) as session:
             while page := tokens.list_tokens(session, by=None, after=after, limit=PAGE):
                 mine = (one for one in page if one.live and one.campaign == campaign)
                 keys |= {one.rater for one in mine if one.rater is not None}
-                after = page[-1].prefix
+                after = (None, page[-1].prefix)
         return frozenset(keys)
 
     def link(self, campaign: str, rater: str, days: int) -> tuple[str, datetime]:

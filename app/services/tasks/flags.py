@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from app.domain.errors import Invalid, Place
 from app.services.campaigns import audit
 from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import TaskAddressNotFound, load_task_content
@@ -31,6 +33,7 @@ class FlagView:
     answer: str | None
     answered_by: str | None
     answered_at: datetime | None
+    assignee: str | None
 
 
 def create_flag(
@@ -75,7 +78,7 @@ def list_flags(
 ) -> tuple[list[FlagView], int | None]:
     """Flags in the order in which they came; and the last that was looked at, where a search has to go on after it.
 
-    rater: of this rater only. q: words, each a part of reason, note, rater or document.
+    rater: of this rater only. q: words, each a part of reason, note, rater, document or assignee.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
     rows, reached = flags.load_flags_page(
@@ -91,6 +94,31 @@ def answer_flag(session: Session, campaign: str, name: str, *, said: str, actor:
     flags.store_flag_answer(session, row.id, said=said, actor=actor)
     audit.record_action(session, campaign_id, actor=actor, action="flag answered", what={"flag": name})
     return _view(flags.load_flag(session, campaign_id, name))
+
+
+def change_flags(
+    session: Session, campaign: str, names: Sequence[str], values: Mapping[str, str | None], *, actor: str
+) -> list[FlagView]:
+    """Answer several flags, open them again, or say who sees to them, all or none; what they were before.
+
+    values: `answer` (None opens again), `assignee` (None for nobody), or both.
+    Raises Invalid naming each that is not there or is named twice.
+    """
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    known = flags.load_flags_of_names(session, campaign_id, names)
+    faults = {
+        i: "is named twice" if name in known else "is no flag of this campaign"
+        for i, name in enumerate(names)
+        if name not in known or names.index(name) != i
+    }
+    if faults:
+        places = tuple(Place(("body", "flags", i), f"{names[i]!r} {fault}") for i, fault in faults.items())
+        raise Invalid("no flag was changed because some of these cannot be", places=places)
+    flags.update_flags(session, [known[name].id for name in names], values, actor=actor)
+    audit.record_action(
+        session, campaign_id, actor=actor, action="flags changed", what={"flags": list(names), "fields": sorted(values)}
+    )
+    return [_view(known[name]) for name in names]
 
 
 def _view(row: flags.Row) -> FlagView:

@@ -34,6 +34,7 @@ class JudgmentFilter:
 
     task: its name in addresses, or its key. severity, category: of an error that it marks; a category by its beginning.
     commented: whether the rater commented on its output or screen.
+    q: words, each a part of the source or of the output that was judged.
     """
 
     rater: str | None = None
@@ -44,6 +45,7 @@ class JudgmentFilter:
     severity: str | None = None
     category: str | None = None
     commented: bool | None = None
+    q: str | None = None
 
     @property
     def conditions(self) -> dict[str, object]:

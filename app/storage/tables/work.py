@@ -64,6 +64,7 @@ flags = Table(
     text_column("answer", nullable=True),
     text_column("answered_by", nullable=True),
     timestamp_column("answered_at", nullable=True),
+    text_column("assignee", nullable=True),  # who sees to it, as managers call them
     same_campaign_reference("task_id", "tasks"),
     same_campaign_reference("item_id", "items"),
     same_campaign_reference("rater_id", "raters"),

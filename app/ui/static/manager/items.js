@@ -1,10 +1,11 @@
-// Texts with all their judgments; every marked error drawn where it was marked.
+// Judgments as a list, and texts with all their judgments; every marked error drawn where it was marked.
 
 import { call, Unreachable } from "../shared/api.js";
 import { $, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { pieces } from "../rater/marks.js";
-import { all, api, figure, foreign, here, main, say, tell, told } from "./parts.js";
+import { Browse } from "./browse.js";
+import { all, api, empty, fetched, figure, foreign, here, main, NONE, say, tell, told } from "./parts.js";
 
 const form = $("#pick");
 const place = $("#items");
@@ -32,7 +33,6 @@ async function choices() {
   }
   const given = new URLSearchParams(location.search);
   for (const name of FIELDS) if (given.get(name)) form.elements[name].value = given.get(name);
-  if (!Object.keys(asked()).length && documents.length) form.elements.document.value = documents[0].key;
   return [documents, systems];
 }
 
@@ -109,11 +109,12 @@ function segment(n, one, outputs, judgments) {
 }
 
 // Where what is shown is fetched: judgments by the same filters; two systems are two filters, and the table has both.
-function exports_(query) {
+const files = (query) => [["CSV", "csv"], ["TSV", "tsv"], ["JSONL", "ndjson"], ["JSON", ""]].map(([name, format]) => [name, `${api}/judgments?${new URLSearchParams([...query, ...(format ? [["format", format]] : [])])}`]);
+
+function filesOf(query) {
   const { other: _, ...rest } = query;
   if (query.other) delete rest.system;
-  const address = (format) => `${api}/judgments?${new URLSearchParams({ ...rest, ...(format ? { format } : {}) })}`;
-  return h("p", { class: "fetch" }, t("Fetch:"), [["CSV", "csv"], ["TSV", "tsv"], ["JSONL", "ndjson"], ["JSON", ""]].map(([name, format]) => h("a", { href: address(format) }, name)));
+  return fetched(files(new URLSearchParams(rest)));
 }
 
 async function ofDocument(query, systems) {
@@ -133,36 +134,62 @@ async function ofDocument(query, systems) {
     whole.length ? h("section", {}, h("h2", {}, t("Document scores")), h("ul", { class: "judged" }, whole.map((one) => h("li", {}, `${one.systems.join(", ")}: `, judged(one, "", "").firstChild)))) : null];
 }
 
-// Judgments of all documents, a page at a time; each leads to its text.
-async function ofCampaign(query) {
-  const { other: _, ...filters } = query;
-  const row = (one) => {
+// Judgments of all documents: a list that is searched and filtered; each leads to its text.
+function listOf([documents, systems]) {
+  const link = (one) => {
     const place = new URLSearchParams({ document: one.document, ...(one.segment ? { segment: one.segment } : {}), ...(one.systems.length === 1 ? { system: one.systems[0] } : {}) });
-    const errors = errorsOf(one).map((error) => h("span", {}, toldOf(error), "; "));
-    return h("tr", {}, h("td", {}, h("a", { href: `?${place}` }, one.segment ? t("{document}, segment {n}", { document: one.document, n: one.segment }) : one.document)),
-      h("td", {}, one.systems.join(", ")), h("td", {}, one.rater), h("td", { class: "right" }, figure(one.score, 2)), h("td", { class: "text" }, errors.length ? errors : answersOf(one), comments(one)));
+    return h("a", { href: `?${place}` }, one.segment ? t("{document}, segment {n}", { document: one.document, n: one.segment }) : one.document);
   };
-  const body = h("tbody");
-  const left = h("p", { class: "actions" });
-  async function more(cursor) {
-    const page = await get(`${api}/judgments?${new URLSearchParams({ ...filters, limit: 50, ...(cursor ? { cursor } : {}) })}`);
-    body.append(...page.items.map(row));
-    const empty = body.rows.length ? "" : page.next ? t("None so far.") : t("No judgment is like this.");
-    fill(left, empty ? h("span", { class: "quiet" }, empty) : null, page.next ? h("button", { type: "button", class: "quiet", onclick: () => tried(() => more(page.next)) }, t("Look further")) : null);
-  }
-  await more("");
-  const heads = [t("Text"), t("System"), t("Rater"), t("Score"), t("What was marked")];
-  return [h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": t("Judgments") }, h("table", {}, h("thead", {}, h("tr", {}, heads.map((name) => h("th", { scope: "col" }, name)))), body)), left];
+  const marked = (one) => (errorsOf(one).length ? errorsOf(one).map((error) => h("span", { class: "marked-error" }, toldOf(error))) : answersOf(one) || NONE);
+  const read = documents.length ? h("a", { class: "button plain", href: `?${new URLSearchParams({ document: documents[0].key })}` }, t("Read the first document")) : null;
+  return new Browse(place, {
+    label: t("Judgments"),
+    path: `${api}/judgments`,
+    key: (one) => String(one.id),
+    search: t("Search in sources and translations"),
+    filters: [
+      { name: "document", label: t("Document"), options: [["", t("all")], ...documents.map((one) => [one.key, one.name])], chosen: (value) => location.assign(`?${new URLSearchParams({ ...Object.fromEntries(list.query), document: value })}`) },
+      { name: "system", label: t("System"), options: [["", t("all")], ...systems.map((one) => [one.key, one.name])] },
+      { name: "severity", label: t("Severity"), options: [["", t("any|severity")], ...Object.entries(SEVERITIES).filter(([name]) => name !== "undecided")] },
+      { name: "rater", label: t("Rater") },
+      { name: "category", label: t("Category") },
+      { name: "segment", label: t("Segment"), inputmode: "numeric" },
+      { name: "commented", label: t("Comments"), options: [["", t("with or without")], ["true", t("only with a comment")]] },
+    ],
+    columns: [
+      { head: t("Text"), cell: link },
+      { head: t("System"), cell: (one) => one.systems.join(", ") },
+      { head: t("Rater"), cell: (one) => h("a", { href: `${here}/raters/${encodeURIComponent(one.rater)}` }, one.rater) },
+      { head: t("Score"), cell: (one) => figure(one.score, 2), look: "right" },
+      { head: t("What was marked"), cell: (one) => [marked(one), comments(one)], look: "text" },
+    ],
+    links: files,
+    nothing: { icon: "texts", title: t("Nothing is judged yet."), text: t("Judgments appear here as raters make them. You can read the texts now."), action: read },
+  });
+}
+
+function tellDisagreements({ segment: _, severity: __, category: ___, commented: ____, ...compared }) {
+  $("#disagreements").href = `${here}/reports/disagreements?${new URLSearchParams(compared)}`;
 }
 
 async function show([documents, systems]) {
   say(said, "");
   const query = asked();
-  if (!documents.length) return fill(place, h("p", {}, t("There are no texts yet.")));
+  if (!documents.length) return fill(place, empty({ icon: "texts", title: t("There are no texts yet."), text: t("Import the texts of your systems first."), action: h("a", { class: "button plain", href: `${here}/texts` }, t("Texts")) }));
+  if (!query.document) {
+    const { other: _, ...kept } = query;
+    if (asksForm) history.replaceState(null, "", `?${new URLSearchParams(kept)}`);
+    list = listOf([documents, systems]);
+    form.hidden = true;
+    place.classList.add("browse");
+    tellDisagreements(query);
+    return list.open();
+  }
   history.replaceState(null, "", `?${new URLSearchParams(query)}${location.hash}`);
-  const { segment: _, severity: __, category: ___, commented: ____, ...compared } = query;
-  document.querySelector("#disagreements").href = `${here}/reports/disagreements?${new URLSearchParams(compared)}`;
-  fill(place, exports_(query), query.document ? await ofDocument(query, systems) : await ofCampaign(query));
+  const { document: _, segment: __, other: ___, ...wide } = query;
+  $("#all").href = `?${new URLSearchParams(wide)}`;
+  tellDisagreements(query);
+  fill(place, filesOf(query), await ofDocument(query, systems));
   return location.hash && document.querySelector(location.hash)?.scrollIntoView();
 }
 
@@ -173,6 +200,7 @@ async function tried(work) {
     if (!(error instanceof Error)) throw error;
     if (error instanceof Unreachable) say(said, t("The server cannot be reached. Press the button to try again."));
     else tell(said, error.message);
+    form.hidden = false; // its button asks again
     return null;
   } finally {
     place.removeAttribute("aria-busy");
@@ -181,12 +209,15 @@ async function tried(work) {
 
 // What could not be loaded is asked for again by the button.
 let known = null;
+let list = null;
+let asksForm = false; // whether it was asked by the form, or by the address
 async function shown() {
   known ??= await tried(choices);
   if (known) await tried(() => show(known));
 }
 form.addEventListener("submit", (event) => {
   event.preventDefault();
+  asksForm = true;
   shown();
 });
 await shown();

@@ -1,19 +1,16 @@
 // Jobs, the newest first; while some are under way, how far they are is read again and again.
 
 import { comesBack, Unreachable } from "../shared/api.js";
-import { $, button, fill, h } from "../shared/dom.js";
+import { $, button, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
-import { api, change, fetched, figure, foreign, listed, main, moment, NONE, Refused, say, sure, tell } from "./parts.js";
-import { Listing, reading, tried } from "./reading.js";
+import { Browse } from "./browse.js";
+import { api, badge, change, figure, foreign, main, moment, NONE, Refused, say, sure, tell } from "./parts.js";
 
-const place = $("#jobs");
 const said = $("#said");
 const manages = ["manager", "admin"].includes(main.dataset.role);
 const STATES = { queued: t("waiting"), running: t("under way"), done: t("done"), failed: t("failed"), cancelled: t("cancelled") };
+const LOOKS = { queued: "waiting", running: "waiting", done: "done", failed: "fail", cancelled: "none" };
 const EVERY = 2000; // milliseconds
-const asked = new Listing(`${api}/jobs`, 200);
-const below = h("div");
-const rows = new Map();
 
 const ended = (job) => ["done", "failed", "cancelled"].includes(job.state);
 
@@ -30,71 +27,37 @@ function outcome(job) {
 }
 
 function cancel(job) {
+  if (!manages || ended(job)) return null;
   const end = async () => {
-    if (await change("DELETE", `/v1/jobs/${job.job}`, { said })) await look();
+    if (await change("DELETE", `/v1/jobs/${job.job}`, { said })) await list.show();
   };
   const ask = () => sure(t("Cancel this job?"), t("Nothing is kept. Requesting the report again starts a new job."), t("Cancel it"), end);
-  return button(t("Cancel …"), ask, { class: "quiet", "aria-label": t("Cancel the job for {kind}", { kind: job.kind }) });
+  return button(t("Cancel …"), ask, { class: "ghost", "aria-label": t("Cancel the job for {kind}", { kind: job.kind }) });
 }
 
-// A row is made once and its cells are written anew, so that the button that has the focus keeps it.
-function row(job) {
-  const cells = { state: h("td"), done: h("td"), seconds: h("td", { class: "right" }), outcome: h("td", { class: "text" }), step: h("td") };
-  if (manages && !ended(job)) cells.step.append(cancel(job));
-  const line = h("tr", {}, h("td", {}, job.kind), h("td", {}, moment(job.created_at)), Object.values(cells));
-  return { line, cells, told: "" };
-}
+const list = new Browse($("#jobs"), {
+  label: t("Jobs"),
+  path: `${api}/jobs`,
+  key: (job) => job.job,
+  filters: [{ name: "state", label: t("State"), options: [["", t("all")], ...Object.entries(STATES)] }],
+  columns: [
+    { head: t("Report"), cell: (job) => job.kind },
+    { head: t("State"), cell: (job) => badge(LOOKS[job.state] ?? "none", STATES[job.state] ?? job.state) },
+    { head: t("Asked"), cell: (job) => moment(job.created_at), look: "wide" },
+    { head: t("Done"), cell: bar },
+    { head: t("Time"), cell: (job) => t("{n} s", { n: figure(job.seconds) }), look: "right" },
+    { head: t("Outcome"), cell: outcome, look: "text" },
+    ...(manages ? [{ head: t("What to do"), cell: cancel }] : []),
+  ],
+  nothing: { icon: "clock", title: t("There are no long computations yet."), text: t("Stability, validation and the planner create them.") },
+});
 
-function update(job) {
-  if (!rows.has(job.job)) rows.set(job.job, row(job));
-  const one = rows.get(job.job);
-  const told = JSON.stringify(job);
-  if (one.told === told) return one.line;
-  one.told = told;
-  fill(one.cells.state, STATES[job.state] ?? job.state);
-  fill(one.cells.done, bar(job));
-  fill(one.cells.seconds, t("{n} s", { n: figure(job.seconds) }));
-  fill(one.cells.outcome, outcome(job));
-  if (ended(job)) fill(one.cells.step);
-  return one.line;
-}
-
-function frame() {
-  const heads = [t("Report"), t("Asked"), t("State"), t("Done"), t("Time"), t("Outcome"), t("What to do")];
-  const body = h("tbody");
-  fill(place, h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": t("Jobs") },
-    h("table", {}, h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))), body)), below, fetched([listed(asked.path)]));
-  return body;
-}
-
-let body = null;
-let rest = "";
-
-// What is below stays where nothing of it changes, so that its button keeps the focus.
-function further() {
-  const now = `${asked.n} ${asked.next}`;
-  if (now !== rest) fill(below, asked.rest(look));
-  rest = now;
-}
-
-async function show() {
-  const found = await asked.read();
-  if (!found.length) fill(place, h("p", {}, t("There are no long computations yet. Stability, validation and the planner create them.")));
-  else {
-    body ??= frame();
-    const lines = found.map(update);
-    if (lines.length !== body.children.length || lines.some((line, n) => line !== body.children[n])) fill(body, lines);
-    further();
-  }
-  return found.some((job) => !ended(job));
-}
-
-const look = () => tried(show, said);
-
+// Whoever looks on reads how far they are, until all have ended.
 async function follow() {
   let goesOn = true;
   try {
-    goesOn = await show();
+    await list.read();
+    goesOn = !list.rows.every(ended);
     say(said, "");
   } catch (error) {
     if (error instanceof Unreachable) say(said, t("The server cannot be reached; trying again."));
@@ -106,6 +69,5 @@ async function follow() {
   if (goesOn) setTimeout(follow, EVERY);
 }
 
-await reading(place, async () => {
-  if (await show()) setTimeout(follow, EVERY);
-})();
+await list.open();
+if (list.rows && !list.rows.every(ended)) setTimeout(follow, EVERY);

@@ -1,86 +1,149 @@
-// What raters report: flags of items, and disputes about hours; a manager answers either, and the rater sees the answer.
+// What raters report: problems of items, and disputes about hours; a manager answers either, and the rater sees the answer.
 
-import { $, button, dialog, fill, fresh, h } from "../shared/dom.js";
-import { t } from "../shared/messages.js";
-import { api, change, figure, here, moment, table } from "./parts.js";
-import { Listing, reading } from "./reading.js";
+import { $, button, dialog, fresh, h } from "../shared/dom.js";
+import { count, t } from "../shared/messages.js";
+import { ask } from "./asking.js";
+import { Browse } from "./browse.js";
+import { api, badge, change, figure, here, moment, resting } from "./parts.js";
+import { toast } from "./toast.js";
 
-const place = $("#problems");
-const waiting = new Listing(`${api}/flags?answered=false`);
-const answered = new Listing(`${api}/flags?answered=true`);
-const claims = new Listing(`${api}/hours/adjustments`);
-const LONGEST = "4000";
+const said = $("#said");
+const LONGEST = { longest: 4000 };
 const REASONS = {
   bad_source: t("bad source"), wrong_language: t("wrong language"), technical: t("technical"), offensive: t("offensive"), other: t("other"),
 };
-const KINDS = { adjustment: t("adjustment"), refusal: t("refusal") };
+const KINDS = { dispute: t("dispute"), adjustment: t("adjustment"), refusal: t("refusal") };
 const reasonOf = (one) => REASONS[one.reason] ?? one.reason.replaceAll("_", " ");
-
-// Ask for a text, then do something with it; the dialog stays while that fails.
-function ask(title, label, name, then) {
-  const id = fresh("text");
-  const text = h("textarea", { id, rows: "3", maxlength: LONGEST, required: true });
-  const wrong = h("p", { class: "said", role: "alert" });
-  const form = h("form", { class: "field" }, h("label", { for: id }, label), text, wrong, h("p", { class: "actions" }, h("button", { type: "submit" }, name)));
-  const box = dialog(title, form, { closeLabel: t("Back") });
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    if (!(await then(text.value.trim(), wrong))) return;
-    box.close();
-    await show();
-  });
-}
-
-const answerFlag = (one) => ask(t("Answer a flag"), t("To {rater}: {reason}", { rater: one.rater, reason: reasonOf(one) }), t("Answer"),
-  (answer, said) => change("POST", `${api}/flags/${one.flag}/answer`, { body: { answer }, said }));
-
-const accept = (one) => ask(t("Accept a dispute"), t("Reason for paying {n} minutes to {rater}", { n: figure(one.seconds / 60), rater: one.rater }), t("Accept"),
-  (reason, said) => change("POST", `${api}/hours/adjustments`, { body: { rater: one.rater, seconds: one.seconds, reason, answers: one.id }, said }));
-
-const refuse = (one) => ask(t("Refuse a dispute"), t("Reason for paying nothing to {rater}", { rater: one.rater }), t("Refuse"),
-  (reason, said) => change("POST", `${api}/hours/refusals`, { body: { dispute: one.id, reason }, said }));
+const raterLink = (one) => h("a", { href: `${here}/raters/${encodeURIComponent(one.rater)}` }, one.rater);
 
 function where(one) {
   if (!one.document) return t("the whole task");
-  const query = new URLSearchParams({ document: one.document, system: one.systems.length === 1 ? one.systems[0] : "" });
+  const query = new URLSearchParams({ document: one.document, ...(one.segment ? { segment: one.segment } : {}), ...(one.systems.length === 1 ? { system: one.systems[0] } : {}) });
   return h("a", { href: `${here}/items?${query}` }, one.segment ? t("{document}, segment {n}", { document: one.document, n: one.segment }) : one.document);
 }
 
-function flags(found) {
-  if (!found.length) return h("p", {}, t("No rater has reported a problem with an item."));
-  return table(t("Problems with items"), [
-    [t("When"), (one) => moment(one.at)], [t("Rater"), (one) => one.rater], [t("Where"), where], [t("Systems"), (one) => one.systems.join(", ") || null],
-    [t("Problem"), reasonOf], [t("Note"), (one) => one.note, "text"],
-    [t("Answer"), (one) => one.answer ?? button(t("Answer …"), () => answerFlag(one), { class: "quiet", "aria-label": t("Answer {rater} about {reason}", { rater: one.rater, reason: reasonOf(one) }) }), "text"],
-  ], found);
+const patch = (rows, values, place = said) => change("PATCH", `${api}/flags`, { body: { flags: rows.map((one) => one.flag), ...values }, said: place });
+
+// What problems had before is what undoing gives them back, by groups that had the same.
+async function restore(before, names) {
+  for (const group of Map.groupBy(before, (one) => JSON.stringify(names.map((name) => one[name]))).values()) {
+    if (!(await patch(group, Object.fromEntries(names.map((name) => [name, group[0][name]]))))) return false;
+  }
+  await flags.show();
+  return true;
 }
 
-function steps(one) {
-  if (one.kind !== "dispute") return KINDS[one.kind] ?? one.kind;
-  if (one.answered) return one.answered === "adjustment" ? t("accepted") : t("refused");
-  return h("span", { class: "actions" },
-    button(t("Accept …"), () => accept(one), { class: "quiet", "aria-label": t("Accept the dispute of {rater}", { rater: one.rater }) }),
-    button(t("Refuse …"), () => refuse(one), { class: "quiet", "aria-label": t("Refuse the dispute of {rater}", { rater: one.rater }) }));
+async function set(rows, values, words, place) {
+  const answer = await patch(rows, values, place);
+  if (!answer) return false;
+  toast(words, () => restore(answer.body.before, Object.keys(values)));
+  await flags.done();
+  return true;
 }
 
-function hours(found) {
-  if (!found.length) return h("p", {}, t("There are no messages about hours."));
-  return table(t("Messages about hours"), [
-    [t("When"), (one) => moment(one.at)], [t("Rater"), (one) => one.rater], [t("Minutes"), (one) => figure(one.seconds / 60, 1), "right"],
-    [t("Reason"), (one) => one.reason, "text"], [t("Answer"), steps],
-  ], found);
+function answer(rows) {
+  const label = rows.length === 1 ? t("To {rater}: {reason}", { rater: rows[0].rater, reason: reasonOf(rows[0]) }) : t("Answer that these raters see");
+  ask(count(rows.length, "Answer a problem", "Answer {n} problems"), label, t("Answer"), (text, place) =>
+    set(rows, { answer: text }, count(rows.length, "{n} problem is answered.", "{n} problems are answered."), place), LONGEST);
 }
+
+const reopen = (rows) => set(rows, { answer: null }, count(rows.length, "{n} problem is open again.", "{n} problems are open again."));
+
+function assign(rows) {
+  const names = [...new Set([...flags.rows, ...rows].map((one) => one.assignee).filter(Boolean))];
+  const id = fresh("assignee");
+  const list = h("datalist", { id: `${id}-known` }, names.map((value) => h("option", { value })));
+  const field = h("input", { id, list: list.id, maxlength: "128", autocomplete: "off", value: rows.length === 1 ? rows[0].assignee ?? "" : "" });
+  const wrong = h("p", { class: "said", role: "alert" });
+  const go = h("button", { type: "submit" }, t("Assign"));
+  const form = h("form", { class: "field" }, h("label", { for: id }, t("Name, or nothing for nobody")), field, list, wrong, h("p", { class: "actions" }, go));
+  const box = dialog(count(rows.length, "Assign a problem", "Assign {n} problems"), form, { closeLabel: t("Back") });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const assignee = field.value.trim() || null;
+    const words = assignee ? count(rows.length, "{n} problem is assigned to {name}.", "{n} problems are assigned to {name}.", { name: assignee }) : count(rows.length, "{n} problem is assigned to nobody.", "{n} problems are assigned to nobody.");
+    resting(go, async () => (await set(rows, { assignee }, words, wrong)) && box.close());
+  });
+}
+
+const answered = (one) => one.answer ?? button(t("Answer …"), () => answer([one]), { class: "quiet", "aria-label": t("Answer {rater} about {reason}", { rater: one.rater, reason: reasonOf(one) }) });
+
+const flags = new Browse($("#flags"), {
+  label: t("Problems with items"),
+  path: `${api}/flags`,
+  key: (one) => one.flag,
+  called: (one) => `${one.rater}: ${reasonOf(one)}`,
+  search: t("Search by note, rater, text or name"),
+  filters: [{ name: "answered", label: t("State"), value: "false", options: [["false", t("open")], ["true", t("answered")], ["", t("all")]] }],
+  columns: [
+    { head: t("When"), cell: (one) => moment(one.at) },
+    { head: t("Rater"), cell: raterLink },
+    { head: t("Problem"), cell: (one) => badge(one.answer ? "done" : "waiting", reasonOf(one)) },
+    { head: t("Where"), cell: where },
+    { head: t("Systems"), cell: (one) => one.systems.join(", ") || null, look: "wide" },
+    { head: t("Note"), cell: (one) => one.note, look: "text" },
+    { head: t("Assigned to"), cell: (one) => one.assignee, look: "wide" },
+    { head: t("Answer"), cell: answered, look: "text" },
+  ],
+  actions: [
+    { label: t("Answer …"), icon: "message", run: answer },
+    { label: t("Assign …"), icon: "people", run: assign },
+    { label: t("Open again"), icon: "undo", run: reopen },
+  ],
+  nothing: { icon: "flag", title: t("No problem is open."), text: t("What raters report about items without leaving their task appears here, and they see your answer.") },
+});
+
+// Each dispute is answered by an entry of its own, which stays: it is asked before, and cannot be undone.
+function decide(rows, title, label, name, words, send) {
+  ask(title, label, name, async (reason, place) => {
+    for (const one of rows) if (!(await send(one, reason, place))) return false;
+    toast(words);
+    await hours.done();
+    return true;
+  }, LONGEST);
+}
+
+const accept = (rows) => decide(rows, count(rows.length, "Accept a dispute", "Accept {n} disputes"),
+  rows.length === 1 ? t("Reason for paying {n} minutes to {rater}", { n: figure(rows[0].seconds / 60), rater: rows[0].rater }) : t("Reason for paying what they ask for"),
+  t("Accept"), count(rows.length, "{n} dispute is accepted.", "{n} disputes are accepted."),
+  (one, reason, place) => change("POST", `${api}/hours/adjustments`, { body: { rater: one.rater, seconds: one.seconds, reason, answers: one.id }, said: place }));
+
+const refuse = (rows) => decide(rows, count(rows.length, "Refuse a dispute", "Refuse {n} disputes"),
+  rows.length === 1 ? t("Reason for paying nothing to {rater}", { rater: rows[0].rater }) : t("Reason for paying nothing to them"),
+  t("Refuse"), count(rows.length, "{n} dispute is refused.", "{n} disputes are refused."),
+  (one, reason, place) => change("POST", `${api}/hours/refusals`, { body: { dispute: one.id, reason }, said: place }));
 
 const isOpen = (one) => one.kind === "dispute" && !one.answered;
 
-// What nobody has answered comes first, all of it.
-const show = reading(place, async () => {
-  const reported = await waiting.read();
-  if (!waiting.next) reported.push(...(await answered.read()));
-  const said = await claims.read();
-  fill(place, h("h2", {}, t("Items")), flags(reported), waiting.rest(show) ?? answered.rest(show),
-    h("h2", {}, t("Hours")), hours([...said.filter(isOpen), ...said.filter((one) => !isOpen(one))]), claims.rest(show),
-    h("p", { class: "fetch" }, t("Fetch:"), h("a", { href: `${api}/flags` }, t("Flags as JSON")), h("a", { href: `${api}/hours.csv` }, t("Hours as CSV"))));
+function steps(one) {
+  if (!isOpen(one)) return one.kind !== "dispute" ? null : one.answered === "adjustment" ? t("accepted") : t("refused");
+  return h("span", { class: "actions" },
+    button(t("Accept …"), () => accept([one]), { class: "quiet", "aria-label": t("Accept the dispute of {rater}", { rater: one.rater }) }),
+    button(t("Refuse …"), () => refuse([one]), { class: "quiet", "aria-label": t("Refuse the dispute of {rater}", { rater: one.rater }) }));
+}
+
+const hours = new Browse($("#hours"), {
+  name: "hours",
+  label: t("Messages about hours"),
+  path: `${api}/hours/adjustments`,
+  key: (one) => String(one.id),
+  called: (one) => `${one.rater}: ${one.reason}`,
+  search: t("Search by rater or reason"),
+  filters: [{ name: "answered", label: t("State"), value: "false", options: [["false", t("open disputes")], ["true", t("answered disputes")], ["", t("all")]] }],
+  columns: [
+    { head: t("When"), cell: (one) => moment(one.at) },
+    { head: t("Rater"), cell: raterLink },
+    { head: t("Kind"), cell: (one) => badge(isOpen(one) ? "waiting" : "none", KINDS[one.kind] ?? one.kind) },
+    { head: t("Minutes"), cell: (one) => figure(one.seconds / 60, 1), look: "right" },
+    { head: t("Reason"), cell: (one) => one.reason, look: "text" },
+    { head: t("Answer"), cell: steps },
+  ],
+  actions: [
+    { label: t("Accept …"), icon: "check", run: accept },
+    { label: t("Refuse …"), icon: "close", run: refuse },
+  ],
+  choosable: isOpen,
+  nothing: { icon: "clock", title: t("No dispute is open."), text: t("Raters see their hours and can dispute them; you accept or refuse what they ask for.") },
 });
 
-await show();
+await Promise.all([flags.open(), hours.open()]);

@@ -2,9 +2,10 @@
 
 import { $, button, fill, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
+import { Browse } from "./browse.js";
 import { copyButton } from "./copying.js";
-import { change, fetched, listed, moment, resting, sure, table } from "./parts.js";
-import { Listing, reading } from "./reading.js";
+import { badge, change, moment, resting, sure } from "./parts.js";
+import { toast } from "./toast.js";
 
 const form = $("#new");
 const said = $("#said");
@@ -12,42 +13,45 @@ const DAY = 86_400_000; // milliseconds
 const ROLES = {
   admin: t("admin"), manager: t("manager"), coordinator: t("coordinator"), viewer: t("viewer"), frontend: t("frontend"), rater: t("rater"),
 };
+const STAFF = Object.keys(ROLES).filter((role) => role !== "rater");
 
-const made = new Listing("/v1/tokens", 10_000);
+const state = (one) => (one.live ? badge("active", t("live")) : badge("left", one.revoked_at ? t("revoked") : t("ended")));
 
-// What still opens something comes first, the newest of it before the others.
-const lively = (one, other) => other.live - one.live || Date.parse(other.created_at) - Date.parse(one.created_at);
-
-function list(label, found) {
-  return table(label, [
-    [t("Token"), (one) => `plb_${one.prefix}_…`], [t("Role"), (one) => ROLES[one.role] ?? one.role], [t("Campaign"), (one) => one.campaign ?? t("all")], [t("Team"), (one) => one.team],
-    [t("Rater"), (one) => one.rater], [t("For"), (one) => one.name || null, "text"], [t("Made"), (one) => moment(one.created_at)], [t("Ends"), (one) => moment(one.expires_at)],
-    [t("State"), (one) => (one.live ? revoke(one) : one.revoked_at ? t("revoked") : t("ended"))],
-  ], [...found].sort(lively));
-}
-
-// Links of raters are many, and have a page of their own; they are drawn once somebody wants to see them.
-function links(found, open) {
-  if (!found.length) return null;
-  const drawn = () => box.open && box.childElementCount === 1 && box.append(list(t("Links of raters"), found));
-  const box = h("details", { open, ontoggle: drawn }, h("summary", {}, count(found.length, "{n} link of a rater", "{n} links of raters")));
-  return box;
-}
-
-const place = $("#tokens");
-const show = reading(place, async () => {
-  const found = await made.read();
-  const [theirs, others] = [found.filter((one) => one.role === "rater"), found.filter((one) => one.role !== "rater")];
-  fill(place, others.length ? list(t("Tokens"), others) : h("p", {}, t("There are no tokens that you manage.")),
-    links(theirs, $("details", place)?.open), made.rest(show), fetched([listed(made.path)]));
+// Links of raters are many, and are asked for.
+const tokens = new Browse($("#tokens"), {
+  label: t("Tokens"),
+  path: "/v1/tokens",
+  key: (one) => one.prefix,
+  sort: "-made",
+  search: t("Search by purpose, campaign, team or rater"),
+  filters: [
+    { name: "role", label: t("Role"), value: "staff", options: [["staff", t("all but raters")], ...Object.entries(ROLES), ["", t("all")]], send: (value) => (value === "staff" ? STAFF : [value]).map((role) => ["role", role]) },
+    { name: "live", label: t("State"), value: "true", options: [["true", t("live")], ["false", t("ended or revoked")], ["", t("all")]] },
+  ],
+  columns: [
+    { head: t("Token"), cell: (one) => h("code", {}, `plb_${one.prefix}_…`) },
+    { head: t("For"), cell: (one) => one.name || null, look: "text" },
+    { head: t("Role"), cell: (one) => ROLES[one.role] ?? one.role },
+    { head: t("State"), cell: state },
+    { head: t("Campaign"), cell: (one) => one.campaign ?? t("all"), look: "wide" },
+    { head: t("Team"), cell: (one) => one.team, look: "wide" },
+    { head: t("Rater"), cell: (one) => one.rater, look: "wide" },
+    { head: t("Made"), sort: "made", cell: (one) => moment(one.created_at), look: "wide" },
+    { head: t("Ends"), cell: (one) => moment(one.expires_at), look: "wide" },
+    { head: t("What to do"), cell: (one) => (one.live ? button(t("Revoke …"), () => revoke([one]), { class: "ghost", "aria-label": t("Revoke {token}", { token: one.prefix }) }) : null) },
+  ],
+  actions: [{ label: t("Revoke …"), icon: "exclude", look: "danger", run: (rows) => revoke(rows) }],
+  choosable: (one) => one.live,
+  nothing: { icon: "key", title: t("There are no tokens that you manage."), text: t("A token lets a person or a program in, with the rights of its role. Create one above.") },
 });
 
-function revoke(one) {
+function revoke(rows) {
   const end = async () => {
-    if (await change("DELETE", `/v1/tokens/${one.prefix}`, { said })) await show();
+    for (const one of rows) if (!(await change("DELETE", `/v1/tokens/${one.prefix}`, { said }))) return;
+    toast(count(rows.length, "{n} token is revoked.", "{n} tokens are revoked."));
+    await tokens.done();
   };
-  return button(t("Revoke …"), () => sure(t("Revoke this token?"), t("The token and all its sessions end at once. You cannot undo this."), t("Revoke it"), end),
-    { class: "quiet", "aria-label": t("Revoke {token}", { token: one.prefix }) });
+  sure(count(rows.length, "Revoke this token?", "Revoke {n} tokens?"), count(rows.length, "The token and all its sessions end at once. You cannot undo this.", "These tokens and all their sessions end at once. You cannot undo this."), t("Revoke"), end);
 }
 
 async function make() {
@@ -60,11 +64,11 @@ async function make() {
   const link = `${location.origin}/#token=${token}`;
   fill($("#made"), h("p", {}, t("The token, shown this once:")), h("p", { class: "secret" }, token), h("p", { class: "actions" }, copyButton(t("Copy the token"), () => token)),
     h("p", {}, t("As a link that signs in:")), h("p", { class: "secret" }, link), h("p", { class: "actions" }, copyButton(t("Copy the link"), () => link)));
-  await show();
+  await tokens.show();
 }
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   resting($("button", form), make);
 });
-await show();
+await tokens.open();
