@@ -1,5 +1,6 @@
 """What is handed out: a wheel with everything inside, the same bytes each time, and its bill of materials."""
 
+import ast
 import json
 import os
 import re
@@ -8,20 +9,23 @@ import subprocess
 import sys
 import venv
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib.metadata import packages_distributions
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
+from packaging.utils import canonicalize_name
 
 from tests.working import until
 
 EPOCH = {"SOURCE_DATE_EPOCH": "1700000000"}
 ORIGIN = re.compile(r"Plumbline at (http://127\.0\.0\.1:\d+)")
 INSTALLS_WITHIN = 600  # seconds
+Statement = TypeVar("Statement", ast.Import, ast.ImportFrom)
 
 
 def run(command: list[str | Path], cwd: Path, environment: Mapping[str, str] = EPOCH) -> str:
@@ -90,6 +94,25 @@ def test_the_bill_of_materials_names_what_runs_and_no_tool(bill: dict[str, Any])
         assert component["licenses"], component["name"]
     edges = {node["ref"]: node.get("dependsOn", []) for node in bill["dependencies"]}
     assert named["starlette"]["purl"] in edges[named["fastapi"]["purl"]]
+
+
+def test_everything_imported_comes_with_the_package(
+    modules: list[tuple[str, ast.Module]], bill: dict[str, Any]
+) -> None:
+    """What is only there for tests would be missing elsewhere."""
+    projects = packages_distributions()
+    comes = {component["name"] for component in bill["components"]} | {"plumbline"}
+    imported = {alias.name for node in _statements(modules, ast.Import) for alias in node.names}
+    imported |= {node.module or "" for node in _statements(modules, ast.ImportFrom) if not node.level}
+    others = {name.split(".")[0] for name in imported} - sys.stdlib_module_names
+    assert {"fastapi", "prometheus_client"} <= others
+    assert not {
+        name for name in others if not {canonicalize_name(project) for project in projects.get(name, [name])} & comes
+    }
+
+
+def _statements(modules: list[tuple[str, ast.Module]], kind: type[Statement]) -> Iterator[Statement]:
+    return (node for _, module in modules for node in ast.walk(module) if isinstance(node, kind))
 
 
 @pytest.mark.soak
