@@ -69,7 +69,9 @@ def test_the_image_has_its_bill_of_materials(dockerfile: str) -> None:
 def test_no_secret_stands_in_the_composition(compose: Any) -> None:
     for service in compose["services"].values():
         environment = service.get("environment", {})
-        assert not [name for name in environment if re.search("PASSWORD|SECRET|TOKEN|URL", name) and "FILE" not in name]
+        assert not [
+            name for name in environment if re.search("PASSWORD|SECRET|TOKEN|DATABASE_URL", name) and "FILE" not in name
+        ]
         assert service["secrets"]
     assert all(set(secret) == {"file"} for secret in compose["secrets"].values())
 
@@ -82,9 +84,22 @@ def test_secrets_stay_out_of_the_repository_and_of_the_image(compose: Any, repos
 
 
 def test_only_the_api_can_be_reached_and_only_from_this_machine(compose: Any) -> None:
-    ports = {name: service["ports"] for name, service in compose["services"].items() if "ports" in service}
+    ports = {
+        name: service["ports"]
+        for name, service in compose["services"].items()
+        if "ports" in service and "profiles" not in service
+    }
     assert ports == {"api": ["127.0.0.1:8000:8000"]}
     assert compose["networks"]["inside"]["internal"] is True
+
+
+def test_nothing_but_the_proxy_has_the_address_that_is_trusted(compose: Any) -> None:
+    services = compose["services"]
+    assert services["proxy"]["profiles"] == ["tls"]
+    trusted = services["proxy"]["networks"]["front"]["ipv4_address"]
+    assert services["api"]["environment"]["PLUMBLINE_TRUSTED_PROXIES"] == trusted
+    assert {name for name, service in services.items() if "front" in service["networks"]} == {"proxy", "api"}
+    assert compose["networks"]["front"]["internal"] is True
 
 
 def test_whoever_stays_up_is_asked_whether_he_is_well(compose: Any, dockerfile: str) -> None:
@@ -99,7 +114,7 @@ def test_the_schema_is_migrated_once_before_anybody_serves(compose: Any) -> None
     services = compose["services"]
     assert services["migrate"]["command"] == ["plumbline", "db", "upgrade"]
     assert services["migrate"]["depends_on"] == {"postgres": {"condition": "service_healthy"}}
-    for name in set(services) - {"postgres", "migrate"}:
+    for name in set(services) - {"postgres", "migrate", "proxy"}:
         assert services[name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
     assert "--no-migrate" in services["api"]["command"]
 
@@ -107,6 +122,7 @@ def test_the_schema_is_migrated_once_before_anybody_serves(compose: Any) -> None
 def test_the_composition_starts_only_commands_that_exist(compose: Any, dockerfile: str, commands: set[str]) -> None:
     started = [service["command"] for service in compose["services"].values() if "command" in service]
     started.append(yaml.safe_load(re.findall(r"^CMD (.*)$", dockerfile, re.MULTILINE)[-1]))
+    started = [words for words in started if words[0] != "nginx"]
     for program, *words in started:
         assert program == "plumbline"
         assert " ".join(word for word in words if not word.startswith("-")) in commands

@@ -143,7 +143,7 @@ def test_the_wheel_serves_from_a_clean_environment(
             assert 'lang="de"' in client.get("/", headers={"Accept-Language": "de"}).text
             assert client.get("/docs").status_code == httpx.codes.OK
             page = client.get("/").text
-            linked = re.findall(r'(?:href|src)="(/static/[^"]+)"', page)
+            linked = re.findall(r'(?:href|src)="(/[^"]+\.(?:css|js|svg)[^"]*)"', page)
             assert linked
             assert all(client.get(address).status_code == httpx.codes.OK for address in linked)
     finally:
