@@ -22,6 +22,7 @@ from psycopg import sql
 import app
 import benchmarks
 from app.storage import embedded, migrate
+from app.storage.embedded import settings as server_settings
 from tests.scratch import walkable_folder
 
 DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
@@ -141,7 +142,22 @@ def data_dir(scratch: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
 def postgres(scratch: Path) -> Iterator[embedded.EmbeddedServer]:
     """An embedded server for the whole session."""
     with embedded.start_server(scratch / "server") as server:
+        _hash_passwords_once(server)
         yield server
+
+
+def _hash_passwords_once(server: embedded.EmbeddedServer) -> None:
+    """Store the passwords of a server that runs as another user so that to prove one takes one round, not 4,096.
+
+    That is most of what a connection costs here, and there are tens of thousands. Other users cannot reach the server.
+    """
+    passwords = server_settings.read_or_make_passwords(server.cluster.home, server.cluster.account, fresh=False)
+    with psycopg.connect(server.url("admin", "postgres"), autocommit=True) as connection:
+        if passwords:
+            connection.execute("SET scram_iterations = 1")
+        for role, password in passwords.items():
+            alter = sql.SQL("ALTER ROLE {} PASSWORD {}")
+            connection.execute(alter.format(sql.Identifier(role), sql.Literal(password)))
 
 
 @pytest.fixture(scope="session")

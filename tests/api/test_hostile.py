@@ -168,9 +168,9 @@ class Attack:
     """Sends what is hostile and keeps what broke.
 
     whole: send everything to every operation; else what several operations share (the same parameter under the same
-    schema, the same header to the same method) is sent to one of them, and every place gets a sixth of the texts, every
-    body a third of what no body may be: the next place the next part, so that each text still comes to each kind of
-    place, many times.
+    schema, the same header to the same method) is sent to one of them, and every place gets a twelfth of the texts,
+    every body a sixth of what no body may be: the next place the next part, so that each text still comes to each kind
+    of place, many times.
     """
 
     def __init__(self, client: httpx.Client, values: dict[str, str], *, whole: bool = True) -> None:
@@ -186,7 +186,7 @@ class Attack:
         self.shared.add(repr(what))
         return known and not self.whole
 
-    def some(self, all_: Iterable[T], *, of: int = 6) -> list[T]:
+    def some(self, all_: Iterable[T], *, of: int = 12) -> list[T]:
         """All that is to be sent to one place."""
         self.turn += 1
         return [one for n, one in enumerate(all_) if self.whole or (n + self.turn) % of == 0]
@@ -236,21 +236,22 @@ class Attack:
 
     def files(self, operation: Operation) -> None:
         for format in ("jsonl", "mqm-tsv", "wmt-da"):
-            for n, (what, body) in enumerate({**BODIES, **{k: v.encode() for k, v in NEVER.items()}}.items()):
+            every = {**BODIES, **{k: v.encode() for k, v in NEVER.items()}}
+            for n, (what, body) in self.some(list(enumerate(every.items())), of=3):
                 url = filled(operation.path, {**self.values, "name": f"file{n}"})
                 query = f"?format={format}" if "files" not in operation.path else ""
                 self.send(f"{format} file: {what}", operation, url + query, content=body)
 
     def bodies(self, operation: Operation, media: dict[str, Any]) -> None:
         url = filled(operation.path, self.values)
-        for what, body in self.some(BODIES.items(), of=3):
+        for what, body in self.some(BODIES.items(), of=6):
             self.send(what, operation, url, refused=True, content=body, headers=JSON)
         for example in media["examples"].values():
             for place in places(example["value"]):
                 for what, text in self.some({**NEVER, **ODD}.items()):
                     body = with_text_at(example["value"], place, text)
                     self.send(f"{what} at {place}", operation, url, refused=what in NEVER, content=body, headers=JSON)
-            for what, text in self.some(NEVER.items(), of=3):
+            for what, text in self.some(NEVER.items(), of=6):
                 self.send(f"{what} as key", operation, url, refused=True, content=f"{{{text}: 1}}", headers=JSON)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from app.domain.errors import Invalid
+from app.domain.recipe import Recipe
 from app.services.data import bundle, bundle_check, metrics
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage import embedded
@@ -155,13 +156,35 @@ def by_kind(file: Path) -> object:
     return file.parent, file.suffix
 
 
+def make_files_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the same data make is made once for all comparisons, each of which would take seconds over it."""
+    made: dict[str, list[tuple[str, tuple[bytes, ...]]]] = {}
+    make = bundle.remake_bundle_files
+
+    def remake(
+        database: Database, campaign: str, recipes: Sequence[Recipe], version: int
+    ) -> Generator[tuple[str, tuple[bytes, ...]], None, None]:
+        asked = repr((campaign, recipes, version))
+        if asked not in made:
+            made[asked] = [(path, tuple(chunks)) for path, chunks in make(database, campaign, recipes, version)]
+        yield from made[asked]
+
+    monkeypatch.setattr(bundle, "remake_bundle_files", remake)
+
+
 @pytest.mark.parametrize(("kind", "least"), [(by_folder, 7), pytest.param(by_kind, 11, marks=pytest.mark.soak)])
 def test_one_digit_in_any_file_is_refused_by_name_though_the_sums_were_mended(
-    archive: Path, database_url: str, tmp_path: Path, kind: Callable[[Path], object], least: int
+    archive: Path,
+    database_url: str,
+    tmp_path: Path,
+    kind: Callable[[Path], object],
+    least: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bundle_check.unpack_bundle(archive, tmp_path)
     database = Database(database_url, size=2, role=APP_ROLE)
     assert bundle_check.reproduce_bundle(tmp_path, database).beside == ()
+    make_files_once(monkeypatch)
     tried, folders = 0, set()
     every = sorted(path for path in tmp_path.rglob("*") if path.is_file() and path.name != bundle.SUMS)
     kinds = {kind(file.relative_to(tmp_path)): file for file in every}  # the last of each
