@@ -51,6 +51,7 @@ class Settings(BaseSettings):
     media_endpoint: address of a store that is not Amazon's. media_folder: whose files managers may take by their paths.
     media_limit, media_seconds, media_pixels: largest file of media in bytes, longest, and most pixels.
     media_minutes: how long a rater's address of a file works.
+    dask_scheduler: address of the Dask cluster that computes the chunks of reports; none: workers compute them.
     session_hours: how long a browser stays signed in.
     server, token: for commands that read: the server to ask instead of the database, and the credential for it.
     """
@@ -86,6 +87,7 @@ class Settings(BaseSettings):
     media_seconds: Annotated[float, Field(gt=0)] = USUAL_MEDIA.duration
     media_pixels: Annotated[int, Field(ge=1)] = USUAL_MEDIA.pixels
     media_minutes: Annotated[float, Field(gt=0, le=24 * 60)] = 15.0
+    dask_scheduler: Annotated[str | None, Field(pattern=r"^(tcp|tls)://[^\s/]+:[0-9]+$")] = None
     session_hours: Annotated[float, Field(gt=0, le=24 * 365)] = 12.0
     server: str | None = None
     token: SecretStr | None = None

@@ -19,6 +19,7 @@ from app.config import Settings, media_policy
 from app.domain.errors import Unavailable
 from app.jobs import worker as loop
 from app.jobs.computing import THREADS
+from app.jobs.dask_cluster import DaskCluster
 from app.services.campaigns.housekeeping import delete_expired_data
 from app.services.media.sweep import sweep_media
 from app.services.webhooks.addresses import OutwardAddresses
@@ -48,7 +49,8 @@ def worker(
         typer.Option(
             min=0,
             max=256,
-            help="Number of computing processes; 0: one per core, leaving one for a server on the same machine.",
+            help="Number of computing processes; 0: one per core, leaving one for a server on the same machine. With a "
+            "Dask cluster, number of chunks asked for at a time; 0: one per thread of the cluster.",
         ),
     ] = 0,
     keen: Annotated[
@@ -73,7 +75,11 @@ def worker(
             sweep_media(database, media_policy(Settings.load()))
             return None
         beat = _beat()
-        n = processes or count_computing_processes(os.cpu_count() or 1, beside=supervisor is not None)
+        dask = Settings.load().dask_scheduler
+        beside = supervisor is not None
+        n = processes or (
+            count_cluster_threads(dask) if dask else count_computing_processes(os.cpu_count() or 1, beside=beside)
+        )
         alive_now = supervisor.beat if supervisor else lambda: None
         loop.run(
             database,
@@ -85,6 +91,7 @@ def worker(
             yielding=not keen,
             webhook_addresses=OutwardAddresses.parse(Settings.load().webhook_allowed),
             media=media_policy(Settings.load()),
+            dask_scheduler=dask,
         )
     return None
 
@@ -98,6 +105,15 @@ def count_computing_processes(cores: int, *, beside: bool) -> int:
     [1, 1, 3]
     """
     return max(1, cores - 1) if beside else cores
+
+
+def count_cluster_threads(scheduler: str) -> int:
+    """How many chunks the cluster at an address computes at a time. Raises SchedulerAway, DaskNotInstalled."""
+    cluster = DaskCluster(scheduler)
+    try:
+        return cluster.count_threads()
+    finally:
+        cluster.close()
 
 
 def _sign(beat: Path) -> None:

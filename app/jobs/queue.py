@@ -15,6 +15,7 @@ from procrastinate.retry import BaseRetryStrategy
 
 from app.domain.errors import AppError
 from app.jobs.computing import ComputingFailed, ComputingProcesses
+from app.jobs.dask_cluster import DaskCluster, DaskComputing
 from app.services.jobs import jobs
 from app.services.jobs.jobs import CHUNK, FINISH, PREPARE, STALLED_AFTER
 from app.storage import jobs as stored
@@ -47,11 +48,22 @@ class Worker:
     One process more is there for what is light alone, so that no ranking ever waits behind a simulation.
     """
 
-    def __init__(self, database: Database, *, processes: int, stop: threading.Event, yielding: bool = True) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        processes: int,
+        stop: threading.Event,
+        yielding: bool = True,
+        dask_scheduler: str | None = None,
+    ) -> None:
         self._database, self._stop, self._n = database, stop, processes
         self._name = f"{socket.gethostname()}:{os.getpid()}"
         n = processes + len(LANES) - 1
-        self.processes = ComputingProcesses(n, database.url, database.role, self._name, yielding=yielding)
+        own = ComputingProcesses(n, database.url, database.role, self._name, yielding=yielding)
+        self.processes: ComputingProcesses | DaskComputing = own
+        if dask_scheduler is not None:
+            self.processes = DaskComputing(database, own, DaskCluster(dask_scheduler))
 
     def run(self) -> None:
         """Work; where the database goes away, or gives our place to others, begin again."""

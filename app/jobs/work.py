@@ -3,6 +3,7 @@ nothing: each step looks at the job first, holds its row when it writes, and sto
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from typing import Any, overload
 
 from app.domain.errors import AppError, Invalid
 from app.reports.kit import store
-from app.reports.kit.report import ReportWork
+from app.reports.kit.report import Chunk, ReportWork
 from app.reports.kit.request import parse_options
 from app.reports.source.snapshot import load_snapshot
 from app.reports.stability import report as stability
@@ -32,6 +33,8 @@ from app.storage.db import Database
 from app.storage.jobs_queue import QueueEntry
 from app.web.metrics import JOB_SECONDS
 
+ChunkComputer = Callable[[int, Chunk, int], bytes]
+"""Computes a chunk: of the job with this number, by this function, the nth."""
 MOST_CHUNKS = 20_000
 MOST_HELD = 2  # jobs whose data a process holds
 BATCH = 16  # results that are read at a time
@@ -57,6 +60,18 @@ OWN: Mapping[str, Callable[[Database, JobRequest], ReportWork[Any]]] = MappingPr
     }
 )
 """Jobs for what the kit of reports does not compute."""
+
+
+def compute_here(job_id: int, chunk: Chunk, n: int) -> bytes:  # noqa: ARG001  (one signature for all)
+    """The nth chunk, computed by this process."""
+    return chunk(n)
+
+
+def is_computed_anywhere(database: Database, job_id: int) -> bool:
+    """Whether the chunks of a job need no database: those of reports on the kit, whose data are read before."""
+    with database.transaction() as session:
+        row = stored.lock_job(session, job_id)
+    return row is not None and row.kind not in OWN
 
 
 class TooManyChunks(Invalid):
@@ -92,15 +107,19 @@ class ChunkResults(Sequence[bytes]):
 class QueueComputer:
     """Does what entries of the queue say, and holds the data of the jobs that it did something for last.
 
-    name: of the worker, to be kept with the results.
+    name: of the worker, to be kept with the results. Several threads may use it at once.
     """
 
     def __init__(self, database: Database, name: str) -> None:
         self._database, self._name = database, name
         self._held: OrderedDict[int, ReportWork[Any]] = OrderedDict()
+        self._reading = threading.Lock()
 
-    def do(self, task: str, job_id: int, n: int | None = None) -> None:
-        """Do it, unless the job has ended. Raises Unavailable or StorageFull for what a later try may not meet."""
+    def do(self, task: str, job_id: int, n: int | None = None, *, compute: ChunkComputer = compute_here) -> None:
+        """Do it, unless the job has ended. compute: where a chunk is computed.
+
+        Raises Unavailable or StorageFull for what a later try may not meet, and what `compute` raises beside AppError.
+        """
         with self._database.transaction() as session:
             jobs_queue.commit_asynchronously(session)
             row = stored.lock_job(session, job_id)
@@ -111,7 +130,7 @@ class QueueComputer:
             if task == PREPARE:
                 self._prepare(row)
             elif task == CHUNK and n is not None:
-                self._chunk(row, n)
+                self._chunk(row, n, compute)
             elif task == FINISH:
                 self._finish(row)
         except JobInputsChanged as error:
@@ -141,8 +160,8 @@ class QueueComputer:
             stored.mark_job_finishing(session, begun.id)
         return entries
 
-    def _chunk(self, row: stored.Row, n: int) -> None:
-        body = self._work(row).chunk(n)
+    def _chunk(self, row: stored.Row, n: int, compute: ChunkComputer) -> None:
+        body = compute(row.id, self._work(row).chunk, n)
         with self._database.transaction() as session:
             jobs_queue.commit_asynchronously(session)
             held = stored.lock_job(session, row.id)
@@ -171,12 +190,13 @@ class QueueComputer:
 
     def _work(self, row: stored.Row) -> ReportWork[Any]:
         """What remains to be done once the data are read; they are read once, as long as they are held."""
-        work = self._held.pop(row.id, None)
-        if work is None:
-            work = load_job_work(self._database, JobRequest.of(row.kind, row.request))
-        self._held[row.id] = work
-        while len(self._held) > MOST_HELD:
-            self._held.popitem(last=False)
+        with self._reading:
+            work = self._held.pop(row.id, None)
+            if work is None:
+                work = load_job_work(self._database, JobRequest.of(row.kind, row.request))
+            self._held[row.id] = work
+            while len(self._held) > MOST_HELD:
+                self._held.popitem(last=False)
         return work
 
 

@@ -43,17 +43,19 @@ def run(
     yielding: bool = True,
     webhook_addresses: OutwardAddresses = ONLY_PUBLIC,
     media: MediaPolicy | None = None,
+    dask_scheduler: str | None = None,
 ) -> None:
     """Compute reports and sweep every so many seconds, until told to stop.
 
     beat: called after each round that reached the database, so that a check can tell a living worker from a stuck one.
     alive: called before each round. A database that is away for a while, or full, is waited for. yielding: compute
     with what others leave of the processors. webhook_addresses: where webhooks may go beside public addresses.
-    media: where they are, to let go of those that no campaign has.
+    media: where they are, to let go of those that no campaign has. dask_scheduler: address of the cluster that computes
+    the chunks of reports; `processes` is then how many are asked for at a time.
 
     Raises NothingComputes or NothingSends where a thread ends unasked: whoever keeps this worker starts another.
     """
-    worker = Worker(database, processes=processes, stop=stop, yielding=yielding)
+    worker = Worker(database, processes=processes, stop=stop, yielding=yielding, dask_scheduler=dask_scheduler)
     computing = threading.Thread(target=worker.run, name="jobs")
     sender = WebhookSender(database, stop=stop, outward=webhook_addresses)
     sending = threading.Thread(target=sender.run, name="webhooks")

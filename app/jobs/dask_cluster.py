@@ -1,0 +1,184 @@
+"""Chunks of reports computed by the workers of a Dask cluster.
+
+They get the data of a job, packed as its chunks need them, and hand back bytes. They know no database and no
+credential. A chunk depends on nothing but its data and its number, so it does not matter where it is computed, or how
+often: Dask gives the chunks of a worker that died to another one.
+
+Needs `distributed`, the extra `dask`, here and on the cluster, and the same version of this package.
+"""
+
+from __future__ import annotations
+
+import pickle
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+from uuid import uuid4
+
+from app.domain.errors import AppError, Invalid, Unavailable
+from app.jobs.computing import ASK_EVERY, ComputingFailed, ComputingProcesses, Ending
+from app.jobs.work import MOST_HELD, QueueComputer, is_computed_anywhere
+from app.reports.kit.report import Chunk
+from app.services.jobs.jobs import CHUNK
+from app.storage.db import Database
+from app.storage.jobs_queue import QueueEntry
+
+CONNECT_WITHIN = 10.0  # seconds
+LOOK_EVERY = 0.1  # seconds between looks whether this worker is to stop
+
+
+class SchedulerAway(Unavailable):
+    """The Dask scheduler that PLUMBLINE_DASK_SCHEDULER names cannot be reached."""
+
+
+class DaskNotInstalled(Invalid):
+    """PLUMBLINE_DASK_SCHEDULER names a scheduler, and distributed is not installed; install plumbline[dask]."""
+
+
+class OtherVersion(Exception):
+    """A Dask worker has another version of plumbline than the worker that asks it."""
+
+
+class Interruption(Exception):
+    """Nobody wants the chunk any more, or this worker is to stop."""
+
+    def __init__(self, ending: Ending) -> None:
+        self.ending = ending
+
+
+def unpack_chunks(theirs: str, packed: bytes) -> Chunk:
+    """On the cluster: the function that computes chunks, with its data. Raises OtherVersion."""
+    if theirs != version("plumbline"):
+        raise OtherVersion(f"plumbline {version('plumbline')} on the cluster, {theirs} here")
+    chunk: Chunk = pickle.loads(packed)  # noqa: S301  (from our own worker: who may speak to a cluster may run code there)
+    return chunk
+
+
+def compute_chunk(chunk: Chunk, n: int) -> bytes | AppError:
+    """On the cluster: the nth chunk, or what it is refused for, which is an answer and no failure of the cluster."""
+    try:
+        return chunk(n)
+    except AppError as error:
+        return error
+
+
+class DaskCluster:
+    """The scheduler at an address, and the data of the last jobs that it was sent. For any number of threads."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+        self._client: Any = None
+        self._sent: OrderedDict[int, Any] = OrderedDict()
+        self._changing = threading.Lock()
+
+    def count_threads(self) -> int:
+        """How many chunks the cluster computes at a time now; at least 1. Raises SchedulerAway, DaskNotInstalled."""
+        with self._changing:
+            threads: dict[str, int] = self._connect().nthreads()
+            return max(1, sum(threads.values()))
+
+    def compute(self, job_id: int, chunk: Chunk, n: int, *, find_ending: Callable[[], Ending | None]) -> bytes:
+        """The nth chunk of a job. find_ending: asked while the cluster computes; anything but None ends the waiting.
+
+        Raises what the chunk raises for its data, Interruption, SchedulerAway, and ComputingFailed where the workers of
+        the cluster fail at it.
+        """
+        done = threading.Event()
+        with self._changing:
+            client = self._connect()
+            future = client.submit(compute_chunk, self._send(job_id, chunk), n, key=f"chunk-{n}-{uuid4().hex}")
+        future.add_done_callback(lambda _: done.set())
+        while not done.wait(LOOK_EVERY):
+            if (ending := find_ending()) is not None:
+                future.cancel()
+                raise Interruption(ending)
+        try:
+            failure = future.exception(timeout=CONNECT_WITHIN)
+            if failure is not None:
+                raise ComputingFailed(f"{type(failure).__name__} on the cluster: {failure}") from failure
+            answer: bytes | AppError = future.result(timeout=CONNECT_WITHIN)
+        except (CancelledError, OSError, TimeoutError) as error:
+            self.close()
+            raise SchedulerAway from error
+        if isinstance(answer, AppError):
+            raise answer
+        return answer
+
+    def _connect(self) -> Any:
+        if self._client is not None:
+            return self._client
+        try:
+            distributed = import_module("distributed")
+        except ImportError:
+            raise DaskNotInstalled from None
+        try:
+            self._client = distributed.Client(self.address, timeout=CONNECT_WITHIN, set_as_default=False)
+        except (OSError, TimeoutError) as error:
+            raise SchedulerAway from error
+        return self._client
+
+    def _send(self, job_id: int, chunk: Chunk) -> Any:
+        """The data of a job on the cluster. They are part of a task there, so they outlive the worker that has them."""
+        sent = self._sent.pop(job_id, None)
+        if sent is None:
+            packed = import_module("cloudpickle").dumps(chunk)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="Sending large graph")  # once a job, on purpose
+                key = f"data-{job_id}-{uuid4().hex}"
+                sent = self._client.submit(unpack_chunks, version("plumbline"), packed, key=key)
+        self._sent[job_id] = sent
+        while len(self._sent) > MOST_HELD:
+            self._sent.popitem(last=False)
+        return sent
+
+    def close(self) -> None:
+        """Leave the cluster; the next chunk connects again."""
+        with self._changing:
+            client, self._client = self._client, None
+            self._sent.clear()
+        if client is not None:
+            client.close(timeout=1)
+
+
+class DaskComputing:
+    """As `ComputingProcesses`, with the chunks of reports on a cluster. Processes of this worker do all else."""
+
+    def __init__(self, database: Database, processes: ComputingProcesses, cluster: DaskCluster) -> None:
+        self._database, self._processes, self._cluster = database, processes, cluster
+        self._computer = QueueComputer(database, f"dask {cluster.address}")
+
+    def do(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
+        """Have it done. Raises as `ComputingProcesses.do` and `DaskCluster.compute`."""
+        if entry.task != CHUNK or not is_computed_anywhere(self._database, entry.job_id):
+            return self._processes.do(entry, wanted=wanted, stopping=stopping)
+        looks = 0
+
+        def find_ending() -> Ending | None:
+            nonlocal looks
+            looks += 1
+            if stopping.is_set():
+                return "stopped"
+            return "unwanted" if looks % round(ASK_EVERY / LOOK_EVERY) == 0 and not wanted() else None
+
+        def compute(job_id: int, chunk: Chunk, n: int) -> bytes:
+            return self._cluster.compute(job_id, chunk, n, find_ending=find_ending)
+
+        try:
+            self._computer.do(entry.task, entry.job_id, entry.n, compute=compute)
+        except Interruption as interruption:
+            return interruption.ending
+        return "done"
+
+    def rest(self, idle: float) -> None:
+        """End processes that have had nothing to do for so many seconds."""
+        self._processes.rest(idle)
+
+    def end(self) -> None:
+        """Leave the cluster, and end the processes."""
+        self._cluster.close()
+        self._processes.end()

@@ -1,0 +1,225 @@
+"""Chunks on a Dask cluster: the same bytes, from data alone; refusals, cancelling, a worker or scheduler that goes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+
+import cloudpickle
+import distributed
+import pytest
+from sqlalchemy import text
+
+from app.domain.errors import Invalid, Place
+from app.jobs import dask_cluster
+from app.jobs.computing import ComputingFailed, Ending
+from app.jobs.dask_cluster import DaskCluster, DaskComputing, Interruption, SchedulerAway, unpack_chunks
+from app.jobs.work import MOST_HELD, QueueComputer, is_computed_anywhere
+from app.reports import registry
+from app.reports.kit.request import ReportRequest, parse_options
+from app.reports.kit.store import find_report, finish_report
+from app.reports.stability.report import REPORT
+from app.services.jobs.jobs import CHUNK
+from app.storage import jobs_queue
+from app.storage.jobs_queue import QueueEntry
+from tests.jobs.conftest import Bench
+from tests.working import TAKEN, until
+
+DIVIDED = {"campaign/robustness", "campaign/agreement", "campaign/power", "campaign/multiverse"}
+"""Reports that a campaign of MQM has, and that are computed in chunks, among others; stability is in another test."""
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """A cluster of one thread, in this process."""
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1", dashboard_address=":0"
+    ) as cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.fixture
+def cluster(scheduler: str) -> Iterator[DaskCluster]:
+    opened = DaskCluster(scheduler)
+    yield opened
+    opened.close()
+
+
+class Here:
+    """In the place of a worker's own processes."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.computer = QueueComputer(bench.spine.database, "here")
+        self.tasks: list[str] = []
+
+    def do(self, entry: QueueEntry, **_asked: object) -> Ending:
+        self.tasks.append(entry.task)
+        self.computer.do(entry.task, entry.job_id, entry.n)
+        return "done"
+
+
+def drained_by(computing: DaskComputing, bench: Bench) -> None:
+    """Have all done that the queue has."""
+    while True:
+        with bench.spine.database.transaction() as session:
+            jobs_queue.set_queue_search_path(session)
+            taken = session.execute(text(TAKEN)).one_or_none()
+        if taken is None:
+            return
+        entry = QueueEntry(taken.task_name, taken.args["job"], taken.args.get("n"))
+        assert computing.do(entry, wanted=lambda: True, stopping=threading.Event()) == "done"
+
+
+def never() -> None:
+    return None
+
+
+def two(n: int) -> bytes:
+    return bytes([2 * n])
+
+
+def refuse(n: int) -> bytes:
+    raise Invalid("no such part", places=(Place(("n",), f"{n} is too large"),))
+
+
+def break_down(n: int) -> bytes:
+    return bytes([1 // (n - n)])
+
+
+def wait_long(n: int) -> bytes:
+    time.sleep(n)
+    return b""
+
+
+def test_a_job_has_the_same_bytes_as_one_computed_here(bench: Bench, cluster: DaskCluster) -> None:
+    wanted = bench.asked(31, permutations=50, points=1)
+    job, here = bench.job(wanted), Here(bench)
+    drained_by(DaskComputing(bench.spine.database, here, cluster), bench)  # type: ignore[arg-type]
+    done = bench.now(job)
+    assert (done.state, done.done, done.workers) == ("done", done.total, {f"dask {cluster.address}": done.total})
+    assert done.total
+    assert CHUNK not in here.tasks
+    assert bench.report(job) == bench.undisturbed(wanted)
+
+
+def test_rankings_stay_here_because_their_chunks_read_and_store(bench: Bench, cluster: DaskCluster) -> None:
+    on_the_kit = bench.job(bench.asked(32, permutations=50, points=1))
+    assert is_computed_anywhere(bench.spine.database, on_the_kit.number)
+    assert not is_computed_anywhere(bench.spine.database, 10**9), "a job that is gone"
+    with bench.spine.database.transaction() as session:
+        session.execute(text("UPDATE jobs SET kind = 'recipes' WHERE id = :id"), {"id": on_the_kit.number})
+    assert not is_computed_anywhere(bench.spine.database, on_the_kit.number)
+    bench.forget()
+
+
+def test_chunks_carry_data_and_no_database(bench: Bench) -> None:
+    """Each report that is divided: what computes its chunks can be sent, and names neither server nor credential."""
+    divided = set()
+    for name, kind in registry.ALL.items():
+        if name.startswith("campaigns/"):
+            continue
+        with bench.spine.database.transaction() as session:
+            try:
+                asked = ReportRequest(kind, ("thrice",), parse_options(kind, {}))
+                work = kind.prepare(session, find_report(session, asked).about, asked.options)
+            except Invalid:
+                continue  # a campaign of MQM has no such report
+        if work.n_chunks:
+            divided.add(name)
+            packed = cloudpickle.dumps(work.chunk)
+            assert not [secret for secret in (b"postgresql", b"pgpass", b"password") if secret in packed], name
+            assert callable(cloudpickle.loads(packed))
+    assert divided >= DIVIDED
+
+
+def test_what_a_chunk_is_refused_for_comes_back_with_its_place(cluster: DaskCluster) -> None:
+    with pytest.raises(Invalid) as refused:
+        cluster.compute(1, refuse, 7, find_ending=never)
+    assert refused.value.places == (Place(("n",), "7 is too large"),)
+    assert cluster.compute(2, two, 7, find_ending=never) == b"\x0e"
+
+
+def test_a_fault_in_a_chunk_ends_the_try_and_not_the_cluster(cluster: DaskCluster) -> None:
+    with pytest.raises(ComputingFailed, match="ZeroDivisionError on the cluster"):
+        cluster.compute(1, break_down, 1, find_ending=never)
+    assert cluster.compute(2, two, 3, find_ending=never) == b"\x06"
+
+
+def test_another_version_on_the_cluster_is_no_answer() -> None:
+    assert unpack_chunks(dask_cluster.version("plumbline"), cloudpickle.dumps(two))(1) == b"\x02"
+    with pytest.raises(dask_cluster.OtherVersion, match=r"0\.0\.1 here"):
+        unpack_chunks("0.0.1", cloudpickle.dumps(two))
+
+
+@pytest.mark.parametrize("ending", ["unwanted", "stopped"])
+def test_a_chunk_that_nobody_waits_for_is_left(cluster: DaskCluster, ending: Ending) -> None:
+    begun = time.monotonic()
+    with pytest.raises(Interruption) as left:
+        cluster.compute(1, wait_long, 1, find_ending=lambda: ending)
+    assert left.value.ending == ending
+    assert time.monotonic() - begun < 10
+    assert cluster.compute(2, two, 1, find_ending=never) == b"\x02"
+
+
+def test_the_data_of_the_last_jobs_are_kept_and_sent_once(cluster: DaskCluster) -> None:
+    for job in range(MOST_HELD + 1):
+        for n in (1, 2):
+            assert cluster.compute(job, two, n, find_ending=never) == bytes([2 * n])
+    assert list(cluster._sent) == [1, 2]
+
+
+def test_a_scheduler_that_is_not_there_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_cluster, "CONNECT_WITHIN", 1.0)
+    with pytest.raises(SchedulerAway):
+        DaskCluster("tcp://127.0.0.1:9").compute(1, two, 1, find_ending=never)
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1", dashboard_address=":0"
+    ) as short:
+        left_behind = DaskCluster(short.scheduler_address)
+        assert left_behind.compute(1, two, 1, find_ending=never) == b"\x02"
+    for _ in range(2):  # the second time it finds nobody to connect to
+        with pytest.raises(SchedulerAway):
+            left_behind.compute(1, two, 2, find_ending=never)
+
+
+@pytest.mark.soak
+def test_a_worker_of_the_cluster_that_is_killed_changes_nothing(bench: Bench) -> None:
+    """And two workers are faster than one: the figures are printed."""
+    wanted = bench.asked(33)
+    with bench.spine.database.transaction() as session:
+        work = REPORT.prepare(session, find_report(session, wanted).about, wanted.options)
+
+    def compute_all(hands: int, *, kill: int | None = None) -> tuple[float, bytes]:
+        parts: dict[int, bytes] = {}
+
+        def take(numbers: range) -> None:
+            for n in numbers:
+                parts[n] = cluster.compute(hands, work.chunk, n, find_ending=never)
+
+        threads = [threading.Thread(target=take, args=(range(first, work.n_chunks, hands),)) for first in range(hands)]
+        begun = time.monotonic()
+        for thread in threads:
+            thread.start()
+        if kill is not None:
+            until(lambda: len(parts) > 1, "some chunks are there")
+            os.kill(kill, signal.SIGKILL)
+        for thread in threads:
+            thread.join()
+        return time.monotonic() - begun, finish_report(work, [parts[n] for n in range(work.n_chunks)])
+
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"
+    ) as processes:
+        cluster = DaskCluster(processes.scheduler_address)
+        assert cluster.count_threads() == 2
+        compute_all(2)  # both have loaded what they need
+        expected = bench.undisturbed(wanted)
+        alone, by_one = compute_all(1)
+        together, by_two = compute_all(2)
+        _, by_survivors = compute_all(2, kill=next(iter(processes.workers.values())).pid)
+        cluster.close()
+    print(f"\n{work.n_chunks} chunks: {alone:.1f} s one by one, {together:.1f} s two at a time")  # noqa: T201  (figures)
+    assert {by_one, by_two, by_survivors} == {expected}
