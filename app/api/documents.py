@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Response
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
+from app.api.models.tasks import TextLayoutOut
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.data import test_set_views as views
 from app.services.data import test_sets
@@ -60,6 +61,11 @@ class SegmentOut(AnswerModel):
     source: str | None
     references: dict[str, str]
     meta: dict[str, JsonValue]
+    markup: TextLayoutOut | None = Field(
+        None,
+        description="How raters see it; only where the campaign's setting `markup` is on and it has any.",
+        exclude_if=lambda layout: layout is None,
+    )
 
 
 class DocumentRow(AnswerModel):

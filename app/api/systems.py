@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Response
 from pydantic import AfterValidator, BaseModel, Field, JsonValue
 
 from app.api.documents import REFUSED, STORED, DocumentKey, Label, Name, PutOut, Text
+from app.api.models.tasks import TextLayoutOut
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.protocols.base import Span
 from app.services.data import test_set_views as views
@@ -82,6 +83,11 @@ class OutputOut(AnswerModel):
     sha256: str | None = Field(description="Of the text in UTF-8, hexadecimal.")
     prefill: list[dict[str, JsonValue]] | None
     alignment: str | None = Field(None, description="Its words with those of the source, in order.")
+    markup: TextLayoutOut | None = Field(
+        None,
+        description="How raters see it; only where the campaign's setting `markup` is on and it has any.",
+        exclude_if=lambda layout: layout is None,
+    )
 
 
 class OutputsOut(BaseModel):

@@ -7,10 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field, JsonValue
 
+from app.api.models.tasks import TextLayoutOut
 from app.api.models.times import Time
+from app.domain.markup import find_layout
 from app.services.people import tutorials
 from app.services.people.answer_rules import MOST_COLUMNS
-from app.services.people.tutorials import TutorialCourse
+from app.services.people.tutorials import TutorialCourse, TutorialLesson
 from app.web.access import Manager, RaterCaller
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
@@ -22,6 +24,13 @@ router = APIRouter(prefix="/v1", tags=["raters"])
 
 Number = Annotated[int, Path(alias="item", ge=1, le=2**31 - 1, description="From 1.", examples=[1])]
 UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "The tutorial has no such item."}}
+
+
+class LessonLayoutOut(BaseModel):
+    """How the texts of a lesson are shown: the source, and each column."""
+
+    source: TextLayoutOut | None
+    columns: list[TextLayoutOut | None]
 
 
 class LessonOut(BaseModel):
@@ -36,6 +45,11 @@ class LessonOut(BaseModel):
     question: str | None
     known: bool = Field(description="Whether an answer is told to be right or not.")
     answered: bool
+    markup: LessonLayoutOut | None = Field(
+        None,
+        description="Only where the campaign's setting `markup` is on.",
+        exclude_if=lambda layout: layout is None,
+    )
 
 
 class CourseOut(BaseModel):
@@ -150,6 +164,14 @@ def list_tutorial_results(
     return page_of([TutorialResultOut.model_validate(one) for one in results], limit, lambda one: one.rater)
 
 
+def _make_layout_out(lesson: TutorialLesson) -> LessonLayoutOut:
+    def laid_out(text: str | None) -> TextLayoutOut | None:
+        layout = find_layout(text)
+        return None if layout is None else TextLayoutOut.model_validate(layout)
+
+    return LessonLayoutOut(source=laid_out(lesson.item.source), columns=[laid_out(text) for text in lesson.columns])
+
+
 def _make_course_out(course: TutorialCourse) -> CourseOut:
     items = [
         LessonOut(
@@ -162,6 +184,7 @@ def _make_course_out(course: TutorialCourse) -> CourseOut:
             question=one.item.question,
             known=one.known,
             answered=one.n in course.answered,
+            markup=_make_layout_out(one) if course.markup else None,
         )
         for one in course.lessons
     ]

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count, pairwise
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from markupsafe import Markup, escape
 
 from app.domain.keys import KEY_PATTERN
+from app.domain.markup import find_layout
 from app.services.data import archive
 from app.services.data.archive import ArchivedDocument, ArchivedJudgment, ArchiveIndex
 from app.ui.assets import STYLE, load_static_files
+from app.ui.laid_out import Mark, draw_layout
 from app.ui.messages import ENGLISH, load_page_messages
 from app.ui.pages import PageRoute, make_template_environment, render_page
 from app.web.deps import SessionDep
@@ -68,24 +72,48 @@ def style_sheet() -> bytes:
     return load_static_files()[STYLE].content
 
 
+def draw_text(text: str, errors: Sequence[Mapping[str, Any]], side: str, *, markup: bool) -> Markup:
+    """A text with its marked errors, laid out where its tags are markup.
+
+    >>> str(draw_text("a <b>", [{"start": 0, "end": 1, "severity": "minor"}], "target", markup=False))
+    '<p dir="auto" class="drawn"><mark class="is-minor">a</mark> &lt;b&gt;</p>'
+    """
+    layout = find_layout(text) if markup else None
+    if layout is None:
+        pieces = (
+            Markup('<mark class="{}">{}</mark>').format(one.kinds, one.text) if one.kinds else escape(one.text)
+            for one in cut_at_marks(text, errors, side)
+        )
+        return Markup('<p dir="auto" class="drawn">{}</p>').format(Markup("").join(pieces))
+    marks: list[Mark] = []
+    for start, end, kind in _marks_on(text, errors, side):
+        place = layout.to_shown(start, end)
+        marks += [] if place is None else [(*place, kind)]
+    return Markup('<div dir="auto" class="drawn laid-out">{}</div>').format(draw_layout(layout, marks))
+
+
+def _marks_on(text: str, errors: Sequence[Mapping[str, Any]], side: str) -> list[Mark]:
+    """Where errors are marked on a side, in code points of the stored text, each with the class of its severity."""
+    marks = [
+        (one["start"], one["end"], f"is-{kind}" if (kind := one.get("severity")) in SEVERITIES else "is-major")
+        for one in errors
+        if one.get("side", "target") == side and isinstance(one.get("start"), int) and isinstance(one.get("end"), int)
+    ]
+    return [mark for mark in marks if 0 <= mark[0] < mark[1] <= len(text)]
+
+
 def cut_at_marks(text: str, errors: Sequence[Mapping[str, Any]], side: str) -> list[MarkedPiece]:
     """A text cut where marked errors begin and end. Offsets count code points; those beyond the text are left out.
 
     >>> [(one.text, one.kinds) for one in cut_at_marks("abc", [{"start": 1, "end": 2, "severity": "minor"}], "target")]
     [('a', ''), ('b', 'is-minor'), ('c', '')]
     """
-    marks = [
-        (one["start"], one["end"], one.get("severity"))
-        for one in errors
-        if one.get("side", "target") == side and isinstance(one.get("start"), int) and isinstance(one.get("end"), int)
-    ]
-    inside = [mark for mark in marks if 0 <= mark[0] < mark[1] <= len(text)]
+    inside = _marks_on(text, errors, side)
     cuts = sorted({0, len(text), *(end for mark in inside for end in mark[:2])})
     pieces = []
     for start, end in pairwise(cuts):
-        over = sorted({str(kind) for first, last, kind in inside if first <= start and end <= last})
-        known = [f"is-{kind}" if kind in SEVERITIES else "is-major" for kind in over]
-        pieces.append(MarkedPiece(text[start:end], " ".join(known)))
+        over = sorted({kind for first, last, kind in inside if first <= start and end <= last})
+        pieces.append(MarkedPiece(text[start:end], " ".join(over)))
     return pieces
 
 
@@ -96,7 +124,9 @@ def _index_values(index: ArchiveIndex, home: str, address_of: Callable[[str], st
 
 
 def _document_values(document: ArchivedDocument, home: str) -> Mapping[str, object]:
-    return {"shown": document, "home": home, "pieces": cut_at_marks, "errors_of": _errors, "facts_of": _facts}
+    drawn = partial(draw_text, markup=document.markup)
+    functions = {"pieces": cut_at_marks, "drawn": drawn, "errors_of": _errors, "facts_of": _facts}
+    return {"shown": document, "home": home, **functions}
 
 
 def _errors(judgment: ArchivedJudgment) -> list[Mapping[str, Any]]:

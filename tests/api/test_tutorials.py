@@ -111,6 +111,19 @@ def test_no_plan_has_a_tutorial_and_whoever_has_judged_need_not_begin_with_it(ma
     assert refused.status_code == 409  # nothing to judge
 
 
+def test_tags_in_a_tutorial_are_laid_out_where_the_campaign_lays_texts_out(manager, rater):
+    put(manager, {"tutorial": {"text": "Der <b>Hund</b> bellte."}})
+    assert "markup" not in manager.get(MINE, headers=rater).json()["items"][0]
+    etag = manager.get("/v1/campaigns/c").headers["ETag"]
+    settings = {"settings": {"markup": True}}
+    assert manager.patch("/v1/campaigns/c", json=settings, headers={"If-Match": etag}).status_code == 200
+    (item,) = manager.get(MINE, headers=rater).json()["items"]
+    assert item["text"] == "Der <b>Hund</b> bellte."
+    assert item["markup"]["source"] is None
+    (layout,) = item["markup"]["columns"]
+    assert (layout["shown"], layout["elements"]) == ("Der Hund bellte.", [["b", 4, 8]])
+
+
 def test_a_campaign_without_a_tutorial_has_nothing_outstanding(manager, rater):
     assert manager.get(MINE, headers=rater).json() == {"outstanding": False, "protocol": "da", "items": []}
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
 from app.domain.markup import BLOCKS, INLINE, parse_markup
+from app.services.data import archive
 from tests.browser.axe import violations
+from tests.browser.conftest import changing
+from tests.browser.desk import sign_in
 from tests.browser.hands import type_number
 from tests.browser.test_safe_and_blind import CORPUS, VIOLATED
 from tests.browser.test_spans import drag, drawn
@@ -36,6 +40,7 @@ NEVER = ", ".join(
         ".body [style]",
     )
 )
+FOREIGN = ("script", "style", "iframe", "img", "svg", "textarea", "title", "[onclick]", "[onmouseover]")
 STORED = [
     "<p>Der <b>alte Hund</b> bellte &amp; schlief.</p>\n<p>كلب <i>عجوز</i> 😀.</p>",
     "<h2>Titel</h2><ul><li>eins</li>\n<li>zwei <code>x &lt; y</code></li></ul>",
@@ -100,6 +105,39 @@ def test_texts_are_laid_out_for_eyes_and_screen_readers(campaign, rater):
     assert page.locator(".row .body li").first.inner_text() == "eins"
     assert page.locator(".row .body :is(h1, h2, h3)").count() == 0
     assert violations(page) == []
+
+
+def test_pages_of_managers_and_the_public_lay_texts_out_and_run_nothing(campaign, rater, open_context, spine):
+    context = open_context()
+    context.add_init_script(VIOLATED)
+    texts = [STORED[0], *hostile()[:2]]
+    live = campaign(protocol="esa", systems=("sysA",), outputs=texts, sources=texts, settings=ON)
+    hands = rater(live, on=context.new_page())
+    hands.page.close()
+    start = texts[0].index("alte")
+    payload = {"protocol": "esa", "errors": [{"start": start, "end": start + 4, "severity": "minor"}], "score": 50}
+    auth = {"Authorization": f"Bearer {live.secrets['r1']}"}
+    task = httpx.post(f"{hands.url}/v1/campaigns/{live.key}/lease", headers=auth).json()["task"]["task"]
+    put = httpx.put(f"{hands.url}/v1/tasks/{task}/judgments/1/1", json=payload, headers=auth)
+    assert put.status_code == 200, put.text
+    staff = sign_in(context.new_page(), hands.url, spine, "manager")
+    page = staff.page
+    staff.open(f"/campaigns/{live.key}/items?document=doc1")
+    expect(page.locator("#segment-1 .output > .laid-out b").first).to_have_text("alte Hund")
+    expect(page.locator("#segment-1 .judged mark.is-minor")).to_have_text("alte")
+    assert page.locator(", ".join(f"#items {one}" for one in FOREIGN)).count() == 0
+    assert violations(page) == []
+    with changing(spine) as run:
+        run("UPDATE campaigns SET state = 'closed' WHERE id = %(id)s", live.id)
+    with spine.database.transaction() as session:
+        address = archive.open_archive(session, live.key, actor="test").address
+    public = context.new_page()
+    public.goto(f"{hands.url}/archive/{address}/documents/doc1")
+    expect(public.locator(".output > .laid-out b").first).to_have_text("alte Hund")
+    expect(public.locator(".judged mark.is-minor").first).to_have_text("alte")
+    assert public.locator(", ".join(f"main {one}" for one in FOREIGN)).count() == 0
+    assert violations(public) == []
+    assert "ran" not in public.title()
 
 
 def test_without_the_setting_tags_are_text(campaign, rater):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.domain.errors import Invalid, Place
-from app.domain.markup import MarkedUpText, parse_markup
+from app.domain.markup import MarkedUpText, find_layout
 from app.domain.media_types import ShownMedia
 from app.protocols.base import Basis, Protocol
 
@@ -99,5 +99,4 @@ def _laid_out(
     media: ShownMedia | None = None,
 ) -> LabelledText:
     """A text, with its layout where that shows anything else than the text as it is stored."""
-    layout = parse_markup(text) if markup and text is not None and ("<" in text or "&" in text) else None
-    return LabelledText(label, text, side, media, layout if layout is not None and layout.shown != text else None)
+    return LabelledText(label, text, side, media, find_layout(text) if markup else None)

@@ -16,6 +16,7 @@ from app.domain.errors import Conflict, NotFound
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
+from app.services.campaigns.display_settings import get_display_settings
 from app.services.tasks.voids import JudgmentFilter, JudgmentView, list_judgments
 from app.storage import archive_links, campaigns, test_sets
 from app.storage.db import Session
@@ -80,12 +81,13 @@ class ArchivedDocumentScore:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedDocument:
-    """A document as everybody may see it."""
+    """A document as everybody may see it. markup: tags in its texts are shown as layout, as raters saw them."""
 
     document: str
     name: str
     segments: tuple[ArchivedSegment, ...]
     document_scores: tuple[ArchivedDocumentScore, ...]
+    markup: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +182,8 @@ def load_archived_document(session: Session, campaign: str, document: str) -> Ar
         for one in judgments
         if one.segment is None
     )
-    return ArchivedDocument(text.key, text.name or text.key, segments, whole)
+    display = get_display_settings(get_campaign(session, campaign).settings)
+    return ArchivedDocument(text.key, text.name or text.key, segments, whole, display.markup)
 
 
 def number_raters(campaign: str, raters: Sequence[str]) -> Mapping[str, int]:

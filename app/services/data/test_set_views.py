@@ -6,10 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.services.data.test_sets import SegmentText, load_document_row, load_system_row
+from app.domain.markup import MarkedUpText, find_layout
+from app.services.campaigns.display_settings import get_display_settings
+from app.services.data.test_sets import load_document_row, load_system_row
 from app.storage import campaigns
 from app.storage import test_sets as stored
 from app.storage.db import Session
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSegment:
+    """A segment as it is stored. markup: how raters see the source, where the campaign shows tags as layout."""
+
+    source: str | None
+    references: Mapping[str, str]
+    meta: Mapping[str, object]
+    markup: MarkedUpText | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +34,7 @@ class DocumentView:
     domain: str | None
     origin: str | None
     position: int | None
-    segments: tuple[SegmentText, ...] | None
+    segments: tuple[StoredSegment, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +51,13 @@ class StoredSystemView:
 
 @dataclass(frozen=True, slots=True)
 class OutputView:
-    """One output. sha256: of its text, in hexadecimal digits."""
+    """One output. sha256: of its text, in hexadecimal digits. markup: as of a segment."""
 
     text: str | None
     sha256: str | None
     prefill: tuple[Mapping[str, Any], ...] | None
     alignment: str | None
+    markup: MarkedUpText | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +71,17 @@ class DocumentOutputCount:
 
 def get_document(session: Session, campaign: str, key: str) -> DocumentView:
     """A document with its segments. Raises NotFound."""
-    campaign_id = campaigns.load_campaign(session, campaign).id
+    about = campaigns.load_campaign(session, campaign)
+    campaign_id, markup = about.id, get_display_settings(about.settings).markup
     row = load_document_row(session, campaign_id, key)
     rows = stored.load_segments(session, campaign_id, row.id)
-    return _document_view(row, tuple(SegmentText(one.source, one.references, one.meta) for one in rows))
+    return _document_view(
+        row,
+        tuple(
+            StoredSegment(one.source, one.references, one.meta, find_layout(one.source) if markup else None)
+            for one in rows
+        ),
+    )
 
 
 def get_system(session: Session, campaign: str, key: str) -> StoredSystemView:
@@ -71,7 +91,8 @@ def get_system(session: Session, campaign: str, key: str) -> StoredSystemView:
 
 def get_outputs(session: Session, campaign: str, system: str, document: str) -> list[OutputView]:
     """A system's outputs on a document, one entry a segment. Raises NotFound."""
-    campaign_id = campaigns.load_campaign(session, campaign).id
+    about = campaigns.load_campaign(session, campaign)
+    campaign_id, markup = about.id, get_display_settings(about.settings).markup
     of, on = load_system_row(session, campaign_id, system), load_document_row(session, campaign_id, document)
     rows = stored.load_outputs(session, campaign_id, of.id, on.id)
     return [
@@ -79,6 +100,7 @@ def get_outputs(session: Session, campaign: str, system: str, document: str) -> 
             *(row.text, None if row.sha256 is None else row.sha256.hex()),
             prefill=row.prefill and tuple(row.prefill),
             alignment=row.alignment,
+            markup=find_layout(row.text) if markup else None,
         )
         for row in rows
     ]
@@ -106,7 +128,7 @@ def list_systems(session: Session, campaign: str, *, after: str | None, limit: i
     return [_system_view(row) for row in rows]
 
 
-def _document_view(row: Any, segments: tuple[SegmentText, ...] | None) -> DocumentView:
+def _document_view(row: Any, segments: tuple[StoredSegment, ...] | None) -> DocumentView:
     return DocumentView(row.key, row.name, row.kind, row.domain, row.origin, row.position, segments)
 
 

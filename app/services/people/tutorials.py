@@ -18,6 +18,7 @@ from app.domain.errors import Invalid, NotFound, Place
 from app.domain.faults import list_first_faults
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get_campaign
+from app.services.campaigns.display_settings import get_display_settings
 from app.services.people.answer_rules import (
     MOST_COLUMNS,
     MOST_RULES,
@@ -102,12 +103,16 @@ class TutorialLesson:
 
 @dataclass(frozen=True, slots=True)
 class TutorialCourse:
-    """The tutorial of a rater. answered: numbers of lessons. outstanding: it is to be done before the first task."""
+    """The tutorial of a rater. answered: numbers of lessons. outstanding: it is to be done before the first task.
+
+    markup: tags in its texts are shown as layout.
+    """
 
     protocol: str
     lessons: tuple[TutorialLesson, ...]
     answered: frozenset[int]
     outstanding: bool
+    markup: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +156,7 @@ def get_tutorial(session: Session, rater: ActingRater) -> TutorialCourse:
     kept = tutorials.load_answered_segments(session, rater.campaign_id, rater.rater_id) if lessons else set()
     done = frozenset(one.n for one in lessons if one.place in kept)
     left = len(done) < len(lessons) and not tutorials.has_begun_tasks(session, rater.campaign_id, rater.rater_id)
-    return TutorialCourse(view.protocol, lessons, done, left)
+    return TutorialCourse(view.protocol, lessons, done, left, get_display_settings(view.settings).markup)
 
 
 def mark_tutorial_answer(

@@ -3,9 +3,15 @@
 import { call, Unreachable } from "../shared/api.js";
 import { $, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
+import { Layout } from "../rater/layout.js";
 import { pieces } from "../rater/marks.js";
+<<<<<<< HEAD
 import { Browse } from "./browse.js";
 import { all, api, empty, fetched, figure, foreign, here, main, NONE, say, tell, told } from "./parts.js";
+=======
+import { codePoints } from "../rater/text.js";
+import { all, api, figure, foreign, here, main, say, tell, told } from "./parts.js";
+>>>>>>> 6ee5fe6f (Lay texts out in tutorials, Items and archives)
 
 const form = $("#pick");
 const place = $("#items");
@@ -50,7 +56,13 @@ function toldOf(error) {
   return [`${where}${SEVERITIES[error.severity] ?? error.severity}`, error.category ? [", ", foreign(error.category)] : null];
 }
 
-const drawn = (text, marks, lang) => h("p", { dir: "auto", lang: lang || null, class: "drawn" }, pieces(text ?? "", marks));
+// markup: how raters see the text; errors count the text as it is stored.
+function drawn(text, marks, markup = null) {
+  if (!markup) return h("p", { dir: "auto", class: "drawn" }, pieces(text ?? "", marks));
+  const layout = new Layout(markup, codePoints(markup.shown));
+  const seen = marks.map((mark) => ({ ...mark, at: layout.toShown(mark.start, mark.end) })).filter((mark) => mark.at);
+  return h("div", { dir: "auto", class: "drawn laid-out" }, layout.draw(seen.map(({ at: [start, end], ...mark }) => ({ ...mark, start, end }))));
+}
 
 // What was answered beside the errors, as it stands in the payload.
 function answersOf({ payload }) {
@@ -63,14 +75,15 @@ const comments = ({ comment, screen_comment: screen }) => [[t("Comment"), commen
   .filter(([, text]) => text)
   .map(([label, text]) => h("p", { class: "comment" }, h("b", {}, `${label}: `), h("span", { dir: "auto" }, foreign(text))));
 
+// source, output: as they are stored, each with its layout.
 function judged(one, source, output) {
   const notes = [one.role === "rating" ? "" : one.role, one.surplus ? t("surplus") : "", one.void ? t("set aside: {why}", { why: one.void }) : ""].filter(Boolean);
   const own = typeof one.payload.text === "string" ? one.payload.text : null;
   const source_ = marksOf(one, "source");
   return h("li", {},
     h("p", { class: "who" }, h("b", {}, one.rater), ` ${one.score === null ? "" : figure(one.score, 2)} `, h("span", { class: "quiet" }, [answersOf(one), ...notes].filter(Boolean).join("; "))),
-    source_.length ? drawn(source, source_) : null,
-    marksOf(one, "target").length ? drawn(output, marksOf(one, "target")) : null,
+    source_.length ? drawn(source?.source, source_, source?.markup) : null,
+    marksOf(one, "target").length ? drawn(output?.text, marksOf(one, "target"), output?.markup) : null,
     own ? drawn(own, []) : null,
     comments(one),
     errorsOf(one).length ? h("ul", { class: "errors-told" }, errorsOf(one).map((error) => h("li", {}, toldOf(error)))) : null);
@@ -98,13 +111,13 @@ function segment(n, one, outputs, judgments) {
   const of = (system) => judgments.filter((each) => each.segment === n && each.systems.includes(system));
   const distance = apart(n, outputs, judgments);
   const texts = outputs.map(([system, segments]) => {
-    const text = segments[n - 1]?.text;
-    return h("section", { class: "output" }, h("h3", {}, system.name), drawn(text, []), of(system.key).length
-      ? h("ul", { class: "judged" }, of(system.key).map((each) => judged(each, one.source, text)))
+    const output = segments[n - 1];
+    return h("section", { class: "output" }, h("h3", {}, system.name), drawn(output?.text, [], output?.markup), of(system.key).length
+      ? h("ul", { class: "judged" }, of(system.key).map((each) => judged(each, one, output)))
       : h("p", { class: "quiet" }, t("Not judged.")));
   });
   return h("section", { id: `segment-${n}` }, h("h2", {}, t("Segment {n}", { n }), distance === null ? null : h("span", { class: "of" }, ` ${t("{n} apart", { n: figure(distance, 2) })}`)),
-    h("p", { class: "quiet" }, t("Source")), drawn(one.source, []),
+    h("p", { class: "quiet" }, t("Source")), drawn(one.source, [], one.markup),
     h("div", { class: outputs.length === 2 ? "side-by-side" : null }, texts));
 }
 
@@ -131,7 +144,7 @@ async function ofDocument(query, systems) {
   const numbers = text.segments.map((_one, i) => i + 1).filter((n) => (query.segment ? n === Number(query.segment) : !narrow || shown.some((one) => one.segment === n)));
   const rest = query.segment ? h("p", {}, h("a", { href: `?${new URLSearchParams({ ...query, segment: "" })}#segment-${query.segment}` }, t("The whole document"))) : null;
   return [rest, numbers.length ? null : h("p", {}, t("No judgment is like this.")), numbers.map((n) => segment(n, text.segments[n - 1], outputs, shown)),
-    whole.length ? h("section", {}, h("h2", {}, t("Document scores")), h("ul", { class: "judged" }, whole.map((one) => h("li", {}, `${one.systems.join(", ")}: `, judged(one, "", "").firstChild)))) : null];
+    whole.length ? h("section", {}, h("h2", {}, t("Document scores")), h("ul", { class: "judged" }, whole.map((one) => h("li", {}, `${one.systems.join(", ")}: `, judged(one, null, null).firstChild)))) : null];
 }
 
 // Judgments of all documents: a list that is searched and filtered; each leads to its text.

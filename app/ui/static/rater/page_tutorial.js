@@ -30,11 +30,13 @@ function finished(course) {
   done.focus();
 }
 
+const layoutOf = ({ markup }, i) => (markup ? { source: markup.source, output: markup.columns[i] } : null);
+
 // A text, or several side by side, each with a judgment of its own.
 function drawn(item) {
   const labels = item.source === null ? ["Text"] : form.labels;
   const texts = item.columns.length ? item.columns : [item.text];
-  const made = texts.map((output, i) => practice({ source: item.source, output, prefill: null }, { ...form, labels }, locale, { n: i + 1 }));
+  const made = texts.map((output, i) => practice({ source: item.source, output, prefill: null, markup: layoutOf(item, i) }, { ...form, labels }, locale, { n: i + 1 }));
   const several = made.map((one, i) => h("section", { "aria-label": t("Text {n} of {total}", { n: i + 1, total: made.length }) }, h("h3", {}, t("Text {n} of {total}", { n: i + 1, total: made.length })), one.element));
   return { labels, answers: made.map((one) => one.answer), element: made.length > 1 ? h("div", {}, several) : made[0].element };
 }
@@ -108,7 +110,7 @@ function verdict({ right, reasons, warnings }) {
 }
 
 function shown(item, { payload }, asked) {
-  return worked({ source: item.source, output: item.text, payload, why: null }, asked, locale);
+  return worked({ source: item.source, output: item.text, payload, why: null, markup: layoutOf(item, 0) }, asked, locale);
 }
 
 await begin();

@@ -34,11 +34,11 @@ export function practice(shown, form, locale, { after = () => [], heard = () => 
   return { element: h("div", { class: "sheet" }, row.element), answer, row };
 }
 
-function text(label, i, form, { source, output }) {
+function text(label, i, form, { source, output, markup = null }) {
   const own = i === form.labels.length - 1;
   const hidden = !form.labels.includes("Text") && form.labels.length === 2;
   const side = hidden ? null : own ? "target" : label === "Source" ? "source" : null;
-  return { label, text: (own ? output : source) ?? "", side };
+  return { label, text: (own ? output : source) ?? "", side, markup: (own ? markup?.output : markup?.source) ?? null };
 }
 
 // One after another, each with the judgment that was worked out, once the reader has given their own.
