@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SecretsSettingsSource
 from pydantic_settings import SettingsConfigDict as ConfigDict
 
 from app.domain.errors import Invalid, Place
 from app.domain.media_types import MediaLimits
+from app.services.access.provider_options import USUAL_SCOPES, ProviderOptions, is_safe_address
+from app.services.access.provider_roles import BadGroupRole, parse_group_roles
 from app.services.media.policy import MediaPolicy
 from app.storage.media.files import MediaFolder
 from app.storage.media.s3 import S3Store
@@ -53,6 +56,8 @@ class Settings(BaseSettings):
     media_minutes: how long a rater's address of a file works.
     dask_scheduler: address of the Dask cluster that computes the chunks of reports; none: workers compute them.
     session_hours: how long a browser stays signed in.
+    oidc_issuer: identity provider at which people sign in; oidc_client_id, oidc_client_secret: as it knows us.
+    oidc_scopes: what is asked of it. oidc_groups_claim: where it names a person's groups. oidc_roles: what they may do.
     server, token: for commands that read: the server to ask instead of the database, and the credential for it.
     """
 
@@ -89,6 +94,12 @@ class Settings(BaseSettings):
     media_minutes: Annotated[float, Field(gt=0, le=24 * 60)] = 15.0
     dask_scheduler: Annotated[str | None, Field(pattern=r"^(tcp|tls)://[^\s/]+:[0-9]+$")] = None
     session_hours: Annotated[float, Field(gt=0, le=24 * 365)] = 12.0
+    oidc_client_id: str | None = None
+    oidc_client_secret: SecretStr | None = None
+    oidc_scopes: Annotated[tuple[str, ...], NoDecode] = USUAL_SCOPES
+    oidc_groups_claim: Annotated[str, Field(min_length=1)] = "groups"
+    oidc_roles: Annotated[dict[str, str], NoDecode] = {}
+    oidc_issuer: str | None = None  # after the others, which it needs
     server: str | None = None
     token: SecretStr | None = None
 
@@ -127,6 +138,41 @@ class Settings(BaseSettings):
             raise ValueError("must be like s3://bucket or s3://bucket/prefix")
         return value
 
+    @field_validator("oidc_scopes", mode="before")
+    @classmethod
+    def _spaced(cls, value: object) -> object:
+        """Scopes stand in one variable, with spaces, as in the protocol."""
+        return tuple(value.split()) if isinstance(value, str) else value
+
+    @field_validator("oidc_roles", mode="before")
+    @classmethod
+    def _group_roles(cls, value: object) -> object:
+        """A JSON object: groups may have any characters in their names."""
+        try:
+            given = json.loads(value) if isinstance(value, str) else value
+            if not isinstance(given, dict) or not all(isinstance(role, str) for role in given.values()):
+                raise ValueError("not an object of texts")
+            parse_group_roles(given)
+        except BadGroupRole as error:
+            raise ValueError(error.detail) from None
+        except ValueError:
+            raise ValueError('must be JSON like {"mt-managers": "manager", "mt-readers": "viewer/ted-ende"}') from None
+        return given
+
+    @field_validator("oidc_issuer")
+    @classmethod
+    def _issuer(cls, value: str | None, info: ValidationInfo) -> str | None:
+        """With all that signing in needs."""
+        if value is None:
+            return None
+        if not is_safe_address(value):
+            raise ValueError("must be like https://id.example.org, exactly as the provider's tokens name it")
+        if not info.data.get("oidc_client_id") or not info.data.get("oidc_roles"):
+            raise ValueError("needs PLUMBLINE_OIDC_CLIENT_ID and PLUMBLINE_OIDC_ROLES too")
+        if "openid" not in info.data.get("oidc_scopes", ()):
+            raise ValueError("needs the scope openid")
+        return value
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -153,4 +199,19 @@ def media_policy(settings: Settings) -> MediaPolicy:
         limits=MediaLimits(settings.media_limit, settings.media_seconds, settings.media_pixels),
         lifetime=timedelta(minutes=settings.media_minutes),
         shelf=settings.media_folder,
+    )
+
+
+def provider_options(settings: Settings) -> ProviderOptions | None:
+    """What the settings say about the identity provider; None where there is none."""
+    if settings.oidc_issuer is None or settings.oidc_client_id is None:
+        return None
+    secret = settings.oidc_client_secret
+    return ProviderOptions(
+        settings.oidc_issuer,
+        settings.oidc_client_id,
+        secret.get_secret_value() if secret is not None else None,
+        groups_claim=settings.oidc_groups_claim,
+        roles=parse_group_roles(settings.oidc_roles),
+        scopes=settings.oidc_scopes,
     )

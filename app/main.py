@@ -9,13 +9,14 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 from anyio import to_thread
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from app import api, ui
-from app.config import Settings, media_policy
+from app.config import Settings, media_policy, provider_options
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import find_pearmut_files
 from app.services.access.service_state import ServiceStateReader
@@ -38,6 +39,9 @@ from app.web.rate_limits import StrangerLimits
 from app.web.request_log import RequestLogLayer
 from app.web.strangers import KnownCredentials, StrangersLayer
 
+if TYPE_CHECKING:
+    from app.web.single_sign_on.provider import Provider
+
 COLLECT_AFTER = 10_000  # objects: looking at five times as many stopped all threads for 25 ms
 
 
@@ -54,6 +58,7 @@ def create_app(database: Database, options: Options) -> FastAPI:
     )
     app.state.database = database
     app.state.options = options
+    app.state.provider = _provider(options)
     for router in api.routers():
         app.router.routes.extend(router.routes)
     app.include_router(ui.router)
@@ -78,6 +83,15 @@ def create_app(database: Database, options: Options) -> FastAPI:
         _guarded(HeadRequestsLayer(app.build_middleware_stack()), app), app.state.metrics
     )
     return app
+
+
+def _provider(options: Options) -> Provider | None:
+    """The identity provider. What speaks with it is imported only where there is one."""
+    if options.provider is None:
+        return None
+    from app.web.single_sign_on.provider import Provider
+
+    return Provider(options.provider)
 
 
 def _guarded(layers: ASGIApp, app: FastAPI) -> ASGIApp:
@@ -137,6 +151,7 @@ def options(settings: Settings) -> Options:
         allowed_hosts=_hosts(settings),
         webhook_addresses=OutwardAddresses.parse(settings.webhook_allowed),
         media=media_policy(settings),
+        provider=provider_options(settings),
         strangers=StrangerLimits(
             rate=settings.stranger_rate, burst=int(10 * settings.stranger_rate), failures=settings.failed_sign_ins
         ),
@@ -162,4 +177,6 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     await service.recorder.open()
     yield {STOPPING: asyncio.Event()}
     await service.recorder.close()
+    if app.state.provider is not None:
+        app.state.provider.close()
     database.close()

@@ -8,8 +8,9 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
 
 from app.api.models.times import Time
-from app.services.access import sessions
+from app.services.access import sessions, single_sign_on
 from app.services.access.tokens import Caller, Role
+from app.storage.db import Session
 from app.web.access import AnyRole, Public
 from app.web.bodies import BodyModel, json_body
 from app.web.cookies import (
@@ -17,10 +18,12 @@ from app.web.cookies import (
     check_not_cross_site,
     clear_session_cookie,
     find_staff_or_rater_cookie,
+    own_origin,
     set_session_cookie,
 )
 from app.web.deps import SessionDep, get_options
 from app.web.examples import example_response
+from app.web.single_sign_on.confirming import find_provider
 from app.web.strangers import recognize_sender
 
 router = APIRouter(prefix="/v1", tags=["access"])
@@ -56,6 +59,9 @@ class SessionOut(BaseModel):
     me: Me
     csrf: str = Field(description="Send it as `X-CSRF-Token` with every change.")
     expires_at: Time
+    sign_out_url: str | None = Field(
+        None, description="Where to go after signing out here, to sign out of the organization's account; else null."
+    )
 
 
 EXAMPLE = Me.model_validate(
@@ -102,7 +108,10 @@ def get_session(caller: AnyRole, request: Request, session: SessionDep) -> Sessi
     """The session of the cookie that was sent, with its CSRF token for a page that was loaded anew."""
     _, secret = _cookie(request)
     return SessionOut(
-        me=_make_me(caller), csrf=sessions.csrf_token(secret), expires_at=sessions.get_session_expiry(session, secret)
+        me=_make_me(caller),
+        csrf=sessions.csrf_token(secret),
+        expires_at=sessions.get_session_expiry(session, secret),
+        sign_out_url=_make_sign_out_url(request, session, secret),
     )
 
 
@@ -121,6 +130,14 @@ def _cookie(request: Request) -> tuple[Who, str]:
     if cookie is None:
         raise sessions.SessionNotFound
     return cookie
+
+
+def _make_sign_out_url(request: Request, session: Session, secret: str) -> str | None:
+    provider = find_provider(request)
+    identity_token = single_sign_on.find_identity_token(session, secret) if provider is not None else None
+    if provider is None or identity_token is None:
+        return None
+    return provider.sign_out_address(identity_token, back=f"{own_origin(request)}/")
 
 
 def _make_me(caller: Caller) -> Me:

@@ -7,12 +7,11 @@ from functools import partial
 from fastapi import APIRouter, Request, Response
 
 from app.api.models.progress import EXAMPLE
-from app.services.access import tokens
 from app.services.tasks import progress
 from app.services.tasks.kept_counts import CountsKeeper
 from app.services.tasks.progress_view import ProgressScope, ProgressSnapshot
 from app.storage.db import Database
-from app.web.access import ViewerOrCoordinator
+from app.web.access import ViewerOrCoordinator, may_stay
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.live import HEADERS, MEDIA_TYPE, EventStream, LiveState, LiveStreams, format_event
 from app.web.negotiation import preferred_type
@@ -49,7 +48,7 @@ async def stream_progress(
             format_event(first) if isinstance(first, LiveState) else b"", media_type=MEDIA_TYPE, headers=HEADERS
         )
     await live.thread(partial(_read_snapshot, database, campaign, sight))
-    return EventStream(live, (campaign, sight), look, partial(tokens.is_credential_valid, database, caller), request)
+    return EventStream(live, (campaign, sight), look, partial(may_stay, request, caller), request)
 
 
 def _read_snapshot(database: Database, campaign: str, sight: ProgressScope) -> ProgressSnapshot:

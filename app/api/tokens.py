@@ -69,6 +69,7 @@ class TokenOut(AnswerModel):
     created_at: Time
     expires_at: Time | None
     revoked_at: Time | None
+    last_used_at: Time | None = Field(None, description="To within five minutes; null: not yet.")
     live: bool = Field(description="Neither expired nor revoked.")
     team: str | None = Field(description="Whose enrolments a coordinator sees.")
     rater: str | None = Field(description="Whose it is, where it came with a link or an invitation.")
@@ -88,6 +89,7 @@ EXAMPLE = {
     "created_at": "2026-11-20T12:00:00Z",
     "expires_at": "2027-11-20T12:00:00Z",
     "revoked_at": None,
+    "last_used_at": "2026-11-21T06:00:00Z",
     "live": True,
     "team": None,
     "rater": None,

@@ -45,13 +45,14 @@ def create(
 
 def list_(server: _remote.Server = None) -> None:
     """The tokens that were made, without their secrets; with --server those that PLUMBLINE_TOKEN manages there."""
-    table = Table("token", "role", "campaign", "name", "made", "ends", "state")
+    table = Table("token", "role", "campaign", "name", "made", "last used", "ends", "state")
     remote = _remote.explicit_remote(server)  # else where `token revoke` works, whatever the settings name
     for token in _list_tokens(remote):
         state = "live" if token.live else ("revoked" if token.revoked_at else "expired")
         ends = f"{token.expires_at:%Y-%m-%d %H:%M}" if token.expires_at else "never"
         made = f"{token.created_at:%Y-%m-%d %H:%M}"
-        table.add_row(token.prefix, token.role, token.campaign or "all", token.name, made, ends, state)
+        used = f"{token.last_used_at:%Y-%m-%d %H:%M}" if token.last_used_at else "never"
+        table.add_row(token.prefix, token.role, token.campaign or "all", token.name, made, used, ends, state)
     Console().print(table)
 
 

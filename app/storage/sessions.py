@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.storage import tokens as token_queries
-from app.storage.tables import sessions, tokens
+from app.storage.tables import account_sessions, sessions, tokens
 
 SessionRecord = sa.Row[Any]
 
@@ -25,9 +25,15 @@ def insert_session(session: Session, *, digest: bytes, token_id: int, lifetime: 
     return expires
 
 
-def find_session_token(session: Session, digest: bytes) -> token_queries.TokenRecord | None:
-    """The token behind a session that has not expired."""
-    query = token_queries.token_query().join(sessions, sessions.c.token_id == tokens.c.id)
+def find_session_token(session: Session, digest: bytes, *, older: timedelta) -> token_queries.TokenRecord | None:
+    """The token behind a session that has not expired.
+
+    check_due: whether the identity provider was asked about this person longer ago than `older`; null for a session
+    that a token opened.
+    """
+    due = (account_sessions.c.checked_at <= sa.func.statement_timestamp() - older).label("check_due")
+    query = token_queries.token_query().add_columns(due).join(sessions, sessions.c.token_id == tokens.c.id)
+    query = query.outerjoin(account_sessions, account_sessions.c.session_id == sessions.c.id)
     here = (sessions.c.hash == digest) & (sessions.c.expires_at > sa.func.statement_timestamp())
     return session.execute(query.where(here)).one_or_none()
 

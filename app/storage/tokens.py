@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,6 +14,7 @@ from app.storage.sorting import SortOrder, SortPlace, sort_page
 from app.storage.tables import campaigns, raters, teams, tokens
 
 TokenRecord = sa.Row[Any]
+USE_NOTED = timedelta(minutes=5)
 _FIRST_ADMIN_LOCK = 7_215_340_915  # any constant that no other lock has: the same for every starter
 
 
@@ -41,9 +43,11 @@ def is_live_condition() -> sa.ColumnElement[bool]:
 
 
 def token_query() -> sa.Select[Any]:
-    """Tokens with the keys of their campaign, rater and team and whether they are live."""
+    """Tokens with the keys of their campaign, rater and team, whether they are live, and whether to note their use."""
     keys = [table.c.key.label(name) for name, table in (("campaign", campaigns), ("rater", raters), ("team", teams))]
-    shown = sa.select(tokens, *keys, is_live_condition().label("live")).select_from(tokens)
+    unnoted = sa.func.coalesce(tokens.c.last_used_at <= sa.func.statement_timestamp() - USE_NOTED, sa.true())
+    live = is_live_condition().label("live")
+    shown = sa.select(tokens, *keys, live, unnoted.label("use_unnoted")).select_from(tokens)
     for column, table in ((tokens.c.campaign_id, campaigns), (tokens.c.rater_id, raters), (tokens.c.team_id, teams)):
         shown = shown.outerjoin(table, table.c.id == column)
     return shown
@@ -75,6 +79,11 @@ def load_token(session: Session, prefix: str) -> TokenRecord:
     return row
 
 
+def load_token_by_id(session: Session, token_id: int) -> TokenRecord:
+    """The token of this id, live or not, which something refers to."""
+    return session.execute(token_query().where(tokens.c.id == token_id)).one()
+
+
 def load_tokens_page(
     session: Session,
     *,
@@ -100,6 +109,15 @@ def load_tokens_page(
         named = (tokens.c.prefix, tokens.c.name, campaigns.c.key, teams.c.key, raters.c.key)
         wanted = wanted.where(sa.or_(*(column.icontains(word, autoescape=True) for column in named)))
     return list(session.execute(sort_page(wanted, _prefix(tokens.c.prefix), _ORDERS[sort], after=after)))
+
+
+def note_token_use(session: Session, row: TokenRecord) -> None:
+    """Note that a token is used, at most once in USE_NOTED: what is shown is right to within that."""
+    if not row.use_unnoted:
+        return
+    now = sa.func.statement_timestamp()
+    unnoted = tokens.c.last_used_at.is_(None) | (tokens.c.last_used_at <= now - USE_NOTED)
+    session.execute(sa.update(tokens).where((tokens.c.id == row.id) & unnoted).values(last_used_at=now))
 
 
 def mark_token_revoked(session: Session, prefix: str) -> bool:

@@ -6,20 +6,17 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from app.services.access import sessions
 from app.services.access.tokens import Caller
 from app.services.people import raters
 from app.services.people.raters import ActingRater
 from app.storage.campaigns import CampaignNotFound
-from app.web.access import NoCredential, RoleLacksIt
+from app.web.access import NoCredential, RoleLacksIt, authenticate_cookie
 from app.web.cookies import Who, session_cookie
-from app.web.deps import DatabaseDep
-from app.web.strangers import recognize_sender
 
 
-def require_results_reader(request: Request, database: DatabaseDep) -> Caller:
+def require_results_reader(request: Request) -> Caller:
     """The signed-in viewer, manager or admin. Raises Unauthorized, Forbidden, or NotFound for another's campaign."""
-    caller = _caller(request, database, "staff")
+    caller = _caller(request, "staff")
     if caller.campaign is not None and request.path_params.get("campaign") not in (None, caller.campaign):
         raise CampaignNotFound
     if not caller.may("viewer"):
@@ -27,23 +24,20 @@ def require_results_reader(request: Request, database: DatabaseDep) -> Caller:
     return caller
 
 
-def require_rater(request: Request, database: DatabaseDep) -> ActingRater:
+def require_rater(request: Request) -> ActingRater:
     """The signed-in rater. Raises Unauthorized, or Forbidden for anybody else."""
-    caller = _caller(request, database, "rater")
+    caller = _caller(request, "rater")
     rater = raters.rater_of_caller(caller)
     if rater is None:
         raise RoleLacksIt(f"it is for raters; yours is {caller.role}")
     return rater
 
 
-def _caller(request: Request, database: DatabaseDep, who: Who) -> Caller:
+def _caller(request: Request, who: Who) -> Caller:
     cookie = session_cookie(request, who)
     if cookie is None:
         raise NoCredential
-    with database.transaction() as session:
-        caller = sessions.authenticate_session(session, cookie)
-    recognize_sender(request, cookie)
-    return caller
+    return authenticate_cookie(request, cookie)
 
 
 Reader = Annotated[Caller, Depends(require_results_reader)]

@@ -61,16 +61,18 @@ class PageRoute(APIRoute):
                 return await handler(request)
             try:
                 return await handler(request)
-            except Unauthorized:
-                return RedirectResponse(f"/#{urlencode({'next': request.url.path})}", 303)
             except AppError as error:
-                return _problem(
-                    request, STATUS.get(error.kind, 500), error.title(), error.detail, retry_after_header(error)
-                )
+                return self.explain(request, error)
             except RequestValidationError:
                 return _problem(request, 404, NO_PAGE, "", {})
 
         return shown
+
+    def explain(self, request: Request, error: AppError) -> Response:
+        """What a browser is shown in place of the page."""
+        if isinstance(error, Unauthorized):
+            return RedirectResponse(f"/#{urlencode({'next': request.url.path})}", 303)
+        return _problem(request, STATUS.get(error.kind, 500), error.title(), error.detail, retry_after_header(error))
 
 
 def render_problem_page(request: Request, status: int, headers: Mapping[str, str]) -> Response | None:
@@ -139,6 +141,11 @@ def address_in_language(request: Request, language: str) -> str:
     return f"{quote(path)}?{urlencode([*rest, ('lang', language)])}"
 
 
+def _prefers_pages(request: Request) -> bool:
+    """Whether who asks would rather have a page than JSON, as browsers do; who takes anything gets JSON."""
+    return preferred_type(request, ("application/json", "text/html")) == "text/html"
+
+
 @cache
 def make_template_environment() -> Environment:
     """The templates. A name that a template does not know is an error, not an empty string."""
@@ -149,11 +156,6 @@ def make_template_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
-def _prefers_pages(request: Request) -> bool:
-    """Whether who asks would rather have a page than JSON, as browsers do; who takes anything gets JSON."""
-    return preferred_type(request, ("application/json", "text/html")) == "text/html"
 
 
 def _problem(request: Request, status: int, title: str, detail: str, headers: Mapping[str, str]) -> Response:

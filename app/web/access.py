@@ -23,6 +23,7 @@ from app.storage.campaigns import CampaignNotFound
 from app.web.cookies import Who, check_same_origin, find_staff_or_rater_cookie, session_cookie
 from app.web.deps import database_of
 from app.web.queries import check_query
+from app.web.single_sign_on.confirming import confirm_session, find_provider
 from app.web.strangers import recognize_sender
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -166,12 +167,34 @@ def _authenticate(request: Request, who: Who | None) -> Caller:
     cookie = _cookie(request, who)
     if cookie is None:
         raise NoCredential
-    with database.transaction() as session:
-        caller = sessions.authenticate_session(session, cookie)
-    recognize_sender(request, cookie)
+    caller = authenticate_cookie(request, cookie)
     if request.method not in SAFE:
         check_same_origin(request, cookie)
     return caller
+
+
+def authenticate_cookie(request: Request, cookie: str) -> Caller:
+    """Who holds this session. Raises BadCredential, or ProviderSilent where an identity provider has to confirm it."""
+    database = database_of(request)
+    with database.transaction() as session:
+        caller = sessions.authenticate_session(session, cookie)
+    if caller.check_due:
+        caller = confirm_session(database, find_provider(request), cookie)
+    recognize_sender(request, cookie)
+    return caller
+
+
+def may_stay(request: Request, caller: Caller) -> bool:
+    """Whether a caller may still have an answer that goes on for long."""
+    if "authorization" in request.headers:
+        return tokens.is_credential_valid(database_of(request), caller)
+    cookie = _cookie(request, "staff")
+    try:
+        now = authenticate_cookie(request, cookie) if cookie is not None else None
+    except Unauthorized:
+        return False
+    rights = ("token_id", "role", "campaign", "team")
+    return now is not None and all(getattr(now, right) == getattr(caller, right) for right in rights)
 
 
 def _cookie(request: Request, who: Who | None) -> str | None:

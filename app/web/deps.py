@@ -10,6 +10,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Request
 
 from app.domain.keys import KEY_PATTERN
+from app.services.access.provider_options import ProviderOptions
 from app.services.media.policy import MediaPolicy
 from app.services.tasks.judging import JudgingService
 from app.services.webhooks.addresses import ONLY_PUBLIC, OutwardAddresses
@@ -24,7 +25,7 @@ class Options:
     """What an installation chooses about its HTTP edge (see `app.config`).
 
     allowed_hosts: names that requests may be sent to; None: to any. strangers: what they may cost; None: whatever.
-    media: where they are, and their limits.
+    media: where they are, and their limits. provider: where people sign in with their organization's account.
     """
 
     body_limit: int = 1 << 20
@@ -37,6 +38,7 @@ class Options:
     strangers: StrangerLimits | None = None
     webhook_addresses: OutwardAddresses = ONLY_PUBLIC
     media: MediaPolicy = NO_MEDIA
+    provider: ProviderOptions | None = None
 
 
 def get_options(request: Request) -> Options:

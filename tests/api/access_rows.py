@@ -24,6 +24,9 @@ ROLE_SETS: dict[str, frozenset[str]] = {
 # "coordinator": of the team. "rater": by a credential of their own, or through a front-end that names them.
 EXPECTED: dict[str, str] = {
     "GET /": "public",
+    "GET /oidc/sign-in": "public",
+    "GET /oidc/callback": "public",
+    "POST /oidc/backchannel-logout": "public",
     "GET /campaigns": "page",
     "GET /campaigns/{campaign}": "page",
     "GET /assets/{given}/{name}": "public",

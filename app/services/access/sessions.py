@@ -6,14 +6,17 @@ import base64
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from app.domain.errors import NotFound
 from app.services.access.tokens import BadCredential, Caller, authenticate_for_session, caller_from_token, hash_secret
 from app.services.campaigns import audit
-from app.storage import campaigns, clock, sessions
+from app.storage import campaigns, clock, sessions, tokens
 from app.storage.db import Session
+
+CHECK_AFTER = timedelta(seconds=40)
+"""Age from which the identity provider is asked again. Nobody gets in whom it confirmed more than a minute ago."""
 
 
 class SessionNotFound(NotFound):
@@ -45,6 +48,11 @@ def open_session(session: Session, token: str, *, lifetime: timedelta) -> NewSes
     caller = authenticate_for_session(session, token)
     if caller.answers_since is not None and caller.expires_at is not None:
         lifetime = max(lifetime, caller.expires_at - clock.database_now(session))
+    return start_session(session, caller, lifetime=lifetime)
+
+
+def start_session(session: Session, caller: Caller, *, lifetime: timedelta) -> NewSession:
+    """A session of a caller who has proved who they are."""
     secret = base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
     expires_at = sessions.insert_session(
         session, digest=hash_secret(secret), token_id=caller.token_id, lifetime=lifetime
@@ -54,11 +62,15 @@ def open_session(session: Session, token: str, *, lifetime: timedelta) -> NewSes
 
 
 def authenticate_session(session: Session, secret: str) -> Caller:
-    """Who holds this session. Raises BadCredential once it, or its token, has ended."""
-    row = sessions.find_session_token(session, hash_secret(secret))
+    """Who holds this session. Raises BadCredential once it, or its token, has ended.
+
+    Where `check_due` is true the identity provider must be asked before this counts (`app.web.single_sign_on`).
+    """
+    row = sessions.find_session_token(session, hash_secret(secret), older=CHECK_AFTER)
     if row is None or not row.live:
         raise BadCredential
-    return caller_from_token(row)
+    tokens.note_token_use(session, row)
+    return replace(caller_from_token(row), check_due=bool(row.check_due))
 
 
 def get_session_expiry(session: Session, secret: str) -> datetime:
@@ -71,7 +83,7 @@ def get_session_expiry(session: Session, secret: str) -> datetime:
 
 def close_session(session: Session, secret: str) -> None:
     """End a session, if there is one."""
-    row = sessions.find_session_token(session, hash_secret(secret))
+    row = sessions.find_session_token(session, hash_secret(secret), older=CHECK_AFTER)
     sessions.delete_session(session, hash_secret(secret))
     if row is not None:
         _record(session, caller_from_token(row), "session closed")

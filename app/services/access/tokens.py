@@ -68,6 +68,7 @@ class Caller:
 
     team: whose enrolments a coordinator sees. rater: whose credential it is, where the role is rater.
     answers_since: the time before which this credential shows no answers, where whoever made it may not see them.
+    check_due: whether the identity provider has to confirm this person before the request goes on.
     """
 
     token_id: int
@@ -81,6 +82,7 @@ class Caller:
     campaign_id: int | None = None
     rater_id: int | None = None
     answers_since: datetime | None = None
+    check_due: bool = False
 
     @property
     def actor(self) -> str:
@@ -106,7 +108,7 @@ THE_OPERATOR = Caller(0, "", "admin", "", None, None)
 
 @dataclass(frozen=True, slots=True)
 class TokenView:
-    """A token as its manager sees it."""
+    """A token as its manager sees it. last_used_at: to within five minutes. None: never."""
 
     prefix: str
     role: Role
@@ -115,6 +117,7 @@ class TokenView:
     created_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
+    last_used_at: datetime | None
     live: bool
     team: str | None
     rater: str | None
@@ -217,6 +220,7 @@ def authenticate_secret(session: Session, secret: str) -> Caller:
     row = _authenticate(session, secret)
     if row.once:
         raise BadCredential
+    tokens.note_token_use(session, row)
     return caller_from_token(row)
 
 
@@ -225,6 +229,7 @@ def authenticate_for_session(session: Session, secret: str) -> Caller:
     row = _authenticate(session, secret)
     if row.once and not tokens.mark_token_opened(session, row.id):
         raise LinkAlreadyOpened
+    tokens.note_token_use(session, row)
     return caller_from_token(row)
 
 

@@ -11,6 +11,7 @@ from app.storage import audit, campaigns
 from app.storage.db import Session
 
 OPERATOR = "operator"
+PROVIDER = "identity provider"
 
 
 @dataclass(frozen=True, slots=True)

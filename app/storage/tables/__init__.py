@@ -2,6 +2,7 @@
 
 from app.storage.tables._metadata import metadata
 from app.storage.tables.access import archive_links, idempotency, sessions, tokens
+from app.storage.tables.accounts import account_sessions, accounts, logout_tokens
 from app.storage.tables.audit import audit_log
 from app.storage.tables.campaigns import campaigns, seals, versions
 from app.storage.tables.comments import comments
@@ -45,6 +46,8 @@ from app.storage.tables.work import (
 )
 
 __all__ = [
+    "account_sessions",
+    "accounts",
     "activity",
     "archive_links",
     "arms",
@@ -75,6 +78,7 @@ __all__ = [
     "judgments",
     "leases",
     "locks",
+    "logout_tokens",
     "media_files",
     "media_uploads",
     "metadata",

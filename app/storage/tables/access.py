@@ -27,7 +27,7 @@ from app.storage.tables._metadata import (
 )
 
 # once: opens one session and is no credential by itself, because whoever made it may not see what it shows.
-# opened_at: when it did.
+# opened_at: when it did. last_used_at: to within a few minutes (`app.storage.tokens`).
 tokens = Table(
     "tokens",
     metadata,
@@ -44,6 +44,7 @@ tokens = Table(
     timestamp_column("revoked_at", nullable=True),
     Column("once", Boolean, nullable=False, server_default=text("false")),
     timestamp_column("opened_at", nullable=True),
+    timestamp_column("last_used_at", nullable=True),
     ForeignKeyConstraint(["campaign_id"], ["campaigns.id"]),
     UniqueConstraint("prefix"),
     CheckConstraint("octet_length(hash) = 32", name="hash_length"),

@@ -11,7 +11,6 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
 from app.reports.source.campaign import CampaignInfo
-from app.services.access import sessions
 from app.services.access.tokens import Caller, Role
 from app.services.campaigns import campaigns
 from app.services.campaigns.setup import SetupFacts, get_setup_facts
@@ -22,10 +21,9 @@ from app.ui.manager.table import COORDINATOR, GROUPS, MANAGER, PAGES, VIEWER, WH
 from app.ui.manager.way import DRAFT, find_next_step, make_way
 from app.ui.messages import load_page_messages, request_language
 from app.ui.pages import render_page
-from app.web.access import NoCredential, NoTeam, RoleLacksIt
+from app.web.access import NoCredential, NoTeam, RoleLacksIt, authenticate_cookie
 from app.web.cookies import session_cookie
 from app.web.deps import CampaignKey, DatabaseDep, database_of
-from app.web.strangers import recognize_sender
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +59,12 @@ class RequireSession:
 
     roles: frozenset[Role]
 
-    def __call__(self, request: Request, database: DatabaseDep) -> Caller:
+    def __call__(self, request: Request) -> Caller:
         """The caller. Raises Unauthorized, Forbidden, or NotFound for another's campaign."""
         cookie = session_cookie(request, "staff")
         if cookie is None:
             raise NoCredential
-        with database.transaction() as session:
-            caller = sessions.authenticate_session(session, cookie)
-        recognize_sender(request, cookie)
+        caller = authenticate_cookie(request, cookie)
         if caller.campaign is not None and request.path_params.get("campaign") not in (None, caller.campaign):
             raise CampaignNotFound
         if not any(caller.may(role) for role in self.roles):

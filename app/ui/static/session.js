@@ -90,11 +90,20 @@ async function tried(form, enters) {
   }
 }
 
+// Who signed in with their organization's account signs out there too.
 async function signOut() {
   await forgetKept();
   const proof = document.querySelector("meta[name=csrf]").content;
+  const session = await fetch("/v1/session");
+  const elsewhere = session.ok ? (await session.json()).sign_out_url : null;
   await fetch("/v1/session", { method: "DELETE", headers: { "X-CSRF-Token": proof } });
-  location.replace("/");
+  location.replace(elsewhere ?? "/");
+}
+
+function signInAtProvider(event) {
+  event.preventDefault();
+  const { next } = fromFragment();
+  location.assign(next ? `${event.currentTarget.href}?${new URLSearchParams({ next: insideOnly(next) })}` : event.currentTarget.href);
 }
 
 // A page that was opened from another site came without the cookie, which such requests do not carry. Once: where the
@@ -147,4 +156,7 @@ if (form) {
   addEventListener("hashchange", enter);
   enter();
 }
+document.querySelector("[data-sign-in-at-provider]")?.addEventListener("click", signInAtProvider);
+const goesOn = document.querySelector("[data-go-on]");
+if (goesOn) forgetKept().then(() => location.replace(goesOn.href)); // by whoever was here before
 document.querySelector("[data-sign-out]")?.addEventListener("click", signOut);

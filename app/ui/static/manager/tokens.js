@@ -37,6 +37,7 @@ const tokens = new Browse($("#tokens"), {
     { head: t("Team"), cell: (one) => one.team, look: "wide" },
     { head: t("Rater"), cell: (one) => one.rater, look: "wide" },
     { head: t("Made"), sort: "made", cell: (one) => moment(one.created_at), look: "wide" },
+    { head: t("Last used"), cell: (one) => moment(one.last_used_at), look: "wide" },
     { head: t("Ends"), cell: (one) => moment(one.expires_at), look: "wide" },
     { head: t("What to do"), cell: (one) => (one.live ? button(t("Revoke …"), () => revoke([one]), { class: "ghost", "aria-label": t("Revoke {token}", { token: one.prefix }) }) : null) },
   ],

@@ -1,0 +1,135 @@
+"""Signing in at the organization's identity provider (OpenID Connect), and what it says when somebody signs out there.
+
+Without a provider there are no such pages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import parse_qs
+
+from anyio import to_thread
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import JSONResponse, RedirectResponse
+
+from app.domain.errors import AppError, Forbidden, Unauthorized, Unavailable
+from app.services.access import single_sign_on
+from app.services.access.identity_tokens import BadIdentityToken
+from app.services.access.single_sign_on import NoGroupFits
+from app.storage import clock
+from app.ui.pages import PageRoute, render_page
+from app.web.cookies import own_origin, set_session_cookie
+from app.web.deps import DatabaseDep, get_options
+from app.web.problems import STATUS, retry_after_header
+from app.web.single_sign_on.attempt import begin_attempt, clear_attempt_cookie, read_attempt, set_attempt_cookie
+from app.web.single_sign_on.confirming import find_provider
+from app.web.single_sign_on.errors import NoProvider, ProviderRefused, SignInNotBegun
+from app.web.strangers import recognize_sender
+
+if TYPE_CHECKING:
+    from app.web.single_sign_on.provider import Provider
+
+BACK = "/oidc/callback"
+LONGEST_CODE = 4096
+FORM = "application/x-www-form-urlencoded"
+
+
+class SignInRoute(PageRoute):
+    """A route whose refusals are a page that says why, and offers to sign in again."""
+
+    def explain(self, request: Request, error: AppError) -> Response:
+        """What a browser is shown in place of the page."""
+        if not isinstance(error, Unauthorized | Forbidden | Unavailable):
+            return super().explain(request, error)
+        values = {"why": error.name(), "title": error.title(), "detail": error.detail}
+        response = render_page(request, "manager/not_signed_in.html", values, status=STATUS[error.kind])
+        response.headers.update(retry_after_header(error))
+        return response
+
+
+router = APIRouter(route_class=SignInRoute, include_in_schema=False)
+
+
+def require_provider(request: Request) -> Provider:
+    """The identity provider. Raises NoProvider where this installation has none."""
+    provider = find_provider(request)
+    if provider is None:
+        raise NoProvider
+    return provider
+
+
+ProviderDep = Annotated[Any, Depends(require_provider)]  # a Provider, which is imported only where there is one
+
+
+@router.get("/oidc/sign-in")
+def begin_sign_in(request: Request, provider: ProviderDep) -> Response:
+    """Send the browser to the provider."""
+    attempt = begin_attempt(request.query_params.get("next"))
+    address = provider.authorization_address(
+        back=own_origin(request) + BACK, state=attempt.state, nonce=attempt.nonce, challenge=attempt.challenge
+    )
+    response = RedirectResponse(address, 303, headers={"Cache-Control": "no-store"})
+    set_attempt_cookie(request, response, attempt)
+    return response
+
+
+@router.get(BACK)
+def finish_sign_in(request: Request, provider: ProviderDep, database: DatabaseDep) -> Response:
+    """Sign in who comes back from the provider. What does not belong to this browser asks nothing of anybody."""
+    attempt, given = read_attempt(request), request.query_params
+    if not attempt.is_state(given.get("state", "")):
+        raise SignInNotBegun
+    provider.check_answering_issuer(given.get("iss"))
+    code = given.get("code", "")
+    if "error" in given or not 0 < len(code) <= LONGEST_CODE:
+        raise ProviderRefused
+    with database.transaction() as session:
+        now = clock.database_now(session)
+    confirmed = provider.redeem(
+        code, back=own_origin(request) + BACK, verifier=attempt.verifier, nonce=attempt.nonce, now=now
+    )
+    with database.transaction() as session:
+        new = single_sign_on.sign_in(
+            session,
+            confirmed.person,
+            confirmed.tokens,
+            sid=confirmed.sid,
+            roles=provider.options.roles,
+            lifetime=get_options(request).session_lifetime,
+        )
+    if new is None:
+        raise NoGroupFits
+    # Not a redirection: browsers would not send the new cookie along, as another site began this.
+    response = render_page(request, "manager/signed_in.html", {"next": attempt.next})
+    set_session_cookie(request, response, new.secret, "staff", lifetime=new.lifetime)
+    clear_attempt_cookie(request, response)
+    recognize_sender(request, new.secret)
+    return response
+
+
+@router.post("/oidc/backchannel-logout")
+async def end_sessions(request: Request, provider: ProviderDep, database: DatabaseDep) -> Response:
+    """Carry out what the provider says: these sessions have ended (Back-Channel Logout 1.0, section 2.5)."""
+    headers = {"Cache-Control": "no-store"}
+    refused = JSONResponse({"error": "invalid_request"}, 400, headers=headers)
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
+        return refused
+    try:
+        values = parse_qs((await request.body()).decode("ascii"), max_num_fields=8).get("logout_token", [])
+    except ValueError:
+        return refused
+    if len(values) != 1:
+        return refused
+
+    def carry_out() -> bool:
+        with database.transaction() as session:
+            now = clock.database_now(session)
+        notice = provider.read_logout_token(values[0], now=now)
+        with database.transaction() as session:
+            return single_sign_on.carry_out_logout(session, notice, issuer=provider.options.issuer)
+
+    try:
+        done = await to_thread.run_sync(carry_out)
+    except BadIdentityToken:
+        return refused
+    return Response(status_code=200, headers=headers) if done else refused

@@ -1,0 +1,84 @@
+"""Whether the identity provider still confirms who holds a session: asked again before a minute is over.
+
+Where the provider does not answer, what it said within the last minute counts, and nothing after that: somebody may
+have been removed meanwhile. The session stays, and works again once the provider answers.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from fastapi import Request
+
+from app.services.access import sessions, single_sign_on
+from app.services.access.identity_tokens import BadIdentityToken
+from app.services.access.tokens import BadCredential, Caller
+from app.storage import clock
+from app.storage.db import Database
+from app.web.single_sign_on.errors import ProviderRefused, ProviderSilent
+
+if TYPE_CHECKING:
+    from app.web.single_sign_on.provider import Provider
+
+PATIENCE = 3.0  # seconds to wait for another request that asks the provider about the same session
+PAUSE = 0.05
+AGAIN = 5  # seconds, for who is told to come again
+
+
+def find_provider(request: Request) -> Provider | None:
+    """The identity provider of this installation, if it has one."""
+    provider: Provider | None = request.app.state.provider
+    return provider
+
+
+def confirm_session(database: Database, provider: Provider | None, secret: str) -> Caller:
+    """Who holds a session whose check is due, as the provider says now.
+
+    Raises BadCredential where they are signed out there or none of their groups fits, ProviderSilent.
+    """
+    if provider is None:  # there was one when this session began
+        raise BadCredential
+    with database.transaction() as session:
+        due = single_sign_on.claim_due_check(session, secret)
+    if due is None:
+        return _wait_for_other(database, secret)
+    try:
+        _ask(database, provider, due, secret)
+    except ProviderSilent:
+        with database.transaction() as session:
+            single_sign_on.release_check(session, due)
+            confirmed = single_sign_on.is_confirmed(session, secret)
+        if not confirmed:
+            raise
+    except (ProviderRefused, BadIdentityToken):
+        with database.transaction() as session:
+            single_sign_on.end_session(session, secret)
+        raise BadCredential from None
+    with database.transaction() as session:
+        return sessions.authenticate_session(session, secret)
+
+
+def _ask(database: Database, provider: Provider, due: single_sign_on.DueCheck, secret: str) -> None:
+    if due.issuer != provider.options.issuer:
+        raise ProviderRefused("the installation has another provider now")
+    with database.transaction() as session:
+        now = clock.database_now(session)
+    confirmation = provider.confirm(due.subject, due.tokens, now=now)
+    with database.transaction() as session:
+        single_sign_on.note_check(
+            session, due, confirmation.person, confirmation.tokens, secret, roles=provider.options.roles
+        )
+
+
+def _wait_for_other(database: Database, secret: str) -> Caller:
+    """Who holds the session, once it is confirmed: another request asks about it, or just did."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        with database.transaction() as session:
+            caller = sessions.authenticate_session(session, secret)
+            if single_sign_on.is_confirmed(session, secret):
+                return caller
+        if time.monotonic() >= until:
+            raise ProviderSilent(retry_after=AGAIN)
+        time.sleep(PAUSE)

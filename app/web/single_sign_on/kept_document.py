@@ -1,0 +1,61 @@
+"""A document of the identity provider that is kept, so that few requests ask for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from app.web.single_sign_on.errors import ProviderRefused, ProviderSilent
+
+KEPT = 3600.0  # seconds after which it is asked for again
+AGAIN = 10.0  # seconds between two requests for it, whatever came of the first
+WAIT = 2.0  # seconds to wait for another request that asks for it
+WAITING = 4  # requests that wait for that, as each holds a thread
+
+Document = Mapping[str, Any]
+
+
+class KeptDocument:
+    """A document. ask: asks for it. Where that fails, what is kept goes on to count."""
+
+    def __init__(self, ask: Callable[[], Document], clock: Callable[[], float]) -> None:
+        self._ask = ask
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._waiting = threading.BoundedSemaphore(WAITING)
+        self._document: Document | None = None
+        self._at = self._tried = -KEPT
+        self._error: ProviderRefused | ProviderSilent = ProviderSilent(retry_after=int(AGAIN))
+
+    def get(self, *, anew: bool = False) -> Document:
+        """The document; anew: that of now, unless it was just asked for. Raises ProviderRefused, ProviderSilent."""
+        if self._document is None or self._is_due(anew=anew):
+            self._renew(anew=anew)
+        if self._document is None:
+            raise type(self._error)(self._error.detail, retry_after=self._error.retry_after)
+        return self._document
+
+    def _is_due(self, *, anew: bool) -> bool:
+        now = self._clock()
+        return now - self._tried >= AGAIN and (anew or now - self._at >= KEPT)
+
+    def _renew(self, *, anew: bool) -> None:
+        if not self._waiting.acquire(blocking=False):
+            return
+        try:
+            if self._lock.acquire(timeout=WAIT):
+                try:
+                    if self._is_due(anew=anew):
+                        self._ask_for_it()
+                finally:
+                    self._lock.release()
+        finally:
+            self._waiting.release()
+
+    def _ask_for_it(self) -> None:
+        self._tried = self._clock()
+        try:
+            self._document, self._at = self._ask(), self._tried
+        except (ProviderRefused, ProviderSilent) as error:
+            self._error = error
