@@ -5,13 +5,9 @@ import { $, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { Layout } from "../rater/layout.js";
 import { pieces } from "../rater/marks.js";
-<<<<<<< HEAD
+import { codePoints } from "../rater/text.js";
 import { Browse } from "./browse.js";
 import { all, api, empty, fetched, figure, foreign, here, main, NONE, say, tell, told } from "./parts.js";
-=======
-import { codePoints } from "../rater/text.js";
-import { all, api, figure, foreign, here, main, say, tell, told } from "./parts.js";
->>>>>>> 6ee5fe6f (Lay texts out in tutorials, Items and archives)
 
 const form = $("#pick");
 const place = $("#items");
