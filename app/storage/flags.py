@@ -31,7 +31,7 @@ LEFT JOIN items i ON i.id = f.item_id LEFT JOIN documents d ON d.id = i.document
 WHERE f.campaign_id = :campaign"""
 
 
-LOOKED_AT = 1000
+LOOKED_AT = 500
 """Flags that a page looks at, at most, for those that are searched."""
 _SEARCHED = "lower(concat_ws(' ', replace(f.reason, '_', ' '), f.note, r.key, d.key, f.assignee))"
 _LOOKED = """

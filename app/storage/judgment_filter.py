@@ -36,15 +36,14 @@ _TEXTS = """EXISTS (SELECT FROM segments g JOIN outputs o ON o.campaign_id = g.c
     JOIN credits c ON c.campaign_id = o.campaign_id AND c.system_id = o.system_id
     WHERE g.campaign_id = :campaign AND g.id = j.segment_id AND c.item_id = j.item_id {words} {fence})"""
 _TEXT = "lower(concat_ws(' ', g.source, o.text))"
-# A judgment that marks an error with such a severity or category. What a page looks at has no payload: it is looked up.
-_ERROR = """EXISTS (SELECT FROM judgments e WHERE e.campaign_id = :campaign AND e.id = j.id AND jsonb_path_exists(
-    e.payload, '$.errors[*] ? ({condition})', jsonb_build_object('asked', CAST(:{name} AS text))) {{fence}})"""
+# A judgment that marks an error with such a severity or category.
+_ERROR = """jsonb_path_exists(
+    j.payload, '$.errors[*] ? ({condition})', jsonb_build_object('asked', CAST(:{name} AS text)))"""
 _COMMENTED = f"""EXISTS (
     SELECT FROM comments c JOIN items i ON {_ITEM} WHERE c.campaign_id = :campaign AND c.rater_id = j.rater_id
       AND c.task_id = i.task_id AND (c.item_id = j.item_id AND c.segment_id = j.segment_id
                                      OR c.screen = {SCREEN_OF_ITEM}) {{fence}})
-    OR EXISTS (SELECT FROM judgments e WHERE e.campaign_id = :campaign AND e.id = j.id
-               AND coalesce(e.meta ->> 'textfield', e.meta ->> 'comment') IS NOT NULL {{fence}})"""
+    OR coalesce(j.meta ->> 'textfield', j.meta ->> 'comment') IS NOT NULL"""
 _CONDITIONS = {
     "rater": "j.rater_id = :rater",
     "task": f"EXISTS (SELECT FROM items i WHERE {_ITEM} AND i.task_id = ANY(:task) {{fence}})",
@@ -67,7 +66,7 @@ found AS MATERIALIZED (
 SELECT (SELECT count(*) FROM shown), ARRAY(SELECT id FROM found)"""
 _PAGE = """
 WITH looked AS MATERIALIZED (
-    SELECT j.id, j.item_id, j.segment_id, j.rater_id FROM judgments j
+    SELECT j.id, j.item_id, j.segment_id, j.rater_id, j.payload, j.meta FROM judgments j
     WHERE j.campaign_id = :campaign AND j.id > :after {among} ORDER BY j.id LIMIT :looked)
 SELECT ARRAY(SELECT j.id FROM looked j WHERE true {conditions} ORDER BY j.id LIMIT :limit),
        (SELECT count(*) FROM looked), (SELECT max(id) FROM looked)"""
