@@ -80,7 +80,7 @@ def create_app(database: Database, options: Options) -> FastAPI:
         AnswerableTaskCache(),
     )
     app.middleware_stack = RequestLogLayer(
-        _guarded(HeadRequestsLayer(app.build_middleware_stack()), app), app.state.metrics
+        _add_guards(HeadRequestsLayer(app.build_middleware_stack()), app), app.state.metrics
     )
     return app
 
@@ -94,7 +94,7 @@ def _provider(options: Options) -> Provider | None:
     return Provider(options.provider)
 
 
-def _guarded(layers: ASGIApp, app: FastAPI) -> ASGIApp:
+def _add_guards(layers: ASGIApp, app: FastAPI) -> ASGIApp:
     """What stands before everything else: under which name we are asked, and what strangers may cost."""
     options: Options = app.state.options
     app.state.familiar = KnownCredentials()

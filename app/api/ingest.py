@@ -38,7 +38,7 @@ async def get_ingest(
     if isinstance(outcome, JobView):
         return job_response(outcome)
     if isinstance(outcome, StoredReport):
-        read = partial(ingest_reports.read_current, database, campaign, outcome.body)
+        read = partial(ingest_reports.read_at_current_version, database, campaign, outcome.body)
         return IngestOut.model_validate(await to_thread.run_sync(read))
     return IngestOut.model_validate(outcome)
 

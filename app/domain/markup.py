@@ -116,7 +116,7 @@ class _Layout:
         self._broken = False  # whether a block began or ended since the last character
 
     def result(self) -> MarkedUpText:
-        pieces = _pair_tags(list(_cut(self._text)))
+        pieces = _pair_tags(list(_iterate_pieces(self._text)))
         ends = _visible_ends(pieces, self._text)
         preformatted = 0
         for piece, end in zip(pieces, ends, strict=True):
@@ -182,7 +182,7 @@ class _Layout:
             yield run
 
 
-def _cut(text: str) -> Iterator[_Piece]:
+def _iterate_pieces(text: str) -> Iterator[_Piece]:
     """Tags, references to characters, and the text between them."""
     at = 0
     for match in _TOKEN.finditer(text):

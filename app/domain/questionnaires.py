@@ -127,7 +127,7 @@ def parse_answers(
             if question.required:
                 places.append(Place((name,), "must be answered"))
             continue
-        answer, why = _parsed(question, value)
+        answer, why = _parse_answer(question, value)
         if why is None:
             answers[name] = answer
         else:
@@ -135,7 +135,7 @@ def parse_answers(
     return answers, tuple(places)
 
 
-def _parsed(question: Question, value: object) -> tuple[Answer, str | None]:
+def _parse_answer(question: Question, value: object) -> tuple[Answer, str | None]:
     """The answer, or what is wrong with it."""
     values = {option.value for option in question.options}
     if question.kind == "text":
@@ -146,7 +146,7 @@ def _parsed(question: Question, value: object) -> tuple[Answer, str | None]:
             return 0.0, "must be a number"
         low, high = question.minimum, question.maximum
         within = (low is None or value >= low) and (high is None or value <= high)
-        return value, None if within else f"must be from {_shown(low)} to {_shown(high)}"
+        return value, None if within else f"must be from {_format_bound(low)} to {_format_bound(high)}"
     if question.kind == "choice":
         known = isinstance(value, str) and value in values
         return str(value), None if known else f"must be one of: {', '.join(sorted(values)[:20])}"
@@ -156,7 +156,7 @@ def _parsed(question: Question, value: object) -> tuple[Answer, str | None]:
     return tuple(option.value for option in question.options if option.value in listed), None
 
 
-def _shown(bound: float | None) -> str:
+def _format_bound(bound: float | None) -> str:
     return "any number" if bound is None else f"{bound:g}"
 
 
@@ -169,27 +169,33 @@ def make_language_biography() -> tuple[Question, ...]:
     levels = (("native", "First language"), *((level, level) for level in ("C2", "C1", "B2", "B1", "A2", "A1")))
     use = (("daily", "Every day"), ("weekly", "Every week"), ("rarely", "Less often"))
     return (
-        _asked("first_languages", "text", "Which languages did you learn first, as a child?", required=True),
-        _asked("source_level", "choice", "How well do you know the language of the source texts?", levels),
-        _asked("target_level", "choice", "How well do you know the language of the translations?", levels),
-        _asked("source_years", "number", "For how many years have you used the language of the source texts?"),
-        _asked("target_region", "text", "In which country or region did you learn the language of the translations?"),
-        _asked("target_use", "choice", "How often do you use the language of the translations?", use),
-        _asked(
+        _biography_question(
+            "first_languages", "text", "Which languages did you learn first, as a child?", required=True
+        ),
+        _biography_question("source_level", "choice", "How well do you know the language of the source texts?", levels),
+        _biography_question("target_level", "choice", "How well do you know the language of the translations?", levels),
+        _biography_question(
+            "source_years", "number", "For how many years have you used the language of the source texts?"
+        ),
+        _biography_question(
+            "target_region", "text", "In which country or region did you learn the language of the translations?"
+        ),
+        _biography_question("target_use", "choice", "How often do you use the language of the translations?", use),
+        _biography_question(
             "translation",
             "choice",
             "What experience do you have in translation?",
             (("none", "None"), ("studies", "Studies or training"), ("profession", "It is or was my profession")),
             group=True,
         ),
-        _asked("translation_years", "number", "For how many years have you translated?"),
-        _asked(
+        _biography_question("translation_years", "number", "For how many years have you translated?"),
+        _biography_question(
             "machine_translation", "choice", "How often do you use machine translation?", (*use, ("never", "Never"))
         ),
     )
 
 
-def _asked(
+def _biography_question(
     name: str,
     kind: Kind,
     label: str,

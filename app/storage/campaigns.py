@@ -19,7 +19,7 @@ CampaignRecord = sa.Row[Any]
 _KEY = campaigns.c.key.collate("C")
 
 
-def _folded(name: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+def _fold_case(name: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
     return sa.func.lower(name).collate("C")
 
 
@@ -27,20 +27,20 @@ def _time(at: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
     return sa.cast(at, sa.DateTime(timezone=True))
 
 
-def _ended(state: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+def _is_closed(state: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
     return state == "closed"
 
 
 _ORDERS = {
-    "key": SortOrder(None, _folded),
-    "-key": SortOrder(None, _folded, descending=True),
-    "name": SortOrder(campaigns.c.name, _folded),
-    "-name": SortOrder(campaigns.c.name, _folded, descending=True),
+    "key": SortOrder(None, _fold_case),
+    "-key": SortOrder(None, _fold_case, descending=True),
+    "name": SortOrder(campaigns.c.name, _fold_case),
+    "-name": SortOrder(campaigns.c.name, _fold_case, descending=True),
     "created": SortOrder(campaigns.c.created_at, _time),
     "-created": SortOrder(campaigns.c.created_at, _time, descending=True),
     # What a campaign was when it was seen, not what it is now: else all that follow one would be passed over once it is
     # closed.
-    "closed": SortOrder(campaigns.c.state, _ended),
+    "closed": SortOrder(campaigns.c.state, _is_closed),
 }
 
 

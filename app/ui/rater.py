@@ -35,7 +35,7 @@ def work_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Re
 def how_to_judge_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
     """The guidelines, and practice on worked examples."""
     texts = _texts(database, rater)
-    text = _shown(request, texts)
+    text = _choose_guidelines(request, texts)
     return _page(request, "guidelines", rater, database, {**text, "version": texts.version if texts else 0})
 
 
@@ -45,7 +45,7 @@ def consent_page(request: Request, rater: RaterAtWork, database: DatabaseDep) ->
     with database.transaction(snapshot=True) as session:
         asked, given = guidelines.find_requested_consent(session, rater)
     values = {"asked": asked, "given": given, "agreed": asked and given and given.version == asked.version}
-    return _page(request, "consent", rater, database, {**values, **_shown(request, asked)})
+    return _page(request, "consent", rater, database, {**values, **_choose_guidelines(request, asked)})
 
 
 @router.get("/test")
@@ -111,7 +111,7 @@ def _texts(database: Database, rater: ActingRater) -> GuidelineTexts | None:
             return None
 
 
-def _shown(request: Request, texts: GuidelineTexts | None) -> dict[str, object]:
+def _choose_guidelines(request: Request, texts: GuidelineTexts | None) -> dict[str, object]:
     """A text in the language that fits best, as HTML."""
     if texts is None:
         return {"text": None, "text_language": None}

@@ -51,13 +51,13 @@ class ServiceMetrics:
             ["method", "route", "status"],
             registry=own,
         )
-        self.request_seconds = _timed(
+        self.request_seconds = _make_histogram(
             own, "request_seconds", "Time until an answer began, by method and route.", "method", "route"
         )
         self.in_flight = _sum(own, "requests_in_flight", "Requests under way.")
         self.connections = _sum(own, "database_connections", "Connections of the pools.")
         self.in_use = _sum(own, "database_connections_in_use", "Connections in a transaction.")
-        self.connection_wait = _timed(
+        self.connection_wait = _make_histogram(
             own, "database_connection_wait_seconds", "Time that a request waited for a connection."
         )
         self.written = Counter(
@@ -66,7 +66,7 @@ class ServiceMetrics:
         self.flush_size = Histogram(
             "plumbline_flush_size", "Answers that one commit wrote, by kind.", ["kind"], buckets=FLUSHED, registry=own
         )
-        self.flush_seconds = _timed(
+        self.flush_seconds = _make_histogram(
             own, "flush_seconds", "Time from the start of a flush to its commit, by kind.", "kind"
         )
         self.no_task = Counter(
@@ -94,7 +94,7 @@ class ServiceMetrics:
         return generate_latest(merged) + gauge_text(state)
 
 
-def _timed(registry: CollectorRegistry, name: str, explained: str, *labels: str) -> Histogram:
+def _make_histogram(registry: CollectorRegistry, name: str, explained: str, *labels: str) -> Histogram:
     return Histogram(f"plumbline_{name}", explained, labels, buckets=SECONDS, registry=registry)
 
 

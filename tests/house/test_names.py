@@ -29,7 +29,8 @@ BOTH_PUBLISHED = frozenset({"Conflict"})
 
 
 def is_participle(name: str) -> bool:
-    """Whether a name is one word, and that a past participle."""
+    """Whether a name, public or private, is one word, and that a past participle."""
+    name = name.lstrip("_")
     if any(letter.isupper() for letter in name[1:]):
         return False
     word = name.lower()
@@ -62,7 +63,7 @@ def test_every_class_has_a_name_of_its_own(modules: Modules) -> None:
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
-def test_no_public_name_is_a_bare_participle(modules: Modules) -> None:
+def test_no_name_is_a_bare_participle(modules: Modules) -> None:
     names = [(name, name.rpartition("/")[2].removesuffix(".py")) for name, _ in modules]
     names += [(name, node.name) for name, tree in modules for node in tree.body if isinstance(node, SCOPES)]
     assert [place for place in names if is_participle(place[1])] == []
@@ -79,7 +80,8 @@ def test_found_and_one_do_not_outlive_a_comprehension(modules: Modules) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "bare"), [("told", True), ("Asked", True), ("seed", False), ("kept_rows", False), ("NotAsked", False)]
+    ("name", "bare"),
+    [("told", True), ("Asked", True), ("_shown", True), ("seed", False), ("kept_rows", False), ("NotAsked", False)],
 )
 def test_what_a_participle_is(name: str, bare: bool) -> None:
     assert is_participle(name) is bare

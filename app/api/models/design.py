@@ -96,7 +96,7 @@ class DesignRepeats(Rate):
     min_distance: int = Field(20, ge=0, description="Segments judged between an original and its repeat.")
 
 
-class ControlsDescribed(_Loose):
+class ControlItems(_Loose):
     """Items with a known answer: rates, or one of the mixes of WMT."""
 
     mix: Literal["70:10:10:10", "80:5:5:10"] | None = Field(
@@ -123,7 +123,7 @@ class DesignDescribed(_Loose):
     task: TaskRules | None = None
     arms: list[Arm] = Field([], description="Conditions that are compared: at least two, or none.")
     cross: Literal["groups", "raters"] = "groups"
-    controls: ControlsDescribed | None = None
+    controls: ControlItems | None = None
     calibration: Calibration | None = None
     share_duplicates: bool | None = None
     seed: int | None = Field(None, ge=0)

@@ -116,13 +116,13 @@ class RaterTableIn(BodyModel):
             try:
                 wanted.append((row, RaterIn.model_validate(row.values).enrolment()))
             except ValidationError as error:
-                faults += [(row.line, _told(fault)) for fault in list_first_faults(error)]
+                faults += [(row.line, _format_fault(fault)) for fault in list_first_faults(error)]
         if faults:
             raise table_errors(faults[:100])
         return wanted
 
 
-def _told(fault: ErrorDetails) -> str:
+def _format_fault(fault: ErrorDetails) -> str:
     return f"{' '.join(str(part) for part in fault['loc'])}: {fault['msg']}"
 
 

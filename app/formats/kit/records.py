@@ -138,7 +138,7 @@ def _alignment(value: object) -> str:
     return alignment.canonical_alignment(_text(value))
 
 
-def _answered(value: object) -> dict[str, object]:
+def _parse_questionnaire_revisions(value: object) -> dict[str, object]:
     """Revisions of answers to questionnaires, by moment."""
     said = _mapping(value)
     for moment, revisions in said.items():
@@ -226,7 +226,7 @@ SHAPES: Mapping[str, RecordType] = {
             name=_name,
             person=_name,
             attributes=_mapping,
-            questionnaires=_answered,
+            questionnaires=_parse_questionnaire_revisions,
         ),
         _shape(
             4,

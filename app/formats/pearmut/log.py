@@ -114,7 +114,7 @@ class PearmutLog:
         comment = {COMMENT: said} if (said := entry.get(COMMENT)) and isinstance(said, str) else {}
         for item, (document, position), answers in zip(items, self._items.places(items), given, strict=True):
             texts = item_outputs(item)
-            for model, answer in _answered(answers, texts):
+            for model, answer in _iterate_answers(answers, texts):
                 payload = (
                     None
                     if answer.get(UNANSWERED) is True
@@ -156,7 +156,7 @@ class PearmutLog:
         self._log.dropped.update({MEMBERS: unread} if unread else {})
 
 
-def _answered(answers: object, texts: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, object]]]:
+def _iterate_answers(answers: object, texts: Mapping[str, str]) -> Iterator[tuple[str, Mapping[str, object]]]:
     """Model and answer. Raises ValueError for a model that was not shown."""
     if answers is None:
         return

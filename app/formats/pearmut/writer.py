@@ -49,13 +49,13 @@ def write_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple
     lines = _log(contents, names, progress, lost)
     first = next(lines, None)
     if first is not None:
-        yield "annotations.json", _keyed(contents.key, chain((first,), lines))
+        yield "annotations.json", _wrap_lines_in_member(contents.key, chain((first,), lines))
         yield "progress.json", progress.lines()
     for what in [what for what, n in lost.items() if not n]:
         del lost[what]
 
 
-def _keyed(key: str, lines: Iterable[bytes]) -> Iterator[bytes]:
+def _wrap_lines_in_member(key: str, lines: Iterable[bytes]) -> Iterator[bytes]:
     """The lines of a log as the member of an object."""
     before = f"{{{canonical_json(key)}:[\n".encode()
     for line in lines:
@@ -135,7 +135,7 @@ def _log(
 ) -> Iterator[bytes]:
     for item_i, (document, systems) in enumerate(_shown_documents(contents, names, lost)):
         for rater, group in groupby(document.answers, key=lambda one: one.rater):
-            answers = list(_counted(group, document, lost))
+            answers = list(_first_answers(group, document, lost))
             if answers:
                 user, judged = names.raters.of(rater), sorted({key for _, key, _ in answers})
                 line = _line(user, item_i, answers, document, judged if names.alike else systems, names, lost)
@@ -143,7 +143,7 @@ def _log(
                 yield canonical_json(line).encode()
 
 
-def _counted(answers: Iterable[JudgmentRow], document: PearmutDocument, lost: Counter[str]) -> Iterator[Answer]:
+def _first_answers(answers: Iterable[JudgmentRow], document: PearmutDocument, lost: Counter[str]) -> Iterator[Answer]:
     """One answer of a rater to each output; another one, in another task, would read as a re-submission."""
     seen: set[tuple[int, str]] = set()
     for answer in answers:

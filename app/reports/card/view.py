@@ -33,7 +33,7 @@ class SystemPart(FiniteResultPart):
 
 
 class RaterPart(FiniteResultPart):
-    """One rater."""
+    """Ratings of one rater."""
 
     rater: str
     ratings: int

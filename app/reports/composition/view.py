@@ -48,7 +48,7 @@ class ContentCounts(FiniteResultPart):
 
 
 class RaterContents(ContentCounts):
-    """One rater."""
+    """What one rater judged."""
 
     rater: str
 

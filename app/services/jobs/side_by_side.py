@@ -53,7 +53,7 @@ class StoredRankingColumn(BaseModel):
 
 
 class StoredSideBySide(BaseModel):
-    """Rankings beside each other, as they are kept."""
+    """Rankings side by side, as they are stored."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 

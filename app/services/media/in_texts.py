@@ -19,7 +19,7 @@ def load_shown_media(session: Session, campaign_id: int, texts: Iterable[str | N
     if not elements:
         return {}
     files = load_files(session, campaign_id, {element.name for element in elements.values()})
-    return {text: _shown(element, files) for text, element in elements.items()}
+    return {text: _make_shown_media(element, files) for text, element in elements.items()}
 
 
 def load_files(session: Session, campaign_id: int, names: Iterable[str]) -> dict[str, MediaRow]:
@@ -29,7 +29,7 @@ def load_files(session: Session, campaign_id: int, names: Iterable[str]) -> dict
     return {**files, **rows.load_named_media(session, campaign_id, sorted(captions))}
 
 
-def _shown(element: MediaElement, files: dict[str, MediaRow]) -> ShownMedia:
+def _make_shown_media(element: MediaElement, files: dict[str, MediaRow]) -> ShownMedia:
     row = files.get(element.name)
     if row is None or row.media_type == "text/vtt":
         return ShownMedia(None, MISSING, transcript=element.transcript)

@@ -117,7 +117,7 @@ def add_part(
     with database.transaction() as session:
         row = rows.load_upload(session, campaigns.load_campaign(session, campaign).id, upload)
     path = _path(policy, upload)
-    with _locked(path) as file:
+    with _open_locked_part(path) as file:
         arrived = os.fstat(file.fileno()).st_size
         if arrived != offset:
             raise UploadOffsetDiffers(f"{arrived} bytes have arrived")
@@ -169,7 +169,7 @@ def _forget(database: Database, row: UploadRow, path: Path) -> None:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[BinaryIO]:
+def _open_locked_part(path: Path) -> Iterator[BinaryIO]:
     """The file of parts, held by this request alone. Raises UploadBusy."""
     with path.open("ab") as made:
         made.flush()

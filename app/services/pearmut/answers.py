@@ -157,7 +157,7 @@ def _hand_in(session: Session, answer: PreparedAnswer, task: pearmut.Row) -> Non
         rater_id=rater_id,
         task_id=task.id,
         screen=comments.find_first_screen(session, campaign_id, task.id),
-        said=_bounded(answer.sent.comment),
+        said=_shorten_comment(answer.sent.comment),
     )
     events = [
         (_OTHER.sub("_", str(action["action"]).lower())[:32].lstrip("_0123456789") or "other", at)
@@ -168,7 +168,7 @@ def _hand_in(session: Session, answer: PreparedAnswer, task: pearmut.Row) -> Non
     pearmut.insert_activity(session, campaign_id, task.id, rater_id, page=page, events=moments)
 
 
-def _bounded(comment: str | None) -> str:
+def _shorten_comment(comment: str | None) -> str:
     """A comment as managers read it; the whole of a longer one stays with what the page sent."""
     return (comment or "").replace("\0", "").strip()[:LONGEST_COMMENT]
 
@@ -231,10 +231,10 @@ def _payload(
     if payload is None or len(stripped) == len(text) or not isinstance(errors, list):
         return payload
     led = len(text) - len(text.lstrip())
-    return {**payload, "errors": [_clipped(error, led, len(stripped)) for error in errors]}
+    return {**payload, "errors": [_clip_error(error, led, len(stripped)) for error in errors]}
 
 
-def _clipped(error: Mapping[str, Any], led: int, length: int) -> dict[str, Any]:
+def _clip_error(error: Mapping[str, Any], led: int, length: int) -> dict[str, Any]:
     if "start" not in error:
         return {**error}
     start, end = clip_span((error["start"], error["end"]), led, length)

@@ -57,7 +57,7 @@ def sign_assets(session: Session, user: PearmutUser, response: dict[str, Any]) -
     expires = int((datetime.now(UTC) + LASTS).timestamp())
     signer = _AssetSigner(rows.load_signing_key(session, PURPOSE), user.rater.token_id, expires)
     signed = {text: _element(text, files.get(name), signer) for text, name in names.items()}
-    return {**response, "payload": [_replaced(item, signed) for item in items]}
+    return {**response, "payload": [_replace_addresses(item, signed) for item in items]}
 
 
 def _texts(item: Mapping[str, Any]) -> list[str]:
@@ -65,7 +65,7 @@ def _texts(item: Mapping[str, Any]) -> list[str]:
     return [text for text in (item.get("src"), item.get("ref"), *of_systems) if isinstance(text, str)]
 
 
-def _replaced(item: dict[str, Any], signed: Mapping[str, str]) -> dict[str, Any]:
+def _replace_addresses(item: dict[str, Any], signed: Mapping[str, str]) -> dict[str, Any]:
     told = {name: signed.get(item[name], item[name]) for name in ("src", "ref") if isinstance(item.get(name), str)}
     if isinstance(item.get("tgt"), dict):
         told["tgt"] = {model: signed.get(text, text) for model, text in item["tgt"].items()}

@@ -91,7 +91,7 @@ def read_campaign_file(given: object) -> CampaignFile:
         aside={name: given.get(name) or [] for name in ASIDE},
         users=users,
         token=token if isinstance(token, str) else None,
-        unused=_unused(info, given),
+        unused=_count_unused_members(info, given),
     )
 
 
@@ -291,7 +291,7 @@ def _tasks(info: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[list[Docu
     return tuple(data.values() if isinstance(data, dict) else data)
 
 
-def _unused(info: Mapping[str, Any], given: Mapping[str, Any]) -> Counter[str]:
+def _count_unused_members(info: Mapping[str, Any], given: Mapping[str, Any]) -> Counter[str]:
     """What is kept and changes nothing here, for the report."""
     unused = Counter[str]()
     for name in info:

@@ -62,7 +62,7 @@ def keep_form_answers(session: Session, user: PearmutUser, place: int | str) -> 
     for (n, i), question in _questions(user.loaded.aside, kind):
         values = sent[f"{kind}_{n}"]
         if question.kind != "note" and i < len(values):
-            parsed, _ = parse_answers([question], {question.name: _typed(question, values[i])})
+            parsed, _ = parse_answers([question], {question.name: _convert_number(question, values[i])})
             answers |= parsed
     questionnaires.insert_answers(session, campaign_id, rater_id, MOMENTS[kind], answers)
 
@@ -84,7 +84,7 @@ def _choices(part: Mapping[str, Any]) -> list[str]:
     return [one for one in dict.fromkeys(texts) if one.strip()][:MOST_OPTIONS]
 
 
-def _typed(question: Question, value: object) -> object:
+def _convert_number(question: Question, value: object) -> object:
     if question.kind == "number" and isinstance(value, str):
         try:
             return float(value)

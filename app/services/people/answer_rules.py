@@ -84,7 +84,7 @@ def list_broken_rules(
 
     Raises Invalid where an answer is none, with places in the payload.
     """
-    values = [_measured(campaign, n, items, answer) for n, answer in enumerate(given)]
+    values = [_compute_measures(campaign, n, items, answer) for n, answer in enumerate(given)]
     ranking = campaign_protocol(campaign).measure(campaign_scoring_options(campaign))
     sign = 1 if ranking.higher_is_better else -1
     field = find_error_field(campaign)
@@ -103,7 +103,9 @@ def list_broken_rules(
     return [rule for rule in rules if not holds(rule)]
 
 
-def _measured(campaign: CampaignInfo, n: int, items: Sequence[QualificationItem], answer: Payload) -> dict[str, float]:
+def _compute_measures(
+    campaign: CampaignInfo, n: int, items: Sequence[QualificationItem], answer: Payload
+) -> dict[str, float]:
     try:
         return compute_payload_measures(campaign, items[n], answer)
     except Invalid as error:

@@ -76,7 +76,7 @@ def _enrol(
     known = raters.load_raters_of_keys(session, campaign_id, [key for key, _ in wanted])
     for key, new in wanted:
         if key in known:
-            service.put_rater(session, campaign, key, new, given=_said(new), seen=None, by=by)
+            service.put_rater(session, campaign, key, new, given=_personal_fields(new), seen=None, by=by)
     fresh = [(key, new) for key, new in wanted if key not in known]
     if fresh:
         service.insert_enrolled(session, campaign_id, fresh, by=by)
@@ -85,7 +85,7 @@ def _enrol(
         )
 
 
-def _said(new: Enrolment) -> frozenset[str]:
+def _personal_fields(new: Enrolment) -> frozenset[str]:
     return frozenset(name for name in ("person", "contact") if getattr(new, name) is not None)
 
 

@@ -58,7 +58,9 @@ def sign_task_media(session: Session, policy: MediaPolicy, task: str, *, rater: 
     heard = load_heard_stretches(session, rater.campaign_id, row.id, rater.rater_id, list(media))
     signer = AddressSigner.load(session, task, rater)
     shown = [
-        TaskMediaAddress(public_id, signer.sign(public_id, until), *_played(heard[public_id], file.duration_ms, rules))
+        TaskMediaAddress(
+            public_id, signer.sign(public_id, until), *_playback_state(heard[public_id], file.duration_ms, rules)
+        )
         for public_id, file in media.items()
     ]
     captions = dict.fromkeys(file.captions for file in media.values() if file.captions is not None)
@@ -66,7 +68,7 @@ def sign_task_media(session: Session, policy: MediaPolicy, task: str, *, rater: 
     return TaskMediaAddresses(until, rules, (*shown, *beside))
 
 
-def _played(heard: HeardStretches, duration_ms: int | None, rules: MediaRules) -> tuple[bool, int | None]:
+def _playback_state(heard: HeardStretches, duration_ms: int | None, rules: MediaRules) -> tuple[bool, int | None]:
     """Whether a file was heard to the end, and how often it may be played yet."""
     if duration_ms is None:
         return False, None

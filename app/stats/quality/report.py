@@ -18,7 +18,7 @@ from app.stats.quality.levels import RaterLevels, estimate_rater_levels
 from app.stats.quality.pairing import find_original_rows, first_rows_of_judgments, pair_with_originals
 from app.stats.quality.panel import Against, RaterItemMeans, compare_with_panel, compute_rater_item_means
 from app.stats.quality.panel_tests import Orders
-from app.stats.quality.references import References, compare_hidden_references
+from app.stats.quality.references import HiddenReferenceScores, compare_hidden_references
 from app.stats.quality.repeats import Repeats, compare_repeats, summarize_repeats
 from app.stats.quality.runs import Habits, compute_rater_habits
 from app.stats.quality.seeded_errors import Attention, SpanHits
@@ -55,7 +55,7 @@ class RaterQuality:
     drift: Drift | None
     flags: tuple[str, ...]
     beyond: tuple[Check, ...] = ()
-    reference: References | None = None
+    reference: HiddenReferenceScores | None = None
     attention: Attention | None = None
     span_hits: SpanHits | None = None
     within_tasks: WithinTasks | None = None

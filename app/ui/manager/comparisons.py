@@ -78,7 +78,7 @@ def comparison_page(
         "why": "",
     }
     if begun:
-        values |= _answered(database, caller, report, (campaign, *chosen), given)
+        values |= _make_content(database, caller, report, (campaign, *chosen), given)
     page = replace(PAGE, name=report.title, file="comparison")
     return render_campaign_page(request, page, about, caller, values, status=422 if values["why"] else 200)
 
@@ -90,7 +90,7 @@ def _others(session: Session, campaign: str, chosen: list[str]) -> list[Campaign
     return [one for key, one in sorted(by_key.items()) if key != campaign]
 
 
-def _answered(
+def _make_content(
     database: Database, caller: Caller, kind: AnyKind, keys: tuple[str, ...], given: Mapping[str, str]
 ) -> dict[str, object]:
     try:
@@ -103,10 +103,10 @@ def _answered(
         return {"why": describe_error(error), "open": True}
     if isinstance(outcome, JobView):
         return {"job": outcome, "script": "job"}
-    return _shown(caller, kind, outcome, keys, given)
+    return _make_report_content(caller, kind, outcome, keys, given)
 
 
-def _shown(
+def _make_report_content(
     caller: Caller, kind: AnyKind, report: StoredReport, keys: tuple[str, ...], given: Mapping[str, str]
 ) -> dict[str, object]:
     """Tables, pictures by address, and where to fetch it. Who only views learns nothing of raters."""

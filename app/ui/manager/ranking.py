@@ -85,7 +85,7 @@ def ranking_page(
         return render_campaign_page(request, PAGE, about, reader, failed, status=422)
     if isinstance(outcome, JobView):
         return render_campaign_page(request, PAGE, about, reader, {**shared, "job": outcome, "script": "job"})
-    shown = _shown(ranking_view_for(reader, outcome), about, chosen)
+    shown = _make_ranking_content(ranking_view_for(reader, outcome), about, chosen)
     words = load_page_messages(request_language(request), "manager/ranking")
     with database.transaction(snapshot=True) as session:
         shown["evidence"] = list_evidence(session, campaign, reader, words)
@@ -131,7 +131,7 @@ def merge_document_warnings(warnings: Iterable[str]) -> list[str]:
     return ["; ".join([first, *(text.removeprefix(head) for text in rest)]) for head, (first, *rest) in groups.items()]
 
 
-def _shown(view: RankingView, about: CampaignInfo, recipe: str) -> dict[str, Any]:
+def _make_ranking_content(view: RankingView, about: CampaignInfo, recipe: str) -> dict[str, Any]:
     return {
         "view": view,
         "captions": captions,

@@ -55,10 +55,14 @@ def recipes_page(
         )
     if isinstance(outcome, JobView):
         return render_campaign_page(request, PAGE, about, caller, {**values, "job": outcome, "script": "job"})
-    return render_campaign_page(request, PAGE, about, caller, {**values, **_shown(caller, campaign, chosen, outcome)})
+    return render_campaign_page(
+        request, PAGE, about, caller, {**values, **_make_comparison_content(caller, campaign, chosen, outcome)}
+    )
 
 
-def _shown(caller: Caller, campaign: str, chosen: list[str], rankings: RankingsSideBySide) -> dict[str, object]:
+def _make_comparison_content(
+    caller: Caller, campaign: str, chosen: list[str], rankings: RankingsSideBySide
+) -> dict[str, object]:
     """The table with its picture. Who only views learns nothing of raters."""
     why = [f"{one.name}: {one.why}" for one in rankings.columns if one.why]
     return {

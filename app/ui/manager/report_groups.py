@@ -98,7 +98,7 @@ def group_reports(campaign: CampaignInfo, facts: SetupFacts, caller: Caller, bas
     groups = []
     for title, names in GROUPS:
         offered = [
-            _offered(report, facts, protocol, base)
+            _make_offer(report, facts, protocol, base)
             for report in map(find_campaign_report, names)
             if caller.may(report.role)
         ]
@@ -116,7 +116,7 @@ def find_campaign_report(name: str) -> Report[Any, Any]:
     )
 
 
-def _offered(report: Report[Any, Any], facts: SetupFacts, protocol: Protocol[Any], base: str) -> OfferedReport:
+def _make_offer(report: Report[Any, Any], facts: SetupFacts, protocol: Protocol[Any], base: str) -> OfferedReport:
     need = NEEDS.get(report.name)
     why_not = None if need is None or need.met(facts, protocol) else need.why
     address = base + PAGES_OF_THEIR_OWN.get(report.name, f"/reports/{report.name}")

@@ -103,7 +103,7 @@ def _page(
     if isinstance(outcome, JobView):
         return render_campaign_page(request, page, about, caller, {**values, "job": outcome, "script": "job"})
     return render_campaign_page(
-        request, page, about, caller, {**values, **_shown(caller, kind, outcome, address, given)}
+        request, page, about, caller, {**values, **_make_report_content(caller, kind, outcome, address, given)}
     )
 
 
@@ -113,7 +113,7 @@ def describe_error(error: AppError) -> str:
     return f"{error.detail or error.title()}{': ' if places else ''}{places}"
 
 
-def _shown(
+def _make_report_content(
     caller: Caller,
     kind: AnyKind,
     stored: StoredReport,
