@@ -10,10 +10,17 @@ from pydantic import BaseModel
 
 from app.ui.messages import ENGLISH, LANGUAGES
 
+TURNS_ON = frozenset({"claim", "margin"})
+"""What a question turns on beside what it must have."""
+OF_SYSTEMS = frozenset({"candidate", "baseline", "system", "other"})
+
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """A field of a form. choices: all that it can be; none where it is free. value: what stands in it."""
+    """A field of a form. choices: all that it can be; none where it is free. value: what stands in it.
+
+    first: it is needed to ask at all, so other fields fold below it. of_system: the key of a system.
+    """
 
     name: str
     label: str
@@ -22,6 +29,8 @@ class FormField:
     choices: tuple[str, ...] = ()
     numeric: bool = False
     required: bool = False
+    first: bool = False
+    of_system: bool = False
 
 
 def make_form_fields(model: type[BaseModel], given: Mapping[str, str]) -> list[FormField]:
@@ -59,6 +68,8 @@ def _field(name: str, schema: Mapping[str, Any], given: Mapping[str, str], requi
         choices=tuple(map(str, choices)),
         numeric=bool(types & {"integer", "number"}),
         required=required,
+        first=required or name in TURNS_ON,
+        of_system=name in OF_SYSTEMS,
     )
 
 

@@ -18,6 +18,7 @@ from app.reports.kit.report import Report, StoredReport
 from app.reports.kit.request import ReportRequest, list_report_campaigns, parse_options
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
+from app.services.data.test_set_views import list_systems
 from app.services.jobs import report_requests
 from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
 from app.storage.campaigns import CampaignNotFound
@@ -35,6 +36,8 @@ from app.web.deps import CampaignKey, DatabaseDep
 from app.web.naming import check_naming
 
 AnyKind = Report[Any, Any]
+MOST_SYSTEMS = 1000
+"""That a field suggests."""
 SHAPES = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ""))
 
 PAGE = PAGES["Reports"]
@@ -75,12 +78,14 @@ def _page(
 ) -> Response:
     with database.transaction(snapshot=True) as session:
         about = campaigns.get_campaign(session, campaign)
+        systems = [one.key for one in list_systems(session, campaign, after=None, limit=MOST_SYSTEMS)]
     given = read_form_answer(kind.options, request.query_params, request_language(request))
     check_naming(caller, kind, given)
     values = {
         "kind": kind,
         "fields": make_form_fields(kind.options, given),
         "open": not begun,
+        "systems": systems,
         "job": None,
         "view": None,
         "why": "",

@@ -133,9 +133,9 @@ def _drafts(facts: SetupFacts, state: str, protocol: str, words: PageMessages) -
     yield _Draft(
         say(message("Watching")),
         finished,
-        say(message("All tasks are handed in.")) if finished else say(message("Progress, pace and quality of raters.")),
-        "/quality" if facts.judgments else "/overview",
-        message("Check quality") if facts.judgments else message("Watch progress"),
+        _watching(facts, words, finished=finished, opened=opened),
+        "/quality" if facts.judgments else "/raters" if opened else "/overview",
+        message("Check quality") if facts.judgments else message("Make links") if opened else message("Watch progress"),
         of_collecting=True,
     )
     yield _Draft(
@@ -163,6 +163,14 @@ def _texts(facts: SetupFacts, words: PageMessages) -> str:
     return words.say(
         message("{documents}, {systems} systems"), documents=documents, systems=words.figure(facts.systems)
     )
+
+
+def _watching(facts: SetupFacts, words: PageMessages, *, finished: bool, opened: bool) -> str:
+    if finished:
+        return words.say(message("All tasks are handed in."))
+    if opened and not facts.judgments:
+        return words.say(message("No judgment has come yet. Give each rater a link."))
+    return words.say(message("Progress, pace and quality of raters."))
 
 
 def _analysis(facts: SetupFacts, words: PageMessages) -> str:

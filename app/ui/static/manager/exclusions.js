@@ -3,7 +3,7 @@
 import { $, button, fill, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
 import { ask } from "./asking.js";
-import { all, api, change, figure, foreign, moment, NONE, resting, some, table, warned } from "./parts.js";
+import { all, api, change, empty, figure, foreign, moment, NONE, resting, some, table, warned } from "./parts.js";
 import { reading, tried } from "./reading.js";
 import { outcome } from "./waiting.js";
 
@@ -98,7 +98,7 @@ const show = reading(place, async () => {
   fill(place, found.length ? table(t("What is left out"), [
     [t("What"), (one) => `${WHAT[one.what]} ${one.key}`], [t("Reason"), (one) => one.reason, "text"], [t("Since"), (one) => moment(one.at)],
     [t("By"), (one) => one.actor], [t("Lifted"), ending, "text"],
-  ], found) : h("p", {}, t("Nothing is left out.")),
+  ], found) : empty({ icon: "exclude", title: t("Nothing is left out."), text: t("Raters, systems, documents and tasks that you exclude stand here with the reason, and can come back.") }),
   h("p", { class: "fetch" }, t("Fetch:"), h("a", { href: `${api}/exclusions` }, "JSON")));
   await offer();
 });

@@ -5,7 +5,7 @@ import { $, button, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { absolute } from "./asking.js";
 import { copyButton } from "./copying.js";
-import { all, api, change, figure, moment, numeral, Refused, resting, say, sure, table, tell, told, written } from "./parts.js";
+import { all, api, change, empty, figure, moment, numeral, Refused, resting, say, sure, table, tell, told, written } from "./parts.js";
 import { Listing, reading } from "./reading.js";
 
 const form = $("#invite");
@@ -63,7 +63,7 @@ const show = reading(place, async () => {
     [t("Taken"), (one) => figure(one.taken), "right"], [t("New in an hour"), (one) => figure(one.per_hour), "right"],
     [t("Ids"), (one) => (one.signed ? t("signed") : t("not signed"))], [t("Team"), (one) => one.team], [t("Ends"), (one) => moment(one.expires_at)],
     [t("State"), state], [t("What to do"), end],
-  ], found) : h("p", {}, t("There are no invitations.")), made.rest(show));
+  ], found) : empty({ icon: "link", title: t("There are no invitations."), text: t("An invitation is one link for many raters, as crowd platforms want it.") }), made.rest(show));
 });
 
 const completions = reading($("#completions"), async () => {

@@ -12,16 +12,18 @@ const SHOWN = 28; // days
 const disputes = (paid) => paid.reduce((sum, one) => sum + one.open_disputes, 0);
 const lead = (page, text) => (MANAGES ? h("a", { href: `${here}${page}` }, text) : text);
 
-// Raters who have work left and have not been seen for a day; only where the campaign is open.
+// Raters who have work left and have not been seen for a day, or never; only where the campaign is open.
 const idle = ({ state, raters }) => (state === "open" ? (raters ?? []).filter((one) => one.state === "active" && one.tasks_left > 0 && (!one.last_at || Date.now() - new Date(one.last_at) > DAY)) : []);
 
 function duties(progress, { paid, plan, quality }) {
-  const waiting = idle(progress);
+  const waiting = idle(progress).filter((one) => one.last_at);
+  const unseen = idle(progress).filter((one) => !one.last_at);
   return [
     progress.open_flags && lead("/problems", count(progress.open_flags, "{n} flag waits for an answer", "{n} flags wait for an answer")),
     disputes(paid) && lead("/problems", count(disputes(paid), "{n} dispute about hours is open", "{n} disputes about hours are open")),
     quality?.fail && lead("/quality", count(quality.fail, "{n} rater fails the control items", "{n} raters fail the control items")),
     plan?.stale?.length && [lead(progress.total.judgments ? "/replan" : "/design", t("The plan is older than the campaign:")), " ", foreign(plan.stale[0])],
+    unseen.length && lead("/raters", count(unseen.length, "{n} rater has not begun: did they get a link?", "{n} raters have not begun: did they get a link?")),
     waiting.length && lead("/raters", count(waiting.length, "{n} rater has work left and was not seen for a day", "{n} raters have work left and were not seen for a day")),
     progress.leases.n_expired && count(progress.leases.n_expired, "{n} lease ran out", "{n} leases ran out"),
     progress.deadline?.on_time === false && t("At this pace the deadline will be missed."),
@@ -37,7 +39,7 @@ export function needsNow(progress, known) {
 // Verdicts on the control items, of the newest report that is stored.
 export function verdicts(quality) {
   const parts = [["pass", t("pass|control items")], ["fail", t("fail|control items")], ["not_testable", t("too few|control items")]];
-  return [t("Control items"), quality ? parts.map(([name, word]) => h("span", { class: `control-verdict is-${name}` }, `${figure(quality[name] ?? 0)} ${word} `)) : NONE, MANAGES ? h("a", { href: `${here}/quality` }, quality ? t("Evidence") : t("Not computed yet")) : null];
+  return [t("Control items"), quality ? parts.map(([name, word]) => h("span", { class: `control-verdict is-${quality[name] ? name : "none"}` }, `${figure(quality[name] ?? 0)} ${word} `)) : NONE, MANAGES ? h("a", { href: `${here}/quality` }, quality ? t("Evidence") : t("Not computed yet")) : null];
 }
 
 export function workedHours(paid, plan) {
@@ -71,7 +73,7 @@ export function overTime(days) {
     return element;
   };
   const bars = all.map((one, i) => svg("rect", { x: i * 20 + 2, width: 16, y: HIGH - (one.judgments / most) * HIGH, height: Math.max(one.judgments ? 1 : 0, (one.judgments / most) * HIGH), rx: 2 }, svg("title", {}, `${one.day}: ${figure(one.judgments)}`)));
-  const told = t("{n} judgments in the last {days} days, at most {most} on one.", { n: figure(all.reduce((sum, one) => sum + one.judgments, 0)), days: all.length, most: figure(most) });
+  const told = count(all.length, "{judgments} judgments in the last day.", "{judgments} judgments in the last {n} days, at most {most} on one.", { judgments: figure(all.reduce((sum, one) => sum + one.judgments, 0)), most: figure(most) });
   box.append(svg("svg", { viewBox: `0 0 ${SHOWN * 20} ${HIGH}`, height: HIGH, width: "100%", preserveAspectRatio: "xMinYMax meet", role: "img", "aria-label": told }, ...bars), h("p", { class: "quiet" }, told));
   return box;
 }

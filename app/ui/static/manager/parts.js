@@ -146,8 +146,11 @@ export async function showNextStep() {
   if (!shown) return;
   const answer = await fetch(location.href, { headers: { Accept: "text/html" } }).catch(() => null);
   if (!answer?.ok) return;
-  const anew = $("#next-step", new DOMParser().parseFromString(await answer.text(), "text/html"));
-  if (anew) shown.replaceWith(document.adoptNode(anew));
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const part of ["#next-step", ".sidebar nav"]) { // the menu says what can be used now
+    const [now, anew] = [$(part), $(part, page)];
+    if (now && anew && !now.isEqualNode(anew) && (part === "#next-step" || !now.contains(document.activeElement))) now.replaceWith(document.adoptNode(anew));
+  }
 }
 
 export class Refused extends Error {

@@ -2,7 +2,7 @@
 
 import { $, button, dialog, fill, fresh, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
-import { all, api, change, figure, foreign, get, main, moment, NONE, percent, resting, table, warned } from "./parts.js";
+import { all, api, badge, change, figure, foreign, get, main, moment, NONE, percent, resting, table, warned } from "./parts.js";
 import { reading } from "./reading.js";
 import { outcome } from "./waiting.js";
 
@@ -15,19 +15,19 @@ const EVERY = 1000; // milliseconds
 
 const chance = (p) => (p !== null && p !== undefined && p < 0.0001 ? `<${figure(0.0001, 4)}` : figure(p, 4)); // never 0
 
-const verdict = (one) => VERDICTS[one.verdict] ?? one.verdict;
+const verdict = (one) => badge(one.verdict, VERDICTS[one.verdict] ?? one.verdict);
 
 function verdicts(found) {
   return table(t("Verdicts of your team"), [
     [t("Rater"), (one) => one.rater], [t("Judgments"), (one) => figure(one.n_judgments), "right"],
-    [t("Verdict"), (one) => verdict(one)], [t("Why"), (one) => foreign(one.why), "text"], [t("Checks that failed"), (one) => (one.beyond.length ? foreign(one.beyond.join(", ")) : NONE)],
+    [t("Verdict"), verdict], [t("Why"), (one) => foreign(one.why), "text"], [t("Checks that failed"), (one) => (one.beyond.length ? foreign(one.beyond.join(", ")) : NONE)],
   ], found);
 }
 
 function evidence(found, standing) {
   return table(t("Quality of each rater's work"), [
     [t("Rater"), (one) => one.rater], [t("Judgments"), (one) => figure(one.n_judgments), "right"],
-    [t("Verdict"), (one) => h("b", {}, verdict(one))],
+    [t("Verdict"), verdict],
     [t("What to do"), (one) => (standing.has(one.rater) ? t("excluded") : button(t("Exclude …"), () => exclude("rater", one.rater), { class: "quiet", "aria-label": t("Exclude {rater}", { rater: one.rater }) }))],
     [t("Controls"), (one) => (one.control ? count(one.control.n_pairs, "{n} pair, p {p}, q {q}", "{n} pairs, p {p}, q {q}", { p: chance(one.control.p_value), q: chance(one.control.q_value) }) : NONE)],
     [t("Scored worse"), (one) => percent(one.control?.share_worse), "right"],

@@ -34,7 +34,7 @@ function splitField(about) {
 function optionField([name, about]) {
   if (name === "split") return splitField(about);
   const [id, help] = [fresh("option"), fresh("help")];
-  return h("div", { class: "field" }, h("label", { for: id }, foreign(name.replaceAll("_", " "))),
+  return h("div", { class: "field" }, h("label", { for: id }, name === "map" ? t("Column map, if you have one") : foreign(name.replaceAll("_", " "))),
     h("input", { id, data: { option: name }, maxlength: "1000", autocomplete: "off", "aria-describedby": help }),
     h("p", { class: "help", id: help }, foreign(about)));
 }

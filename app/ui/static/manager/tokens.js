@@ -1,10 +1,12 @@
 // Tokens: make one, whose secret is shown once; see and revoke them.
 
+import { call } from "../shared/api.js";
 import { $, button, fill, h } from "../shared/dom.js";
-import { count, t } from "../shared/messages.js";
+import { count, locale, t } from "../shared/messages.js";
 import { Browse } from "./browse.js";
 import { copyButton } from "./copying.js";
-import { badge, change, moment, resting, sure } from "./parts.js";
+import { badge, change, get, moment, resting, sure } from "./parts.js";
+import { tried } from "./reading.js";
 import { toast } from "./toast.js";
 
 const form = $("#new");
@@ -15,6 +17,7 @@ const ROLES = {
 };
 const STAFF = Object.keys(ROLES).filter((role) => role !== "rater");
 
+const day = (iso) => (iso ? h("time", { datetime: iso, title: moment(iso) }, new Intl.DateTimeFormat(locale(), { dateStyle: "medium" }).format(new Date(iso))) : null);
 const state = (one) => (one.live ? badge("active", t("live")) : badge("left", one.revoked_at ? t("revoked") : t("ended")));
 
 // Links of raters are many, and are asked for.
@@ -36,9 +39,9 @@ const tokens = new Browse($("#tokens"), {
     { head: t("Campaign"), cell: (one) => one.campaign ?? t("all"), look: "wide" },
     { head: t("Team"), cell: (one) => one.team, look: "wide" },
     { head: t("Rater"), cell: (one) => one.rater, look: "wide" },
-    { head: t("Made"), sort: "made", cell: (one) => moment(one.created_at), look: "wide" },
-    { head: t("Last used"), cell: (one) => moment(one.last_used_at), look: "wide" },
-    { head: t("Ends"), cell: (one) => moment(one.expires_at), look: "wide" },
+    { head: t("Made"), sort: "made", cell: (one) => day(one.created_at), look: "wide" },
+    { head: t("Last used"), cell: (one) => day(one.last_used_at), look: "wide" },
+    { head: t("Ends"), cell: (one) => day(one.expires_at), look: "wide" },
     { head: t("What to do"), cell: (one) => (one.live ? button(t("Revoke …"), () => revoke([one]), { class: "ghost", "aria-label": t("Revoke {token}", { token: one.prefix }) }) : null) },
   ],
   actions: [{ label: t("Revoke …"), icon: "exclude", look: "danger", run: (rows) => revoke(rows) }],
@@ -58,6 +61,8 @@ function revoke(rows) {
 async function make() {
   const body = { role: form.elements.role.value, name: form.elements.name.value.trim() };
   for (const name of ["campaign", "team"]) if (form.elements[name].value.trim()) body[name] = form.elements[name].value.trim();
+  const { expires_at: own } = await get("/v1/me"); // no token outlives the one that made it
+  if (own) body.expires_at = own;
   if (form.elements.days.value) body.expires_at = new Date(Date.now() + Number(form.elements.days.value) * DAY).toISOString();
   const answer = await change("POST", "/v1/tokens", { body, said });
   if (!answer) return;
@@ -70,6 +75,15 @@ async function make() {
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  resting($("button", form), make);
+  resting($("button", form), () => tried(make, said));
 });
+
+// The teams of the campaign that is named, to choose from.
+async function suggest() {
+  const campaign = form.elements.campaign.value.trim();
+  const answer = campaign ? await call("GET", `/v1/campaigns/${encodeURIComponent(campaign)}/teams?limit=200`) : null;
+  fill($("#teams"), (answer?.ok ? answer.body.items : []).map((one) => h("option", { value: one.key }, one.name)));
+}
+form.elements.campaign.addEventListener("change", () => tried(suggest, said));
 await tokens.open();
+if (form.elements.campaign.value) await tried(suggest, said);

@@ -2,7 +2,7 @@
 
 import { $, button, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
-import { all, api, change, fetched, figure, get, listed, moment, resting, sure, table } from "./parts.js";
+import { all, api, change, empty, fetched, figure, get, listed, moment, resting, sure, table } from "./parts.js";
 import { reading, tried } from "./reading.js";
 
 const form = $("#hook");
@@ -66,7 +66,7 @@ const show = reading(place, async () => {
   const found = await all(`${api}/webhooks`);
   fill(place, found.length ? table(t("Webhooks"), [
     [t("Address"), (one) => one.url, "text"], [t("Events"), told], [t("State"), state], [t("What to do"), actions],
-  ], found) : h("p", {}, t("There are no webhooks yet. Add one above to have tasks, milestones and failed checks reported to your own systems.")),
+  ], found) : empty({ icon: "message", title: t("There are no webhooks yet."), text: t("Add one above to have tasks, milestones and failed checks reported to your own systems.") }),
   fetched([listed(`${api}/webhooks`)]));
 });
 
