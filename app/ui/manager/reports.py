@@ -12,6 +12,7 @@ from fastapi import APIRouter, Request, Response
 
 from app.domain.errors import AppError, Conflict, Invalid
 from app.reports.gate.report import REPORT as GATE
+from app.reports.gate.view import VERDICTS, GateView, claim_sentence
 from app.reports.kit import store
 from app.reports.kit.render import representations
 from app.reports.kit.report import Report, StoredReport
@@ -135,6 +136,7 @@ def _make_report_content(
     ]
     return {
         "view": view,
+        "decision": (claim_sentence(view), VERDICTS[view.verdict]) if isinstance(view, GateView) else None,
         "warnings": view.warnings,
         "tables": kind.tables(view),
         "caption": kind.caption(view),

@@ -153,6 +153,12 @@ export async function showNextStep() {
   }
 }
 
+// A step that is one request is done where it is told, and its page shows what came of it.
+document.addEventListener("click", (event) => {
+  const step = event.target.closest("#next-step [data-post]");
+  if (step) resting(step, async () => (await change("POST", `${api}/${step.dataset.post}`, { said: $("#said") ?? $(".said") })) && location.assign(step.dataset.then));
+});
+
 export class Refused extends Error {
   constructor(message, status = 0) {
     super(message);
