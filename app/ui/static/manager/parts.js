@@ -147,7 +147,7 @@ export async function showNextStep() {
   const answer = await fetch(location.href, { headers: { Accept: "text/html" } }).catch(() => null);
   if (!answer?.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  for (const part of ["#next-step", ".sidebar nav"]) { // the menu says what can be used now
+  for (const part of ["#next-step", ".menu"]) { // the menu says what can be used now
     const [now, anew] = [$(part), $(part, page)];
     if (now && anew && !now.isEqualNode(anew) && (part === "#next-step" || !now.contains(document.activeElement))) now.replaceWith(document.adoptNode(anew));
   }
