@@ -374,5 +374,14 @@ def test_errors_in_time_fit_the_file_weigh_and_survive_export(admin: httpx.Clien
 
     assert payloads(again) == payloads(lines)
     assert len(payloads(lines)) == 3
-    losses = ok(admin.get(f"{C}/exports/mqm-tsv/losses"))["losses"]
-    assert losses["times of errors in audio and video"] == 1
+    lost = "times of errors in audio and video"
+    assert ok(admin.get(f"{C}/exports/mtme/losses"))["losses"][lost] == 1
+    assert lost not in ok(admin.get(f"{C}/exports/mqm-tsv/losses"))["losses"]
+    table = admin.get(f"{C}/exports/mqm-tsv").content
+    ok(admin.post("/v1/campaigns", json={"key": "table", "protocol": "mqm", "target_language": "de"}), 201)
+    ok(admin.post("/v1/campaigns/table/imports", params={"format": "mqm-tsv"}, content=table))
+    stretches = [
+        [(error.get("side", "target"), error["start_ms"], error["end_ms"]) for error in payload["errors"]]
+        for payload in payloads(admin.get("/v1/campaigns/table/exports/jsonl").content)
+    ]
+    assert stretches == [[("target", 500, 900)]]

@@ -6,7 +6,7 @@ the published texts: on the last letter of a word, or behind it). `missing` in p
 the end of the text (where the page showed a token for it), is an omission without a place.
 
 Only marks on the output with a place, and `missing` without one, can be written: other errors become `missing`, so that
-their weight stays, and are counted.
+their weight stays, and are counted. Errors in audio and video have members of their own (`stretches`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from app.domain.spans import parse_severity
+from app.formats.kit.stretches import format_stretch, take_stretch
 from app.formats.kit.strict_json import NotStrictError, parse_json_value
 
 MISSING = "missing"
@@ -43,7 +44,7 @@ def _mark(error: object, text: str | None, repaired: Counter[str]) -> dict[str, 
     if not isinstance(error, dict) or plain is None:
         raise ValueError(f"marked errors: unknown severity {str(severity)[:40]!r}")
     mark: dict[str, object] = {"severity": plain}
-    mark.update(_place(error, text, repaired))
+    mark.update(take_stretch(dict(error)) or _place(error, text, repaired))
     category = _category(error.get("error_type"))
     if category:
         mark["category"] = category
@@ -94,13 +95,14 @@ def _make_appraise_error(error: Mapping[str, object], lost: Counter[str]) -> dic
     """An error as Appraise exports it: both ends inclusive, unless it was filled in beforehand."""
     category, prefill = error.get("category"), error.get("prefill")
     lost["notes on errors"] += bool(error.get("note"))
-    if error.get("start_ms") is not None:
-        lost["times of errors in audio and video"] += 1
     mark: dict[str, object] = {"severity": error.get("severity")}
     if category or not prefill:
         mark["error_type"] = str(category).split("/") if category else None
         lost["that an error with a category was filled in beforehand"] += bool(prefill)
     lost["which prefilled error an error came from"] += prefill not in (None, PREFILLED)
+    stretch = format_stretch(error)
+    if stretch:
+        return {**mark, "start_i": MISSING, "end_i": MISSING, **stretch}
     mark["start_i"], mark["end_i"] = _written_place(error, "error_type" not in mark, lost)
     return mark
 

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from app.formats.base import FileLine, Given, JudgmentRow, ReadLog
+from app.formats.kit.stretches import take_stretch
 from app.formats.kit.strict_json import canonical_json
 from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, parse_metadata, token_spans
 from app.formats.mqm_tsv.rows import ATTENTION, ERROR, NO_ERROR, MqmMark, metadata_timestamp, unpack_spans
@@ -153,7 +154,7 @@ class JudgmentMaker:
         note = metadata.get("note")
         if isinstance(note, str) and 0 < len(note) <= LONGEST_NOTE:
             span["note"] = metadata.pop("note")
-        return span
+        return span if places else {**span, **take_stretch(metadata)}
 
     def _places(
         self, where: JudgedOutput, row: MqmMark, metadata: dict[str, object], tokens: Mapping[str, list[str]]
@@ -229,7 +230,7 @@ def _order(marked: tuple[dict[str, object], dict[str, object]]) -> tuple[object,
     """Where an error stands among those of its judgment, whatever the order of the rows."""
     span, rest = marked
     texts = (span["severity"], span.get("category", ""), span.get("note", ""), canonical_json(rest) if rest else "")
-    return (span.get("side", "target"), span.get("start", -1), span.get("end", -1), *texts)
+    return (span.get("side", "target"), span.get("start", -1), span.get("end", -1), *texts, span.get("start_ms", 0))
 
 
 def _meta(taken: list[Found], rests: list[dict[str, object]], attention: list[Found]) -> dict[str, object]:

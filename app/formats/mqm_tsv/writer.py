@@ -14,6 +14,7 @@ from datetime import datetime
 
 from app.domain.spans import insert_span_marks
 from app.formats.base import CampaignRow, JudgmentRow, Record, SegmentRow
+from app.formats.kit.stretches import format_stretch
 from app.formats.kit.strict_json import canonical_json
 from app.formats.kit.written_judgments import JudgedAddress, RecordTable, gather_records
 from app.formats.mqm_tsv.rows import COLUMNS, metadata_timestamp
@@ -155,13 +156,13 @@ def _in_order(judgment: JudgmentRow, lost: Counter[str]) -> list[tuple[dict[str,
 
 def _place_in_order(
     error: Mapping[str, object], rest: Mapping[str, object], submitted: datetime | None
-) -> tuple[str, int, int, str, str, str, str]:
+) -> tuple[object, ...]:
     start, end = error.get("start"), error.get("end")
-    place = ("target", -1, -1)
+    place = ("target" if error.get("start_ms") is None else str(error.get("side", "target")), -1, -1)
     if isinstance(start, int) and isinstance(end, int):
         place = (str(error.get("side", "target")), start, end)
     said = [str(error.get(name) or "") for name in ("severity", "category", "note")]
-    return (*place, said[0], said[1], said[2], _metadata(dict(rest), submitted))
+    return (*place, said[0], said[1], said[2], _metadata(dict(rest), submitted), error.get("start_ms") or 0)
 
 
 def _objects(value: object) -> list[dict[str, object]]:
@@ -183,17 +184,15 @@ def _error(
     if isinstance(start, int) and isinstance(end, int):
         texts[side] = _mark_spans(texts[side], rest.get("spans") or [[start, end]], lost)
         texts["source"] = _mark_spans(texts["source"], rest.get("source_marks") or [], lost)
-    elif side != "target":
+    elif side != "target" and error.get("start_ms") is None:
         lost["the side of errors without a place"] += 1
     rest = {key: value for key, value in rest.items() if key not in ("spans", "source_marks")}
     category = str(error.get("category") or "")
     if error.get("omission") and "omission" not in category.casefold():
         lost["that an error is an omission"] += 1
-    if error.get("start_ms") is not None:
-        lost["times of errors in audio and video"] += 1
     if error.get("prefill"):
         lost["which prefilled error an error came from"] += 1
-    metadata = {**rest, **about, **({"note": error["note"]} if error.get("note") else {})}
+    metadata = {**rest, **about, **({"note": error["note"]} if error.get("note") else {}), **format_stretch(error)}
     severity = str(error.get("severity", "")).capitalize()
     return texts["source"], texts["target"], _cell(category, lost), severity, _metadata(metadata, submitted)
 

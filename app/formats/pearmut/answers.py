@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from app import protocols
 from app.domain.keys import make_key
+from app.formats.kit.stretches import format_stretch
 from app.formats.pearmut.spans import SpanReader, code_point_positions, find_token
 from app.protocols.cesa import FAULT
 
@@ -86,14 +87,12 @@ def format_marks(errors: object, text: str | None, lost: Counter[str]) -> list[d
         lost["which prefilled error an error came from"] += bool(error.get("prefill"))
         category = None if start == len(places) + 1 and error.get("category") == FAULT else error.get("category")
         said = {"severity": None if severity == "undecided" else severity, "category": category or None}
-        marks.append({"start_i": start, "end_i": end, **said})
+        marks.append({"start_i": start, "end_i": end, **said, **format_stretch(error)})
     return marks
 
 
 def _ends(error: Mapping[str, object], places: Sequence[int], unknown: bool, lost: Counter[str]) -> tuple[int, int]:
     """Both ends, inclusive, as places of the page; behind the text where the error has none."""
-    if error.get("start_ms") is not None:
-        lost["times of errors in audio and video"] += 1
     start, end = error.get("start"), error.get("end")
     placed = isinstance(start, int) and isinstance(end, int)
     token = find_token(error)
@@ -101,7 +100,7 @@ def _ends(error: Mapping[str, object], places: Sequence[int], unknown: bool, los
         lost["places of omissions"] += placed
         return len(places) + token, len(places) + token
     if not isinstance(start, int) or not isinstance(end, int) or error.get("side", "target") != "target":
-        lost["errors without a place on the output: behind it"] += 1
+        lost["errors without a place on the output: behind it"] += error.get("start_ms") is None
         return len(places) + 1, len(places) + 1
     first, last = bisect_left(places, start), bisect_left(places, end) - 1
     if unknown or first >= len(places):
