@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field
@@ -10,6 +12,7 @@ from pydantic import BaseModel, Field
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.services.data import archive
+from app.services.data.archived_media import address_media
 from app.web.access import Manager, Public
 from app.web.answers import AnswerModel, json_response
 from app.web.cookies import own_origin
@@ -62,6 +65,20 @@ class ArchivedDocumentScoreOut(AnswerModel):
     judgment: ArchivedJudgmentOut
 
 
+class ArchivedMediaOut(AnswerModel):
+    """A file that a text such as `<audio src="talk.wav">` stands for, or the captions of one."""
+
+    name: str
+    kind: str
+    media_type: str
+    duration_ms: int | None
+    width: int | None
+    height: int | None
+    captions: str | None = Field(description="Name of their file.")
+    transcript: str | None
+    address: str = Field(description="Where everybody who has the address of the archive can read the file.")
+
+
 class ArchivedDocumentOut(AnswerModel):
     """A document with all judgments that count."""
 
@@ -69,6 +86,7 @@ class ArchivedDocumentOut(AnswerModel):
     name: str
     segments: list[ArchivedSegmentOut]
     document_scores: list[ArchivedDocumentScoreOut]
+    media: list[ArchivedMediaOut] = Field(description="The files that texts stand for, and their captions.")
 
 
 class ArchivedDocumentName(BaseModel):
@@ -124,6 +142,7 @@ DOCUMENT = ArchivedDocumentOut.model_validate(
             }
         ],
         "document_scores": [],
+        "media": [],
     }
 )
 
@@ -195,7 +214,9 @@ def get_archived_document(
 ) -> ArchivedDocumentOut:
     """Its texts with all judgments that count, for everybody who has the address."""
     campaign = archive.find_archived_campaign(session, address)
-    return ArchivedDocumentOut.model_validate(archive.load_archived_document(session, campaign, document))
+    shown = archive.load_archived_document(session, campaign, document)
+    media = address_media(shown.media, lambda name: f"/archive/{address}/media/{quote(name, safe='')}")
+    return ArchivedDocumentOut.model_validate(replace(shown, media=media))
 
 
 def _link(request: Request, link: archive.ArchiveLink) -> ArchiveLinkOut:

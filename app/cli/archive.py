@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,8 +12,13 @@ from pydantic import TypeAdapter
 
 from app.cli.kit import context
 from app.cli.kit.files import fill_folder
+from app.config import Settings, media_policy
+from app.domain.media_types import ENDINGS
 from app.services.data import archive
 from app.services.data.archive import ArchivedDocument, ArchiveIndex
+from app.services.data.archived_media import address_media
+from app.services.media import library
+from app.services.media.library import MediaContent
 from app.ui.archive import number_files, render_archive_index, render_archived_document, style_sheet
 from app.ui.assets import STYLE
 
@@ -29,17 +35,18 @@ def archive_campaign(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="A folder, new or empty.")],
 ) -> None:
-    """Write a closed campaign as pages and JSON: its texts with all judgments, without the names of raters."""
+    """Write a closed campaign as pages and JSON: its texts and media with all judgments, without names of raters."""
     with context.database() as database:
         with database.transaction(snapshot=True) as session:
             archive.require_closed(session, campaign)
             indexes = list(_indexes(session, campaign))
+            media = library.open_all_media(session, media_policy(Settings.load()), campaign)
 
         def load(document: str) -> ArchivedDocument:
             with database.transaction(snapshot=True) as session:
                 return archive.load_archived_document(session, campaign, document)
 
-        fill_folder(_files(indexes, load), output)
+        fill_folder(_files(indexes, load, media), output)
 
 
 def _indexes(session: Any, campaign: str) -> Iterator[ArchiveIndex]:
@@ -52,13 +59,21 @@ def _indexes(session: Any, campaign: str) -> Iterator[ArchiveIndex]:
             return
 
 
-def _files(indexes: list[ArchiveIndex], load: Loader) -> Iterator[tuple[str, Iterator[bytes]]]:
+def _files(
+    indexes: list[ArchiveIndex], load: Loader, media: Mapping[str, MediaContent]
+) -> Iterator[tuple[str, Iterator[bytes]]]:
     documents = tuple(one for index in indexes for one in index.documents)
     whole = ArchiveIndex(indexes[0].campaign, documents, None)
     names = number_files([key for key, _ in documents])
     yield "index.html", iter([render_archive_index(whole, lambda key: f"documents/{names[key]}.html").encode()])
     yield STYLE, iter([style_sheet()])
+    files = {name: f"media/{n}.{ENDINGS[media[name].media_type]}" for name, n in number_files(sorted(media)).items()}
+    shown: set[str] = set()
     for key, _ in documents:
         document = load(key)
+        document = replace(document, media=address_media(document.media, lambda name: f"../{files[name]}"))
+        shown |= {file.name for file in document.media}
         yield f"documents/{names[key]}.html", iter([render_archived_document(document).encode()])
         yield f"documents/{names[key]}.json", iter([DOCUMENT.dump_json(document)])
+    for name in sorted(shown):
+        yield files[name], media[name].read(0, media[name].size)

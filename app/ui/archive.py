@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count, pairwise
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from markupsafe import Markup, escape
 
 from app.domain.keys import KEY_PATTERN
 from app.domain.markup import find_layout
+from app.domain.media_elements import find_media_element
 from app.services.data import archive
 from app.services.data.archive import ArchivedDocument, ArchivedJudgment, ArchiveIndex
+from app.services.data.archived_media import ArchivedMedia, address_media, open_archived_media
 from app.ui.assets import STYLE, load_static_files
 from app.ui.laid_out import Mark, draw_layout
 from app.ui.messages import ENGLISH, load_page_messages
 from app.ui.pages import PageRoute, make_template_environment, render_page
-from app.web.deps import SessionDep
+from app.web.deps import DatabaseDep, MediaPolicyDep, SessionDep
+from app.web.media_content import content_response
 
 router = APIRouter(prefix="/archive/{archive}", route_class=PageRoute, include_in_schema=False)
 SEVERITIES = frozenset({"minor", "major", "critical", "neutral", "undecided"})
@@ -44,7 +48,7 @@ def archive_page(
     """The documents of a campaign."""
     index = archive.load_archive_index(session, archive.find_archived_campaign(session, address), after=after)
     home = f"/archive/{address}"
-    return _public(render_page(request, "archive/index.html", _index_values(index, home, "documents/{key}".format)))
+    return _public(render_page(request, "archive/index.html", _index_values(index, home, _document_address)))
 
 
 @router.get("/documents/{document}")
@@ -53,8 +57,25 @@ def archived_document_page(
 ) -> Response:
     """A document with its judgments."""
     campaign = archive.find_archived_campaign(session, address)
+    home = f"/archive/{address}"
     shown = archive.load_archived_document(session, campaign, document)
-    return _public(render_page(request, "archive/document.html", _document_values(shown, f"/archive/{address}")))
+    media = address_media(shown.media, lambda name: f"{home}/media/{quote(name, safe='')}")
+    return _public(render_page(request, "archive/document.html", _document_values(replace(shown, media=media), home)))
+
+
+@router.get("/media/{media}", name="archived_media")
+def archived_media(
+    request: Request,
+    address: Address,
+    name: Annotated[str, Path(alias="media", pattern=KEY_PATTERN)],
+    database: DatabaseDep,
+    policy: MediaPolicyDep,
+) -> Response:
+    """The bytes of a file, or with `Range` a part of them."""
+    with database.transaction() as session:
+        campaign = archive.find_archived_campaign(session, address)
+        content = open_archived_media(session, policy, campaign, name)
+    return _public(content_response(request, content))
 
 
 def render_archive_index(index: ArchiveIndex, address_of: Callable[[str], str]) -> str:
@@ -63,7 +84,7 @@ def render_archive_index(index: ArchiveIndex, address_of: Callable[[str], str]) 
 
 
 def render_archived_document(document: ArchivedDocument) -> str:
-    """A document as a file in the folder `documents`, in English."""
+    """A document as a file in the folder `documents`, in English; its media have addresses."""
     return _file("archive/document.html", _document_values(document, "../index.html"), style=f"../{STYLE}")
 
 
@@ -117,6 +138,10 @@ def cut_at_marks(text: str, errors: Sequence[Mapping[str, Any]], side: str) -> l
     return pieces
 
 
+def _document_address(key: str) -> str:
+    return f"documents/{quote(key, safe='')}"
+
+
 def _index_values(index: ArchiveIndex, home: str, address_of: Callable[[str], str]) -> Mapping[str, object]:
     documents = [(f"{home}/{address_of(key)}" if home else address_of(key), name) for key, name in index.documents]
     following = f"{home}?after={index.next}" if home and index.next else None
@@ -124,9 +149,53 @@ def _index_values(index: ArchiveIndex, home: str, address_of: Callable[[str], st
 
 
 def _document_values(document: ArchivedDocument, home: str) -> Mapping[str, object]:
-    drawn = partial(draw_text, markup=document.markup)
-    functions = {"pieces": cut_at_marks, "drawn": drawn, "errors_of": _errors, "facts_of": _facts}
-    return {"shown": document, "home": home, **functions}
+    return {
+        "shown": document,
+        "home": home,
+        "pieces": cut_at_marks,
+        "drawn": partial(draw_text, markup=document.markup),
+        "errors_of": _errors,
+        "facts_of": _facts,
+        "file_of": MediaInTexts({file.name: file for file in document.media}),
+        "times": list_times,
+        "clock": format_clock,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class MediaInTexts:
+    """Finds the file that a text stands for, with what the text says of it; None where the text is none."""
+
+    files: Mapping[str, ArchivedMedia]
+
+    def __call__(self, text: str | None) -> ArchivedMedia | None:
+        """captions: their address."""
+        element = find_media_element(text)
+        file = None if element is None else self.files.get(element.name)
+        if element is None or file is None or file.kind == "captions":
+            return None
+        captions = self.files.get(file.captions or "")
+        transcript = element.transcript or file.transcript
+        return replace(file, captions=captions.address if captions else None, transcript=transcript)
+
+
+def list_times(errors: Sequence[Mapping[str, Any]], side: str) -> list[tuple[int, int, str]]:
+    """Errors in time of a side: from and to, in milliseconds, and their class."""
+    return [
+        (one["start_ms"], one["end_ms"], f"is-{one['severity']}" if one.get("severity") in SEVERITIES else "is-major")
+        for one in errors
+        if one.get("side", "target") == side and isinstance(one.get("start_ms"), int)
+    ]
+
+
+def format_clock(ms: int) -> str:
+    """A time within a file.
+
+    >>> format_clock(62_540), format_clock(500)
+    ('1:02.5', '0:00.5')
+    """
+    minutes, rest = divmod(ms, 60_000)
+    return f"{minutes}:{rest // 1000:02}.{rest % 1000 // 100}"
 
 
 def _errors(judgment: ArchivedJudgment) -> list[Mapping[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import psycopg
 import pytest
@@ -50,6 +51,10 @@ def test_only_a_closed_campaign_has_one_and_its_address_ends_with_it(admin, live
     stranger = {"Authorization": ""}
     assert admin.get(f"/v1/archive/{address}", headers=stranger).status_code == 200
     assert admin.get("/v1/archive/" + "x" * 22, headers=stranger).status_code == 404
+    page = admin.get(f"/archive/{address}", headers={**stranger, "Accept": "text/html"})
+    assert page.status_code == 200
+    (link,) = re.findall(rf'href="(/archive/{address}/documents/[^"]+)"', page.text)
+    assert admin.get(link, headers={**stranger, "Accept": "text/html"}).status_code == 200
 
     etag = admin.get(URL).headers["ETag"]
     assert admin.post(f"{URL}/open", json={}, headers={"If-Match": etag}).status_code in (200, 204)

@@ -385,3 +385,43 @@ def test_errors_in_time_fit_the_file_weigh_and_survive_export(admin: httpx.Clien
         for payload in payloads(admin.get("/v1/campaigns/table/exports/jsonl").content)
     ]
     assert stretches == [[("target", 500, 900)]]
+
+    etag = admin.get(C).headers["ETag"]
+    ok(admin.post(f"{C}/close", json={}, headers={"If-Match": etag}))
+    look_at_the_archive(admin, ms)
+
+
+def look_at_the_archive(admin: httpx.Client, ms: int) -> None:
+    """Players in the place of texts, marks in time, and bytes for everybody, as long as the archive is open."""
+    address, stranger = ok(admin.put(f"{C}/archive"))["address"], {"Authorization": ""}
+    index = ok(admin.get(f"/v1/archive/{address}", headers=stranger))
+    document = index["documents"][0]["document"]
+    shown = ok(admin.get(f"/v1/archive/{address}/documents/{document}", headers=stranger))
+    files = {file["name"]: file for file in shown["media"]}
+    sound = next(file for file in files.values() if file["duration_ms"] == ms)
+    bytes_of = admin.get(sound["address"], headers={**stranger, "Range": "bytes=0-3"})
+    assert (bytes_of.status_code, bytes_of.content) == (206, b"RIFF")
+    assert bytes_of.headers["Content-Security-Policy"].startswith("default-src 'none'")
+    page = admin.get(f"/archive/{address}/documents/{document}", headers={**stranger, "Accept": "text/html"}).text
+    assert f'src="{sound["address"]}"' in page
+    assert f'href="{sound["address"]}#t=0.5,0.9">0:00.5–0:00.9</a>' in page
+    assert '<rect class="is-major" x="500" y="0" width="400"' in page
+    assert "&lt;audio" not in page
+    ok(admin.get(f"/archive/{address}/media/other.wav", headers=stranger), 404)
+    ok(admin.delete(f"{C}/archive"), 204)
+    assert admin.get(sound["address"], headers=stranger).status_code == 404
+
+
+def test_a_clone_has_the_files_that_its_texts_name(opened: httpx.Client) -> None:
+    ok(opened.put(f"{C}/media/unused.wav", content=make_wav(1)))
+    names = [[one["name"], one["sha256"]] for one in ok(opened.get(f"{C}/media"))["items"]]
+    ok(opened.post(f"{C}/clone", json={"key": "next"}), 201)
+    cloned = ok(opened.get("/v1/campaigns/next/media"))["items"]
+    assert [[one["name"], one["sha256"]] for one in cloned] == [one for one in names if one[0] != "unused.wav"]
+    assert len(cloned) >= 2
+    assert any(one["captions"] for one in cloned)
+    for one in cloned:
+        assert opened.get(f"/v1/campaigns/next/media/{one['name']}/content").status_code == 200
+    ok(opened.post(f"{C}/clone", json={"key": "bare", "systems": False}), 201)
+    bare = {one["name"] for one in ok(opened.get("/v1/campaigns/bare/media"))["items"]}
+    assert bare < {one["name"] for one in cloned}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,8 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, expect
 
+from tests.browser.conftest import changing
+from tests.browser.desk import sign_in
 from tests.browser.rater import Rater
 from tests.browser.test_accessible import check
 from tests.load.server import Served
@@ -71,7 +74,7 @@ def seek(found: Locator, seconds: float) -> None:
     )
 
 
-def test_a_task_with_sound_and_film_is_heard_marked_and_handed_in(hands: Rater) -> None:
+def test_a_task_with_sound_and_film_is_heard_marked_and_handed_in(hands: Rater, served: Served) -> None:
     sent: list[str] = []
     hands.page.on("response", lambda answer: sent.append(f"{answer.status} {answer.url}"))
     sound = player(hands, "audio")
@@ -108,6 +111,29 @@ def test_a_task_with_sound_and_film_is_heard_marked_and_handed_in(hands: Rater) 
     play_to_the_end(hands, "audio")
     play_to_the_end(hands, "video")
     assert hands.hand_in()
+    listen_as_manager(hands, served)
+
+
+def listen_as_manager(hands: Rater, served: Served) -> None:
+    """Items and the public archive play the files, and show where the error is."""
+    page, key = hands.page, hands.live.key
+    sign_in(page, served.url, hands.spine, "manager").open(f"/campaigns/{key}/items?document=doc1")
+    page.get_by_role("button", name=re.compile("^Play 0:0[01].*–0:03.0$")).click()
+    page.wait_for_function("() => document.querySelector('audio').currentTime > 0.5")
+    expect(page.locator(".media.audio .strip span")).to_have_count(1)
+    expect(page.locator("video track")).to_have_count(1)
+    check(page, "items with media")
+
+    with changing(hands.spine) as run:
+        run("UPDATE campaigns SET state = 'closed' WHERE id = %(id)s", hands.live.id)
+    head = {"Authorization": f"Bearer {served.secret}"}
+    archive = httpx.put(f"{served.url}/v1/campaigns/{key}/archive", headers=head).json()["link"]
+    page.goto(archive)
+    page.locator("main ul a").first.click()
+    page.wait_for_function(READY, arg=page.locator("audio").element_handle())
+    expect(page.get_by_role("link", name=re.compile("–0:03.0$"))).to_have_count(1)
+    expect(page.locator("svg.strip rect")).to_have_count(1)
+    check(page, "an archive with media")
 
 
 def test_the_files_of_a_task_play_without_a_network(hands: Rater) -> None:

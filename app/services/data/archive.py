@@ -17,6 +17,7 @@ from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import get_display_settings
+from app.services.data.archived_media import ArchivedMedia, load_archived_media
 from app.services.tasks.voids import JudgmentFilter, JudgmentView, list_judgments
 from app.storage import archive_links, campaigns, test_sets
 from app.storage.db import Session
@@ -81,13 +82,15 @@ class ArchivedDocumentScore:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedDocument:
-    """A document as everybody may see it. markup: tags in its texts are shown as layout, as raters saw them."""
+    """A document as everybody may see it. markup: tags in its texts are shown as layout, as raters saw them. media: the
+    files that its texts are."""
 
     document: str
     name: str
     segments: tuple[ArchivedSegment, ...]
     document_scores: tuple[ArchivedDocumentScore, ...]
     markup: bool = False
+    media: tuple[ArchivedMedia, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +186,8 @@ def load_archived_document(session: Session, campaign: str, document: str) -> Ar
         if one.segment is None
     )
     display = get_display_settings(get_campaign(session, campaign).settings)
-    return ArchivedDocument(text.key, text.name or text.key, segments, whole, display.markup)
+    media = load_archived_media(session, row.id, (*(one.source for one in rows), *texts.values()))
+    return ArchivedDocument(text.key, text.name or text.key, segments, whole, display.markup, media)
 
 
 def number_raters(campaign: str, raters: Sequence[str]) -> Mapping[str, int]:

@@ -16,6 +16,7 @@ from app.services.data.intake import ImportIntake, import_records
 from app.services.data.recording import join_keys
 from app.storage import campaigns, cloning
 from app.storage.db import Session
+from app.storage.media import rows as media_rows
 
 RANKED = frozenset({"rating", "repeat"})
 
@@ -41,7 +42,8 @@ def clone_campaign(
 ) -> CampaignInfo:
     """A draft with the settings, rules and test set of another campaign, without its raters, plans and judgments.
 
-    systems: with its systems, their outputs and what automatic metrics gave them.
+    systems: with its systems, their outputs and what automatic metrics gave them. Files of media that its texts name
+    come along.
 
     Raises NotFound, Invalid, Conflict where the key is taken.
     """
@@ -64,6 +66,8 @@ def clone_campaign(
     campaigns.take_next_version(session, target, actor=actor, what="clone")
     statements = cloning.TEXTS + (cloning.SYSTEM_TEXTS if systems else ()) + cloning.RULES
     cloning.copy_campaign_rows(session, statements, source=source, target=target, actor=actor)
+    names = sorted({name for _, name in media_rows.load_media_uses(session, target)})
+    media_rows.copy_media(session, names, source=source, target=target, actor=actor)
     audit.record_action(
         session, target, actor=actor, action="campaign cloned", what={"from": campaign, "systems": systems}
     )

@@ -175,6 +175,12 @@ def open_media(session: Session, policy: MediaPolicy, campaign: str, name: str) 
     return MediaContent(policy, row.sha256, row.size, row.media_type)
 
 
+def open_all_media(session: Session, policy: MediaPolicy, campaign: str) -> dict[str, MediaContent]:
+    """The bytes of all files of a campaign by name, to be read one after another. Raises NotFound."""
+    files = rows.load_media_page(session, campaigns.load_campaign(session, campaign).id, after=None, limit=None)
+    return {row.name: MediaContent(policy, row.sha256, row.size, row.media_type) for row in files}
+
+
 def change_media(
     session: Session, campaign: str, name: str, changes: Mapping[str, str | None], *, actor: str
 ) -> MediaView:

@@ -80,11 +80,27 @@ def insert_media(session: Session, campaign_id: int, new: NewMedia, *, actor: st
     values = {"name": new.name, "sha256": new.sha256, "given": new.given, "size": new.size, "actor": actor, **facts}
     statement = (
         insert(media_files)
-        .values(campaign_id=campaign_id, public_id=f"m_{secrets.token_hex(16)}", **values)
+        .values(campaign_id=campaign_id, public_id=_new_public_id(), **values)
         .on_conflict_do_nothing(index_elements=["campaign_id", "name"])
         .returning(media_files.c.id)
     )
     return session.execute(statement).one_or_none() is not None
+
+
+def copy_media(session: Session, names: Sequence[str], *, source: int, target: int, actor: str) -> int:
+    """Make files of a campaign known in another, with their captions; how many. The bytes are stored already.
+
+    Raters of the other campaign know them by other ids.
+    """
+    wanted = set(names) | {row.captions for row in load_named_media(session, source, names).values() if row.captions}
+    of_bytes = ("name", "sha256", "given", "media_type", "size")
+    copied = (*of_bytes, "duration_ms", "width", "height", "captions", "transcript")
+    files = load_named_media(session, source, sorted(wanted)).values()
+    for row in files:
+        values = {name: getattr(row, name) for name in copied}
+        new = {"campaign_id": target, "public_id": _new_public_id(), "actor": actor, **values}
+        session.execute(insert(media_files).values(new).on_conflict_do_nothing(index_elements=["campaign_id", "name"]))
+    return len(files)
 
 
 def update_media(session: Session, media_id: int, values: Mapping[str, object]) -> None:
@@ -95,6 +111,10 @@ def update_media(session: Session, media_id: int, values: Mapping[str, object]) 
 def delete_media(session: Session, media_id: int) -> None:
     """Forget a file."""
     session.execute(sa.delete(media_files).where(media_files.c.id == media_id))
+
+
+def _new_public_id() -> str:
+    return f"m_{secrets.token_hex(16)}"
 
 
 _ELEMENTS = rf"""

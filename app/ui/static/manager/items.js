@@ -5,8 +5,10 @@ import { $, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { Layout } from "../rater/layout.js";
 import { pieces } from "../rater/marks.js";
+import { clock } from "../rater/player.js";
 import { codePoints } from "../rater/text.js";
 import { Browse } from "./browse.js";
+import { loadShownMedia } from "./shown_media.js";
 import { all, api, empty, fetched, figure, foreign, here, main, NONE, say, tell, told } from "./parts.js";
 
 const form = $("#pick");
@@ -46,10 +48,16 @@ function marksOf(judgment, side) {
     .map((error) => ({ start: error.start, end: error.end, index: error.index, kinds: [`is-${error.severity}`] }));
 }
 
-// What was marked, and where that is not the output itself.
-function toldOf(error) {
+// What was marked, and where that is not the output itself. file: a ShownFile that an error in time can be heard in.
+function toldOf(error, file = null) {
   const where = error.omission ? `${t("omission")}, ` : error.side === "source" ? `${t("source")}, ` : "";
-  return [`${where}${SEVERITIES[error.severity] ?? error.severity}`, error.category ? [", ", foreign(error.category)] : null];
+  const time = Number.isInteger(error.start_ms) ? [", ", stretch(error, file)] : null;
+  return [`${where}${SEVERITIES[error.severity] ?? error.severity}`, error.category ? [", ", foreign(error.category)] : null, time];
+}
+
+function stretch({ start_ms: from, end_ms: to }, file) {
+  const words = `${clock(from)}–${clock(to)}`;
+  return file ? h("button", { type: "button", class: "quiet", "aria-label": t("Play {time}", { time: words }), onclick: () => file.playFrom(from) }, `▶ ${words}`) : words;
 }
 
 // markup: how raters see the text; errors count the text as it is stored.
@@ -71,18 +79,18 @@ const comments = ({ comment, screen_comment: screen }) => [[t("Comment"), commen
   .filter(([, text]) => text)
   .map(([label, text]) => h("p", { class: "comment" }, h("b", {}, `${label}: `), h("span", { dir: "auto" }, foreign(text))));
 
-// source, output: as they are stored, each with its layout.
-function judged(one, source, output) {
+// source, output: as they are stored, each with its layout. files: the players that stand in their places, by side.
+function judged(one, source, output, files = {}) {
   const notes = [one.role === "rating" ? "" : one.role, one.surplus ? t("surplus") : "", one.void ? t("set aside: {why}", { why: one.void }) : ""].filter(Boolean);
   const own = typeof one.payload.text === "string" ? one.payload.text : null;
   const source_ = marksOf(one, "source");
   return h("li", {},
     h("p", { class: "who" }, h("b", {}, one.rater), ` ${one.score === null ? "" : figure(one.score, 2)} `, h("span", { class: "quiet" }, [answersOf(one), ...notes].filter(Boolean).join("; "))),
     source_.length ? drawn(source?.source, source_, source?.markup) : null,
-    marksOf(one, "target").length ? drawn(output?.text, marksOf(one, "target"), output?.markup) : null,
+    marksOf(one, "target").length && !files.target ? drawn(output?.text, marksOf(one, "target"), output?.markup) : null,
     own ? drawn(own, []) : null,
     comments(one),
-    errorsOf(one).length ? h("ul", { class: "errors-told" }, errorsOf(one).map((error) => h("li", {}, toldOf(error)))) : null);
+    errorsOf(one).length ? h("ul", { class: "errors-told" }, errorsOf(one).map((error) => h("li", {}, toldOf(error, files[error.side ?? "target"])))) : null);
 }
 
 function latest(judgments) {
@@ -103,17 +111,27 @@ function apart(n, outputs, judgments) {
   return compared.length > 1 ? Math.max(...compared) - Math.min(...compared) : null;
 }
 
-function segment(n, one, outputs, judgments) {
+// All errors in time of some judgments on the file of a side.
+function drawTimes(file, side, judgments) {
+  const errors = judgments.flatMap(errorsOf).filter((error) => (error.side ?? "target") === side && Number.isInteger(error.start_ms));
+  file?.draw(errors.map((error) => ({ ...error, kinds: [`is-${error.severity}`] })));
+}
+
+function segment(n, one, outputs, judgments, media) {
   const of = (system) => judgments.filter((each) => each.segment === n && each.systems.includes(system));
   const distance = apart(n, outputs, judgments);
+  const source = media.fileOf(one.source, t("Source"));
+  drawTimes(source, "source", judgments.filter((each) => each.segment === n));
   const texts = outputs.map(([system, segments]) => {
     const output = segments[n - 1];
-    return h("section", { class: "output" }, h("h3", {}, system.name), drawn(output?.text, [], output?.markup), of(system.key).length
-      ? h("ul", { class: "judged" }, of(system.key).map((each) => judged(each, one, output)))
+    const target = media.fileOf(output?.text, system.name);
+    drawTimes(target, "target", of(system.key));
+    return h("section", { class: "output" }, h("h3", {}, system.name), target?.element ?? drawn(output?.text, [], output?.markup), of(system.key).length
+      ? h("ul", { class: "judged" }, of(system.key).map((each) => judged(each, one, output, { source, target })))
       : h("p", { class: "quiet" }, t("Not judged.")));
   });
   return h("section", { id: `segment-${n}` }, h("h2", {}, t("Segment {n}", { n }), distance === null ? null : h("span", { class: "of" }, ` ${t("{n} apart", { n: figure(distance, 2) })}`)),
-    h("p", { class: "quiet" }, t("Source")), drawn(one.source, [], one.markup),
+    h("p", { class: "quiet" }, t("Source")), source?.element ?? drawn(one.source, [], one.markup),
     h("div", { class: outputs.length === 2 ? "side-by-side" : null }, texts));
 }
 
@@ -134,12 +152,13 @@ async function ofDocument(query, systems) {
   const [text, judgments] = [await get(`${api}/documents/${at}`), await all(`${api}/judgments?${new URLSearchParams(filters)}`)];
   const outputs = [];
   for (const system of wanted) outputs.push([system, (await get(`${api}/systems/${encodeURIComponent(system.key)}/outputs/${at}`)).segments]);
+  const media = await loadShownMedia([...text.segments.map((one) => one.source), ...outputs.flatMap(([, segments]) => segments.map((one) => one?.text))], all, api);
   const shown = latest(judgments).filter((one) => one.systems.some((key) => wanted.some((system) => system.key === key)));
   const whole = shown.filter((one) => one.segment === null);
   const narrow = query.rater || query.severity || query.category || query.commented;
   const numbers = text.segments.map((_one, i) => i + 1).filter((n) => (query.segment ? n === Number(query.segment) : !narrow || shown.some((one) => one.segment === n)));
   const rest = query.segment ? h("p", {}, h("a", { href: `?${new URLSearchParams({ ...query, segment: "" })}#segment-${query.segment}` }, t("The whole document"))) : null;
-  return [rest, numbers.length ? null : h("p", {}, t("No judgment is like this.")), numbers.map((n) => segment(n, text.segments[n - 1], outputs, shown)),
+  return [rest, numbers.length ? null : h("p", {}, t("No judgment is like this.")), numbers.map((n) => segment(n, text.segments[n - 1], outputs, shown, media)),
     whole.length ? h("section", {}, h("h2", {}, t("Document scores")), h("ul", { class: "judged" }, whole.map((one) => h("li", {}, `${one.systems.join(", ")}: `, judged(one, null, null).firstChild)))) : null];
 }
 

@@ -1,0 +1,58 @@
+"""Files of media in a public archive: what stands in the place of a text, with an address that its reader can open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from app.domain.media_elements import find_media_element
+from app.domain.media_types import KINDS
+from app.services.media.in_texts import load_files
+from app.services.media.library import MediaContent
+from app.services.media.policy import MediaPolicy
+from app.storage import campaigns
+from app.storage.db import Session
+from app.storage.media import rows
+from app.storage.media.rows import MediaRow
+
+AddressOf = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedMedia:
+    """A file that texts of a document refer to by its name, or captions of one. address: where the bytes are, empty
+    where nobody said; captions: the name of their file."""
+
+    name: str
+    kind: str
+    media_type: str
+    duration_ms: int | None
+    width: int | None
+    height: int | None
+    captions: str | None
+    transcript: str | None
+    address: str = ""
+
+    @classmethod
+    def of(cls, row: MediaRow) -> ArchivedMedia:
+        """From a stored row."""
+        size = row.duration_ms, row.width, row.height
+        return cls(row.name, KINDS[row.media_type], row.media_type, *size, row.captions, row.transcript)
+
+
+def load_archived_media(session: Session, campaign_id: int, texts: Iterable[str | None]) -> tuple[ArchivedMedia, ...]:
+    """The files of some texts by name, those that there are, and their captions."""
+    names = {element.name for text in texts if (element := find_media_element(text)) is not None}
+    files = load_files(session, campaign_id, names) if names else {}
+    return tuple(ArchivedMedia.of(files[name]) for name in sorted(files))
+
+
+def address_media(media: Iterable[ArchivedMedia], address_of: AddressOf) -> tuple[ArchivedMedia, ...]:
+    """The same, each with its address. address_of: of a file, by its name."""
+    return tuple(replace(file, address=address_of(file.name)) for file in media)
+
+
+def open_archived_media(session: Session, policy: MediaPolicy, campaign: str, name: str) -> MediaContent:
+    """The bytes of a file that the campaign's texts may show. Raises MediaNotFound."""
+    row = rows.load_media(session, campaigns.load_campaign(session, campaign).id, name)
+    return MediaContent(policy, row.sha256, row.size, row.media_type)
