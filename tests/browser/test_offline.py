@@ -80,7 +80,7 @@ def test_comments_are_written_without_a_network_and_reach_the_manager(campaign, 
     page = hands.page
     ready(hands)
     texts = page.locator("details.comment")
-    texts.nth(0).locator("summary").click()
+    texts.nth(0).locator("summary").click(position={"x": 40, "y": 10})  # on the words
     page.get_by_label("Comment on this text").fill("odd <b>name</b>")
     hands.saved()
     page.context.set_offline(True)

@@ -1,7 +1,7 @@
 // Comments on an output or a screen, where the campaign asks for them: they go the way of answers (`outbox.js`), and a
 // task is whole without any.
 
-import { fresh, h } from "../shared/dom.js";
+import { h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { storedOf } from "./offline.js";
 
@@ -36,12 +36,11 @@ export class Comments {
   }
 
   box(place, label) {
-    const id = fresh("comment");
     const text = this.texts.get(place) ?? "";
-    const field = h("textarea", { id, rows: "2", maxlength: String(LONGEST), dir: "auto" });
+    const field = h("textarea", { "aria-label": label, rows: "2", maxlength: String(LONGEST), dir: "auto" });
     field.value = text;
     field.addEventListener("input", () => this.set(place, field.value));
-    const box = h("details", { class: "comment" }, h("summary", {}, h("label", { for: id }, label)), field);
+    const box = h("details", { class: "comment" }, h("summary", {}, label), field); // a label in it would take its clicks
     box.open = Boolean(text);
     return box;
   }
