@@ -10,7 +10,7 @@ PY := .venv/bin/python
 PLUMBLINE := .venv/bin/plumbline
 COLLECTED = $(dir $(PY))collected
 CONTRACTS := .venv/bin/lint-imports
-SOURCES := $(wildcard app migrations tests benchmarks screenshots .ci/*.py)
+SOURCES := $(wildcard app clients migrations tests benchmarks screenshots .ci/*.py)
 PLUMBLINE_DEMO_FLAGS ?=
 T ?=
 # Tests in one process more than there are cores, as they wait for a fifth of their time, each with a Postgres of its own;
@@ -107,7 +107,7 @@ constraints: ## pin the newest fitting versions of what requirements.in names (n
 .PHONY: clean
 clean: ## remove what these targets made, but no database
 	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
-	@find app tests benchmarks migrations screenshots -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find app clients tests benchmarks migrations screenshots -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: setup
 setup: ## make .venv from constraints.txt (PYTHON=/path/to/python3 chooses the interpreter)

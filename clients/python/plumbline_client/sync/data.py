@@ -1,0 +1,156 @@
+# Made from ../aio/data.py by make_sync.py; change that.
+"""Texts, judgments and media of a campaign: in by imports, out by exports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from plumbline_client.calls import Call, Json, path, without_none
+from plumbline_client.errors import Problem, ServerUnreachable, UploadChanged
+from plumbline_client.files import hash_file, read_part
+from plumbline_client.models import Import, ImportFile, ImportReport, Judgment, Media, MediaUpload
+from plumbline_client.sync.transport import Transport
+
+CONFLICT = 409
+
+
+class Data:
+    """What one campaign holds."""
+
+    def __init__(self, transport: Transport, campaign: str) -> None:
+        self._transport, self._campaign = transport, campaign
+
+    def _path(self, *parts: str) -> str:
+        return path("campaigns", self._campaign, *parts)
+
+    def import_files(
+        self,
+        format: str,
+        files: Iterable[Path | str],
+        *,
+        options: Mapping[str, str] | None = None,
+        dry_run: bool = False,
+        skip_bad_lines: bool = False,
+    ) -> ImportReport:
+        """Import files, all of them or nothing.
+
+        If an earlier run broke off, this goes on with its import: files that the server has are not sent again.
+        Raises Problem with file and line of what cannot be read.
+        """
+        local = {Path(file).name: Path(file) for file in files}
+        hashes = {name: hash_file(file) for name, file in local.items()}
+        begun = self._find_import(format, dict(options or {}), hashes)
+        if begun is None:
+            begun = self.begin_import(format, options=options)
+        self.send_files(begun.id, local.values())
+        return self.commit_import(begun.id, dry_run=dry_run, skip_bad_lines=skip_bad_lines)
+
+    def begin_import(self, format: str, *, options: Mapping[str, str] | None = None) -> Import:
+        """Announce an import; send its files, then commit it."""
+        body = {"format": format, "options": dict(options or {})}
+        return self._transport.ask(Import, Call("POST", self._path("imports"), body=body, repeats="keyed"))
+
+    def send_files(self, import_id: str, files: Iterable[Path | str]) -> list[ImportFile]:
+        """Send files of an import. What the server has already is not sent again. Raises UploadChanged."""
+        here = self._path("imports", import_id, "files")
+        there = {item["name"]: ImportFile.model_validate(item) for item in self._transport.items(here)}
+        sent = []
+        for file in map(Path, files):
+            known = there.get(file.name)
+            if known is None:
+                call = Call("PUT", self._path("imports", import_id, "files", file.name))
+                known = self._transport.ask(ImportFile, call, file=file)
+            elif known.sha256 != hash_file(file):
+                raise UploadChanged(f"{import_id} has another {file.name}; begin a new import")
+            sent.append(known)
+        return sent
+
+    def commit_import(self, import_id: str, *, dry_run: bool = False, skip_bad_lines: bool = False) -> ImportReport:
+        """Read and store an import that has its files. A second commit answers with the report of the first."""
+        query = {"dry_run": dry_run, "skip_bad_lines": skip_bad_lines}
+        call = Call("POST", self._path("imports", import_id, "commit"), query, repeats="safe")
+        return self._transport.ask(ImportReport, call)
+
+    def _find_import(self, format: str, options: dict[str, str], hashes: Mapping[str, str]) -> Import | None:
+        """An import of these files that broke off. One without files says nothing, and is left alone."""
+        for row in self._transport.items(self._path("imports")):
+            if row["state"] != "receiving" or row["format"] != format or row["options"] != options:
+                continue
+            here = self._path("imports", row["import"])
+            files = {item["name"]: item["sha256"] for item in self._transport.items(f"{here}/files")}
+            if files and files.items() <= hashes.items():
+                return self._transport.ask(Import, Call("GET", here))
+        return None
+
+    def export(self, format: str, file: Path | str) -> Path:
+        """Stream an export to a file, which is there as a whole or not at all: `jsonl`, `csv`, `bundle` …"""
+        self._transport.download(Call("GET", self._path("exports", format)), Path(file))
+        return Path(file)
+
+    def losses(self, format: str) -> dict[str, int]:
+        """What an export in this format leaves out."""
+        answer = self._transport.send(Call("GET", self._path("exports", format, "losses")))
+        losses: dict[str, int] = answer.json()["losses"]
+        return losses
+
+    def judgments(self, **filters: str | int) -> Iterator[Judgment]:
+        """Every judgment, page after page."""
+        for item in self._transport.items(self._path("judgments"), filters):
+            yield Judgment.model_validate(item)
+
+    def record_judgments(self, judgments: Iterable[Json]) -> Json:
+        """Store judgments that were made elsewhere, all of them or none."""
+        call = Call("POST", self._path("judgments"), body=list(judgments), repeats="keyed")
+        recorded: Json = (self._transport.send(call)).json()
+        return recorded
+
+    def put_document(self, key: str, segments: Iterable[Json], **fields: object) -> None:
+        """Store a document: `segments=[{"source": "…"}]`, and `position`, `domain`, `kind` where wanted."""
+        body = {"segments": list(segments), **without_none(**fields)}
+        self._transport.send(Call("PUT", self._path("documents", key), body=body))
+
+    def put_system(self, key: str, **fields: object) -> None:
+        """Store a system: `name`, `kind`, `lab`, `tags` where wanted."""
+        self._transport.send(Call("PUT", self._path("systems", key), body=without_none(**fields)))
+
+    def put_outputs(self, system: str, document: str, texts: Iterable[str | None], **fields: object) -> None:
+        """Store what a system made of a document, a text for each segment."""
+        body = {"segments": list(texts), **without_none(**fields)}
+        self._transport.send(Call("PUT", self._path("systems", system, "outputs", document), body=body))
+
+    def media(self) -> Iterator[Media]:
+        """Audio, video, pictures and captions."""
+        for item in self._transport.items(self._path("media")):
+            yield Media.model_validate(item)
+
+    def upload_media(self, file: Path | str, *, name: str | None = None) -> Media:
+        """Send a file in parts. After a break, call it again: it goes on where it ended. Raises Problem."""
+        file, name = Path(file), name or Path(file).name
+        size, digest = file.stat().st_size, hash_file(file)
+        here = self._path("media-uploads")
+        under_way = (self._transport.send(Call("GET", here))).json()["uploads"]
+        same = [upload for upload in under_way if (upload["name"], upload["size"]) == (name, size)]
+        if same:
+            upload = MediaUpload.model_validate(same[0])
+        else:
+            body = {"name": name, "size": size, "sha256": digest}
+            upload = self._transport.ask(MediaUpload, Call("POST", here, body=body, repeats="keyed"))
+        return self._send_parts(f"{here}/{upload.upload}", file, upload)
+
+    def _send_parts(self, here: str, file: Path, upload: MediaUpload) -> Media:
+        """The rest of a file. After a break the server says where it stands; it may have taken the part."""
+        stuck = 0
+        while upload.media is None:
+            headers = {"Upload-Offset": str(upload.offset), "Content-Type": "application/octet-stream"}
+            part = Call("PATCH", here, sends=read_part(file, upload.offset), headers=headers)
+            try:
+                upload, stuck = self._transport.ask(MediaUpload, part), 0
+            except (ServerUnreachable, Problem) as error:
+                if isinstance(error, Problem) and error.status != CONFLICT:
+                    raise
+                before, stuck = upload.offset, stuck + 1
+                upload = self._transport.ask(MediaUpload, Call("GET", here))
+                if upload.offset == before and upload.media is None and stuck >= self._transport.policy.tries:
+                    raise
+        return upload.media
