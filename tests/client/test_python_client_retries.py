@@ -23,8 +23,15 @@ CAMPAIGN = {
     "created_at": "2026-11-20T12:00:00Z",
 }
 JOB: dict[str, Any] = {
-    "job": "j_1", "kind": "ranking", "state": "running", "done": 1, "total": 3, "seconds": 1.0,
-    "waiting": None, "report": None, "error": None,
+    "job": "j_1",
+    "kind": "ranking",
+    "state": "running",
+    "done": 1,
+    "total": 3,
+    "seconds": 1.0,
+    "waiting": None,
+    "report": None,
+    "error": None,
 }
 LINK = {"rater": "r1", "link": "https://x/#token=y", "expires_at": "2026-11-20T12:00:00Z"}
 
