@@ -24,12 +24,12 @@ from app.web.problems import STATUS, retry_after_header
 from app.web.single_sign_on.attempt import begin_attempt, clear_attempt_cookie, read_attempt, set_attempt_cookie
 from app.web.single_sign_on.confirming import find_provider
 from app.web.single_sign_on.errors import NoProvider, ProviderRefused, SignInNotBegun
-from app.web.strangers import recognize_sender
+from app.web.strangers import SIGN_IN_ANSWER, recognize_sender
 
 if TYPE_CHECKING:
     from app.web.single_sign_on.provider import Provider
 
-BACK = "/oidc/callback"
+BACK = SIGN_IN_ANSWER
 LONGEST_CODE = 4096
 FORM = "application/x-www-form-urlencoded"
 
@@ -41,7 +41,8 @@ class SignInRoute(PageRoute):
         """What a browser is shown in place of the page."""
         if not isinstance(error, Unauthorized | Forbidden | Unavailable):
             return super().explain(request, error)
-        values = {"why": error.name(), "title": error.title(), "detail": error.detail}
+        # Without what is for who is signed in: a cookie of before may have come along.
+        values = {"why": error.name(), "title": error.title(), "detail": error.detail, "csrf": None}
         response = render_page(request, "manager/not_signed_in.html", values, status=STATUS[error.kind])
         response.headers.update(retry_after_header(error))
         return response

@@ -27,6 +27,7 @@ from app.web.rate_limits import FailedSignIns, RefusalPacing, StrangerLimits, To
 from app.web.request_log import request_id
 
 COOKIES = frozenset({"staff", "rater", "__Host-staff", "__Host-rater"})
+SIGN_IN_ANSWER = "/oidc/callback"  # where an identity provider sends browsers back to: each code is a try
 REFUSALS, HELD = 50.0, 5.0  # refusals a second of one address, and the most seconds that one waits for its turn
 MOST_HELD = 2_000  # that wait; what has come of a body waits with each, 64 KiB at most
 FAMILIAR = 10_000  # credentials of one process
@@ -72,8 +73,8 @@ class StrangerRequest:
 
     @property
     def said(self) -> bool:
-        """Whether there was a body, and it was read."""
-        return self._size > 0
+        """Whether there was a body, and it was read; or a code of an identity provider, which stands in the address."""
+        return self._size > 0 or self.scope["path"] == SIGN_IN_ANSWER
 
     async def receive(self) -> Message:
         """The next message, within the limits for strangers."""
@@ -137,6 +138,7 @@ class StrangersLayer:
             return
         address = address_of(scope)
         tries = scope["method"] == "POST" or (bool(shown) and scope["path"].startswith("/v1/"))
+        tries = tries or scope["path"] == SIGN_IN_ANSWER
         wait = self._rates.wait(address) or (self._failures.wait(address) if tries else 0)
         if wait:
             await self._delay_refusal(address)

@@ -19,6 +19,7 @@ from app.client.managing import CampaignClient
 from app.client.remote import Remote
 from app.main import create_app
 from app.services.access import tokens
+from app.services.access.provider_options import ProviderOptions
 from app.services.media.policy import MediaPolicy
 from app.storage.db import Database
 from app.storage.media.files import MediaFolder
@@ -43,14 +44,14 @@ class Served:
 
 
 @contextmanager
-def serving(database_url: str, *, size: int = 6) -> Iterator[Served]:
-    """Serve a migrated database."""
+def serving(database_url: str, *, size: int = 6, provider: ProviderOptions | None = None) -> Iterator[Served]:
+    """Serve a migrated database. provider: where people sign in with their organization's accounts."""
     database = Database(database_url, size=size, role="plumbline_app")
     with database.transaction() as session:
         secret = tokens.issue_token(session, role="admin", name="test").secret
     folder = tempfile.TemporaryDirectory()
     media = Path(folder.name) / "media"
-    app = create_app(database, Options(media=MediaPolicy(MediaFolder(media), media / "parts")))
+    app = create_app(database, Options(media=MediaPolicy(MediaFolder(media), media / "parts"), provider=provider))
     config = uvicorn.Config(app, http=BoundedProtocol, log_config=None, access_log=False, ws="none", lifespan="on")
     config.timeout_graceful_shutdown = 2
     server = uvicorn.Server(config)

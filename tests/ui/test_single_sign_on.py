@@ -20,6 +20,7 @@ from app.services.access.provider_roles import parse_group_roles
 from app.storage.db import Database
 from app.web import access
 from app.web.deps import Options
+from app.web.rate_limits import StrangerLimits
 from app.web.single_sign_on import kept_document, provider
 from tests.identity_provider import CLIENT, SECRET, IdentityProvider, identity_provider, new_key
 from tests.ui.conftest import TestClient
@@ -169,6 +170,9 @@ def test_a_removed_member_is_shut_out_within_a_minute_from_everywhere(service: S
     assert service.id.count("/userinfo") == asked + 1
     service.client.cookies.clear()
     assert service.come_back(service.begin()).status_code == 403
+    service.client.cookies.update(other)
+    assert "data-sign-out" not in service.come_back(service.begin()).text  # though the cookie is still there
+    service.client.cookies.clear()
     service.id.people["ada"] = ["mt"]
     service.sign_in()
     assert service.me().status_code == 200
@@ -364,6 +368,16 @@ def test_strangers_cost_the_provider_one_look_at_its_document(service: Service) 
         assert log_out(service, "a.b.c").status_code == 400
     assert service.id.requests == ["/.well-known/openid-configuration", "/jwks"]
     assert service.ask("SELECT count(*) FROM accounts") == [(0,)]
+
+
+def test_who_tries_one_code_after_another_has_to_wait(database: Database, service: Service) -> None:
+    options = Options(provider=service.client.app.state.provider.options, strangers=StrangerLimits(failures=3))  # type: ignore[attr-defined]
+    with TestClient(create_app(database, options), follow_redirects=False) as client:
+        state = parse_qs(urlsplit(client.get("/oidc/sign-in").headers["Location"]).query)["state"][0]
+        tried = [client.get("/oidc/callback", params={"code": f"c{n}", "state": state}).status_code for n in range(5)]
+        assert tried == [401, 401, 401, 429, 429]
+        assert client.get("/oidc/sign-in").status_code == 303
+    assert service.id.count("/token") == 3
 
 
 def test_a_provider_that_is_away_is_a_page_that_says_so_and_is_not_asked_again_at_once(service: Service) -> None:
