@@ -26,7 +26,7 @@ from app.services.tasks.kept_counts import CountsKeeper
 from app.services.webhooks.addresses import OutwardAddresses
 from app.storage.db import REQUEST_TIMEOUT, Database
 from app.storage.recorder.recorder import Recorder
-from app.web import cors, hosts, openapi, problems
+from app.web import cors, hosts, problems
 from app.web.admission import PER_CONNECTION, AdmissionLayer
 from app.web.deps import Options
 from app.web.fast import route as fast_routes
@@ -35,6 +35,7 @@ from app.web.head_requests import HeadRequestsLayer
 from app.web.hosts import HostsLayer
 from app.web.live import STOPPING, LiveStreams
 from app.web.metrics import ServiceMetrics
+from app.web.openapi.document import OpenApiDocument
 from app.web.rate_limits import StrangerLimits
 from app.web.request_log import RequestLogLayer
 from app.web.strangers import KnownCredentials, StrangersLayer
@@ -66,7 +67,7 @@ def create_app(database: Database, options: Options) -> FastAPI:
     problems.install_problem_handlers(app, page=ui.render_problem_page)
     app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size, page=ui.render_problem_page)
     cors.install_cors(app, options.cors_origins)
-    app.openapi = openapi.OpenApiDocument(app)  # type: ignore[method-assign]  # the framework's way to bring one's own
+    app.openapi = OpenApiDocument(app)  # type: ignore[method-assign]  # the framework's way to bring one's own
     metrics = app.state.metrics = ServiceMetrics()
     metrics.connections.set(database.size)
     database.on_wait = metrics.connection_wait.observe

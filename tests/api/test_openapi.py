@@ -23,7 +23,7 @@ from app.main import create_app
 from app.storage.db import Database
 from app.web.access import NoCredentialNeeded, RequiredRater, RequiredRole
 from app.web.deps import Options
-from app.web.openapi import list_dependencies
+from app.web.openapi.document import list_dependencies
 from app.web.queries import declared_parameters
 from tests.described import in_full, parameters, resolved
 

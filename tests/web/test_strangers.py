@@ -303,8 +303,8 @@ def test_the_openapi_document_is_built_once_however_many_ask_first(
         written.append(1)
         return json.dumps(*given, **how)
 
-    monkeypatch.setattr("app.web.openapi.json", SimpleNamespace(dumps=dumps))
-    monkeypatch.setattr("app.web.openapi.build_openapi_document", document)
+    monkeypatch.setattr("app.web.openapi.document.json", SimpleNamespace(dumps=dumps))
+    monkeypatch.setattr("app.web.openapi.document.build_openapi_document", document)
     database = Database(database_url, size=8, role="plumbline_app")
     with serving(create_app(database, Options())) as address, ThreadPoolExecutor(16) as pool:
         url = f"http://{address[0]}:{address[1]}/openapi.json"

@@ -1,6 +1,7 @@
 """Kendall's τ between raters' rankings of systems, on single documents and on all that both rated, vectorized.
 
-`compute_rater_kendall` says the same pair by pair; this one also answers for any number of times that documents count.
+`tests/stats/agreement/rater_kendall.py` does the same pair by pair; this module also answers for any number of times
+that documents count.
 
 Source: Riley et al. 2024, §4.3; decisions, §9.
 """

@@ -9,9 +9,9 @@ from scipy import stats
 from app.stats.agreement import bootstrap, pairs, rankings
 from app.stats.agreement.alpha import krippendorff_alpha
 from app.stats.agreement.intra import compute_self_agreement, pair_consecutive_ratings, pair_same_text_ratings
-from app.stats.agreement.rater_kendall import compute_rater_kendall
 from app.stats.agreement.units import make_averaged_units, make_document_units, make_segment_units
 from app.stats.ratings import Ratings
+from tests.stats.agreement.rater_kendall import compute_rater_kendall
 from tests.stats.agreement.test_kappa import estimate
 from tests.stats.agreement.worlds import random_items, units
 from tests.stats.stability.worlds import made_up

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.stats.agreement.rater_kendall import compute_rater_kendall
 from app.stats.ratings import Ratings
+from tests.stats.agreement.rater_kendall import compute_rater_kendall
 from tests.stats.stability.worlds import expected, needs_public_data, side_by_side
 
 

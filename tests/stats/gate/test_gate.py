@@ -25,8 +25,8 @@ from app.stats.gate.skewness import SkewCorrectedMean, skewness
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
 from app.stats.validation.designs import even_lengths
-from app.stats.validation.operating_characteristics import gate_error_rate
 from app.stats.validation.worlds import WORLDS
+from tests.stats.validation.operating_characteristics import gate_error_rate
 
 RNG = np.random.default_rng(11)
 APART = np.array([0.4, 1.1, -0.3, 0.8, 0.9, 0.2, 0.7, 1.3, -0.1, 0.6])

@@ -12,9 +12,9 @@ from app.domain.recipe import NAMED
 from app.stats.gate.gate import GateRule
 from app.stats.ranking.design_checks import connected_systems, share_with_same_raters
 from app.stats.validation.designs import draw_lognormal_lengths, even_lengths, lengths_with_giant, make_simulated_design
-from app.stats.validation.operating_characteristics import gate_error_rate, simulate_recipe
 from app.stats.validation.proportion import Proportion, proportion_lower_bound, proportion_upper_bound
 from app.stats.validation.worlds import WORLDS, ScoreProcess, simulate_campaign, simulate_campaigns
+from tests.stats.validation.operating_characteristics import gate_error_rate, simulate_recipe
 
 PLAIN = replace(NAMED["recommended"], influence=False, normalize="none", permutations=999)
 

@@ -21,7 +21,7 @@ from app.web.bodies import JsonBody, JsonOrFile, receive_body_file
 from app.web.deps import get_database, get_session
 from app.web.idempotency import get_idempotent_creation
 from app.web.ifmatch import get_if_match
-from app.web.openapi_shared import (
+from app.web.openapi.shared import (
     drop_repeated_descriptions,
     drop_repeated_titles,
     list_types,
@@ -29,7 +29,7 @@ from app.web.openapi_shared import (
     share_problems,
     share_responses,
 )
-from app.web.openapi_suffixes import fold_suffixes
+from app.web.openapi.suffixes import fold_suffixes
 from app.web.problems import MEDIA_TYPE, Problem
 from app.web.queries import RouteListKey
 

@@ -1,0 +1,1 @@
+"""The OpenAPI document: `document` builds it; `shared` and `suffixes` make it short."""
