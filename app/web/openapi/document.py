@@ -21,7 +21,7 @@ from app.web.bodies import JsonBody, JsonOrFile, receive_body_file
 from app.web.deps import get_database, get_session
 from app.web.idempotency import get_idempotent_creation
 from app.web.ifmatch import get_if_match
-from app.web.openapi.shared import (
+from app.web.openapi.components import (
     drop_repeated_descriptions,
     drop_repeated_titles,
     list_types,
