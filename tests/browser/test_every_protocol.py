@@ -1,7 +1,7 @@
 """Every protocol in every presentation, by mouse and by keyboard alone: what was said is what is stored.
 
-The fast tests are a pairwise cover: every protocol by both inputs, every presentation by both, every protocol in every
-presentation that it has at least once over the two. The soak has all combinations.
+The fast tests cover every protocol, and every kind of question and every presentation by both inputs. The soak has all
+combinations.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tests.browser.hands import Hands, Keyboard, Mouse, answer
 from tests.browser.rater import Rater
 from tests.load.test_blind_sessions import options_for
 
+LEVELS: tuple[Any, ...] = ("segment", "document", "screen")  # at which something can be asked
 INPUTS = {"mouse": Mouse, "keyboard": Keyboard}
 PREFILL = (
     """INSERT INTO variants (campaign_id, output_id, kind, name, spans)
@@ -37,20 +38,46 @@ def presentations(name: str) -> tuple[str, ...]:
 EVERY = [(name, shown, how) for name in protocols.ALL for shown in presentations(name) for how in INPUTS]
 
 
+def questions(name: str) -> frozenset[tuple[str, str]]:
+    """What a protocol asks, at which level: what hands have to know."""
+    protocol = protocols.get_protocol(name)
+    options = resolve_scoring_options(protocol, options_for(name))
+    return frozenset(
+        (level, type(widget).__name__)
+        for level in LEVELS
+        for widget in protocols.widgets_at_level(protocol, options, level)
+        if level != "screen"  # asked where items stand side by side, which is a presentation
+    )
+
+
+def pairs(name: str, shown: str, how: str) -> frozenset[object]:
+    """What a case shows: the protocol, and each of its questions and the presentation by that input."""
+    return frozenset({name, (shown, how), *((asked, how) for asked in questions(name))})
+
+
 def cover() -> Iterator[tuple[str, str, str]]:
-    """Each protocol once by each input, in presentations that take turns."""
+    """Each protocol once, by inputs and in presentations that take turns; then what is left, most at once."""
+    left = {pair for case in EVERY for pair in pairs(*case)}
     for n, name in enumerate(protocols.ALL):
         there = presentations(name)
-        for i, how in enumerate(INPUTS):
-            yield name, there[(n + i) % len(there)], how
+        case = name, there[n % len(there)], list(INPUTS)[n // 2 % len(INPUTS)]
+        left -= pairs(*case)
+        yield case
+    while left:
+        case = max(EVERY, key=lambda one: len(left & pairs(*one)))
+        left -= pairs(*case)
+        yield case
 
 
 FAST = list(cover())
 
 
-def test_the_fast_cases_cover_every_pair_with_the_input():
-    assert {(name, how) for name, _, how in FAST} == {(name, how) for name, _, how in EVERY}
+def test_the_fast_cases_cover_every_protocol_and_every_question_and_presentation_by_both_inputs():
+    assert {name for name, _, _ in FAST} == set(protocols.ALL)
     assert {(shown, how) for _, shown, how in FAST} == {(shown, how) for _, shown, how in EVERY}
+    asked = {(kind, how) for name, _, how in FAST for kind in questions(name)}
+    assert asked == {(kind, how) for name, _, how in EVERY for kind in questions(name)}
+    assert len(set(FAST)) == len(FAST)
 
 
 @pytest.mark.parametrize(("name", "presentation", "how"), FAST)
@@ -105,7 +132,7 @@ class Session:
     def __init__(self, person: Rater, hands: Hands, protocol: Any, columns: int, segments: int) -> None:
         options = resolve_scoring_options(protocol, options_for(protocol.name))
         self.person, self.hands, self.columns, self.page = person, hands, columns, person.page
-        self.widgets = {level: protocols.widgets_at_level(protocol, options, level) for level in protocols_levels()}
+        self.widgets = {level: protocols.widgets_at_level(protocol, options, level) for level in LEVELS}
         self.segments = range(1, segments + 1) if self.widgets["segment"] else range(0)
         self.compared: dict[str, Any] | None = None
 
@@ -170,8 +197,3 @@ class Session:
         """To the code."""
         self.hands.press(self.page.get_by_role("button", name="Hand in"))
         self.page.locator(".code code").wait_for()
-
-
-def protocols_levels() -> tuple[Any, ...]:
-    """At which something can be asked."""
-    return ("segment", "document", "screen")

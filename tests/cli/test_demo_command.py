@@ -83,39 +83,6 @@ def test_exit_stops_after_judging_over_http_with_the_ranking_in_the_planted_orde
     assert "a credential was refused" not in done.stderr  # by a check that tries just that
 
 
-def test_a_second_demo_judges_nothing_again_and_its_links_open_its_page_and_only_this_campaign(environment):
-    assert soon(lambda: shown_again(environment), ENDS_WITHIN)
-
-
-def shown_again(environment: dict[str, str]) -> float:
-    """Start a demo whose campaign is judged, open its links, and end it; how many seconds that took it."""
-    with running(environment) as process:
-        before: list[str] = []
-        manager = printed(process, "As its manager: ", never="Judged over HTTP", seen=before)
-        assert f"{PLANTED_ORDER[0]} (human)" in "".join(before)
-        assert GONE_ON_WITH in "".join(before)
-        origin, _, fragment = manager.partition("/#token=")
-        secret, _, following = fragment.partition("&next=")
-        guest = printed(process, "As a rater: ").partition("/#token=")[2]
-        with httpx.Client(base_url=origin, transport=httpx.HTTPTransport(retries=20), timeout=LIMIT) as browser:
-            assert browser.post("/v1/session", json={"token": secret}).status_code == 201
-            assert following == "/campaigns/demo"
-            assert PLANTED_ORDER[0] in browser.get(following, headers={"Accept": "text/html"}).text
-            me = browser.get("/v1/me").json()
-            rater = {"Authorization": f"Bearer {guest}"}
-            work = httpx.post(f"{origin}/v1/campaigns/demo/lease", headers=rater, timeout=LIMIT).json()["task"]
-            assert httpx.get(f"{origin}/v1/me", headers=rater, timeout=LIMIT).json()["rater"] == GUEST
-        told = time.monotonic()
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(LIMIT) == 0
-        seconds = time.monotonic() - told
-
-    assert (me["role"], me["campaign"]) == ("manager", "demo")
-    assert me["expires_at"] is not None
-    assert len(work["missing"]) > 8
-    return seconds
-
-
 def web_processes(demo: int) -> set[int]:
     """The processes of a demo that answer."""
     running = set()
@@ -126,19 +93,51 @@ def web_processes(demo: int) -> set[int]:
     return running
 
 
-def test_a_taken_port_is_no_obstacle_and_who_answers_comes_back_when_killed(environment):
+def test_a_second_demo_judges_nothing_again_and_its_links_open_its_page_and_only_this_campaign(environment):
+    """On the way: a taken port is no obstacle, and who answers comes back when killed."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with running({**environment, "PLUMBLINE_PORT": str(port)}) as process:
-            origin = printed(process, "As its manager: ").partition("/#")[0]
-            assert not origin.startswith(f"http://127.0.0.1:{port}")
-            until(lambda: web_processes(process.pid), "it answers")
-            killed = web_processes(process.pid)
-            for one in killed:
-                os.kill(one, signal.SIGKILL)
-            until(lambda: web_processes(process.pid) - killed, "another one is there")
-            with httpx.Client(transport=httpx.HTTPTransport(retries=20), timeout=LIMIT) as browser:
-                assert browser.get(f"{origin}/livez").status_code == 200
+        assert soon(lambda: shown_again({**environment, "PLUMBLINE_PORT": str(port)}, port), ENDS_WITHIN)
+
+
+def shown_again(environment: dict[str, str], port: int) -> float:
+    """Start a demo whose campaign is judged, open its links, kill who answers, and end it; how many seconds that took.
+
+    port: taken by somebody else.
+    """
+    with running(environment) as process:
+        before: list[str] = []
+        manager = printed(process, "As its manager: ", never="Judged over HTTP", seen=before)
+        assert f"{PLANTED_ORDER[0]} (human)" in "".join(before)
+        assert GONE_ON_WITH in "".join(before)
+        origin, _, fragment = manager.partition("/#token=")
+        assert not origin.startswith(f"http://127.0.0.1:{port}")
+        secret, _, following = fragment.partition("&next=")
+        guest = printed(process, "As a rater: ").partition("/#token=")[2]
+        with httpx.Client(base_url=origin, transport=httpx.HTTPTransport(retries=20), timeout=LIMIT) as browser:
+            assert browser.post("/v1/session", json={"token": secret}).status_code == 201
+            assert following == "/campaigns/demo"
+            assert PLANTED_ORDER[0] in browser.get(following, headers={"Accept": "text/html"}).text
+            me = browser.get("/v1/me").json()
+            rater = {"Authorization": f"Bearer {guest}"}
+            work = httpx.post(f"{origin}/v1/campaigns/demo/lease", headers=rater, timeout=LIMIT).json()["task"]
+            assert httpx.get(f"{origin}/v1/me", headers=rater, timeout=LIMIT).json()["rater"] == GUEST
+        killed = web_processes(process.pid)
+        assert killed
+        for one in killed:
+            os.kill(one, signal.SIGKILL)
+        until(lambda: web_processes(process.pid) - killed, "another one is there")
+        with httpx.Client(transport=httpx.HTTPTransport(retries=20), timeout=LIMIT) as browser:
+            assert browser.get(f"{origin}/livez").status_code == 200
+        told = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(LIMIT) == 0
+        seconds = time.monotonic() - told
+
+    assert (me["role"], me["campaign"]) == ("manager", "demo")
+    assert me["expires_at"] is not None
+    assert len(work["missing"]) > 8
+    return seconds
 
 
 def blocks(text: str) -> Iterator[list[str]]:

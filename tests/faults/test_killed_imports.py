@@ -47,11 +47,11 @@ def spine(database_url: str) -> Iterator[Spine]:
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[Path]:
-    """Some 10,000 judgments in twenty files."""
+    """Some 5,000 judgments in twenty files."""
     for n in range(20):
         rows = (
             f"{s}\td{n}\t{p}\t{p}\tr{n % 3}\tSource {n} {p}.\tTarget {s} {n} {p}.\tNo-error\tNo-error\t\n"
-            for p in range(1, 51)
+            for p in range(1, 26)
             for s in "ABCDEFGHIJ"
         )
         (tmp_path / f"{n:02d}.tsv").write_text(MQM_HEADER + "".join(rows))
@@ -121,7 +121,7 @@ def test_an_import_that_commits_by_batches_is_caught(spine: Spine, files: list[P
     wait_until_alone(spine.url)
     left = stored(spine.url)
     assert left not in (EMPTY, whole)
-    assert 0 < left["judgments"] < 10_000
+    assert 0 < left["judgments"] < 5_000
 
 
 def imported(url: str, files: list[Path]) -> dict[str, int]:
@@ -130,7 +130,7 @@ def imported(url: str, files: list[Path]) -> dict[str, int]:
         out, _ = process.communicate(timeout=LIMIT)
     assert out == b"done\n"
     left = stored(url)
-    assert left["judgments"] == 10_000
+    assert left["judgments"] == 5_000
     return left
 
 
@@ -147,5 +147,5 @@ def test_one_bad_line_of_many_files_stores_nothing(spine: Spine, files: list[Pat
     before = spine.counts()
     answer = plumbline(spine.url, "import", "c", *files, "--format", "mqm-tsv")
     assert answer.returncode == 2
-    assert b"19.tsv:502: " in answer.stderr
+    assert b"19.tsv:252: " in answer.stderr
     assert spine.counts() == before

@@ -16,8 +16,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from app.services.access import tokens
 from tests.faults.serving import web_process
-from tests.spine import plumbline
+from tests.spine import opened
 from tests.working import LIMIT, until
 
 MIB = 1 << 20
@@ -80,9 +81,8 @@ def serving(url: str, first: Path | None = None) -> Iterator[Server]:
 
     first: folder whose `sitecustomize` each of its processes carries out before all else.
     """
-    issued = plumbline(url, "token", "create", "--role", "admin")
-    token = re.search(rb"plb_\S+", issued.stdout)
-    assert token, issued.stderr
+    with opened(url) as spine, spine.database.transaction() as session:
+        secret = tokens.issue_token(session, role="admin").secret
     command = [sys.executable, "-c", SERVE, "serve", "--port", "0", "--workers", "1", "--no-worker"]
     environment = {**os.environ, "PLUMBLINE_DATABASE_URL": url, **({"PYTHONPATH": str(first)} if first else {})}
     with subprocess.Popen(
@@ -93,7 +93,7 @@ def serving(url: str, first: Path | None = None) -> Iterator[Server]:
             said = process.stdout.readline()
             origin = re.search(r"http://[0-9.]+:[0-9]+", said)
             assert origin, said
-            headers = {"Authorization": f"Bearer {token[0].decode()}"}
+            headers = {"Authorization": f"Bearer {secret}"}
             with httpx.Client(base_url=origin[0], headers=headers, timeout=LIMIT, trust_env=False) as http:
                 assert http.get("/livez").status_code == 200
                 server = Server(web_process(process.pid), http)
