@@ -9,11 +9,14 @@ import os
 import pickle
 import pkgutil
 import shutil
+import ssl
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import httpx
 import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
@@ -116,6 +119,27 @@ def pytest_collection_finish() -> None:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not module.name.endswith("__main__"):
                 importlib.import_module(module.name)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates_read_once() -> Iterator[None]:
+    """Clients share what they would check certificates with, which takes each of them 20 ms to read.
+
+    Who waits for a server makes a client for each look, and would take a processor for it.
+    """
+    create, made = httpx.create_ssl_context, dict[object, ssl.SSLContext]()
+
+    def create_once(verify: Any = True, cert: Any = None, trust_env: bool = True) -> ssl.SSLContext:
+        if verify is not True or cert is not None:
+            return create(verify, cert, trust_env)
+        asked = trust_env, *map(os.environ.get, ("SSL_CERT_FILE", "SSL_CERT_DIR"))
+        if asked not in made:
+            made[asked] = create(trust_env=trust_env)
+        return made[asked]
+
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr("httpx._transports.default.create_ssl_context", create_once)
+        yield
 
 
 @pytest.fixture(scope="session")

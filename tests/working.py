@@ -49,16 +49,18 @@ def working(url: str, folder: Path, *, processes: int = 1, quiet: bool = True) -
 def until(holds: Callable[[], object], what: str, *, within: float = LIMIT) -> float:
     """Wait until something holds; how many seconds it took. Fails when it does not come to hold in time.
 
-    Seconds for which the machine let nobody work are nobody's: we asked for a fiftieth, and were woken so much later.
+    Seconds for which the machine let nobody work are nobody's: we asked for a fiftieth, later for a twentieth,
+    and were woken so much later.
     """
-    took = 0.0
+    took, pause = 0.0, 0.02
     while True:
         begun = time.monotonic()
         if holds():
             return took
         took += time.monotonic() - begun
         assert took < within, f"not within {within} s: {what}"
-        took += slept(0.02)
+        took += slept(pause)
+        pause = min(pause * 1.1, 0.05)
 
 
 def slept(seconds: float) -> float:

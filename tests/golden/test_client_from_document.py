@@ -13,7 +13,7 @@ import jsonschema_rs
 import pytest
 
 from tests import described
-from tests.golden.test_with_curl import serving
+from tests.golden.test_with_curl import serving_here
 from tests.spine import SHARED, TED, expected, fresh, shared
 
 pytestmark = [
@@ -76,7 +76,7 @@ class Client:
 
 @pytest.fixture(scope="module")
 def client(postgres: Any, migrated_template: str) -> Iterator[Client]:
-    with fresh(postgres, migrated_template) as spine, serving(spine, workers=1) as curl:
+    with fresh(postgres, migrated_template) as spine, serving_here(spine) as curl:
         headers = {"Authorization": f"Bearer {curl.token}", "Accept": JSON}
         with httpx.Client(base_url=curl.origin, headers=headers, timeout=60) as http:
             yield Client(http)

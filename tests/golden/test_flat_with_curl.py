@@ -1,18 +1,20 @@
 """ESA, side-by-side MQM, MQM of eight raters and DA+SQM over HTTP alone: one import, several campaigns, the figures.
 
-Figures: ../shared/expected, under the conventions of its README.
+So are normalized means and near-exact permutation p-values, by the options of a recipe. Figures: ../shared/expected,
+under the conventions of its README.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from math import sqrt
 from typing import Any
 
 import pytest
 
-from tests.golden.test_with_curl import Curl, send, serving
-from tests.spine import SHARED, expected, fresh
+from tests.golden.test_with_curl import Curl, send, serving_here
+from tests.spine import SHARED, TED, expected, fresh
 
 pytestmark = [
     pytest.mark.golden,
@@ -22,15 +24,19 @@ SIGNED_RANK = (
     "recipe=wmt24-esa&normalize=none&aggregate=mean&test=signed_rank&unit=segment&alternative=two-sided"
     "&zero_method=wilcox&correction=false&method=asymptotic&adjust=none&clusters=wmt24"
 )
+DRAWS = 200_000
+NAMES = {"raw": "none", "mean": "mean", "error": "error", "error_rate_mode": "error_rate", "z": "z"}
+PROFILES = {"mqm_ted_ende": "freitag2021", "sxs_mqm2023_ende": "wmt24"}
 PLAIN = "normalize=none&test=none&clusters=none"
 
 
 @pytest.fixture(scope="module")
 def curl(postgres: Any, migrated_template: str) -> Iterator[Curl]:
-    with fresh(postgres, migrated_template) as spine, serving(spine, workers=1) as client:
+    with fresh(postgres, migrated_template) as spine, serving_here(spine) as client:
         esa = [f"esa_wmt23_ende/{name}.tsv.gz" for name in ("annotations", "texts")]
         send(client, "esa", "esa", "table", esa, {"map": "esa-annotations", "split": "protocol"})
-        send(client, "sxs", "mqm", "table", ["sxs_mqm2023_ende/ratings.tsv.gz"], {"map": "sxs-mqm"})
+        send(client, "mqm_ted_ende", "mqm", "mqm-tsv", [TED], {})
+        send(client, "sxs_mqm2023_ende", "mqm", "table", ["sxs_mqm2023_ende/ratings.tsv.gz"], {"map": "sxs-mqm"})
         send(client, "zhen", "mqm", "table", ["mqm_wmt23_zhen_calibration/ratings.tsv.gz"], {"map": "mqm-spans"})
         cal = [f"da_sqm_wmt22_calibration/{name}.csv.gz" for name in ("calibration", "mapping")]
         send(client, "cal", "da_sqm", "wmt-da-sqm", cal, {"mapping": "mapping.csv", "split": "language_pair"})
@@ -55,8 +61,8 @@ def test_esa_rankings_are_met_with_the_documented_options(curl: Curl, name: str)
 @pytest.mark.parametrize(
     ("campaign", "profile", "theirs"),
     [
-        ("sxs", "wmt24", lambda: expected("mqm_sxs2023.json")["ende"]["system_means"]["wmt24"]),
-        ("sxs", "freitag2021", lambda: expected("mqm_sxs2023.json")["ende"]["system_means"]["google2021"]),
+        ("sxs_mqm2023_ende", "wmt24", lambda: expected("mqm_sxs2023.json")["ende"]["system_means"]["wmt24"]),
+        ("sxs_mqm2023_ende", "freitag2021", lambda: expected("mqm_sxs2023.json")["ende"]["system_means"]["google2021"]),
         ("zhen", "wmt24", lambda: expected("agreement_wmt23_zhen_8raters.json")["system_means"]),
     ],
 )
@@ -67,7 +73,7 @@ def test_mqm_means_are_met(curl: Curl, campaign: str, profile: str, theirs: Any)
 
 def test_plain_counts_are_met(curl: Curl) -> None:
     sxs = expected("datasets.json")["sxs_mqm2023_ende"]
-    ranking = curl.rank("sxs", PLAIN)
+    ranking = curl.rank("sxs_mqm2023_ende", PLAIN)
     assert (len(ranking["systems"]), ranking["n_ratings"]) == (sxs["systems"], sxs["segment_ratings"])
     assert {row["n_segments"] for row in ranking["systems"]} == {sxs["segments"]}
     assert {row["n_documents"] for row in ranking["systems"]} == {sxs["documents"]}
@@ -78,3 +84,42 @@ def test_plain_counts_are_met(curl: Curl) -> None:
     campaigns = json.loads(curl("GET", "campaigns?limit=100"))["items"]
     pairs = [one["key"] for one in campaigns if one["series"] == "cal"]
     assert len(pairs) == cal["language_pairs"]
+
+
+@pytest.mark.parametrize("theirs", NAMES)
+@pytest.mark.parametrize("campaign", PROFILES)
+def test_normalized_means_are_met(curl: Curl, campaign: str, theirs: str) -> None:
+    figures = expected("normalisation_significance.json")[campaign]
+    query = f"scoring=spans:{PROFILES[campaign]}&normalize={NAMES[theirs]}&test=none&clusters=none&rank_sets=false"
+    ranking = curl.rank(campaign, query)
+    assert ranking["n_ratings"] == figures["ratings"]
+    ours = {row["system"]: row["score"] for row in ranking["systems"]}
+    assert ours == pytest.approx(figures["normalised_system_means"][theirs], abs=1e-9)
+
+
+@pytest.mark.parametrize("theirs", ["raw", "z"])
+def test_permutation_p_values_are_met(curl: Curl, theirs: str) -> None:
+    figures = expected("normalisation_significance.json")["sxs_mqm2023_ende"]["permutation_p"][theirs]
+    ranking = curl.rank("sxs_mqm2023_ende", near_exact("sxs_mqm2023_ende", theirs))
+    assert len(ranking["pairs"]) == len(figures["pairs"])
+    for pair in ranking["pairs"]:
+        p = figures["pairs"][" | ".join(sorted((pair["better"], pair["worse"])))]
+        assert pair["p_value"] == pytest.approx(p, abs=4 * sqrt(p * (1 - p) / DRAWS) + 2 / DRAWS)
+
+
+@pytest.mark.parametrize("theirs", ["raw", "z"])
+def test_five_documents_are_too_few_to_be_tested_by_documents(curl: Curl, theirs: str) -> None:
+    """Below six documents no pair is tested, so these exact figures are met by the statistics alone (tests/stats)."""
+    figures = expected("normalisation_significance.json")["mqm_ted_ende"]["permutation_p"][theirs]
+    ranking = curl.rank("mqm_ted_ende", near_exact("mqm_ted_ende", theirs))
+    assert figures["documents"] == 5
+    assert len(ranking["pairs"]) == len(figures["pairs"])
+    assert {(pair["documents_common"], pair["testable"], pair["p_value"]) for pair in ranking["pairs"]} == {
+        (5, False, None)
+    }
+
+
+def near_exact(campaign: str, theirs: str) -> str:
+    """The options of near-exact p-values by documents."""
+    query = f"scoring=spans:{PROFILES[campaign]}&normalize={NAMES[theirs]}&permutations={DRAWS}&adjust=none"
+    return f"{query}&clusters=none&rank_sets=false&alternative=two-sided"

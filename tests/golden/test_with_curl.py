@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from app.services.access import tokens
+from tests.load import server as load_server
 from tests.spine import BN_HI, CS_EN, CS_EN_Z, HI_BN, PLUMBLINE, SHARED, TED, Spine, expected, fresh
 
 pytestmark = [
@@ -78,6 +79,13 @@ def serving(spine: Spine, *, workers: int) -> Iterator[Curl]:
             server.wait(LIMIT)
 
 
+@contextmanager
+def serving_here(spine: Spine) -> Iterator[Curl]:
+    """A server in a thread of this process, and a token for it: a process of its own takes seconds to start."""
+    with load_server.serving(spine.url) as served:
+        yield Curl(served.url, served.secret)
+
+
 def _import(curl: Curl, campaign: str) -> None:
     protocol, format, path, options = CAMPAIGNS[campaign]
     send(curl, campaign, protocol, format, [path], options)
@@ -107,7 +115,7 @@ def spine(postgres: Any, migrated_template: str) -> Iterator[Spine]:
 
 @pytest.fixture(scope="module")
 def curl(spine: Spine) -> Iterator[Curl]:
-    with serving(spine, workers=1) as client:
+    with serving_here(spine) as client:
         for campaign in CAMPAIGNS:
             _import(client, campaign)
         yield client
