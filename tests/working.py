@@ -90,7 +90,7 @@ def draining(database: Database) -> Iterator[None]:
     stop = threading.Event()
 
     def work() -> None:
-        while not stop.wait(0.02):
+        while not stop.wait(0.05):
             drained(database, stop=stop)
 
     thread = threading.Thread(target=work, name="draining")
