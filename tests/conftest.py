@@ -33,6 +33,7 @@ DEBIAN_15 = Path("/usr/lib/postgresql/15/bin")
 # A disk in memory: fsync stays on, as the checks want it, and costs nothing.
 MEMORY = Path("/dev/shm")  # noqa: S108  (of memory; each run makes a folder of its own)
 ROOM_NEEDED = 1 << 30
+COLLECTED_AFTER = 50_000  # objects
 TESTS = Path(__file__).resolve().parent
 # How long an example takes says how busy the machine is; by default 200 ms would be a failure. And what is drawn hangs
 # on the source alone, so that another run finds what this one does; `make soak` draws others, by `anew` and its seed.
@@ -101,12 +102,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Nothing that is imported and collected is garbage: it is never looked at, neither meanwhile nor by any test."""
+    """Nothing that is imported and collected is garbage: it is never looked at, neither meanwhile nor by any test.
+
+    What tests leave is looked at now and then, as in a process that serves: by default that is a tenth of their time.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(COLLECTED_AFTER, 20, 20)
         gc.enable()
 
 

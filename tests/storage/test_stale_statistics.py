@@ -74,7 +74,7 @@ def spine(
 ) -> Iterator[Spine]:
     """A campaign that statistics know, and one that came after them, with a clone."""
     file = tmp_path_factory.mktemp("stale") / "da.jsonl"
-    reports_data.campaign(file, "da", 350)
+    reports_data.campaign(file, "da", 700)
     with fresh(postgres, migrated_template) as found:
         found.take("known", "jsonl", file.read_bytes())
         with psycopg.connect(found.url, autocommit=True) as owner:
