@@ -58,6 +58,7 @@ class Settings(BaseSettings):
     session_hours: how long a browser stays signed in.
     oidc_issuer: identity provider at which people sign in; oidc_client_id, oidc_client_secret: as it knows us.
     oidc_scopes: what is asked of it. oidc_groups_claim: where it names a person's groups. oidc_roles: what they may do.
+    prolific_token: of a researcher, for `plumbline prolific`. prolific_url: where its interface is.
     server, token: for commands that read: the server to ask instead of the database, and the credential for it.
     """
 
@@ -100,6 +101,8 @@ class Settings(BaseSettings):
     oidc_groups_claim: Annotated[str, Field(min_length=1)] = "groups"
     oidc_roles: Annotated[dict[str, str], NoDecode] = {}
     oidc_issuer: str | None = None  # after the others, which it needs
+    prolific_token: SecretStr | None = None
+    prolific_url: str = "https://api.prolific.com"
     server: str | None = None
     token: SecretStr | None = None
 
@@ -119,7 +122,7 @@ class Settings(BaseSettings):
         """Those of which there may be several stand in one variable, with commas."""
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
-    @field_validator("public_url", "pearmut_url")
+    @field_validator("public_url", "pearmut_url", "prolific_url")
     @classmethod
     def _origin(cls, value: str | None) -> str | None:
         """Only an origin: the paths are ours."""

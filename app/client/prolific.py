@@ -1,0 +1,159 @@
+"""Prolific's HTTP interface, as far as studies and the decisions on their submissions need it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from app.client.settlement import Submission
+from app.domain.errors import AppError, Unavailable
+
+TIMEOUT = 30.0  # seconds
+READS = 4  # times that a read is tried
+FIRST_PAUSE = 0.5  # seconds, then twice as long each time
+BUSY = frozenset({429, 500, 502, 503, 504})
+AWAITS, APPROVED = "AWAITING REVIEW", frozenset({"APPROVED", "PARTIALLY APPROVED"})
+COMPLETION_URL = "https://app.prolific.com/submissions/complete?cc={code}"
+RETURN_REASON = "The checks of this study were not passed; see the study's description."
+
+
+class ProlificRefusal(AppError):
+    """Prolific refuses."""
+
+
+class ProlificUnreachable(Unavailable):
+    """Prolific cannot be reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyTexts:
+    """What a study says. minutes: that it takes. reward: for each participant, in the smallest unit of the currency."""
+
+    name: str
+    description: str
+    minutes: int
+    reward: int
+    places: int
+
+
+class ProlificClient:
+    """Prolific under a researcher's token. url: without a path."""
+
+    def __init__(self, url: str, token: str) -> None:
+        headers = {"Authorization": f"Token {token}"}
+        self._http = httpx.Client(base_url=f"{url.rstrip('/')}/api/v1/", headers=headers, timeout=TIMEOUT)
+
+    def __enter__(self) -> ProlificClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    def create_study(self, texts: StudyTexts, url: str, codes: Mapping[str, str]) -> str:
+        """A study that is not published; its id. url: where participants go. codes: by what each is called.
+
+        Raises ProlificRefusal, ProlificUnreachable.
+        """
+        body = {
+            "name": texts.name,
+            "description": texts.description,
+            "external_study_url": url,
+            "prolific_id_option": "url_parameters",
+            "completion_codes": [
+                {"code": code, "code_type": kind, "actor": "participant", "actions": [{"action": "MANUALLY_REVIEW"}]}
+                for kind, code in codes.items()
+            ],
+            "total_available_places": texts.places,
+            "estimated_completion_time": texts.minutes,
+            "reward": texts.reward,
+        }
+        return str(self._change("studies/", body)["id"])
+
+    def submissions(self, study: str) -> Iterator[Submission]:
+        """All submissions of a study, page after page. Raises ProlificRefusal, ProlificUnreachable."""
+        address: str | None = f"studies/{study}/submissions/"
+        while address:
+            page = self._read(address)
+            yield from map(_submission, page["results"])
+            address = self._following(page)
+
+    def _following(self, page: Mapping[str, Any]) -> str | None:
+        """The address of the next page. Raises ProlificRefusal if another server would get the token."""
+        address = ((page.get("_links") or {}).get("next") or {}).get("href")
+        if not address:
+            return None
+        here, there = self._http.base_url, self._http.base_url.join(address)
+        if (here.scheme, here.netloc) != (there.scheme, there.netloc):
+            raise ProlificRefusal(f"the list of submissions goes on at {there.host}")
+        return str(there)
+
+    def approve(self, submission: str) -> bool:
+        """Pay a submission, if it still awaits a decision; whether this did it. Raises as `submissions`."""
+        return self._decide(submission, "transition/", {"action": "APPROVE"})
+
+    def ask_to_return(self, submission: str) -> bool:
+        """Ask a participant to give a submission back unpaid; whether this did it. Raises as `submissions`."""
+        return self._decide(submission, "request-return/", {"request_return_reasons": [RETURN_REASON]})
+
+    def _decide(self, submission: str, step: str, body: Mapping[str, object]) -> bool:
+        """The state is read right before, and what got no answer is not sent again: the next run reads what came of it."""
+        if not _submission(self._read(f"submissions/{submission}/")).awaits:
+            return False
+        self._change(f"submissions/{submission}/{step}", body)
+        return True
+
+    def _read(self, address: str) -> dict[str, Any]:
+        pause = FIRST_PAUSE
+        for attempt in range(1, READS + 1):
+            try:
+                answer = self._http.get(address)
+            except httpx.TransportError as error:
+                if attempt == READS:
+                    raise ProlificUnreachable(str(error) or type(error).__name__) from error
+            else:
+                if answer.status_code not in BUSY or attempt == READS:
+                    return _body(answer)
+            time.sleep(pause)
+            pause *= 2
+        raise ProlificUnreachable
+
+    def _change(self, address: str, body: Mapping[str, object]) -> dict[str, Any]:
+        try:
+            answer = self._http.post(address, json=body)
+        except httpx.TransportError as error:
+            raise ProlificUnreachable(str(error) or type(error).__name__) from error
+        return _body(answer)
+
+
+def _body(answer: httpx.Response) -> dict[str, Any]:
+    """What was answered. Raises ProlificRefusal."""
+    if not answer.is_success:
+        raise ProlificRefusal(f"{answer.request.method} {answer.request.url.path}: {answer.status_code} {_why(answer)}")
+    try:
+        body = answer.json()
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        raise ProlificRefusal(f"{answer.request.url.path} does not answer as Prolific does")
+    return body
+
+
+def _why(answer: httpx.Response) -> str:
+    try:
+        error = answer.json()["error"]
+        return str(error.get("detail") or error.get("title"))[:500]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return answer.reason_phrase
+
+
+def _submission(row: Mapping[str, Any]) -> Submission:
+    participant = row.get("participant_id") or row.get("participant")
+    status = str(row["status"]).upper()
+    if status == AWAITS and row.get("return_requested"):
+        status = "RETURN REQUESTED"
+    code = row.get("study_code") or None
+    return Submission(str(row["id"]), str(participant), code, awaits=status == AWAITS, paid=status in APPROVED)

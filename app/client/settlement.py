@@ -1,0 +1,104 @@
+"""What becomes of the submissions of a crowd platform: paid, asked back, or left to a person; by the completion codes.
+
+Nothing here talks to anybody. Whoever is not certainly to be paid or to be asked back is left to a person.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+CODE = "{code}"
+MADE_UP = "[0-9A-F]{10}"
+"""What stands for `{code}` in a template of a completion code."""
+Action = Literal["approve", "return", "leave"]
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What a platform holds of somebody who took part. code: that they entered. awaits: nobody has decided on it yet.
+
+    paid: it was approved before.
+    """
+
+    id: str
+    participant: str
+    code: str | None
+    awaits: bool
+    paid: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CodeVerdicts:
+    """The templates of a campaign's completion codes; None where all codes are random and say nothing."""
+
+    passed: str | None
+    failed: str | None
+
+    @classmethod
+    def of(cls, settings: Mapping[str, object]) -> CodeVerdicts:
+        """As the settings of a campaign have them."""
+        quality = settings.get("quality")
+        given = quality if isinstance(quality, Mapping) else {}
+        return cls(given.get("code_pass"), given.get("code_fail"))
+
+    def verdict(self, code: str) -> Literal["pass", "fail", "unknown"]:
+        """What a code says.
+
+        >>> CodeVerdicts("OK-{code}", "NO-{code}").verdict("NO-0123456789")
+        'fail'
+        """
+        if self.passed is None or self.failed is None:
+            return "pass" if re.fullmatch(MADE_UP, code) else "unknown"
+        fits = [_fits(template, code) for template in (self.passed, self.failed)]
+        return "unknown" if fits[0] == fits[1] else "pass" if fits[0] else "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is to be done with a submission, and why."""
+
+    submission: Submission
+    action: Action
+    reason: str
+
+
+def decide_submissions(
+    submissions: Iterable[Submission], codes: Mapping[str, Sequence[str]], verdicts: CodeVerdicts
+) -> list[Decision]:
+    """A decision for each submission that awaits one. codes: given to each participant for tasks that were handed in.
+
+    Of several submissions of one participant one is paid at most, counting those that were approved before.
+    """
+    known = list(submissions)
+    paid = {submission.participant for submission in known if submission.paid}
+    decisions = []
+    for submission in known:
+        if not submission.awaits:
+            continue
+        action, reason = _decide(submission, codes.get(submission.participant, ()), verdicts)
+        if action == "approve" and submission.participant in paid:
+            action, reason = "leave", "another submission of this participant is paid"
+        if action == "approve":
+            paid.add(submission.participant)
+        decisions.append(Decision(submission, action, reason))
+    return decisions
+
+
+def _decide(submission: Submission, codes: Sequence[str], verdicts: CodeVerdicts) -> tuple[Action, str]:
+    if not codes:
+        return "leave", "no task of this participant is handed in"
+    if submission.code is not None and submission.code not in codes:
+        return "leave", "the code that was entered is not one of this participant's"
+    by_verdict = {verdicts.verdict(code) for code in codes}
+    if by_verdict == {"pass"}:
+        return "approve", f"{len(codes)} handed in, with a code that passes"
+    if by_verdict == {"fail"}:
+        return "return", f"{len(codes)} handed in, with a code that fails"
+    return "leave", "the codes of this participant say different things, or nothing"
+
+
+def _fits(template: str, code: str) -> bool:
+    return bool(re.fullmatch(MADE_UP.join(map(re.escape, template.split(CODE))), code))
