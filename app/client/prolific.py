@@ -100,7 +100,7 @@ class ProlificClient:
         return self._decide(submission, "request-return/", {"request_return_reasons": [RETURN_REASON]})
 
     def _decide(self, submission: str, step: str, body: Mapping[str, object]) -> bool:
-        """The state is read right before, and what got no answer is not sent again: the next run reads what came of it."""
+        """Reads the state right before. What got no answer is not sent again: the next run reads what came of it."""
         if not _submission(self._read(f"submissions/{submission}/")).awaits:
             return False
         self._change(f"submissions/{submission}/{step}", body)

@@ -147,8 +147,8 @@ def take_part(served: Served, campaign: str, study: dict[str, Any], participant:
     raise AssertionError("there was no task")
 
 
-def row(id: str, participant: str, code: str | None, status: str = "AWAITING REVIEW") -> dict[str, Any]:
-    return {"id": id, "participant_id": participant, "study_code": code, "status": status, "return_requested": None}
+def row(name: str, participant: str, code: str | None, status: str = "AWAITING REVIEW") -> dict[str, Any]:
+    return {"id": name, "participant_id": participant, "study_code": code, "status": status, "return_requested": None}
 
 
 def test_a_study_leads_to_the_campaign_and_its_participants_are_paid_once(

@@ -100,6 +100,7 @@ COMMANDS = {
     "media": ("media", "Audio, video and pictures of a campaign."),
     "metrics": ("metrics", "Add and list scores of automatic metrics."),
     "pearmut": ("pearmut", "Campaigns of Pearmut, on its own pages and ours."),
+    "prolific": ("prolific", "Studies on Prolific, and paying for them."),
     "raters": ("raters", "Manage raters: enrol, link, change, erase."),
     "teams": ("teams", "Teams of raters, each with its coordinator."),
     "token": ("token", "Credentials."),
