@@ -26,7 +26,7 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Studies on Prolific, and paying for them.", no_args_is_help=True)
-    group.command("create-study")(create_study)
+    group.command("create")(create_study)
     group.command("settle")(settle)
     app.add_typer(group, name="prolific")
 
@@ -69,7 +69,7 @@ def create_study(
 
 def settle(
     campaign: Campaign,
-    study: Annotated[str, typer.Argument(help="Id of the study, as create-study printed it.")],
+    study: Annotated[str, typer.Argument(help="Id of the study, as create printed it.")],
     dry_run: DryRun = False,
     yes: Yes = False,
     server: _remote.Server = None,

@@ -154,9 +154,9 @@ def row(name: str, participant: str, code: str | None, status: str = "AWAITING R
 def test_a_study_leads_to_the_campaign_and_its_participants_are_paid_once(
     run: Any, served: Served, campaign: str, prolific: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown = run("create-study", campaign, *NEW, "--dry-run")
+    shown = run("create", campaign, *NEW, "--dry-run")
     assert (shown.returncode, prolific["posts"]) == (0, []), shown.stderr
-    made = run("create-study", campaign, *NEW)
+    made = run("create", campaign, *NEW)
     assert made.stdout.decode().startswith("s1\n"), made.stderr
     ((path, study),) = prolific["posts"]
     assert path == "/api/v1/studies/"
@@ -191,7 +191,7 @@ def test_what_prolific_refuses_leaves_no_invitation(
     run: Any, served: Served, campaign: str, prolific: dict[str, Any]
 ) -> None:
     prolific["refuses"] = True
-    refused = run("create-study", campaign, *NEW)
+    refused = run("create", campaign, *NEW)
     assert refused.returncode == 2
     assert "the reward is too low" in refused.stderr.decode()
     listed = served.managed(campaign).remote.items(f"/v1/campaigns/{campaign}/invitations")
@@ -203,7 +203,7 @@ def test_without_a_token_or_fixed_codes_nothing_is_asked_of_prolific(
 ) -> None:
     with Client(served.url, served.secret) as plumbline:
         plumbline.campaign(campaign).change(settings={"quality": {"code_pass": "A{code}", "code_fail": "B{code}"}})
-    assert "fixed codes only" in run("create-study", campaign, *NEW).stderr.decode()
+    assert "fixed codes only" in run("create", campaign, *NEW).stderr.decode()
     monkeypatch.delenv("PLUMBLINE_PROLIFIC_TOKEN")
     assert "PLUMBLINE_PROLIFIC_TOKEN" in run("settle", campaign, "s1").stderr.decode()
     assert prolific["posts"] == []
