@@ -198,6 +198,9 @@ ELSEWHERE = {
     "whom a campaign tells, and what it told: in a backup alone": {
         *("webhooks", "webhook_events", "webhook_streams", "webhook_deliveries"),
     },
+    "who signed in with an organization's account: in a backup alone": {
+        *("accounts", "account_sessions", "logout_tokens"),
+    },
     "shared by campaigns": {"calibration_sets", "calibration_pairs"},
 }
 """Tables that no export has or counts, by the reason."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -13,6 +14,7 @@ import psycopg
 import pytest
 from starlette.requests import Request
 
+from app.config import Settings, provider_options
 from app.main import create_app
 from app.services.access import tokens
 from app.services.access.provider_options import ProviderOptions
@@ -542,3 +544,23 @@ def test_a_person_who_was_removed_sees_no_more_of_a_stream(service: Service, dat
     service.id.people["ada"] = []
     service.let_pass(41)
     assert not access.may_stay(request, caller)
+
+
+def test_the_settings_and_addresses_of_the_guide_are_as_it_says(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "how-to" / "single-sign-on.md").read_text(encoding="utf-8")
+    settings = dict(re.findall(r"^    (PLUMBLINE_[A-Z_]+)=(.+)$", guide, re.MULTILINE))
+    assert "PLUMBLINE_OIDC_ROLES" in settings
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    options = provider_options(Settings.load())
+    assert options is not None
+    assert [(role.group, role.role, role.campaign, role.team) for role in options.roles] == [
+        ("mt-admins", "admin", None, None),
+        ("mt-managers", "manager", None, None),
+        ("readers", "viewer", "ted-ende", None),
+        ("bonn", "coordinator", "ted-ende", "bonn"),
+    ]
+    paths = {getattr(route, "path", None) for route in create_app(database, Options(provider=options)).routes}
+    assert {urlsplit(one).path for one in re.findall(r"`(https://[^`]+/oidc/[^`]+)`", guide)} <= paths
