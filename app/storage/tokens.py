@@ -15,6 +15,7 @@ from app.storage.tables import campaigns, raters, teams, tokens
 
 TokenRecord = sa.Row[Any]
 USE_NOTED = timedelta(minutes=5)
+_USE_NOTED = sa.cast(USE_NOTED, sa.Interval)
 _FIRST_ADMIN_LOCK = 7_215_340_915  # any constant that no other lock has: the same for every starter
 
 
@@ -45,7 +46,7 @@ def is_live_condition() -> sa.ColumnElement[bool]:
 def token_query() -> sa.Select[Any]:
     """Tokens with the keys of their campaign, rater and team, whether they are live, and whether to note their use."""
     keys = [table.c.key.label(name) for name, table in (("campaign", campaigns), ("rater", raters), ("team", teams))]
-    unnoted = sa.func.coalesce(tokens.c.last_used_at <= sa.func.statement_timestamp() - USE_NOTED, sa.true())
+    unnoted = sa.func.coalesce(tokens.c.last_used_at <= sa.func.statement_timestamp() - _USE_NOTED, sa.true())
     live = is_live_condition().label("live")
     shown = sa.select(tokens, *keys, live, unnoted.label("use_unnoted")).select_from(tokens)
     for column, table in ((tokens.c.campaign_id, campaigns), (tokens.c.rater_id, raters), (tokens.c.team_id, teams)):
@@ -116,7 +117,7 @@ def note_token_use(session: Session, row: TokenRecord) -> None:
     if not row.use_unnoted:
         return
     now = sa.func.statement_timestamp()
-    unnoted = tokens.c.last_used_at.is_(None) | (tokens.c.last_used_at <= now - USE_NOTED)
+    unnoted = tokens.c.last_used_at.is_(None) | (tokens.c.last_used_at <= now - _USE_NOTED)
     session.execute(sa.update(tokens).where((tokens.c.id == row.id) & unnoted).values(last_used_at=now))
 
 
