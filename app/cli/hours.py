@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import Annotated, Final, Literal
 from urllib.parse import quote
 
 import typer
@@ -21,6 +21,7 @@ from app.services.people.hours import CampaignHours
 from app.stats.timing.timing import format_clock_time
 
 HOURS = TypeAdapter(CampaignHours)
+RIGHT: Final[tuple[Literal["right"], ...]] = ("right",)
 
 
 def register(app: typer.Typer) -> None:
@@ -59,6 +60,7 @@ def payable(
 
 
 def _table(hours_paid: CampaignHours) -> Table:
+    heard = any(one.heard_seconds for one in hours_paid.raters)
     rows = [
         (
             *(
@@ -68,11 +70,12 @@ def _table(hours_paid: CampaignHours) -> Table:
                 _format_signed_hours(one.adjusted_seconds),
             ),
             *(format_clock_time(one.payable_seconds), str(one.open_disputes or "")),
+            *((format_clock_time(one.heard_seconds or 0.0),) if heard else ()),
         )
         for one in hours_paid.raters
     ]
-    headings = ("Rater", "Team", "Measured", "Adjusted", "Payable", "Open disputes")
-    return Table(headings, ("left", "left", "right", "right", "right", "right"), tuple(rows))
+    headings = ("Rater", "Team", "Measured", "Adjusted", "Payable", "Open disputes", *(("Heard",) if heard else ()))
+    return Table(headings, ("left", "left", "right", "right", "right", "right", *RIGHT[:heard]), tuple(rows))
 
 
 def _format_signed_hours(seconds: int) -> str:

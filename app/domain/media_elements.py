@@ -18,6 +18,8 @@ OPENING: Final = r"^\s*<(audio|video|img)(?=[\s/>])"
 """How a text begins that is media; the same pattern holds in Postgres, case aside."""
 _ELEMENT: Final = re.compile(OPENING + r"([^>]*)>", re.IGNORECASE)
 _SRC: Final = re.compile(r"""\bsrc\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
+_SEPARATOR: Final = re.compile(r"[\\/]+")  # browsers, too, take both for the same
+_OTHER_HOST: Final = re.compile(r"[\\/]{2}")
 _FOLDER: Final = "assets/"  # where Pearmut serves them
 _PICTURES: Final = ("png", "jpg", "jpeg", "gif", "webp", "pdf")
 _VIDEOS: Final = ("mp4", "webm", "mov")
@@ -59,9 +61,9 @@ def name_from_address(address: str) -> str | None:
     >>> name_from_address("./assets/a b.png"), name_from_address("//example.org/a.png"), name_from_address("../a.png")
     ('a_b.png~47c1591e', None, None)
     """
-    if address.startswith("//") or re.match("[a-z][a-z0-9+.-]*://", address, re.IGNORECASE):
+    if _OTHER_HOST.match(address) or re.match("[a-z][a-z0-9+.-]*://", address, re.IGNORECASE):
         return None
-    parts = [part for part in address.partition("?")[0].split("/") if part not in ("", ".")]
+    parts = [part for part in _SEPARATOR.split(address.partition("?")[0]) if part not in ("", ".")]
     if parts and f"{parts[0]}/" == _FOLDER:
         parts = parts[1:]
     if not parts or ".." in parts:

@@ -306,6 +306,15 @@ def test_a_task_is_handed_in_once_it_was_heard(draft: httpx.Client, database: Da
     assert told["hear_all"]
     assert all(one["heard"] for one in told["media"] if one["media"] in files)
     ok(draft.post(f"/v1/tasks/{task['task']}/submit", headers=r1))
+    paid = {one["rater"]: one for one in ok(draft.get(f"{C}/hours"))["raters"]}
+    whole = sum(files.values()) / 1000
+    assert whole <= paid["r1"]["heard_seconds"] <= whole + 2 * len(files)  # and what the claims before were worth
+    assert sum(day["heard_seconds"] for day in paid["r1"]["days"]) == pytest.approx(paid["r1"]["heard_seconds"])
+    assert "heard_seconds" not in paid["r2"]
+    head, line, *_ = draft.get(f"{C}/hours.csv").text.splitlines()
+    assert head.endswith(",heard_seconds")
+    assert float(line.rpartition(",")[2]) == pytest.approx(paid["r1"]["heard_seconds"])
+    assert ok(draft.get("/v1/me/hours", headers=r1))["hours"]["heard_seconds"] == paid["r1"]["heard_seconds"]
 
 
 def test_a_file_plays_as_often_as_the_campaign_allows(draft: httpx.Client, database: Database) -> None:

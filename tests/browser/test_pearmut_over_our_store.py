@@ -17,24 +17,28 @@ from playwright.sync_api import Browser, Page
 
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import PearmutFiles, find_pearmut_files
+from app.services.access import tokens
 from app.services.access.tokens import THE_OPERATOR
 from app.services.data.exports import export_campaign_files
+from app.services.media.library import take_media
+from app.services.media.policy import MediaPolicy
 from app.services.pearmut.adding import AddedCampaign, add_pearmut_campaign
 from app.services.pearmut.campaign_file import read_campaign_file
 from app.storage.db import Database
+from app.storage.media.files import MediaFolder
 from app.web.deps import Options
 from tests.browser.pearmut_hands import SLIDERS, PearmutHands, page_address, pearmut_campaign
 from tests.formats.pearmut.program import PearmutProgram
+from tests.media_files import make_png, make_video, make_wav
 
 CAMPAIGNS = [pearmut_campaign(name) for name in ("cESA", "ESA", "MQM", "DA")]
 CAMPAIGNS += [pearmut_campaign("XSTSRP", sliders=SLIDERS, textfield="visible")]
 
 
 @contextmanager
-def our_server(database: Database, files: PearmutFiles) -> Iterator[str]:
-    server = uvicorn.Server(
-        uvicorn.Config(create_pearmut_app(database, Options(), files), port=0, log_level="warning", lifespan="on")
-    )
+def our_server(database: Database, files: PearmutFiles, media: MediaPolicy | None = None) -> Iterator[str]:
+    app = create_pearmut_app(database, Options(media=media or MediaPolicy()), files)
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="on"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
@@ -75,10 +79,10 @@ def ours(database_url: str) -> Iterator[Database]:
         yield database
 
 
-def add(database: Database, given: dict[str, Any]) -> AddedCampaign:
+def add(database: Database, given: dict[str, Any], *, old_ids: bool = True) -> AddedCampaign:
     with database.transaction() as session:
         file = read_campaign_file(json.loads(json.dumps(given)))
-        return add_pearmut_campaign(session, file, by=THE_OPERATOR, actor="test", old_ids=True)
+        return add_pearmut_campaign(session, file, by=THE_OPERATOR, actor="test", old_ids=old_ids)
 
 
 def annotations_written(database: Database, campaign: str) -> list[Any]:
@@ -112,3 +116,68 @@ def test_the_same_clicks_are_logged_alike(
     assert logged == expected
     assert expected.keys() == {"results", 0, 1, "welcome_0", "welcome_1", "random_0", "goodbye_0"}
     assert annotations_written(ours, key) == [expected[n]["annotation"] for n in (0, 1)]
+
+
+FILES = {"talks:secret.webm": make_video, "Best:secret.wav": lambda: make_wav(30), "Worst:secret.png": make_png}
+SHOWN = {
+    "src": '<video src="assets/talks/secret.webm" controls></video>Good morning.',
+    "tgt": {
+        "Best": '<audio src="assets/Best/secret.wav" controls></audio>',
+        "Worst": '<img src="assets/Worst/secret.png">',
+    },
+}
+
+
+def media_addresses(page: Page) -> dict[str, str]:
+    """Addresses of the files on a screen of Pearmut, each once it can be played or seen."""
+    shown = {}
+    for kind in ("video", "audio", "img"):
+        element = page.locator(f".output_block {kind}, #output_div {kind}").first.element_handle()
+        page.wait_for_function("(one) => (one.naturalWidth ?? one.readyState) > 0", arg=element)
+        shown[kind] = str(element.evaluate("(one) => one.currentSrc || one.src"))
+    return shown
+
+
+@pytest.mark.soak
+def test_sound_film_and_pictures_play_for_their_user_alone(
+    visit: Page, chromium: Browser, tmp_path: Path, database_url: str, ours: Database
+) -> None:
+    policy = MediaPolicy(MediaFolder(tmp_path / "media"), tmp_path / "parts")
+    asked = {"assignment": "task-based", "protocol": "DA", "users": ["ann", "ben"]}
+    given = {"campaign_id": "media", "token": "0123456789", "info": asked, "data": [[[SHOWN]], [[SHOWN]]]}
+    added = add(ours, given, old_ids=False)
+    ann, ben = (link.credential for link in added.links)
+    for name, make in FILES.items():
+        (tmp_path / "made").write_bytes(make())
+        take_media(ours, policy, added.key, name, tmp_path / "made", actor="test")
+    files = find_pearmut_files(PearmutProgram(tmp_path / "theirs").package)
+    sent: list[tuple[int, str]] = []
+    visit.on("response", lambda answer: sent.append((answer.status, answer.url)))
+    with our_server(Database(database_url, size=8, role="plumbline_app"), files, policy) as address:
+        visit.goto(page_address(address, added.name, ann))
+        assert PearmutHands(visit, "DA").shown()
+        of_ann = media_addresses(visit)
+        assert "secret" not in visit.content() + str(sent)
+        visit.locator("audio").evaluate(
+            """(player) => new Promise((done) => {
+                player.addEventListener("seeked", done, { once: true });
+                player.currentTime = 25;
+            })"""
+        )
+        assert (206, of_ann["audio"]) in sent
+        part = httpx.get(of_ann["audio"], headers={"Range": "bytes=0-3"}, trust_env=False)
+        assert (part.status_code, part.content) == (206, b"RIFF")
+
+        other = chromium.new_context()
+        page = other.new_page()
+        page.goto(page_address(address, added.name, ben))
+        assert PearmutHands(page, "DA").shown()
+        of_ben = media_addresses(page)
+        other.close()
+        assert not set(of_ann.values()) & set(of_ben.values())
+
+        with ours.transaction() as session:
+            tokens.revoke_token(session, tokens.parse_token_prefix(ann) or "", by=None)
+        for addresses, refused in ((of_ann, True), (of_ben, False)):
+            codes = [httpx.get(one, trust_env=False).status_code for one in addresses.values()]
+            assert all((code >= 400) == refused for code in codes), codes

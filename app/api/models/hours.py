@@ -10,6 +10,7 @@ from pydantic import Field, StringConstraints
 
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
+from app.protocols.base import is_none
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel
 from app.web.pagination import Number
@@ -36,12 +37,22 @@ SearchWords = Annotated[
 ]
 
 
+Heard = Annotated[
+    float | None,
+    Field(
+        exclude_if=is_none,
+        description="Seconds of audio and video that were heard; only where some were. Part of the active time.",
+    ),
+]
+
+
 class DayOut(AnswerModel):
     """One day, in seconds."""
 
     day: date
     active_seconds: float
     adjusted_seconds: int
+    heard_seconds: Heard = None
 
 
 class HoursOwn(AnswerModel):
@@ -52,6 +63,7 @@ class HoursOwn(AnswerModel):
     payable_seconds: float = Field(description="Both together, never below 0.")
     open_disputes: int
     days: list[DayOut]
+    heard_seconds: Heard = None
 
 
 class RaterHoursOut(HoursOwn):

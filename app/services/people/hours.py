@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from app.domain.errors import Conflict, Invalid, Place
 from app.domain.languages import has_word_spaces
+from app.protocols.base import is_none
 from app.reports.kit.render.csv_text import render_csv
 from app.reports.kit.table import Cell
 from app.reports.source.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
+from app.services.people.heard_time import load_heard_seconds
 from app.services.people.raters import ActingRater
 from app.stats.timing.active_time import actions_from_log
 from app.stats.timing.timing import PAUSE, PER_WORD, payable_seconds
@@ -23,9 +27,10 @@ from app.storage import campaigns, hours, raters, teams
 from app.storage.db import Session
 from app.storage.hours import WordSpacing
 
+Heard = Annotated[float | None, Field(exclude_if=is_none)]
 EPOCH = date(1970, 1, 1)
 MOST_OPEN = 20
-COLUMNS = ("campaign", "team", "rater", "day", "active_seconds", "adjusted_seconds")
+COLUMNS = ("campaign", "team", "rater", "day", "active_seconds", "adjusted_seconds", "heard_seconds")
 
 
 class DisputeAlreadyAnswered(Conflict):
@@ -45,11 +50,13 @@ class RaterDayHours:
     day: date
     active_seconds: float
     adjusted_seconds: int
+    heard_seconds: Heard = None
 
 
 @dataclass(frozen=True, slots=True)
 class RaterHours:
-    """One rater. payable_seconds: active and adjusted together, never below 0."""
+    """One rater. payable_seconds: active and adjusted together, never below 0. heard_seconds: of audio and video, which
+    are part of the active time; None where nothing was heard."""
 
     rater: str
     team: str | None
@@ -58,6 +65,7 @@ class RaterHours:
     payable_seconds: float
     open_disputes: int
     days: tuple[RaterDayHours, ...]
+    heard_seconds: Heard = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +131,8 @@ def make_hours_report(
     accounts = [one for one in people if wanted is None or one.person in wanted]
     by_rater = _by_rater(session, view, row.id, accounts, utc_offset, everybody=only is None)
     entries = hours.load_hours_entries(session, row.id, team=only)
-    counted = tuple(_rater(one, by_rater.get(one.id, {}), entries, utc_offset) for one in shown)
+    heard = load_heard_seconds(session, row.id, None if only is None else [one.id for one in shown], offset=utc_offset)
+    counted = tuple(_rater(one, by_rater.get(one.id, {}), entries, utc_offset, heard.get(one.id, {})) for one in shown)
     return CampaignHours(campaign, utc_offset, PAUSE, PER_WORD, counted, _teams(counted))
 
 
@@ -134,7 +143,8 @@ def get_own_hours(session: Session, rater: ActingRater, *, utc_offset: int = 0) 
     by_rater = _by_rater(session, view, rater.campaign_id, accounts, utc_offset, everybody=False)
     me = next(one for one in accounts if one.id == rater.rater_id)
     entries = hours.load_hours_entries(session, rater.campaign_id, rater_id=rater.rater_id)
-    counted = _rater(me, by_rater.get(me.id, {}), entries, utc_offset)
+    heard = load_heard_seconds(session, rater.campaign_id, [me.id], offset=utc_offset).get(me.id, {})
+    counted = _rater(me, by_rater.get(me.id, {}), entries, utc_offset, heard)
     return OwnHours(counted, tuple(_entry(row) for row in entries))
 
 
@@ -192,13 +202,18 @@ def dispute_hours(session: Session, rater: ActingRater, *, seconds: int, reason:
 
 
 def write_hours_csv(statement: CampaignHours) -> bytes:
-    """A line a rater and day, in seconds; a rater without a day has a line without one."""
+    """A line a rater and day, in seconds; a rater without a day has a line without one. Where somebody heard media, a
+    column has the seconds of them."""
     rows: list[tuple[Cell, ...]] = []
     for rater in statement.raters:
         head = (statement.campaign, rater.team, rater.rater)
-        rows += [(*head, day.day.isoformat(), day.active_seconds, day.adjusted_seconds) for day in rater.days]
-        rows += [] if rater.days else [(*head, None, 0.0, 0)]
-    return render_csv(COLUMNS, rows)
+        rows += [
+            (*head, day.day.isoformat(), day.active_seconds, day.adjusted_seconds, day.heard_seconds or 0.0)
+            for day in rater.days
+        ]
+        rows += [] if rater.days else [(*head, None, 0.0, 0, 0.0)]
+    columns = COLUMNS if any(rater.heard_seconds for rater in statement.raters) else COLUMNS[:-1]
+    return render_csv(columns, [row[: len(columns)] for row in rows])
 
 
 def resolve_visible_team(session: Session, campaign_id: int, asked: str | None, by: Caller) -> str | None:
@@ -235,7 +250,13 @@ def _by_rater(
     return active
 
 
-def _rater(account: hours.Row, active: Mapping[date, float], entries: Iterable[hours.Row], offset: int) -> RaterHours:
+def _rater(
+    account: hours.Row,
+    active: Mapping[date, float],
+    entries: Iterable[hours.Row],
+    offset: int,
+    heard: Mapping[date, float],
+) -> RaterHours:
     mine = [entry for entry in entries if entry.rater_id == account.id]
     adjusted: dict[date, int] = {}
     for entry in mine:
@@ -244,7 +265,8 @@ def _rater(account: hours.Row, active: Mapping[date, float], entries: Iterable[h
             adjusted[day] = adjusted.get(day, 0) + entry.seconds
     measured, beside = sum(active.values()), sum(adjusted.values())
     days = (
-        RaterDayHours(day, round(active.get(day, 0.0), 3), adjusted.get(day, 0)) for day in sorted({*active, *adjusted})
+        RaterDayHours(day, round(active.get(day, 0.0), 3), adjusted.get(day, 0), _seconds(heard.get(day, 0.0)))
+        for day in sorted({*active, *adjusted, *heard})
     )
     return RaterHours(
         rater=account.key,
@@ -254,7 +276,12 @@ def _rater(account: hours.Row, active: Mapping[date, float], entries: Iterable[h
         payable_seconds=round(max(0.0, measured + beside), 3),
         open_disputes=sum(entry.kind == "dispute" and entry.answered is None for entry in mine),
         days=tuple(days),
+        heard_seconds=_seconds(sum(heard.values())),
     )
+
+
+def _seconds(heard: float) -> float | None:
+    return round(heard, 3) or None
 
 
 def _teams(by_rater: Sequence[RaterHours]) -> tuple[TeamHours, ...]:

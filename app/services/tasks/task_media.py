@@ -10,12 +10,13 @@ from app.domain.errors import Forbidden
 from app.domain.media_types import ShownMedia
 from app.services.campaigns.media_rules import MediaRules
 from app.services.media.library import MediaContent
-from app.services.media.listening import HeardStretches, load_heard_stretches
+from app.services.media.listening import load_heard_stretches
 from app.services.media.policy import MediaPolicy
 from app.services.media.signing import AddressSigner, SignedAddress, open_signed_media
 from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import TaskContent, load_task_content
 from app.services.tasks.tasks import load_own_task
+from app.stats.timing.listening import HeardStretches
 from app.storage import campaigns
 from app.storage.db import Session
 from app.storage.media.rows import MediaNotFound

@@ -189,6 +189,19 @@ def load_play_events(session: Session, campaign_id: int, task_id: int, rater_id:
     return session.execute(query).all()
 
 
+_PLAYED = """
+SELECT rater_id, task_id, media, session, kind, at_ms, media_ms, received_at FROM activity
+WHERE campaign_id = :campaign AND media IS NOT NULL AND media_ms IS NOT NULL
+  AND (CAST(:raters AS bigint[]) IS NULL OR rater_id = ANY(CAST(:raters AS bigint[])))
+ORDER BY rater_id, task_id, media, session, seq"""
+
+
+def stream_play_events(session: Session, campaign_id: int, raters: Sequence[int] | None) -> Iterator[PlayEventRow]:
+    """What pages told of playing files, file by file within each task of each rater. raters: None for all."""
+    of = None if raters is None else list(raters)
+    yield from stream_full_scan(session, _PLAYED, {"campaign": campaign_id, "raters": of}, batch=5000)
+
+
 def load_stored_sizes(session: Session) -> dict[bytes, int]:
     """Sizes of all files that are known, by their hashes."""
     rows = session.execute(sa.select(media_files.c.sha256, media_files.c.size).distinct())

@@ -53,6 +53,7 @@ function work(rater, progress, times) {
       [t("Judgments"), figure(mine?.judgments ?? 0), mine ? t("{n} in the last day", { n: figure(mine.judgments_last_day) }) : null],
       [t("Tasks"), t("{done} of {all}", { done: figure(mine?.tasks_handed_in ?? 0), all: figure((mine?.tasks_handed_in ?? 0) + (mine?.tasks_left ?? 0)) }), mine?.pace ? t("{n} tasks a day", { n: figure(mine.pace, 1) }) : null],
       [t("Hours"), paid ? hours(paid.payable_seconds) : NONE, paid?.adjusted_seconds ? t("{n} of them added by hand", { n: hours(paid.adjusted_seconds) }) : null],
+      ...(paid?.heard_seconds ? [[t("Audio and video played"), hours(paid.heard_seconds)]] : []),
       [t("Last answer"), moment(mine?.last_at)],
     ]),
     paid?.days.length ? table(t("Hours by day"), [[t("Day"), (one) => one.day], [t("Hours"), (one) => hours(one.active_seconds), "right"], [t("Added or taken off"), (one) => (one.adjusted_seconds ? hours(one.adjusted_seconds) : null), "right"]], paid.days.slice(-14)) : null,

@@ -11,8 +11,8 @@ function elementOf(text) {
   const { body } = new DOMParser().parseFromString(text, "text/html");
   const element = body.querySelector("audio, video, img");
   const source = element?.getAttribute("src") ?? element?.querySelector("source")?.getAttribute("src");
-  if (!source || /^(?:\/\/|[a-z][a-z0-9+.-]*:\/\/)/i.test(source)) return null;
-  const parts = source.split("?")[0].split("/").filter((part) => part && part !== ".");
+  if (!source || /^(?:[\\/]{2}|[a-z][a-z0-9+.-]*:\/\/)/i.test(source)) return null;
+  const parts = source.split("?")[0].split(/[\\/]+/).filter((part) => part && part !== ".");
   if (parts[0] === "assets") parts.shift();
   element.remove();
   return { name: parts.join(":"), transcript: body.textContent.trim() || null };

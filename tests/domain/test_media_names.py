@@ -1,0 +1,38 @@
+"""A file that is added by its path is found by a text that names the path, whatever is in it."""
+
+from __future__ import annotations
+
+from html import escape
+
+import pytest
+
+from app.domain.keys import is_key
+from app.domain.media_elements import find_media_element, name_from_address
+from app.services.media.library import name_from_path
+
+HOSTILE = [
+    '"quote\'d".wav',
+    "\u202egpj.exe.wav",
+    "a/b\\c.wav",
+    "a b/ü.wav",
+    "<script>.wav",
+    "-rf.wav",
+    "%2e%2e.wav",
+    "a\nb.wav",
+    "a;rm -rf.wav",
+    "x" * 300 + ".wav",
+]
+
+
+@pytest.mark.parametrize("path", HOSTILE)
+def test_a_hostile_name_becomes_a_key_that_its_text_finds(path: str) -> None:
+    name = name_from_path(path)
+    element = find_media_element(f'<audio src="assets/{escape(path)}"></audio>')
+    assert is_key(name)
+    assert element is not None
+    assert element.name == name
+
+
+@pytest.mark.parametrize("address", ["//other/a.wav", "\\\\other\\a.wav", "/\\other/a.wav", "../a.wav", "a\\..\\b.wav"])
+def test_an_address_that_leads_elsewhere_names_no_file(address: str) -> None:
+    assert name_from_address(address) is None
