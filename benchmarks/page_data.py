@@ -41,8 +41,8 @@ SELECT id, 1, 1, sha256(''), '1', 1, 'bench' FROM campaigns;
 INSERT INTO tasks (campaign_id, public_id, key, rater_id, state, plan, bucket, queue, handed_in_at)
 SELECT d.campaign_id, 't_' || lpad(to_hex(d.position * 1000 + n), 32, '0'), 't' || d.position || '-' || n, r.id,
        'handed_in', 1, 1, d.position * 1000 + n, now()
-FROM documents d, generate_series(1, {RATINGS}) n, raters r
-WHERE r.key = 'rater-' || ((d.position * {RATINGS} + n) * 23 %% {RATERS} + 1);
+FROM documents d, generate_series(1, %ratings%) n, raters r
+WHERE r.key = 'rater-' || ((d.position * 4 + n) * 23 %% {RATERS} + 1);
 INSERT INTO items (campaign_id, task_id, key, position, document_id, role)
 SELECT t.campaign_id, t.id, 'i' || n, n, d.id, 0
 FROM tasks t JOIN documents d ON d.position = t.queue / 1000, generate_series(1, {SYSTEMS}) n;
@@ -63,9 +63,12 @@ FROM tasks t, generate_series(1, 5) n
 """
 
 
-def fill(url: str) -> None:
-    """Make the campaign in an empty database of any version since tables got their present names."""
+def fill(url: str, ratings: int = RATINGS) -> None:
+    """Make the campaign in an empty database of any version since tables got their present names.
+
+    ratings: of an output.
+    """
     with psycopg.connect(url, autocommit=True) as db:
         for statement in _STATEMENTS.split(";\n"):
-            db.execute(statement.replace("%%", "%").encode())
+            db.execute(statement.replace("%ratings%", str(ratings)).replace("%%", "%").encode())
         db.execute("ANALYZE")

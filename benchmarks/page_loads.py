@@ -13,7 +13,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ from playwright.sync_api import TimeoutError as BrowserTimeout
 from app.storage import embedded
 from benchmarks import pages
 from benchmarks.children import ROOT
-from benchmarks.page_data import KEY, fill
+from benchmarks.page_data import KEY, RATINGS, fill
 from benchmarks.processes import load_average
 
 CHROMIUM: Final = "/usr/bin/chromium"
@@ -73,7 +73,7 @@ class Load:
 
 
 @contextmanager
-def served(checkout: Path) -> Iterator[str]:
+def served(checkout: Path, ratings: int) -> Iterator[str]:
     """The service of a checkout on the large campaign; a link that signs an admin in."""
     python = str(checkout / ".venv" / "bin" / "python")
     program = [python, "-c", "from app.cli import main; main()"]
@@ -90,7 +90,7 @@ def served(checkout: Path) -> Iterator[str]:
         opened.callback(process.wait, 30)
         opened.callback(process.terminate)
         _wait(f"{origin}/readyz", process)
-        fill(server.url("owner"))
+        fill(server.url("owner"), ratings)
         create = [*program, "token", "create", "--role", "admin"]
         secret = subprocess.run(create, cwd=checkout, env=environment, check=True, stdout=subprocess.PIPE, text=True)
         yield f"{origin}/#token={secret.stdout.strip()}"
@@ -144,9 +144,8 @@ def load(page: Page, address: str) -> Load | None:
     return Load(float(seen["paint"]), shown, float(seen["shift"]))
 
 
-def measure(browser: Browser, links: Sequence[str], repeats: int) -> dict[str, list[list[Load]]]:
-    """By page: the loads of each service, wide, and then those of the first service on a phone."""
-    taken: dict[str, list[list[Load]]] = {}
+def measure(browser: Browser, links: Sequence[str], repeats: int) -> Iterator[tuple[str, list[list[Load]]]]:
+    """Each page, with the loads of each service, wide, and then those of the first service on a phone."""
     with ExitStack() as opened:
         visitors = [opened.enter_context(visitor(browser, link, WIDE)) for link in links]
         phone = opened.enter_context(visitor(browser, links[0], PHONE))
@@ -157,18 +156,17 @@ def measure(browser: Browser, links: Sequence[str], repeats: int) -> dict[str, l
                     seen = load(page, link.partition("/#")[0] + path)
                     if seen is not None and n:  # the first opening computes what the others find
                         loads[i].append(seen)
-            taken[path] = loads
-    return taken
+            yield path, loads
 
 
-def table(taken: dict[str, list[list[Load]]]) -> Iterator[str]:
+def table(taken: Iterable[tuple[str, list[list[Load]]]]) -> Iterator[str]:
     """The table of the page; `before` is the second service, where there is one."""
     yield f"{load_average()}."
     yield ""
     yield "| page | largest paint, ms | before, ms | ratio | all shown, ms | before, ms | shift | shift on a phone |"
     yield "|---|--:|--:|--:|--:|--:|--:|--:|"
     worst_ratio = worst_shift = 0.0
-    for path, (now, *before, phone) in taken.items():
+    for path, (now, *before, phone) in taken:
         if not now:
             yield f"| `{path}` | not shown within {LONG // 1000} s | – | – | – | – | – | – |"
             continue
@@ -192,18 +190,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.page_loads", description=__doc__)
     parser.add_argument("--before", type=Path, help="another checkout with a .venv, to compare with")
     parser.add_argument("--repeats", type=int, default=3, help="openings of each page")
+    parser.add_argument("--ratings", type=int, default=RATINGS, help="of an output; 24,000 judgments each")
     parser.add_argument("--write", type=Path, help="page to put the table into, between the marks of `page loads`")
     asked = parser.parse_args()
     checkouts = [ROOT, *([asked.before.resolve()] if asked.before else [])]
     with ExitStack() as opened:
-        links = [opened.enter_context(served(checkout)) for checkout in checkouts]
+        links = [opened.enter_context(served(checkout, asked.ratings)) for checkout in checkouts]
         driver = opened.enter_context(sync_playwright())
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         opened.callback(browser.close)
-        lines = "\n".join(table(measure(browser, links, asked.repeats)))
-    print(lines)
+        lines = []
+        for line in table(measure(browser, links, asked.repeats)):
+            print(line, flush=True)
+            lines.append(line)
     if asked.write:
-        pages.write(asked.write, f"{lines}\n", "page loads")
+        pages.write(asked.write, "\n".join(lines) + "\n", "page loads")
 
 
 if __name__ == "__main__":

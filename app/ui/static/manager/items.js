@@ -230,8 +230,6 @@ async function tried(work) {
     else tell(said, error.message);
     form.hidden = false; // its button asks again
     return null;
-  } finally {
-    place.removeAttribute("aria-busy");
   }
 }
 
@@ -242,6 +240,7 @@ let asksForm = false; // whether it was asked by the form, or by the address
 async function shown() {
   known ??= await tried(choices);
   if (known) await tried(() => show(known));
+  place.removeAttribute("aria-busy");
 }
 form.addEventListener("submit", (event) => {
   event.preventDefault();
