@@ -149,7 +149,9 @@ async function ofDocument(query, systems) {
   if (query.other && wanted[0]?.key === query.other) wanted.reverse();
   const at = encodeURIComponent(query.document);
   const { other: _, system: __, ...filters } = query;
-  const [text, judgments] = [await get(`${api}/documents/${at}`), await all(`${api}/judgments?${new URLSearchParams(filters)}`)];
+  const queries = query.system || query.other ? wanted.map((one) => ({ ...filters, system: one.key })) : [filters];
+  const [text, ...found] = await Promise.all([get(`${api}/documents/${at}`), ...queries.map((one) => all(`${api}/judgments?${new URLSearchParams(one)}`))]);
+  const judgments = found.flat(); // one of several systems comes with each of them, and is shown once
   const outputs = [];
   for (const system of wanted) outputs.push([system, (await get(`${api}/systems/${encodeURIComponent(system.key)}/outputs/${at}`)).segments]);
   const media = await loadShownMedia([...text.segments.map((one) => one.source), ...outputs.flatMap(([, segments]) => segments.map((one) => one?.text))], all, api);
