@@ -152,8 +152,7 @@ async function ofDocument(query, systems) {
   const queries = query.system || query.other ? wanted.map((one) => ({ ...filters, system: one.key })) : [filters];
   const [text, ...found] = await Promise.all([get(`${api}/documents/${at}`), ...queries.map((one) => all(`${api}/judgments?${new URLSearchParams(one)}`))]);
   const judgments = found.flat(); // one of several systems comes with each of them, and is shown once
-  const outputs = [];
-  for (const system of wanted) outputs.push([system, (await get(`${api}/systems/${encodeURIComponent(system.key)}/outputs/${at}`)).segments]);
+  const outputs = await Promise.all(wanted.map(async (system) => [system, (await get(`${api}/systems/${encodeURIComponent(system.key)}/outputs/${at}`)).segments]));
   const media = await loadShownMedia([...text.segments.map((one) => one.source), ...outputs.flatMap(([, segments]) => segments.map((one) => one?.text))], all, api);
   const shown = latest(judgments).filter((one) => one.systems.some((key) => wanted.some((system) => system.key === key)));
   const whole = shown.filter((one) => one.segment === null);
