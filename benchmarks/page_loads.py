@@ -144,12 +144,14 @@ def load(page: Page, address: str) -> Load | None:
     return Load(float(seen["paint"]), shown, float(seen["shift"]))
 
 
-def measure(browser: Browser, links: Sequence[str], repeats: int) -> Iterator[tuple[str, list[list[Load]]]]:
+def measure(
+    browser: Browser, links: Sequence[str], repeats: int, paths: Sequence[str] = PAGES
+) -> Iterator[tuple[str, list[list[Load]]]]:
     """Each page, with the loads of each service, wide, and then those of the first service on a phone."""
     with ExitStack() as opened:
         visitors = [opened.enter_context(visitor(browser, link, WIDE)) for link in links]
         phone = opened.enter_context(visitor(browser, links[0], PHONE))
-        for path in PAGES:
+        for path in paths:
             loads: list[list[Load]] = [[] for _ in range(len(links) + 1)]
             for n in range(repeats + 1):
                 for i, (page, link) in enumerate(zip([*visitors, phone], [*links, links[0]], strict=True)):
@@ -189,10 +191,12 @@ def main() -> None:
     """Measure, and print a Markdown table."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.page_loads", description=__doc__)
     parser.add_argument("--before", type=Path, help="another checkout with a .venv, to compare with")
+    parser.add_argument("--only", nargs="*", metavar="PART", help="pages whose address has one of these parts")
     parser.add_argument("--repeats", type=int, default=3, help="openings of each page")
     parser.add_argument("--ratings", type=int, default=RATINGS, help="of an output; 24,000 judgments each")
     parser.add_argument("--write", type=Path, help="page to put the table into, between the marks of `page loads`")
     asked = parser.parse_args()
+    paths = [path for path in PAGES if not asked.only or any(part in path for part in asked.only)]
     checkouts = [ROOT, *([asked.before.resolve()] if asked.before else [])]
     with ExitStack() as opened:
         links = [opened.enter_context(served(checkout, asked.ratings)) for checkout in checkouts]
@@ -200,7 +204,7 @@ def main() -> None:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         opened.callback(browser.close)
         lines = []
-        for line in table(measure(browser, links, asked.repeats)):
+        for line in table(measure(browser, links, asked.repeats, paths)):
             print(line, flush=True)
             lines.append(line)
     if asked.write:
