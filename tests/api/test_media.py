@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -246,6 +247,14 @@ def test_an_address_is_good_for_one_rater_one_task_and_a_short_time(
         ok(client.get(late, headers=auth("r1")), 403)
         client.headers.pop("Authorization", None)
         ok(client.get(address), 401)
+    with serving(make_app(media=MediaPolicy(policy.store, policy.parts, lifetime=timedelta(seconds=2)))) as client:
+        began = time.monotonic()
+        soon = ok(client.get(f"/v1/tasks/{task}/media", headers=auth("r1")))["media"][0]["address"]
+        assert client.get(soon, headers=auth("r1")).status_code == 200
+        while client.get(soon, headers=auth("r1")).status_code == 200:
+            assert time.monotonic() - began < 3
+            time.sleep(0.05)
+        assert time.monotonic() - began > 1  # its end is a whole second
 
 
 def test_text_marks_do_not_fit_a_file(opened: httpx.Client, database: Database) -> None:
