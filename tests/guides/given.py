@@ -75,6 +75,7 @@ RUN: Mapping[str, Given] = MappingProxyType(
 ELSEWHERE: Mapping[str, str] = MappingProxyType(
     {
         "docs/how-to/extend.md": "tests/guides/test_guides.py",
+        "docs/how-to/backups.md": "tests/faults/test_any_second.py",
         "docs/how-to/proxy.md": "tests/web/test_proxy.py",
         "docs/how-to/kubernetes.md": "tests/house/test_kubernetes.py",
         "docs/how-to/recruit-on-prolific.md": "tests/cli/test_prolific.py",

@@ -148,5 +148,5 @@ def test_the_wheel_serves_from_a_clean_environment(
             assert all(client.get(address).status_code == httpx.codes.OK for address in linked)
     finally:
         serving.terminate()
-        serving.wait(60)
+        serving.communicate(timeout=60)
         shutil.rmtree(data, ignore_errors=True)

@@ -1,0 +1,193 @@
+"""Disk and database are lost at a random second while raters judge, and restored as docs/how-to/backups.md says."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from app.storage import migrate
+from app.storage.embedded import prepare_serving_role
+from tests.faults.archived import BACKUP, ArchivedServer, free_port, read_settings
+from tests.faults.serving import Raters, Service, judging
+from tests.working import until
+
+ARCHIVE_TIMEOUT = 5  # seconds, of the test
+SLACK = 5.0  # seconds that a segment needs to reach the archive, on a busy machine
+RATERS = 12
+RESTORED_WITHIN = 300.0  # seconds
+PROGRAMS = ("pgbackrest", "setpriv")
+
+
+def test_the_repository_is_encrypted_and_the_passphrase_is_not_in_it() -> None:
+    settings = configparser.ConfigParser()
+    settings.read_string(read_settings("pgbackrest.conf"))
+    assert settings["global"]["repo1-cipher-type"] == "aes-256-cbc"
+    assert "repo1-cipher-pass" not in settings["global"]
+    assert not re.search(r"^[^#\n]*(cipher-pass|s3-key)", read_settings("pgbackrest.conf"), re.MULTILINE)
+
+
+def test_the_files_speak_of_one_stanza() -> None:
+    settings = configparser.ConfigParser()
+    settings.read_string(read_settings("pgbackrest.conf"))
+    (stanza,) = set(settings.sections()) - {"global"}
+    for file in ("postgresql.conf", "fetch-wal", "rehearse", "cron"):
+        assert set(re.findall(r"--stanza=(\w+)", read_settings(file))) == {stanza}, file
+    for script in ("fetch-wal", "receive-wal", "rehearse"):
+        assert os.access(BACKUP / script, os.X_OK), script
+
+
+@dataclass
+class Judged:
+    """The service on the archived server. lost: judgments that were confirmed and are gone."""
+
+    server: ArchivedServer
+    run: Service
+    raters: Raters
+    began: float = field(default_factory=time.monotonic)
+
+    def lost(self) -> int:
+        """How many confirmed judgments are gone; what is left of an address is always the beginning."""
+        rows = self.server.psql(
+            """SELECT r.key || ' ' || i.position || ' ' || g.position || ' '
+                      || string_agg((j.payload ->> 'score')::float8::text, ',' ORDER BY j.revision)
+               FROM judgments j JOIN raters r ON r.id = j.rater_id JOIN items i ON i.id = j.item_id
+               JOIN segments g ON g.id = j.segment_id GROUP BY r.key, i.position, g.position"""
+        ).splitlines()
+        stored = {
+            (rater, int(item), int(segment)): [float(score) for score in scores.split(",")]
+            for rater, item, segment, scores in (row.split(" ") for row in rows)
+        }
+        gone = 0
+        for place, scores in self.raters.acked.items():
+            there = stored.get(place, [])[: len(scores)]
+            assert there == scores[: len(there)], place
+            gone += len(scores) - len(there)
+        return gone
+
+
+@pytest.fixture
+def server(scratch: Path, bin_dir15: Path, request: pytest.FixtureRequest) -> Iterator[ArchivedServer]:
+    if missing := [program for program in PROGRAMS if shutil.which(program) is None]:
+        pytest.skip(f"not installed (Debian's pgbackrest, util-linux): {', '.join(missing)}")
+    folder = scratch / f"archived-{free_port()}"
+    folder.mkdir(mode=0o711)
+    found = ArchivedServer(folder, bin_dir15, free_port())
+    found.create(ARCHIVE_TIMEOUT)
+    prepare_serving_role(found.url)
+    migrate.upgrade_schema(found.url)
+    found.run("pgbackrest", "--stanza=plumbline", "--type=full", "backup")
+    yield found
+    found.stop()
+    shutil.rmtree(folder)
+
+
+class OnArchived(Service):
+    """A service whose database is the archived server."""
+
+    archived: ArchivedServer
+
+    @property
+    def url(self) -> str:
+        return self.archived.url
+
+
+@pytest.fixture
+def judged(server: ArchivedServer, tmp_path: Path) -> Iterator[Judged]:
+    run = OnArchived(tmp_path, tmp_path, server)  # type: ignore[arg-type]  # its server is only asked for its address
+    run.archived = server
+    run.start()
+    try:
+        yield Judged(server, run, judging(run, RATERS))
+    finally:
+        if run.process is not None and run.process.poll() is None:
+            run.stop(signal.SIGKILL)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("received", [True, False], ids=["received", "archived"])
+def test_what_was_confirmed_is_restored(judged: Judged, received: bool) -> None:
+    """With a receiver nothing is lost; without one, at most what the archive did not have yet."""
+    server, raters = judged.server, judged.raters
+    if received:
+        server.receive()
+    seconds = random.Random(int(os.environ.get("SEED", "7"))).uniform(8, 16)
+    raters.begin()
+    began = time.monotonic()
+    try:
+        time.sleep(seconds)
+        lost_at = float(server.psql("SELECT extract(epoch FROM clock_timestamp())"))
+        server.lose()
+        took = time.monotonic() - began
+    finally:
+        raters.stopping.set()
+        judged.run.stop(signal.SIGKILL)
+        raters.end()
+    confirmed = sum(map(len, raters.acked.values()))
+
+    began = time.monotonic()
+    server.restore(received=received)
+    restored = time.monotonic() - began
+    gone = judged.lost()
+    newest = float(server.psql("SELECT coalesce(extract(epoch FROM max(recorded_at)), 0) FROM judgments"))
+    sys.stdout.write(
+        f"{confirmed} confirmed in {took:.1f} s ({confirmed / took:.0f} a second), restored in {restored:.1f} s, "
+        f"{gone} lost, the newest {lost_at - newest:.2f} s before the end\n"
+    )
+    migrate.check_schema(server.url)
+    assert confirmed > 100
+    assert restored < RESTORED_WITHIN
+    assert gone == 0 if received else lost_at - newest <= ARCHIVE_TIMEOUT + SLACK
+
+
+@pytest.mark.soak
+def test_the_state_of_a_second_is_restored_and_a_rehearsal_checks_the_newest(judged: Judged) -> None:
+    server, raters = judged.server, judged.raters
+    raters.begin()
+    until(lambda: raters.statuses[200] > 200, "they judge")
+    second = server.psql("SELECT clock_timestamp()")
+    until(lambda: raters.statuses[200] > 400, "they go on")
+    raters.end()
+    before = server.psql(f"SELECT count(*) FROM judgments WHERE recorded_at <= '{second}'")
+    everything = server.psql("SELECT count(*) FROM judgments")
+    assert 0 < int(before) < int(everything)
+    plumbline = Path(sys.executable).with_name("plumbline")
+    own = {**os.environ, "PLUMBLINE_DATABASE_URL": server.url, "PLUMBLINE_DATA_DIR": str(server.folder)}
+    subprocess.run([plumbline, "audit", "--seal"], env=own, check=True)  # the campaign was made without its seals
+    server.psql("SELECT pg_switch_wal()")
+    until(
+        lambda: (
+            server.psql("SELECT last_archived_wal >= pg_walfile_name(pg_current_wal_lsn() - 1) FROM pg_stat_archiver")
+            == "t"
+        ),
+        "it is archived",
+    )
+
+    done = subprocess.run(
+        [server.folder / "rehearse"],
+        env={**os.environ, **server.environment, "PLUMBLINE": str(plumbline)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = done.stdout.splitlines()[-1]
+    sys.stdout.write(f"{said}\n")
+    assert re.match(rf"restored in \d+ s, checked after \d+ s: {everything} judgments, the newest of 20", said)
+    assert not list((server.folder / "tmp").iterdir())
+
+    server.lose()
+    server.restore("--type=time", f"--target={second}", "--target-action=promote", received=False)
+    there = int(server.psql("SELECT count(*) FROM judgments"))
+    assert int(before) - RATERS <= there <= int(before)  # what had begun by then and was confirmed later is not in it
+    assert server.psql(f"SELECT count(*) FROM judgments WHERE recorded_at > '{second}'") == "0"
