@@ -2,7 +2,7 @@
 # docs/how-to/kubernetes.md says how to build the same image again: BASE by its digest, and SOURCE_DATE_EPOCH.
 ARG BASE=python:3.11-slim-bookworm
 FROM ${BASE} AS build
-# Extras of the package that the image has as well, with commas: s3, parquet.
+# Extras of the package that the image has as well, with commas: s3, parquet, traces.
 ARG EXTRAS=
 ARG SOURCE_DATE_EPOCH=0
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore

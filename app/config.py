@@ -55,6 +55,7 @@ class Settings(BaseSettings):
     media_limit, media_seconds, media_pixels: largest file of media in bytes, longest, and most pixels.
     media_minutes: how long a rater's address of a file works.
     dask_scheduler: address of the Dask cluster that computes the chunks of reports; none: workers compute them.
+    traces: address of a collector that takes spans (OTLP over HTTP); none: there are no traces.
     session_hours: how long a browser stays signed in.
     oidc_issuer: identity provider at which people sign in; oidc_client_id, oidc_client_secret: as it knows us.
     oidc_scopes: what is asked of it. oidc_groups_claim: where it names a person's groups. oidc_roles: what they may do.
@@ -94,6 +95,7 @@ class Settings(BaseSettings):
     media_pixels: Annotated[int, Field(ge=1)] = USUAL_MEDIA.pixels
     media_minutes: Annotated[float, Field(gt=0, le=24 * 60)] = 15.0
     dask_scheduler: Annotated[str | None, Field(pattern=r"^(tcp|tls)://[^\s/]+:[0-9]+$")] = None
+    traces: str | None = None
     session_hours: Annotated[float, Field(gt=0, le=24 * 365)] = 12.0
     oidc_client_id: str | None = None
     oidc_client_secret: SecretStr | None = None
@@ -122,7 +124,7 @@ class Settings(BaseSettings):
         """Those of which there may be several stand in one variable, with commas."""
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
-    @field_validator("public_url", "pearmut_url", "prolific_url")
+    @field_validator("public_url", "pearmut_url", "prolific_url", "traces")
     @classmethod
     def _origin(cls, value: str | None) -> str | None:
         """Only an origin: the paths are ours."""

@@ -39,6 +39,7 @@ from app.web.openapi.document import OpenApiDocument
 from app.web.rate_limits import StrangerLimits
 from app.web.request_log import RequestLogLayer
 from app.web.strangers import KnownCredentials, StrangersLayer
+from app.web.traces import start_traces
 
 if TYPE_CHECKING:
     from app.web.single_sign_on.provider import Provider
@@ -110,6 +111,7 @@ def from_environment() -> FastAPI:
     What stands after the start is never looked at again by the garbage collector, which keeps the slowest answers fast.
     """
     settings = Settings.load()
+    start_traces(settings.traces, "plumbline-web")
     app = create_app(_database(settings), options(settings))
     _collect_rarely()
     return app
@@ -118,6 +120,7 @@ def from_environment() -> FastAPI:
 def pearmut_from_environment() -> FastAPI:
     """The application of Pearmut's pages as its environment says, for a process of its own."""
     settings = Settings.load()
+    start_traces(settings.traces, "plumbline-pearmut")
     chosen = options(settings)
     if settings.pearmut_url and not settings.allowed_hosts:
         chosen = replace(chosen, allowed_hosts=None)

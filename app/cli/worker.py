@@ -24,6 +24,7 @@ from app.services.campaigns.housekeeping import delete_expired_data
 from app.services.media.sweep import sweep_media
 from app.services.webhooks.addresses import OutwardAddresses
 from app.storage.embedded import write_private_file
+from app.web.traces import start_traces
 
 BEAT_FILE = "worker.beat"
 EVERY = 60.0
@@ -69,6 +70,7 @@ def worker(
     supervisor = None if line is None else Line(line, told=lambda _: None, alone=stop.set)
     for name in THREADS:  # read when linear algebra is loaded, which only the processes that compute do
         os.environ.setdefault(name, "1")
+    start_traces(Settings.load().traces, "plumbline-worker")
     with context.database(watched=True) as database:
         if once:
             delete_expired_data(database)

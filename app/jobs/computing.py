@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.domain.errors import StorageFull, Unavailable
+from app.domain.tracing import continue_trace, current_trace
 from app.jobs.work import QueueComputer
 from app.storage.db import Database
 from app.storage.jobs_queue import QueueEntry
@@ -63,7 +64,7 @@ class ComputingProcess:
         line = self._start()
         still = ProcessStillness(self._process.pid or 0) if self._process is not None else None
         self.last_job, self.used = entry.job_id, time.monotonic()
-        line.send((entry.task, entry.job_id, entry.n))
+        line.send((entry.task, entry.job_id, entry.n, current_trace()))
         asked = time.monotonic()
         while not line.poll(0.1):
             if stopping.is_set():
@@ -207,7 +208,8 @@ def run_computing_process(line: Connection, url: str, role: str | None, name: st
     computer = QueueComputer(database, name)
     while True:
         try:
-            task, job_id, n = line.recv()
+            task, job_id, n, trace = line.recv()
+            continue_trace(trace)
         except (EOFError, ConnectionError):
             return
         try:

@@ -14,6 +14,7 @@ from procrastinate.jobs import DeleteJobCondition, Job
 from procrastinate.retry import BaseRetryStrategy
 
 from app.domain.errors import AppError
+from app.domain.tracing import traced
 from app.jobs.computing import ComputingFailed, ComputingProcesses
 from app.jobs.dask_cluster import DaskCluster, DaskComputing
 from app.services.jobs import jobs
@@ -133,8 +134,20 @@ class Worker:
             app.task(name=name, pass_context=True, retry=later)(self._run_entry)
         return app
 
-    def _run_entry(self, context: JobContext, /, job: int, n: int | None = None, **_counts: int) -> None:
-        """Do one entry, in a thread that waits for the process that computes. _counts: how it ended before."""
+    def _run_entry(
+        self, context: JobContext, /, job: int, n: int | None = None, trace: str | None = None, **_counts: int
+    ) -> None:
+        """Do one entry, in a thread that waits for the process that computes.
+
+        trace: of the request that asked for the job. _counts: how the entry ended before.
+        """
+        with traced("job", f"job {context.job.task_name}", trace) as span:
+            if span is not None:
+                part = {} if n is None else {"plumbline.part": n}
+                span.describe(f"job {context.job.task_name}", {"plumbline.job": job, **part})
+            self._do_entry(context, job, n)
+
+    def _do_entry(self, context: JobContext, job: int, n: int | None) -> None:
         entry = QueueEntry(context.job.task_name, job, n, context.job.priority, context.job.queue)
         try:
             ending = self.processes.do(entry, wanted=lambda: self._is_wanted(job), stopping=self._stop)

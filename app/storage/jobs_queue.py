@@ -17,6 +17,7 @@ from procrastinate import SyncPsycopgConnector
 from procrastinate.jobs import Job
 from procrastinate.manager import JobManager
 
+from app.domain.tracing import current_trace
 from app.storage.db import Session, driver_connection
 from app.storage.queue_schema import SCHEMA
 
@@ -75,7 +76,9 @@ def commit_asynchronously(session: Session) -> None:
 
 
 def enqueue(session: Session, entries: Iterable[QueueEntry]) -> None:
-    """Put entries into the queue, with the transaction that they belong to."""
+    """Put entries into the queue, with the transaction that they belong to, and with the trace that led to them."""
+    trace = current_trace()
+    carried: dict[str, object] = {"trace": trace} if trace else {}
     made = [
         Job(
             id=None,
@@ -83,7 +86,7 @@ def enqueue(session: Session, entries: Iterable[QueueEntry]) -> None:
             lock=None,
             queueing_lock=None,
             task_name=entry.task,
-            task_kwargs=dict(entry.arguments()),  # type: ignore[arg-type]  # JSON, every one
+            task_kwargs={**entry.arguments(), **carried},  # type: ignore[dict-item]  # JSON, every one
             priority=entry.priority,
         )
         for entry in entries

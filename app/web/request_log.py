@@ -13,8 +13,10 @@ from types import MappingProxyType
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from app.domain.tracing import Span, is_tracing, traced
 from app.web.logs import REQUEST
 from app.web.metrics import ServiceMetrics
+from app.web.traces import PROBES
 
 REQUEST_ID = "X-Request-Id"
 HEADERS: Mapping[str, str] = MappingProxyType(
@@ -49,7 +51,13 @@ class RequestLogLayer:
         """Pass a request through."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
-            return
+        elif is_tracing() and scope["path"] not in PROBES:
+            with traced("request", scope["method"]) as span:
+                await self._pass(scope, receive, send, span)
+        else:
+            await self._pass(scope, receive, send, None)
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send, span: Span | None) -> None:
         started = time.perf_counter()
         name = request_id(scope)
 
@@ -59,7 +67,7 @@ class RequestLogLayer:
                 there = {header.lower() for header, _ in given}
                 given.append((REQUEST_ID.lower().encode(), name.encode()))
                 given += [(header, value) for header, value in RAW if header not in there]
-                self._note(scope, message["status"], time.perf_counter() - started)
+                self._note(scope, message["status"], time.perf_counter() - started, span)
             await send(message)
 
         self.metrics.in_flight.inc()
@@ -68,10 +76,13 @@ class RequestLogLayer:
         finally:
             self.metrics.in_flight.dec()
 
-    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+    def _note(self, scope: Scope, status: int, seconds: float, span: Span | None) -> None:
         """Log and count a response. All addresses that do not exist count as one."""
         route = getattr(scope.get("route"), "path", "-")
         method = scope["method"] if route != "-" else "-"
         self.metrics.note(method, route, status, seconds)
+        if span is not None:
+            told = {"http.request.method": method, "http.route": route, "plumbline.request": request_id(scope)}
+            span.describe(f"{method} {route}", {**told, "http.response.status_code": status})
         fields = {"method": method, "route": route, "status": status, "ms": round(seconds * 1000, 1)}
         log.info("answered", extra={REQUEST: {"request": request_id(scope), **fields}})
