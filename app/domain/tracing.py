@@ -16,7 +16,7 @@ Attributes = Mapping[str, str | int | float]
 _current: ContextVar[str | None] = ContextVar("trace", default=None)
 
 
-class Span(Protocol):
+class TraceSpan(Protocol):
     """Something that takes time. context: its `traceparent`."""
 
     @property
@@ -33,7 +33,7 @@ class Span(Protocol):
 class Tracer(Protocol):
     """Makes spans and sends them somewhere."""
 
-    def start(self, kind: SpanKind, name: str, parent: str | None, seconds_ago: float) -> Span:
+    def start(self, kind: SpanKind, name: str, parent: str | None, seconds_ago: float) -> TraceSpan:
         """A span that began so many seconds ago. parent: a `traceparent`, or none for the first of a trace."""
 
 
@@ -62,7 +62,7 @@ def continue_trace(context: str | None) -> None:
 
 
 @contextmanager
-def traced(kind: SpanKind, name: str, parent: str | None = None) -> Iterator[Span | None]:
+def traced(kind: SpanKind, name: str, parent: str | None = None) -> Iterator[TraceSpan | None]:
     """A span around a block; None where nobody wants any."""
     if _tracer is None:
         yield None

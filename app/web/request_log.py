@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.domain.tracing import Span, is_tracing, traced
+from app.domain.tracing import TraceSpan, is_tracing, traced
 from app.web.logs import REQUEST
 from app.web.metrics import ServiceMetrics
 from app.web.traces import PROBES
@@ -57,7 +57,7 @@ class RequestLogLayer:
         else:
             await self._pass(scope, receive, send, None)
 
-    async def _pass(self, scope: Scope, receive: Receive, send: Send, span: Span | None) -> None:
+    async def _pass(self, scope: Scope, receive: Receive, send: Send, span: TraceSpan | None) -> None:
         started = time.perf_counter()
         name = request_id(scope)
 
@@ -76,7 +76,7 @@ class RequestLogLayer:
         finally:
             self.metrics.in_flight.dec()
 
-    def _note(self, scope: Scope, status: int, seconds: float, span: Span | None) -> None:
+    def _note(self, scope: Scope, status: int, seconds: float, span: TraceSpan | None) -> None:
         """Log and count a response. All addresses that do not exist count as one."""
         route = getattr(scope.get("route"), "path", "-")
         method = scope["method"] if route != "-" else "-"
