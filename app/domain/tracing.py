@@ -62,7 +62,7 @@ def continue_trace(context: str | None) -> None:
 
 
 @contextmanager
-def traced(kind: SpanKind, name: str, parent: str | None = None) -> Iterator[TraceSpan | None]:
+def trace_span(kind: SpanKind, name: str, parent: str | None = None) -> Iterator[TraceSpan | None]:
     """A span around a block; None where nobody wants any."""
     if _tracer is None:
         yield None

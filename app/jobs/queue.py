@@ -14,7 +14,7 @@ from procrastinate.jobs import DeleteJobCondition, Job
 from procrastinate.retry import BaseRetryStrategy
 
 from app.domain.errors import AppError
-from app.domain.tracing import traced
+from app.domain.tracing import trace_span
 from app.jobs.computing import ComputingFailed, ComputingProcesses
 from app.jobs.dask_cluster import DaskCluster, DaskComputing
 from app.services.jobs import jobs
@@ -141,7 +141,7 @@ class Worker:
 
         trace: of the request that asked for the job. _counts: how the entry ended before.
         """
-        with traced("job", f"job {context.job.task_name}", trace) as span:
+        with trace_span("job", f"job {context.job.task_name}", trace) as span:
             if span is not None:
                 part = {} if n is None else {"plumbline.part": n}
                 span.describe(f"job {context.job.task_name}", {"plumbline.job": job, **part})

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.domain.tracing import TraceSpan, is_tracing, traced
+from app.domain.tracing import TraceSpan, is_tracing, trace_span
 from app.web.logs import REQUEST
 from app.web.metrics import ServiceMetrics
 from app.web.traces import PROBES
@@ -52,7 +52,7 @@ class RequestLogLayer:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
         elif is_tracing() and scope["path"] not in PROBES:
-            with traced("request", scope["method"]) as span:
+            with trace_span("request", scope["method"]) as span:
                 await self._pass(scope, receive, send, span)
         else:
             await self._pass(scope, receive, send, None)
