@@ -6,7 +6,7 @@ from __future__ import annotations
 COMMANDS = {
     "archive": (
         "archive",
-        "Write a closed campaign as pages and JSON: its texts with all judgments, without the names of raters.",
+        "Write a closed campaign as pages and JSON: its texts and media with all judgments, without names of raters.",
     ),
     "audit": (
         "audit",
