@@ -215,7 +215,8 @@ def get_archived_document(
     """Its texts with all judgments that count, for everybody who has the address."""
     campaign = archive.find_archived_campaign(session, address)
     shown = archive.load_archived_document(session, campaign, document)
-    media = address_media(shown.media, lambda name: f"/archive/{address}/media/{quote(name, safe='')}")
+    page = f"/archive/{address}/documents/{quote(document, safe='')}"
+    media = address_media(shown.media, lambda name: f"{page}/media/{quote(name, safe='')}")
     return ArchivedDocumentOut.model_validate(replace(shown, media=media))
 
 

@@ -17,7 +17,7 @@ from app.domain.markup import find_layout
 from app.domain.media_elements import find_media_element
 from app.services.data import archive
 from app.services.data.archive import ArchivedDocument, ArchivedJudgment, ArchiveIndex
-from app.services.data.archived_media import ArchivedMedia, address_media, open_archived_media
+from app.services.data.archived_media import ArchivedMedia, address_media
 from app.ui.assets import STYLE, load_static_files
 from app.ui.laid_out import Mark, draw_layout
 from app.ui.messages import ENGLISH, load_page_messages
@@ -58,15 +58,17 @@ def archived_document_page(
     """A document with its judgments."""
     campaign = archive.find_archived_campaign(session, address)
     home = f"/archive/{address}"
+    page = f"{home}/documents/{quote(document, safe='')}"
     shown = archive.load_archived_document(session, campaign, document)
-    media = address_media(shown.media, lambda name: f"{home}/media/{quote(name, safe='')}")
+    media = address_media(shown.media, lambda name: f"{page}/media/{quote(name, safe='')}")
     return _public(render_page(request, "archive/document.html", _document_values(replace(shown, media=media), home)))
 
 
-@router.get("/media/{media}", name="archived_media")
+@router.get("/documents/{document}/media/{media}", name="archived_media")
 def archived_media(
     request: Request,
     address: Address,
+    document: Annotated[str, Path(pattern=KEY_PATTERN)],
     name: Annotated[str, Path(alias="media", pattern=KEY_PATTERN)],
     database: DatabaseDep,
     policy: MediaPolicyDep,
@@ -74,7 +76,7 @@ def archived_media(
     """The bytes of a file, or with `Range` a part of them."""
     with database.transaction() as session:
         campaign = archive.find_archived_campaign(session, address)
-        content = open_archived_media(session, policy, campaign, name)
+        content = archive.open_document_media(session, policy, campaign, document, name)
     return _public(content_response(request, content))
 
 

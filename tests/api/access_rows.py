@@ -32,7 +32,7 @@ EXPECTED: dict[str, str] = {
     "GET /assets/{given}/{name}": "public",
     "GET /archive/{archive}": "public",
     "GET /archive/{archive}/documents/{document}": "public",
-    "GET /archive/{archive}/media/{media}": "public",
+    "GET /archive/{archive}/documents/{document}/media/{media}": "public",
     "GET /v1/archive/{archive}": "public",
     "GET /v1/archive/{archive}/documents/{document}": "public",
     "PUT /v1/campaigns/{campaign}/archive": "manager",

@@ -404,6 +404,7 @@ def test_errors_in_time_fit_the_file_weigh_and_survive_export(admin: httpx.Clien
     ]
     assert stretches == [[("target", 500, 900)]]
 
+    ok(admin.put(f"{C}/media/beside.wav", content=make_wav(2.0)))
     etag = admin.get(C).headers["ETag"]
     ok(admin.post(f"{C}/close", json={}, headers={"If-Match": etag}))
     look_at_the_archive(admin, ms)
@@ -425,7 +426,8 @@ def look_at_the_archive(admin: httpx.Client, ms: int) -> None:
     assert f'href="{sound["address"]}#t=0.5,0.9">0:00.5–0:00.9</a>' in page
     assert '<rect class="is-major" x="500" y="0" width="400"' in page
     assert "&lt;audio" not in page
-    ok(admin.get(f"/archive/{address}/media/other.wav", headers=stranger), 404)
+    beside = f"{sound['address'].rpartition('/')[0]}/beside.wav"
+    assert admin.get(beside, headers=stranger).status_code == 404, "a file of the campaign that no text shows"
     ok(admin.delete(f"{C}/archive"), 204)
     assert admin.get(sound["address"], headers=stranger).status_code == 404
 

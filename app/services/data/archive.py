@@ -17,7 +17,9 @@ from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import get_display_settings
-from app.services.data.archived_media import ArchivedMedia, load_archived_media
+from app.services.data.archived_media import ArchivedMedia, load_archived_media, open_archived_media
+from app.services.media.library import MediaContent
+from app.services.media.policy import MediaPolicy
 from app.services.tasks.voids import JudgmentFilter, JudgmentView, list_judgments
 from app.storage import archive_links, campaigns, test_sets
 from app.storage.db import Session
@@ -156,10 +158,7 @@ def load_archived_document(session: Session, campaign: str, document: str) -> Ar
 
     Raises NotFound.
     """
-    row = campaigns.load_campaign(session, campaign)
-    text = test_sets.find_document(session, row.id, document)
-    if text is None:
-        raise ArchiveNotFound("there is no such document")
+    row, text = _find_document(session, campaign, document)
     numbers = number_raters(campaign, archive_links.list_rater_keys(session, row.id))
     judgments = list(_load_counted_judgments(session, campaign, document))
     systems = test_sets.load_active_systems(session, row.id)
@@ -188,6 +187,24 @@ def load_archived_document(session: Session, campaign: str, document: str) -> Ar
     display = get_display_settings(get_campaign(session, campaign).settings)
     media = load_archived_media(session, row.id, (*(one.source for one in rows), *texts.values()))
     return ArchivedDocument(text.key, text.name or text.key, segments, whole, display.markup, media)
+
+
+def open_document_media(session: Session, policy: MediaPolicy, campaign: str, document: str, name: str) -> MediaContent:
+    """The bytes of a file that a text of the document shows. Raises NotFound."""
+    row, text = _find_document(session, campaign, document)
+    segments = test_sets.load_segments(session, row.id, text.id)
+    systems = test_sets.load_active_systems(session, row.id)
+    texts = _texts(session, row.id, text.id, systems, [one.position for one in segments])
+    shown = (*(one.source for one in segments), *texts.values())
+    return open_archived_media(session, policy, row.id, shown, name)
+
+
+def _find_document(session: Session, campaign: str, document: str) -> tuple[Any, Any]:
+    row = campaigns.load_campaign(session, campaign)
+    text = test_sets.find_document(session, row.id, document)
+    if text is None:
+        raise ArchiveNotFound("there is no such document")
+    return row, text
 
 
 def number_raters(campaign: str, raters: Sequence[str]) -> Mapping[str, int]:

@@ -10,7 +10,6 @@ from app.domain.media_types import KINDS
 from app.services.media.in_texts import load_files
 from app.services.media.library import MediaContent
 from app.services.media.policy import MediaPolicy
-from app.storage import campaigns
 from app.storage.db import Session
 from app.storage.media import rows
 from app.storage.media.rows import MediaRow
@@ -52,7 +51,10 @@ def address_media(media: Iterable[ArchivedMedia], address_of: AddressOf) -> tupl
     return tuple(replace(file, address=address_of(file.name)) for file in media)
 
 
-def open_archived_media(session: Session, policy: MediaPolicy, campaign: str, name: str) -> MediaContent:
-    """The bytes of a file that the campaign's texts may show. Raises MediaNotFound."""
-    row = rows.load_media(session, campaigns.load_campaign(session, campaign).id, name)
+def open_archived_media(
+    session: Session, policy: MediaPolicy, campaign_id: int, texts: Iterable[str | None], name: str
+) -> MediaContent:
+    """The bytes of a file that some texts show. Raises MediaNotFound, also where the campaign has it beside them."""
+    shown = {file.name for file in load_archived_media(session, campaign_id, texts)}
+    row = rows.load_media(session, campaign_id, name if name in shown else "")
     return MediaContent(policy, row.sha256, row.size, row.media_type)
