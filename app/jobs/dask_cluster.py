@@ -90,8 +90,11 @@ class DaskCluster:
         """
         done = threading.Event()
         with self._changing:
-            client = self._connect()
-            future = client.submit(compute_chunk, self._send(job_id, chunk), n, key=f"chunk-{n}-{uuid4().hex}")
+            client, key = self._connect(), f"chunk-{n}-{uuid4().hex}"
+            try:
+                future = client.submit(compute_chunk, self._send(job_id, chunk), n, key=key)
+            except import_module("distributed.client").ClosedClientError as error:
+                raise SchedulerAway from error
         future.add_done_callback(lambda _: done.set())
         while not done.wait(LOOK_EVERY):
             if (ending := find_ending()) is not None:
@@ -100,6 +103,7 @@ class DaskCluster:
         try:
             failure = future.exception(timeout=CONNECT_WITHIN)
             if failure is not None:
+                self._forget(job_id)  # another version of the cluster may take the data
                 raise ComputingFailed(f"{type(failure).__name__} on the cluster: {failure}") from failure
             answer: bytes | AppError = future.result(timeout=CONNECT_WITHIN)
         except (CancelledError, OSError, TimeoutError) as error:
@@ -110,8 +114,10 @@ class DaskCluster:
         return answer
 
     def _connect(self) -> Any:
-        if self._client is not None:
+        if self._client is not None and self._client.status == "running":
             return self._client
+        self._client = None  # it gives up by itself where the scheduler is away for long
+        self._sent.clear()
         try:
             distributed = import_module("distributed")
         except ImportError:
@@ -135,6 +141,10 @@ class DaskCluster:
         while len(self._sent) > MOST_HELD:
             self._sent.popitem(last=False)
         return sent
+
+    def _forget(self, job_id: int) -> None:
+        with self._changing:
+            self._sent.pop(job_id, None)
 
     def close(self) -> None:
         """Leave the cluster; the next chunk connects again."""

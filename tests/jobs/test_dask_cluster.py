@@ -89,6 +89,10 @@ def break_down(n: int) -> bytes:
     return bytes([1 // (n - n)])
 
 
+def refuse_data(theirs: str, packed: bytes) -> None:
+    raise dask_cluster.OtherVersion(f"{len(packed)} bytes of {theirs}")
+
+
 def wait_long(n: int) -> bytes:
     time.sleep(n)
     return b""
@@ -169,6 +173,20 @@ def test_the_data_of_the_last_jobs_are_kept_and_sent_once(cluster: DaskCluster) 
         for n in (1, 2):
             assert cluster.compute(job, two, n, find_ending=never) == bytes([2 * n])
     assert list(cluster._sent) == [1, 2]
+
+
+def test_a_client_that_gave_up_is_replaced(cluster: DaskCluster) -> None:
+    assert cluster.compute(1, two, 1, find_ending=never) == b"\x02"
+    cluster._client.close()  # as it does where the scheduler is away for long and nothing is under way
+    assert cluster.compute(1, two, 2, find_ending=never) == b"\x04"
+
+
+def test_data_that_a_cluster_did_not_take_are_sent_again(cluster: DaskCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask_cluster, "unpack_chunks", refuse_data)
+    with pytest.raises(ComputingFailed):
+        cluster.compute(1, two, 1, find_ending=never)
+    monkeypatch.undo()
+    assert cluster.compute(1, two, 2, find_ending=never) == b"\x04"
 
 
 def test_a_scheduler_that_is_not_there_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
