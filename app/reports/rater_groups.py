@@ -407,6 +407,7 @@ EXAMPLE: dict[str, Any] = {
 }
 REPORT: Report[RaterGroupOptions, RaterGroupsView] = Report(
     name="rater_groups",
+    role="manager",
     title="Raters by group",
     summary="Raters by their answer to a question: severity, agreement and ranking of each group; no group of few.",
     options=RaterGroupOptions,

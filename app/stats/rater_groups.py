@@ -64,8 +64,7 @@ def fold_small_groups(sizes: Sequence[int], smallest: int = SMALLEST_GROUP) -> l
     """Which groups to put together so that each has `smallest` members or more: places in `sizes`, by group.
 
     The smallest group joins the next smallest, the earlier one of equal ones, until all are large enough or one is
-    left. So nothing that is left out can be computed as a difference from the whole. Groups without members are left
-    out.
+    left. So no group of few can be computed as a difference from the whole. Groups without members are left out.
 
     >>> fold_small_groups([5, 1, 4, 2])
     [[0], [1, 3], [2]]
@@ -179,8 +178,14 @@ def _figures(rows: Ratings, here: Bools, means: _MeansByGroup, group: int) -> Gr
         sd=float(score.std(ddof=1)) if score.size > 1 else None,
         shared=int(shared.sum()),
         severity=float(apart.mean()) if apart.size else None,
-        means=tuple(number_or_none(mean) for mean in _system_means(rows, here).tolist()),
+        means=tuple(number_or_none(mean) for mean in _hide_few(_system_means(rows, here), rows, here).tolist()),
     )
+
+
+def _hide_few(means: Floats, rows: Ratings, here: Bools) -> Floats:
+    """Means of systems without those that fewer than `SMALLEST_GROUP` raters scored."""
+    scored = np.unique(np.stack((rows.system[here], rows.rater[here])), axis=1)[0]
+    return np.where(np.bincount(scored, minlength=rows.n_systems) >= SMALLEST_GROUP, means, np.nan)
 
 
 def _system_means(rows: Ratings, here: Bools) -> Floats:

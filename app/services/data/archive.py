@@ -27,8 +27,9 @@ from app.storage.db import Session
 PAGE = 200
 MOST_JUDGMENTS = 20_000
 """Of one document; those of a longer one are in the exports."""
-WITHHELD = frozenset({"note", "link", "comment"})
-"""Fields of payloads in which raters write as they like, and may write about themselves."""
+WITHHELD = frozenset({"note", "link", "comment", "texts"})
+"""Fields of payloads in which raters write as they like, and may write about themselves; `texts` is that of protocols
+which a manager wrote."""
 
 
 class CampaignNotClosed(Conflict):
@@ -223,11 +224,15 @@ def number_raters(campaign: str, raters: Sequence[str]) -> Mapping[str, int]:
 def redact_payload(value: Any) -> Any:
     """A payload without the fields in which raters write as they like.
 
-    >>> redact_payload({"score": 3, "errors": [{"severity": "minor", "note": "me"}]})
-    {'score': 3, 'errors': [{'severity': 'minor'}]}
+    >>> redact_payload({"scores": {"note": 3}, "texts": {"why": "me"}, "errors": [{"severity": "minor", "note": "me"}]})
+    {'scores': {'note': 3}, 'errors': [{'severity': 'minor'}]}
     """
     if isinstance(value, Mapping):
-        return {name: redact_payload(one) for name, one in value.items() if name not in WITHHELD}
+        return {
+            name: redact_payload(one)
+            for name, one in value.items()
+            if name not in WITHHELD or isinstance(one, int | float)
+        }
     return [redact_payload(one) for one in value] if isinstance(value, list) else value
 
 
