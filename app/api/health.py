@@ -72,7 +72,7 @@ async def livez(_: Public) -> Health:
 
 @router.get("/readyz", summary="Can requests be served", responses=example_response(200, READY))
 async def readyz(_: Public, database: DatabaseDep) -> Readiness:
-    """Asks the database; 503 while it cannot be reached or has the schema of another version.
+    """Asks the database; 503 while it cannot be reached or has the schema of an earlier version.
 
     Either says how the parts of the service are: an embedded Postgres that is started again, with the reason, or a
     worker that has ended. A worker that is away hinders no request.

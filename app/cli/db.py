@@ -36,11 +36,15 @@ def upgrade() -> None:
     typer.echo("the schema matches this version")
 
 
-def check() -> None:
+def check(
+    or_later: Annotated[
+        bool, typer.Option("--or-later", help="The schema of a later version is enough: this version can serve it.")
+    ] = False,
+) -> None:
     """Say whether the database has exactly the schema of this version; exit code 2 where it has not."""
     with context.owner_url() as url:
-        migrate.check_schema(url)
-    typer.echo("the schema matches this version")
+        migrate.check_schema(url, or_later=or_later)
+    typer.echo("this version can serve the schema" if or_later else "the schema matches this version")
 
 
 def backup(

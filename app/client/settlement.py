@@ -101,4 +101,4 @@ def _decide(submission: Submission, codes: Sequence[str], verdicts: CodeVerdicts
 
 
 def _fits(template: str, code: str) -> bool:
-    return bool(re.fullmatch(MADE_UP.join(map(re.escape, template.split(CODE))), code))
+    return bool(re.fullmatch(f"{MADE_UP.join(map(re.escape, template.split(CODE)))}", code))

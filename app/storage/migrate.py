@@ -103,9 +103,15 @@ def downgrade_schema(url: str, revision: str) -> None:
         connection.commit()
 
 
-def check_schema(url: str) -> None:
-    """Raise SchemaBehind unless the database is at this version's head, SchemaDiffers unless its tables are ours."""
+def check_schema(url: str, *, or_later: bool = False) -> None:
+    """Raise SchemaBehind unless the database is at this version's head, SchemaDiffers unless its tables are ours.
+
+    or_later: what a later version brought in is taken as it is. Migrations only add, so this version can serve beside
+    the later one, or in its place.
+    """
     with _MigrationLock(url) as connection:
+        if or_later and MigrationContext.configure(connection).get_current_revision() not in list_known_revisions():
+            return
         require_head(connection)
         queue_schema.require_queue_schema(connection)
         try:
@@ -120,9 +126,11 @@ def find_head_revision() -> str | None:
     return ScriptDirectory.from_config(make_alembic_config()).get_current_head()
 
 
-def list_known_revisions() -> set[str | None]:
+@cache
+def list_known_revisions() -> frozenset[str | None]:
     """Every revision that this version knows, and none at all."""
-    return {None, *(script.revision for script in ScriptDirectory.from_config(make_alembic_config()).walk_revisions())}
+    scripts = ScriptDirectory.from_config(make_alembic_config()).walk_revisions()
+    return frozenset({None, *(script.revision for script in scripts)})
 
 
 def require_head(connection: sa.Connection) -> None:

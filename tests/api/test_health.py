@@ -40,10 +40,13 @@ def test_a_service_without_its_database_lives_but_is_not_ready(
     assert answer.json()["type"] == "urn:plumbline:problem:database-down"
 
 
-def test_a_service_over_the_schema_of_another_version_is_not_ready(
+def test_a_service_over_the_schema_of_an_earlier_version_is_not_ready(
     anonymous: httpx.Client, ask: Callable[..., None]
 ) -> None:
+    """Over that of a later one it is: migrations only add, and it goes on while the later version comes beside it."""
     ask("UPDATE alembic_version SET version_num = 'later'")
+    assert anonymous.get("/readyz").status_code == 200
+    ask("UPDATE alembic_version SET version_num = '2026_11_20_spine'")
     answer = anonymous.get("/readyz")
     assert answer.status_code == 503
     assert answer.json()["type"] == "urn:plumbline:problem:other-schema"

@@ -128,7 +128,8 @@ def test_what_is_written_about_a_campaign_is_text_where_its_tabs_lead_to_and_ove
     ways = watched.locator(".sidebar a").evaluate_all("all => all.map((a) => a.getAttribute('href'))")
     assert f"/campaigns/{KEY}/audit" in ways
     read = ""
-    for way in ("/campaigns", "/new-campaign", "/audit", "/tokens", *ways):
+    adjusted = f"/campaigns/{KEY}/problems?hours-answered="  # also those that nobody disputes
+    for way in ("/campaigns", "/new-campaign", "/audit", "/tokens", *ways, adjusted):
         desk.open(way)
         read += check(watched)
     seen = shown(read, "team", "system", "adjusted", "dispute", "excluded", "flag", "hypothesis", "rule")

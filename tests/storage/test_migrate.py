@@ -74,6 +74,19 @@ def test_systems_that_were_withdrawn_before_are_left_out_from_the_upgrade_on(dat
     assert count(database_url, f"SELECT max(e.version) {standing}") == latest
 
 
+def test_a_version_serves_what_a_later_one_brought_in_and_nothing_earlier(database_url: str) -> None:
+    with psycopg.connect(database_url) as connection:
+        connection.execute("ALTER TABLE campaigns ADD COLUMN later int")
+        connection.execute("UPDATE alembic_version SET version_num = 'later'")
+    migrate.check_schema(database_url, or_later=True)
+    assert plumbline(database_url, "db", "check", "--or-later").returncode == 0
+    assert plumbline(database_url, "db", "check").returncode == 2
+    with psycopg.connect(database_url) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '2026_11_20_spine'")
+    with pytest.raises(migrate.SchemaBehind):
+        migrate.check_schema(database_url, or_later=True)
+
+
 def test_many_starters_migrate_once(empty_database_url: str) -> None:
     ready = threading.Barrier(4)
 

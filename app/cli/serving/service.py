@@ -98,7 +98,7 @@ def importing_early(server: socket.socket) -> Iterator[SupervisedProcess]:
 
 
 def prepare(url: str, *, upgrade: bool) -> str | None:
-    """Have a database that can be served: durable, with the schema of this version; the role to serve under.
+    """Have a database that can be served: durable, with the schema of this or a later version; the role to serve under.
 
     Raises ServerNotDurable, PostgresTooOld, or SchemaBehind where the schema is not to be upgraded.
     """
@@ -108,7 +108,7 @@ def prepare(url: str, *, upgrade: bool) -> str | None:
     if upgrade:
         migrate.upgrade_schema(url)
     else:
-        migrate.check_schema(url)
+        migrate.check_schema(url, or_later=True)
     return role
 
 

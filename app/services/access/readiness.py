@@ -8,12 +8,16 @@ from app.storage.db import Database
 
 
 class SchemaMismatch(Unavailable):
-    """The database does not have the schema of this version."""
+    """The database has the schema of an earlier version."""
 
     published = "OtherSchema"
 
 
 def check_readiness(database: Database) -> None:
-    """Raise Unavailable unless the database answers and has the schema of this version."""
-    if database.schema() != migrate.find_head_revision():
+    """Raise Unavailable unless the database answers and has the schema of this version or of a later one.
+
+    Migrations only add, so this version goes on while the next one is brought in beside it.
+    """
+    schema = database.schema()
+    if schema != migrate.find_head_revision() and schema in migrate.list_known_revisions():
         raise SchemaMismatch(retry_after=5)
