@@ -14,15 +14,18 @@ import httpx
 import plumbline_client
 import pytest
 from fastapi import FastAPI
-from plumbline_client import AsyncClient, Client, Problem, UploadChanged, models
+from plumbline_client import AsyncClient, Client, Problem, RetryPolicy, UploadChanged, models
 from plumbline_client.sync import data as sync_data
+from sqlalchemy import text
 
 from app.services.access import tokens
+from app.services.jobs import rankings
 from app.services.media.policy import MediaPolicy
 from app.storage.db import Database
 from app.storage.media.files import MediaFolder
 from tests.api.conftest import MQM
-from tests.media_files import make_png
+from tests.media_files import make_pdf, make_png
+from tests.working import draining
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "clients" / "python"
@@ -240,6 +243,84 @@ def test_large_media_go_in_parts_and_go_on_after_a_break(
     assert offsets == sorted(set(offsets))
     assert len(offsets) == 4
     assert [one.name for one in campaign.data.media()] == ["picture.png"]
+    check_requests(requests)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sent"),
+    [("picture.png", make_png(), 1), ("page.pdf", make_pdf(), 2)],
+    ids=["picture", "page"],
+)
+def test_media_whose_last_answer_is_lost_are_stored_all_the_same(
+    anonymous: httpx.Client, secret: Callable[..., str], tmp_path: Path, name: str, content: bytes, sent: int
+) -> None:
+    """A page is stored as its picture, with another hash than was sent: only sending it anew tells that it is there."""
+    file, answers = tmp_path / name, list[bytes]()
+
+    def lose(answer: httpx.Response) -> None:
+        if answer.request.method == "PATCH":
+            answers.append(answer.read())
+            if len(answers) == 1:
+                raise httpx.ReadError("the connection broke")
+
+    file.write_bytes(content)
+    plumbline = Client(http=anonymous, token=secret(), retries=RetryPolicy(first=0))
+    campaign = plumbline.create_campaign("speech", protocol="da", target_language="de")
+    anonymous.event_hooks = {"request": [], "response": [lose]}
+    media = campaign.data.upload_media(file)
+    assert media.sha256 == json.loads(answers[0])["media"]["sha256"]
+    assert len(answers) == sent
+    assert list(campaign.data.media()) == [media]
+    assert anonymous.get("/v1/campaigns/speech/media-uploads").json() == {"uploads": []}
+
+
+def test_media_that_are_refused_say_why_although_the_answer_is_lost(
+    anonymous: httpx.Client, secret: Callable[..., str], tmp_path: Path
+) -> None:
+    file, answers = tmp_path / "talk.wav", list[int]()
+
+    def lose(answer: httpx.Response) -> None:
+        if answer.request.method == "PATCH":
+            answers.append(answer.status_code)
+            if len(answers) == 1:
+                raise httpx.ReadError("the connection broke")
+
+    file.write_bytes(b"no sound at all")
+    plumbline = Client(http=anonymous, token=secret(), retries=RetryPolicy(first=0))
+    campaign = plumbline.create_campaign("speech", protocol="da", target_language="de")
+    anonymous.event_hooks = {"request": [], "response": [lose]}
+    with pytest.raises(Problem) as refused:
+        campaign.data.upload_media(file)
+    assert (refused.value.status, refused.value.kind, answers) == (422, "media-not-taken", [422, 422])
+
+
+def test_a_table_that_takes_long_is_the_one_asked_for_although_the_data_have_moved_on(
+    plumbline: Client,
+    database: Database,
+    tmp_path: Path,
+    requests: list[httpx.Request],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    campaign = plumbline.create_campaign("wmt", protocol="mqm", target_language="de")
+    campaign.data.import_files("mqm-tsv", [write_ratings(tmp_path)])
+    campaign.reports.save("ranking", tmp_path / "before.csv", table="pairs")
+    with database.transaction() as session:
+        session.execute(text("DELETE FROM reports"))
+    monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
+    monkeypatch.setattr("app.api.kit.jobs.MOST_WAITING", 0)
+    monkeypatch.setattr("plumbline_client.sync.jobs.LOOK_EVERY", 0.05)
+    looks: list[str] = []
+
+    def exclude_meanwhile(job: models.Job) -> None:
+        if not looks:
+            campaign.exclude("document", "news.1", "late")
+        looks.append(job.job)
+
+    with draining(database):
+        campaign.reports.save("ranking", tmp_path / "pairs.csv", table="pairs", on_progress=exclude_meanwhile)
+    assert len(set(looks)) == 1
+    assert (tmp_path / "pairs.csv").read_bytes() == (tmp_path / "before.csv").read_bytes()
+    assert (tmp_path / "pairs.csv").read_text(encoding="utf-8").startswith("better,worse,")
     check_requests(requests)
 
 

@@ -36,9 +36,9 @@ JOB: dict[str, Any] = {
 LINK = {"rater": "r1", "link": "https://x/#token=y", "expires_at": "2026-11-20T12:00:00Z"}
 
 
-def problem(status: int, **headers: str) -> httpx.Response:
+def problem(status: int, *, kind: str = "unavailable", **headers: str) -> httpx.Response:
     body = {
-        "type": "urn:plumbline:problem:unavailable",
+        "type": f"urn:plumbline:problem:{kind}",
         "title": "The server is busy",
         "status": status,
         "detail": "Ask again.",
@@ -192,6 +192,62 @@ def test_a_plan_that_takes_long_is_asked_for_again_under_its_key() -> None:
     changing = Server(*[running(), running(state="done")] * 9)
     with pytest.raises(JobError, match="changes faster"):
         changing.client().campaign("x").plan({"seed": 1})
+
+
+@pytest.mark.parametrize(("ending", "option"), [("csv", "table"), ("svg", "picture")])
+def test_a_file_that_takes_long_has_the_table_or_picture_that_was_asked_for(
+    tmp_path: Path, ending: str, option: str
+) -> None:
+    queued = running(campaigns={"x": 4})
+    server = Server(queued, running(state="done"), queued, running(state="done"), httpx.Response(200, text="pairs"))
+    reports, file = server.client().campaign("x").reports, tmp_path / f"pairs.{ending}"
+    reports.save("ranking", file, recipe="google-mqm", **{option: "pairs"})
+    assert file.read_text() == "pairs"
+    first, _, again, _, last = [(request.url.path, dict(request.url.params)) for request in server.asked]
+    assert first == (f"/v1/campaigns/x/ranking.{ending}", {"recipe": "google-mqm", option: "pairs"})
+    assert again == last == (first[0], {**first[1], "as_of": "4"})
+    changing = Server(*[running(), running(state="done")] * 9)
+    with pytest.raises(JobError, match="changes faster"):
+        changing.client().campaign("x").reports.save("ranking", file)
+
+
+def test_two_files_of_one_name_are_refused_before_anything_is_sent(tmp_path: Path) -> None:
+    files = [tmp_path / folder / "out.txt" for folder in "ab"]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text(file.parent.name)
+    server = Server(httpx.Response(200, json={"items": [], "next": None}))
+    data = server.client().campaign("x").data
+    with pytest.raises(ValueError, match=r"are both named out\.txt"):
+        data.import_files("jsonl", files)
+    with pytest.raises(ValueError, match=r"are both named out\.txt"):
+        data.send_files("i_1", files)
+    assert server.asked == []
+
+
+def test_an_upload_waits_longer_each_time_while_the_server_examines_an_earlier_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "talk.wav"
+    file.write_bytes(b"sound")
+    under_way = {"upload": "u_1", "name": "talk.wav", "size": 5, "offset": 5, "media": None}
+    stored = {"name": "talk.wav", "kind": "audio", "media_type": "audio/wav", "size": 5, "sha256": "0"}
+    stored |= {"duration_ms": 1, "width": None, "height": None}
+    listed, told = httpx.Response(200, json={"uploads": [under_way]}), httpx.Response(200, json=under_way)
+    busy = problem(409, kind="upload-busy")
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+    whole = httpx.Response(200, json={**under_way, "media": stored})
+    server = Server(listed, *[busy, told] * 3, whole)
+    patient = RetryPolicy(tries=4, first=1, longest=8)
+    assert server.client(patient).campaign("x").data.upload_media(file).name == "talk.wav"
+    assert all(low <= pause <= 2 * low for pause, low in zip(pauses, (0.5, 1, 2), strict=True))
+    with pytest.raises(Problem, match="409"):
+        Server(listed, *[busy, told] * 4).client(patient).campaign("x").data.upload_media(file)
+    taken = Server(listed, problem(409, kind="media-name-taken"))
+    with pytest.raises(Problem, match="409"):
+        taken.client(patient).campaign("x").data.upload_media(file)
+    assert len(taken.asked) == 2
 
 
 class Breaking(httpx.SyncByteStream):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -38,6 +38,13 @@ class Call:
     def repeatable(self) -> bool:
         """Whether carrying it out twice is the same as once."""
         return self.method in REPEATABLE_METHODS or self.repeats != "unsafe"
+
+    def as_of_versions(self, versions: Iterable[int]) -> Call:
+        """The same about the data that a job has read, where it read one campaign and the call names no data."""
+        known = tuple(versions)
+        if len(known) != 1 or self.query.get("as_of") is not None:
+            return self
+        return replace(self, query={**self.query, "as_of": known[0]})
 
     def all_headers(self) -> dict[str, str]:
         """With the key, where it has one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -16,6 +16,16 @@ def hash_file(path: Path) -> str:
     """SHA-256 in hexadecimal."""
     with path.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def files_by_name(files: Iterable[Path | str]) -> dict[str, Path]:
+    """Files by the name under which the server keeps them. Raises ValueError for two of one name."""
+    named: dict[str, Path] = {}
+    for file in map(Path, files):
+        if file.name in named:
+            raise ValueError(f"{named[file.name]} and {file} are both named {file.name}; an import has each name once")
+        named[file.name] = file
+    return named
 
 
 def read_part(path: Path, offset: int) -> bytes:

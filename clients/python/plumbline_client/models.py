@@ -311,10 +311,14 @@ class JobFault(Answer):
 
 
 class Job(Answer):
-    """Work in the background. done, total: parts; total is None until the data have been read."""
+    """Work in the background. done, total: parts; total is None until the data have been read.
+
+    campaigns: what it reads, each at its data version.
+    """
 
     job: str
     kind: str
+    campaigns: dict[str, int] = Field(default_factory=dict)
     state: Literal["queued", "running", "done", "failed", "cancelled"]
     done: int
     total: int | None

@@ -40,7 +40,7 @@ class RetryPolicy:
         wanted = retry_after(answer) or 0.0
         if not worth_it or attempt >= self.tries or wanted > self.patience:
             return None
-        return max(wanted, self._backoff(attempt))
+        return max(wanted, self.backoff(attempt))
 
     def pause_after_error(self, error: httpx.TransportError, attempt: int, *, repeatable: bool) -> float | None:
         """Seconds until the next attempt after a connection that failed, or None to give up. attempt: counts from 1."""
@@ -48,9 +48,10 @@ class RetryPolicy:
         hopeless = isinstance(error, (httpx.UnsupportedProtocol, httpx.LocalProtocolError))
         if attempt >= self.tries or hopeless or not (unsent or repeatable):
             return None
-        return self._backoff(attempt)
+        return self.backoff(attempt)
 
-    def _backoff(self, attempt: int) -> float:
+    def backoff(self, attempt: int) -> float:
+        """Seconds to pause after an attempt that failed, longer each time. attempt: counts from 1."""
         pause: float = min(self.first * 2 ** (attempt - 1), self.longest)
         return pause * random.uniform(0.5, 1)  # noqa: S311  (nothing secret depends on it)
 

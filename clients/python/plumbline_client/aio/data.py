@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from pathlib import Path
 
 from plumbline_client.aio.transport import AsyncTransport
 from plumbline_client.calls import Call, Json, path, without_none
 from plumbline_client.errors import Problem, ServerUnreachable, UploadChanged
-from plumbline_client.files import hash_file, read_part
+from plumbline_client.files import files_by_name, hash_file, read_part
 from plumbline_client.models import Import, ImportFile, ImportReport, Judgment, Media, MediaUpload
 
-CONFLICT = 409
+NOT_FOUND = 404
+GOES_ON = frozenset({"upload-busy", "upload-offset-differs"})
+"""Refusals of a part after which the upload goes on, from the offset that the server tells."""
+ENDED = "media-upload-not-found"
 
 
 class AsyncData:
@@ -35,9 +39,9 @@ class AsyncData:
         """Import files, all of them or nothing.
 
         If an earlier run broke off, this goes on with its import: files that the server has are not sent again.
-        Raises Problem with file and line of what cannot be read.
+        Raises Problem with file and line of what cannot be read, ValueError for two files of one name.
         """
-        local = {Path(file).name: Path(file) for file in files}
+        local = files_by_name(files)
         hashes = {name: hash_file(file) for name, file in local.items()}
         begun = await self._find_import(format, dict(options or {}), hashes)
         if begun is None:
@@ -51,17 +55,21 @@ class AsyncData:
         return await self._transport.ask(Import, Call("POST", self._path("imports"), body=body, repeats="keyed"))
 
     async def send_files(self, import_id: str, files: Iterable[Path | str]) -> list[ImportFile]:
-        """Send files of an import. What the server has already is not sent again. Raises UploadChanged."""
+        """Send files of an import. What the server has already is not sent again.
+
+        Raises UploadChanged, ValueError for two files of one name.
+        """
+        local = files_by_name(files)
         here = self._path("imports", import_id, "files")
         there = {item["name"]: ImportFile.model_validate(item) async for item in self._transport.items(here)}
         sent = []
-        for file in map(Path, files):
-            known = there.get(file.name)
+        for name, file in local.items():
+            known = there.get(name)
             if known is None:
-                call = Call("PUT", self._path("imports", import_id, "files", file.name))
+                call = Call("PUT", self._path("imports", import_id, "files", name))
                 known = await self._transport.ask(ImportFile, call, file=file)
             elif known.sha256 != hash_file(file):
-                raise UploadChanged(f"{import_id} has another {file.name}; begin a new import")
+                raise UploadChanged(f"{import_id} has another {name}; begin a new import")
             sent.append(known)
         return sent
 
@@ -129,29 +137,51 @@ class AsyncData:
         """Send a file in parts. After a break, call it again: it goes on where it ended. Raises Problem."""
         file, name = Path(file), name or Path(file).name
         size, digest = file.stat().st_size, hash_file(file)
+        try:
+            return await self._send_parts(file, await self._find_or_announce(name, size, digest))
+        except Problem as error:
+            if error.kind != ENDED:
+                raise
+        # The server forgets an upload with the last part, whose answer was lost: it stored the file or refused it.
+        stored = await self._find_media(name)
+        if stored is not None and stored.sha256 == digest:
+            return stored
+        # Refused, or stored with another hash, as the page of a PDF is: sent anew, the same file changes nothing.
+        return await self._send_parts(file, await self._find_or_announce(name, size, digest))
+
+    async def _find_media(self, name: str) -> Media | None:
+        try:
+            return await self._transport.ask(Media, Call("GET", self._path("media", name)))
+        except Problem as error:
+            if error.status != NOT_FOUND:
+                raise
+            return None
+
+    async def _find_or_announce(self, name: str, size: int, digest: str) -> MediaUpload:
         here = self._path("media-uploads")
         under_way = (await self._transport.send(Call("GET", here))).json()["uploads"]
-        same = [upload for upload in under_way if (upload["name"], upload["size"]) == (name, size)]
-        if same:
-            upload = MediaUpload.model_validate(same[0])
-        else:
-            body = {"name": name, "size": size, "sha256": digest}
-            upload = await self._transport.ask(MediaUpload, Call("POST", here, body=body, repeats="keyed"))
-        return await self._send_parts(f"{here}/{upload.upload}", file, upload)
+        for upload in under_way:
+            if (upload["name"], upload["size"]) == (name, size):
+                return MediaUpload.model_validate(upload)
+        body = {"name": name, "size": size, "sha256": digest}
+        return await self._transport.ask(MediaUpload, Call("POST", here, body=body, repeats="keyed"))
 
-    async def _send_parts(self, here: str, file: Path, upload: MediaUpload) -> Media:
+    async def _send_parts(self, file: Path, upload: MediaUpload) -> Media:
         """The rest of a file. After a break the server says where it stands; it may have taken the part."""
-        stuck = 0
+        here, stuck = self._path("media-uploads", upload.upload), 0
+        policy = self._transport.policy
         while upload.media is None:
             headers = {"Upload-Offset": str(upload.offset), "Content-Type": "application/octet-stream"}
             part = Call("PATCH", here, sends=read_part(file, upload.offset), headers=headers)
             try:
                 upload, stuck = await self._transport.ask(MediaUpload, part), 0
             except (ServerUnreachable, Problem) as error:
-                if isinstance(error, Problem) and error.status != CONFLICT:
+                if isinstance(error, Problem) and error.kind not in GOES_ON:
                     raise
                 before, stuck = upload.offset, stuck + 1
+                if stuck < policy.tries:  # the server may still examine what an earlier request brought
+                    await asyncio.sleep(policy.backoff(stuck))
                 upload = await self._transport.ask(MediaUpload, Call("GET", here))
-                if upload.offset == before and upload.media is None and stuck >= self._transport.policy.tries:
+                if upload.offset == before and upload.media is None and stuck >= policy.tries:
                     raise
         return upload.media

@@ -18,7 +18,7 @@ from plumbline_client.reports import Report
 
 Progress = Callable[[Job], object]
 LOOK_EVERY = 1.0  # seconds, where the server does not say
-MOST_ASKED = 6  # times, while others change the campaign that a plan is compiled for
+MOST_ASKED = 6  # times, while others change the campaign that a job is about
 
 
 class AsyncJobs:
@@ -67,6 +67,24 @@ class AsyncJobs:
         job = parse(Job, answer).job
         await self.follow(job, on_progress=on_progress, timeout=timeout)
         return await self._transport.send(report_call(job, accept))
+
+    async def get_until_made(
+        self, call: Call, *, on_progress: Progress | None, timeout: float | None
+    ) -> httpx.Response:
+        """What a report's address answers, asked again with all its options when the job is done.
+
+        The address of a job's report does not know all of them. Judgments may have come in meanwhile, so the second
+        question is about the data that the job has read: its report is stored. Raises as `post_until_made`.
+        """
+        job = ""
+        for _ in range(MOST_ASKED):
+            answer = await self._transport.send(call)
+            if answer.status_code != ACCEPTED:
+                return answer
+            queued = parse(Job, answer)
+            job, call = queued.job, call.as_of_versions(queued.campaigns.values())
+            await self.follow(job, on_progress=on_progress, timeout=timeout)
+        raise JobError(job, "done", "but the campaign changes faster than a report of it is made; pause it")
 
     async def post_until_made(self, call: Call, *, on_progress: Progress | None, timeout: float | None) -> Any:
         """What a POST makes, sent again with the same key when the job that it waits for is done.

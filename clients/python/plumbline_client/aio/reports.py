@@ -89,9 +89,10 @@ class AsyncReports:
         if ending not in MEDIA_TYPES:
             raise ValueError(f"a report is no .{ending} file; it can be {', '.join(MEDIA_TYPES)}")
         call = self._call(kind, options, suffix=ending)
-        answer = await self._jobs.answer_or_follow(
-            call, on_progress=on_progress, timeout=timeout, accept=MEDIA_TYPES[ending]
-        )
+        if ending == "json":  # is the same whichever table or picture was asked for
+            answer = await self._jobs.answer_or_follow(call, on_progress=on_progress, timeout=timeout, accept=JSON)
+        else:
+            answer = await self._jobs.get_until_made(call, on_progress=on_progress, timeout=timeout)
         file.write_bytes(answer.content)
 
     def _call(self, kind: str, options: Any, *, suffix: str = "json", wait: int = WAIT) -> Call:

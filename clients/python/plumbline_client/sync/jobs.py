@@ -18,7 +18,7 @@ from plumbline_client.sync.transport import Transport
 
 Progress = Callable[[Job], object]
 LOOK_EVERY = 1.0  # seconds, where the server does not say
-MOST_ASKED = 6  # times, while others change the campaign that a plan is compiled for
+MOST_ASKED = 6  # times, while others change the campaign that a job is about
 
 
 class Jobs:
@@ -67,6 +67,22 @@ class Jobs:
         job = parse(Job, answer).job
         self.follow(job, on_progress=on_progress, timeout=timeout)
         return self._transport.send(report_call(job, accept))
+
+    def get_until_made(self, call: Call, *, on_progress: Progress | None, timeout: float | None) -> httpx.Response:
+        """What a report's address answers, asked again with all its options when the job is done.
+
+        The address of a job's report does not know all of them. Judgments may have come in meanwhile, so the second
+        question is about the data that the job has read: its report is stored. Raises as `post_until_made`.
+        """
+        job = ""
+        for _ in range(MOST_ASKED):
+            answer = self._transport.send(call)
+            if answer.status_code != ACCEPTED:
+                return answer
+            queued = parse(Job, answer)
+            job, call = queued.job, call.as_of_versions(queued.campaigns.values())
+            self.follow(job, on_progress=on_progress, timeout=timeout)
+        raise JobError(job, "done", "but the campaign changes faster than a report of it is made; pause it")
 
     def post_until_made(self, call: Call, *, on_progress: Progress | None, timeout: float | None) -> Any:
         """What a POST makes, sent again with the same key when the job that it waits for is done.
