@@ -13,8 +13,8 @@ from rich.table import Table
 
 from app.client import remote as _remote
 from app.client.prolific import COMPLETION_URL, ProlificClient, ProlificRefusal, StudyTexts
-from app.client.remote import Remote
-from app.client.settlement import CODE, CodeVerdicts, Decision, decide_submissions
+from app.client.remote import Remote, ServerRefusal
+from app.client.settlement import CODE, CodeVerdicts, Decision, HandedIn, StudyLink, decide_submissions
 from app.config import Settings
 from app.domain.errors import Invalid, Place
 
@@ -70,22 +70,22 @@ def create_study(
 def settle(
     campaign: Campaign,
     study: Annotated[str, typer.Argument(help="Id of the study, as create printed it.")],
+    tasks: Annotated[int, typer.Option(min=1, help="How many tasks a participant has to hand in to be paid.")] = 1,
     dry_run: DryRun = False,
     yes: Yes = False,
     server: _remote.Server = None,
 ) -> None:
     """Pay submissions whose codes pass, ask for those back whose codes fail, and list what a person has to decide.
 
+    Only what was handed in by the study's own invitation counts. Studies of other campaigns, and copies, are refused.
     It asks before it does anything. Running it again pays nobody twice: what is decided on Prolific stays as it is.
     """
     remote = _find_server(server)
     verdicts = CodeVerdicts.of(_settings(remote, campaign))
-    codes: dict[str, list[str]] = defaultdict(list)
-    for completion in remote.items(f"{_path(campaign)}/completions"):
-        if completion["platform"] == "prolific" and completion["external_id"]:
-            codes[str(completion["external_id"])].append(str(completion["code"]))
     with _prolific() as prolific:
-        decisions = decide_submissions(prolific.submissions(study), codes, verdicts)
+        invitation = _find_invitation(remote, campaign, study, prolific.study_link(study))
+        handed_in = _read_handed_in(remote, campaign, invitation)
+        decisions = decide_submissions(prolific.submissions(study), handed_in, verdicts, tasks=tasks)
         _print_decisions(decisions)
         to_do = [decision for decision in decisions if decision.action != "leave"]
         if dry_run or not to_do:
@@ -95,6 +95,45 @@ def settle(
             typer.echo("Nothing was changed.")
             raise typer.Exit(1)
         _carry_out(prolific, to_do)
+
+
+def _find_invitation(remote: Remote, campaign: str, study: str, link: StudyLink) -> str:
+    """The campaign's invitation that is this study's alone. Raises Invalid where there is none."""
+    if link.invitation is None:
+        raise _not_of_the_campaign(
+            "its link on Prolific leads to no invitation; `plumbline prolific create` makes both"
+        )
+    if link.study is None:
+        why = f"its link on Prolific does not name the study; if no other study has this link, add &study={study} to it"
+        raise _not_of_the_campaign(why)
+    if link.study != study:
+        why = f"its link on Prolific is that of the study {link.study}, so work for that one would be paid twice"
+        raise _not_of_the_campaign(why)
+    try:
+        remote.body(f"{_path(campaign)}/invitations/{link.invitation}")
+    except ServerRefusal as error:
+        if error.status != 404:
+            raise
+        raise _not_of_the_campaign(
+            "its link on Prolific leads to an invitation that the campaign does not have"
+        ) from error
+    return link.invitation
+
+
+def _not_of_the_campaign(why: str) -> Invalid:
+    return Invalid("the study does not belong to the campaign", places=(Place(("STUDY",), why),))
+
+
+def _read_handed_in(remote: Remote, campaign: str, invitation: str) -> HandedIn:
+    codes: dict[str, list[str]] = defaultdict(list)
+    elsewhere = set()
+    for completion in remote.items(f"{_path(campaign)}/completions"):
+        participant = str(completion["external_id"] or "")
+        if participant and completion["invitation"] == invitation:
+            codes[participant].append(str(completion["code"]))
+        elif participant:
+            elsewhere.add(participant)
+    return HandedIn(codes, elsewhere)
 
 
 def _carry_out(prolific: ProlificClient, decisions: list[Decision]) -> None:

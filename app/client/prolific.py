@@ -6,10 +6,11 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 
-from app.client.settlement import Submission
+from app.client.settlement import StudyLink, Submission, name_study_in_link
 from app.domain.errors import AppError, Unavailable
 
 TIMEOUT = 30.0  # seconds
@@ -56,6 +57,8 @@ class ProlificClient:
     def create_study(self, texts: StudyTexts, url: str, codes: Mapping[str, str]) -> str:
         """A study that is not published; its id. url: where participants go. codes: by what each is called.
 
+        The study's own id is added to its address afterwards, because Prolific makes it up.
+
         Raises ProlificRefusal, ProlificUnreachable.
         """
         body = {
@@ -71,11 +74,17 @@ class ProlificClient:
             "estimated_completion_time": texts.minutes,
             "reward": texts.reward,
         }
-        return str(self._change("studies/", body)["id"])
+        study = str(self._change("POST", "studies/", body)["id"])
+        self._change("PATCH", _study(study), {"external_study_url": name_study_in_link(url, study)})
+        return study
+
+    def study_link(self, study: str) -> StudyLink:
+        """What a study's address names. Raises as `create_study`, ProlificRefusal also where there is no such study."""
+        return StudyLink.of(str(self._read(_study(study)).get("external_study_url") or ""))
 
     def submissions(self, study: str) -> Iterator[Submission]:
         """All submissions of a study, page after page. Raises ProlificRefusal, ProlificUnreachable."""
-        address: str | None = f"studies/{study}/submissions/"
+        address: str | None = f"{_study(study)}submissions/"
         while address:
             page = self._read(address)
             yield from map(_submission, page["results"])
@@ -103,7 +112,7 @@ class ProlificClient:
         """Reads the state right before. What got no answer is not sent again: the next run reads what came of it."""
         if not _submission(self._read(f"submissions/{submission}/")).awaits:
             return False
-        self._change(f"submissions/{submission}/{step}", body)
+        self._change("POST", f"submissions/{submission}/{step}", body)
         return True
 
     def _read(self, address: str) -> dict[str, Any]:
@@ -121,12 +130,16 @@ class ProlificClient:
             pause *= 2
         raise ProlificUnreachable
 
-    def _change(self, address: str, body: Mapping[str, object]) -> dict[str, Any]:
+    def _change(self, method: str, address: str, body: Mapping[str, object]) -> dict[str, Any]:
         try:
-            answer = self._http.post(address, json=body)
+            answer = self._http.request(method, address, json=body)
         except httpx.TransportError as error:
             raise ProlificUnreachable(str(error) or type(error).__name__) from error
         return _body(answer)
+
+
+def _study(study: str) -> str:
+    return f"studies/{quote(study, safe='')}/"
 
 
 def _body(answer: httpx.Response) -> dict[str, Any]:

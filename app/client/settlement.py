@@ -6,13 +6,15 @@ Nothing here talks to anybody. Whoever is not certainly to be paid or to be aske
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
+from urllib.parse import parse_qs, quote, urlsplit
 
 CODE = "{code}"
 MADE_UP = "[0-9A-F]{10}"
 """What stands for `{code}` in a template of a completion code."""
+INVITATION = "i_[0-9a-f]{32}"
 Action = Literal["approve", "return", "leave"]
 
 
@@ -28,6 +30,42 @@ class Submission:
     code: str | None
     awaits: bool
     paid: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StudyLink:
+    """What the link of a study names: the invitation that it leads to, and the study itself; None where it does not.
+
+    A platform copies a study with its link. The id of the study in the link tells the first one from its copies, whose
+    participants could otherwise be paid for what was handed in for the first.
+    """
+
+    invitation: str | None
+    study: str | None
+
+    @classmethod
+    def of(cls, link: str) -> StudyLink:
+        """What a link names, in its fragment.
+
+        >>> StudyLink.of(f"https://plumbline.example.org/#invitation=i_{'0f' * 16}.secret&study=s1").study
+        's1'
+        """
+        try:
+            fields = parse_qs(urlsplit(link).fragment)
+        except ValueError:
+            return cls(None, None)
+        invitation = fields.get("invitation", [""])[0].partition(".")[0]
+        study = fields.get("study", [None])[0]
+        return cls(invitation if re.fullmatch(INVITATION, invitation) else None, study)
+
+
+def name_study_in_link(link: str, study: str) -> str:
+    """An invitation's link that names the study that leads there, as `StudyLink` reads it.
+
+    >>> name_study_in_link("https://plumbline.example.org/#invitation=i.s", "s1")
+    'https://plumbline.example.org/#invitation=i.s&study=s1'
+    """
+    return f"{link}&study={quote(study, safe='')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +103,21 @@ class Decision:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class HandedIn:
+    """What the participants of one study handed in.
+
+    codes: of each participant's tasks. elsewhere: who handed in work of the campaign, but came by another invitation.
+    """
+
+    codes: Mapping[str, Sequence[str]]
+    elsewhere: Collection[str] = frozenset()
+
+
 def decide_submissions(
-    submissions: Iterable[Submission], codes: Mapping[str, Sequence[str]], verdicts: CodeVerdicts
+    submissions: Iterable[Submission], handed_in: HandedIn, verdicts: CodeVerdicts, *, tasks: int = 1
 ) -> list[Decision]:
-    """A decision for each submission that awaits one. codes: given to each participant for tasks that were handed in.
+    """A decision for each submission that awaits one. tasks: how many somebody has to hand in to be paid.
 
     Of several submissions of one participant one is paid at most, counting those that were approved before.
     """
@@ -78,7 +127,7 @@ def decide_submissions(
     for submission in known:
         if not submission.awaits:
             continue
-        action, reason = _decide(submission, codes.get(submission.participant, ()), verdicts)
+        action, reason = _decide(submission, handed_in, verdicts, tasks)
         if action == "approve" and submission.participant in paid:
             action, reason = "leave", "another submission of this participant is paid"
         if action == "approve":
@@ -87,12 +136,17 @@ def decide_submissions(
     return decisions
 
 
-def _decide(submission: Submission, codes: Sequence[str], verdicts: CodeVerdicts) -> tuple[Action, str]:
+def _decide(submission: Submission, handed_in: HandedIn, verdicts: CodeVerdicts, tasks: int) -> tuple[Action, str]:
+    codes = handed_in.codes.get(submission.participant, ())
+    if not codes and submission.participant in handed_in.elsewhere:
+        return "leave", "this participant handed in work for another study or invitation"
     if not codes:
         return "leave", "no task of this participant is handed in"
     if submission.code is not None and submission.code not in codes:
         return "leave", "the code that was entered is not one of this participant's"
     by_verdict = {verdicts.verdict(code) for code in codes}
+    if by_verdict == {"pass"} and len(codes) < tasks:
+        return "leave", f"{len(codes)} handed in, of {tasks} that are to be paid together"
     if by_verdict == {"pass"}:
         return "approve", f"{len(codes)} handed in, with a code that passes"
     if by_verdict == {"fail"}:

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from plumbline_client import Client
 
-from app.client.settlement import CodeVerdicts, Submission, decide_submissions
+from app.client.settlement import CodeVerdicts, HandedIn, Submission, decide_submissions
 from tests.cli.conftest import Answer, Command
 from tests.load.server import Served, serving
 from tests.patience import patient
@@ -44,16 +44,36 @@ class Prolific(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def do_GET(self) -> None:
-        """A submission, or a page of one of them each."""
+        """A study, a submission, or a page of a study's submissions, one each."""
         assert self.headers["Authorization"] == "Token secret-of-prolific"
         parts = urlsplit(self.path)
         rows = self.state["submissions"]
-        if "/studies/" in parts.path:
+        if study := re.fullmatch("/api/v1/studies/([^/]+)/(submissions/)?", parts.path):
+            if study[1] not in self.state["studies"]:
+                self._answer({"error": {"detail": "No study matches the given query."}}, 404)
+                return
+            if not study[2]:
+                self._answer(self.state["studies"][study[1]])
+                return
+            rows = [row for row in rows if row["study"] == study[1]]
             n = int(parse_qs(parts.query).get("offset", ["0"])[0])
             following = f"{self.state['url']}{parts.path}?offset={n + 1}" if n + 1 < len(rows) else None
             self._answer({"results": rows[n : n + 1], "_links": {"next": {"href": following}}})
         else:
             self._answer(next(row for row in rows if row["id"] == parts.path.split("/")[-2]))
+
+    def do_PATCH(self) -> None:
+        """Other texts or another address of a study."""
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.state.get("refuses_changes"):
+            self._answer({"error": {"detail": "the study cannot be changed"}}, 400)
+        else:
+            self._answer(self._keep(self.path.split("/")[-2], body))
+
+    def _keep(self, study: str, given: dict[str, Any]) -> dict[str, Any]:
+        kept: dict[str, Any] = self.state["studies"].setdefault(study, {"id": study, "status": "UNPUBLISHED"})
+        kept.update(given)
+        return kept
 
     def do_POST(self) -> None:
         """A study, or a decision; `breaks` loses the answer to one."""
@@ -63,7 +83,7 @@ class Prolific(BaseHTTPRequestHandler):
             if self.state.get("refuses"):
                 self._answer({"error": {"detail": "the reward is too low"}}, 400)
             else:
-                self._answer({"id": "s1", "status": "UNPUBLISHED"}, 201)
+                self._answer(self._keep(f"s{len(self.state['studies']) + 1}", body), 201)
             return
         row = next(row for row in self.state["submissions"] if row["id"] == self.path.split("/")[-3])
         if "return" in self.path:
@@ -82,7 +102,7 @@ def prolific(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
     """What the stand-in holds; the settings lead to it."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Prolific) as server:
         url = f"http://127.0.0.1:{server.server_address[1]}"
-        state: dict[str, Any] = {"url": url, "submissions": [], "posts": [], "paid": []}
+        state: dict[str, Any] = {"url": url, "studies": {}, "submissions": [], "posts": [], "paid": []}
         monkeypatch.setattr(Prolific, "state", state, raising=False)
         monkeypatch.setenv("PLUMBLINE_PROLIFIC_URL", url)
         monkeypatch.setenv("PLUMBLINE_PROLIFIC_TOKEN", "secret-of-prolific")
@@ -108,7 +128,7 @@ def served(spine: Spine) -> Iterator[Served]:
 @pytest.fixture
 def campaign(served: Served, request: pytest.FixtureRequest) -> str:
     """A campaign with fixed codes and one text to judge."""
-    key = request.node.name[:40].replace("_", "-")
+    key = "c-" + re.sub("[^a-z0-9]+", "-", request.node.name[-40:]).strip("-")
     with Client(served.url, served.secret) as plumbline:
         made = plumbline.create_campaign(key, protocol="da", target_language="de", settings={"quality": QUALITY})
         made.data.put_document("d1", [{"source": "Rain."}])
@@ -147,8 +167,11 @@ def take_part(served: Served, campaign: str, study: dict[str, Any], participant:
     raise AssertionError("there was no task")
 
 
-def row(name: str, participant: str, code: str | None, status: str = "AWAITING REVIEW") -> dict[str, Any]:
-    return {"id": name, "participant_id": participant, "study_code": code, "status": status, "return_requested": None}
+def row(
+    name: str, participant: str, code: str | None, status: str = "AWAITING REVIEW", *, study: str = "s1"
+) -> dict[str, Any]:
+    known = {"id": name, "study": study, "participant_id": participant, "study_code": code}
+    return {**known, "status": status, "return_requested": None}
 
 
 def test_a_study_leads_to_the_campaign_and_its_participants_are_paid_once(
@@ -166,7 +189,7 @@ def test_a_study_leads_to_the_campaign_and_its_participants_are_paid_once(
         ("BAD22", [{"action": "MANUALLY_REVIEW"}]),
     ]
     assert (study["reward"], study["total_available_places"]) == (90, 3)
-    code = take_part(served, campaign, study, "p1")
+    code = take_part(served, campaign, prolific["studies"]["s1"], "p1")
     assert code == "GOOD1"
     submissions = [row("a", "p1", code), row("b", "p1", code), row("c", "p2", code), row("d", "p1", code, "RETURNED")]
     prolific["submissions"] += submissions
@@ -187,13 +210,73 @@ def test_a_study_leads_to_the_campaign_and_its_participants_are_paid_once(
     assert prolific["posts"] == [("/api/v1/submissions/a/transition/", {"action": "APPROVE"})]
 
 
-def test_what_prolific_refuses_leaves_no_invitation(
+def test_who_is_paid_in_one_study_is_not_paid_in_the_next_without_work(
     run: Any, served: Served, campaign: str, prolific: dict[str, Any]
 ) -> None:
-    prolific["refuses"] = True
+    assert [run("create", campaign, *NEW).returncode for _ in range(2)] == [0, 0]
+    code = take_part(served, campaign, prolific["studies"]["s1"], "p1")
+    prolific["submissions"] += [
+        row("a", "p1", code),
+        row("b", "p1", code, study="s2"),
+        row("c", "p1", None, study="s2"),
+    ]
+    for study in ("s1", "s2"):
+        assert run("settle", campaign, study, "--yes").returncode == 0
+    assert prolific["paid"] == ["p1"]
+    assert [one["status"] for one in prolific["submissions"]] == ["APPROVED", "AWAITING REVIEW", "AWAITING REVIEW"]
+    assert "handed in work for another study" in run("settle", campaign, "s2").stdout.decode()
+
+
+def test_studies_that_are_not_of_the_campaign_or_were_copied_are_refused(
+    run: Any, served: Served, campaign: str, prolific: dict[str, Any]
+) -> None:
+    assert run("create", campaign, *NEW).returncode == 0
+    code = take_part(served, campaign, prolific["studies"]["s1"], "p1")
+    address = prolific["studies"]["s1"]["external_study_url"]
+    others = {
+        "copied": address,
+        "elsewhere": "https://example.org/survey",
+        "unnamed": address.replace("&study=s1", ""),
+        "foreign": re.sub("i_[0-9a-f]{32}", "i_" + "0" * 32, address).replace("study=s1", "study=foreign"),
+        "none": None,
+    }
+    for study, link in others.items():
+        prolific["studies"][study] = {"id": study, "external_study_url": link}
+        prolific["submissions"].append(row(study, "p1", code, study=study))
+        refused = run("settle", campaign, study, "--yes")
+        assert refused.returncode == 2, (study, refused)
+        assert "the study does not belong to the campaign" in refused.stderr.decode(), study
+    with Client(served.url, served.secret) as plumbline:
+        plumbline.create_campaign(f"{campaign}-2", protocol="da", target_language="de")
+    assert "does not belong to the campaign" in run("settle", f"{campaign}-2", "s1", "--yes").stderr.decode()
+    unknown = run("settle", campaign, "unknown", "--yes")
+    assert (unknown.returncode, "No study matches" in unknown.stderr.decode()) == (2, True)
+    assert prolific["paid"] == []
+
+
+def test_who_handed_in_fewer_tasks_than_a_place_has_is_left_to_a_person(
+    run: Any, served: Served, campaign: str, prolific: dict[str, Any]
+) -> None:
+    assert run("create", campaign, *NEW).returncode == 0
+    code = take_part(served, campaign, prolific["studies"]["s1"], "p1")
+    prolific["submissions"].append(row("a", "p1", code))
+    assert "1 handed in, of 2" in run("settle", campaign, "s1", "--tasks", "2", "--yes").stdout.decode()
+    assert prolific["paid"] == []
+    assert run("settle", campaign, "s1", "--tasks", "1", "--yes").returncode == 0
+    assert prolific["paid"] == ["p1"]
+
+
+@pytest.mark.parametrize(
+    ("refuses", "why"),
+    [("refuses", "the reward is too low"), ("refuses_changes", "the study cannot be changed")],
+)
+def test_what_prolific_refuses_leaves_no_invitation(
+    run: Any, served: Served, campaign: str, prolific: dict[str, Any], refuses: str, why: str
+) -> None:
+    prolific[refuses] = True
     refused = run("create", campaign, *NEW)
     assert refused.returncode == 2
-    assert "the reward is too low" in refused.stderr.decode()
+    assert why in refused.stderr.decode()
     listed = served.managed(campaign).remote.items(f"/v1/campaigns/{campaign}/invitations")
     assert [one["live"] for one in listed] == [False]
 
@@ -232,7 +315,7 @@ def test_only_who_certainly_passed_is_paid_and_only_who_certainly_failed_is_aske
     codes: list[str], entered: str | None, verdicts: CodeVerdicts, action: str
 ) -> None:
     submission = Submission("a", "p1", entered, awaits=True, paid=False)
-    (decision,) = decide_submissions([submission], {"p1": codes}, verdicts)
+    (decision,) = decide_submissions([submission], HandedIn({"p1": codes}), verdicts)
     assert decision.action == action
 
 
@@ -240,14 +323,16 @@ def test_who_was_paid_before_is_not_paid_again() -> None:
     before = Submission("a", "p1", "GOOD1", awaits=False, paid=True)
     again = Submission("b", "p1", "GOOD1", awaits=True, paid=False)
     for order in ([before, again], [again, before]):
-        assert [one.action for one in decide_submissions(order, {"p1": ["GOOD1"]}, FIXED)] == ["leave"]
+        assert [one.action for one in decide_submissions(order, HandedIn({"p1": ["GOOD1"]}), FIXED)] == ["leave"]
 
 
 def test_the_commands_of_the_guide_do_what_it_says(
     command: Command, run: Any, spine: Spine, served: Served, prolific: dict[str, Any]
 ) -> None:
     with Client(served.url, served.secret) as plumbline:
-        plumbline.create_campaign("try", protocol="da", target_language="de")
+        made = plumbline.create_campaign("try", protocol="da", target_language="de").invite(40, platform="prolific")
+    study = "60d9aadeb86739de712faee0"
+    prolific["studies"][study] = {"id": study, "external_study_url": f"{made.link}&study={study}"}
     commands = re.findall(r"^    plumbline (.*)$", GUIDE, re.MULTILINE)
     assert len(commands) == 3
     said = [command(spine.url, *shlex.split(words)) for words in commands]
