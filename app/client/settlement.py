@@ -155,4 +155,5 @@ def _decide(submission: Submission, handed_in: HandedIn, verdicts: CodeVerdicts,
 
 
 def _fits(template: str, code: str) -> bool:
-    return bool(re.fullmatch(f"{MADE_UP.join(map(re.escape, template.split(CODE)))}", code))
+    pattern = MADE_UP.join(map(re.escape, template.split(CODE)))
+    return bool(re.fullmatch(f"(?:{pattern})", code))
