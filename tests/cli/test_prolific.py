@@ -152,8 +152,10 @@ def run(command: Command, spine: Spine, served: Served, monkeypatch: pytest.Monk
 def take_part(served: Served, campaign: str, study: dict[str, Any], participant: str) -> str:
     """What a participant does who follows the study's address: claim, judge, hand in; the code."""
     with Client(served.url, served.secret) as plumbline:
-        plumbline.campaign(campaign).plan({"seed": 1})
-        plumbline.campaign(campaign).open()
+        known = plumbline.campaign(campaign)
+        if known.info().state == "draft":
+            known.plan({"seed": 1})
+            known.open()
     invitation, secret = parse_qs(urlsplit(study["external_study_url"]).fragment)["invitation"][0].split(".")
     body = {"secret": secret, "external_id": participant, "want": "token"}
     claimed = httpx.post(f"{served.url}/v1/invitations/{invitation}/claim", json=body, trust_env=False)
@@ -213,17 +215,28 @@ def test_a_study_leads_to_the_campaign_and_its_participants_are_paid_once(
 def test_who_is_paid_in_one_study_is_not_paid_in_the_next_without_work(
     run: Any, served: Served, campaign: str, prolific: dict[str, Any]
 ) -> None:
+    with Client(served.url, served.secret) as plumbline:
+        data = plumbline.campaign(campaign).data
+        data.put_document("d2", [{"source": "Sun."}])
+        data.put_outputs("alpha", "d2", ["Sonne."])
     assert [run("create", campaign, *NEW).returncode for _ in range(2)] == [0, 0]
     code = take_part(served, campaign, prolific["studies"]["s1"], "p1")
+    assert take_part(served, campaign, prolific["studies"]["s2"], "p2") == code
     prolific["submissions"] += [
         row("a", "p1", code),
         row("b", "p1", code, study="s2"),
         row("c", "p1", None, study="s2"),
+        row("d", "p2", code, study="s2"),
     ]
     for study in ("s1", "s2"):
         assert run("settle", campaign, study, "--yes").returncode == 0
-    assert prolific["paid"] == ["p1"]
-    assert [one["status"] for one in prolific["submissions"]] == ["APPROVED", "AWAITING REVIEW", "AWAITING REVIEW"]
+    assert prolific["paid"] == ["p1", "p2"]
+    assert [one["status"] for one in prolific["submissions"]] == [
+        "APPROVED",
+        "AWAITING REVIEW",
+        "AWAITING REVIEW",
+        "APPROVED",
+    ]
     assert "handed in work for another study" in run("settle", campaign, "s2").stdout.decode()
 
 
