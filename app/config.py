@@ -6,6 +6,7 @@ import json
 import os
 import re
 from datetime import timedelta
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -45,7 +46,7 @@ class Settings(BaseSettings):
         its pages, where the package is not installed. pearmut_url: their address, where a proxy stands before them.
     allowed_hosts: names under which the service is asked for; `*` for any. With none given: any where `public_url` is
         set, for no link is then made of the name, else this machine's names and `host`. Numbers always count.
-    trusted_proxies: addresses of proxies whose `X-Forwarded-For` is believed.
+    trusted_proxies: addresses and networks of proxies whose `X-Forwarded-For` is believed; `*` alone for any.
     stranger_rate, failed_sign_ins: of one address and who has not signed in: requests a second, refused ones a minute.
     body_limit, upload_limit: largest JSON body and largest uploaded file, in bytes.
     body_timeout: longest silence within a request body, in seconds.
@@ -123,6 +124,18 @@ class Settings(BaseSettings):
     def _listed(cls, value: object) -> object:
         """Those of which there may be several stand in one variable, with commas."""
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _proxies(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        """Addresses and networks: names are not looked up. Without bits of a host, which no network may have later."""
+        if value == ("*",):
+            return value
+        try:
+            read = [ip_network(part, strict=False) if "/" in part else ip_address(part) for part in value]
+        except ValueError:
+            raise ValueError("must be an address such as 10.0.0.1, a network such as 10.0.0.0/8, or * alone") from None
+        return tuple(str(part) for part in read)
 
     @field_validator("public_url", "pearmut_url", "prolific_url", "traces")
     @classmethod
