@@ -11,7 +11,7 @@ from app.api.models.times import Time
 from app.services.access import sessions, single_sign_on
 from app.services.access.tokens import Caller, Role
 from app.storage.db import Session
-from app.web.access import AnyRole, Public
+from app.web.access import AnyRole, Public, SigningOut
 from app.web.bodies import BodyModel, json_body
 from app.web.cookies import (
     Who,
@@ -24,7 +24,7 @@ from app.web.cookies import (
 from app.web.deps import SessionDep, get_options
 from app.web.examples import example_response
 from app.web.single_sign_on.confirming import find_provider
-from app.web.strangers import recognize_sender
+from app.web.strangers import note_sign_in_tried, recognize_sender
 
 router = APIRouter(prefix="/v1", tags=["access"])
 NONE: dict[int | str, dict[str, Any]] = {404: {"description": "There is no browser session."}}
@@ -96,6 +96,7 @@ def open_session(
 ) -> SessionOut:
     """Exchange a token for a cookie that scripts cannot read and other sites cannot send."""
     check_not_cross_site(request)
+    note_sign_in_tried(request)
     opened = sessions.open_session(session, body.token, lifetime=get_options(request).session_lifetime)
     who: Who = "rater" if opened.caller.role == "rater" else "staff"
     recognize_sender(request, opened.secret)
@@ -118,8 +119,8 @@ def get_session(caller: AnyRole, request: Request, session: SessionDep) -> Sessi
 @router.delete(
     "/session", status_code=204, summary="Sign the browser out", response_description="Signed out.", responses=NONE
 )
-def close_session(caller: AnyRole, request: Request, response: Response, session: SessionDep) -> None:  # noqa: ARG001  (says who may call)
-    """End the session of the cookie that was sent. The token stays."""
+def close_session(caller: SigningOut, request: Request, response: Response, session: SessionDep) -> None:  # noqa: ARG001  (says who may call)
+    """End the session of the cookie that was sent. The token stays. No identity provider is asked."""
     who, secret = _cookie(request)
     sessions.close_session(session, secret)
     clear_session_cookie(request, response, who)

@@ -78,6 +78,12 @@ def store_check(session: Session, session_id: int, *, at: datetime, sealed: byte
     session.execute(sa.update(account_sessions).where(account_sessions.c.session_id == session_id).values(**values))
 
 
+def store_sealed_tokens(session: Session, session_id: int, *, sealed: bytes) -> None:
+    """Replace the provider's tokens of a session, about which it is still being asked."""
+    here = account_sessions.c.session_id == session_id
+    session.execute(sa.update(account_sessions).where(here).values(sealed=sealed))
+
+
 def release_claim(session: Session, session_id: int) -> None:
     """Let the next request ask the provider: this one got no answer."""
     here = account_sessions.c.session_id == session_id

@@ -62,15 +62,19 @@ RaterHeader = Annotated[
 
 
 class RequiredRole:
-    """A dependency: the caller, with the rights of a role; `role` None takes any valid credential."""
+    """A dependency: the caller, with the rights of a role; `role` None takes any valid credential.
 
-    def __init__(self, role: Role | None, *, unbound: bool = False) -> None:
+    confirmed: whether an identity provider has to confirm a session whose check is due.
+    """
+
+    def __init__(self, role: Role | None, *, unbound: bool = False, confirmed: bool = True) -> None:
         self.role = role
         self.unbound = unbound
+        self.confirmed = confirmed
 
     def __call__(self, request: Request) -> Caller:
         """The caller. Raises NoCredential, BadCredential, CampaignNotFound or Forbidden, then what the query lacks."""
-        caller = _authenticate(request, "staff" if self.role is not None else None)
+        caller = _authenticate(request, "staff" if self.role is not None else None, confirmed=self.confirmed)
         _check_campaign(request, caller)
         if self.role is not None and not caller.may(self.role):
             raise RoleLacksIt(f"it needs the rights of a {self.role}; yours is {caller.role}")
@@ -149,10 +153,10 @@ def check_all_campaigns_visible(caller: Caller, campaigns: tuple[str, ...]) -> t
     return campaigns
 
 
-def _authenticate(request: Request, who: Who | None) -> Caller:
+def _authenticate(request: Request, who: Who | None, *, confirmed: bool = True) -> Caller:
     """In a transaction of its own, so that no connection is held while the handler works.
 
-    who: whose cookie counts; None for what staff and raters share.
+    who: whose cookie counts; None for what staff and raters share. confirmed: as for `RequiredRole`.
     """
     database = database_of(request)
     given = request.headers.getlist("authorization")
@@ -167,18 +171,18 @@ def _authenticate(request: Request, who: Who | None) -> Caller:
     cookie = _cookie(request, who)
     if cookie is None:
         raise NoCredential
-    caller = authenticate_cookie(request, cookie)
+    caller = authenticate_cookie(request, cookie, confirmed=confirmed)
     if request.method not in SAFE:
         check_same_origin(request, cookie)
     return caller
 
 
-def authenticate_cookie(request: Request, cookie: str) -> Caller:
+def authenticate_cookie(request: Request, cookie: str, *, confirmed: bool = True) -> Caller:
     """Who holds this session. Raises BadCredential, or ProviderSilent where an identity provider has to confirm it."""
     database = database_of(request)
     with database.transaction() as session:
         caller = sessions.authenticate_session(session, cookie)
-    if caller.check_due:
+    if caller.check_due and confirmed:
         caller = confirm_session(database, find_provider(request), cookie)
     recognize_sender(request, cookie)
     return caller
@@ -206,6 +210,8 @@ def _cookie(request: Request, who: Who | None) -> str | None:
 
 Public = Annotated[None, Depends(NoCredentialNeeded())]
 AnyRole = Annotated[Caller, Depends(RequiredRole(None))]
+# A provider that is silent must keep nobody signed in who wants to leave.
+SigningOut = Annotated[Caller, Depends(RequiredRole(None, confirmed=False))]
 RaterCaller = Annotated[ActingRater, Depends(RequiredRater())]
 Frontend = Annotated[Caller, Depends(RequiredRole("frontend"))]
 Coordinator = Annotated[Caller, Depends(RequiredRole("coordinator"))]

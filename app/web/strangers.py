@@ -68,13 +68,14 @@ class StrangerRequest:
         self._waiting: asyncio.Timeout | None = None
         self._size = 0
         self._whole = False
+        self.tried = False
         self.shows_nothing = shows_nothing
         self.known = False
 
     @property
     def said(self) -> bool:
-        """Whether there was a body, and it was read; or a code of an identity provider, which stands in the address."""
-        return self._size > 0 or self.scope["path"] == SIGN_IN_ANSWER
+        """Whether there was a body, and it was read; or a code that the identity provider was asked about."""
+        return self._size > 0 or self.tried
 
     async def receive(self) -> Message:
         """The next message, within the limits for strangers."""
@@ -172,9 +173,12 @@ class StrangersLayer:
         """A `send` that counts refused credentials, of the headers or of a body that was read."""
 
         async def watched(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] == 401 and (shown or stranger.said):
+            # The way back from an identity provider looks at no credential, and other sites can lead browsers there.
+            counts = stranger.said or (bool(shown) and stranger.scope["path"] != SIGN_IN_ANSWER)
+            if message["type"] == "http.response.start" and message["status"] == 401 and counts:
                 # What stood in a body is not known here, so each such try is one of its own.
-                failed = self._failures.note(stranger.address, shown[0] if shown else secrets.token_bytes(16))
+                same = bool(shown) and not stranger.tried
+                failed = self._failures.note(stranger.address, shown[0] if same else secrets.token_bytes(16))
                 said = {"request": request_id(stranger.scope), "address": stranger.address, "failed": failed}
                 log.warning("a credential was refused", extra={REQUEST: said})
             await send(message)
@@ -208,6 +212,16 @@ def recognize_sender(request: HTTPConnection, secret: str) -> None:
     stranger = request.scope.get("state", {}).get(STRANGER)
     if isinstance(stranger, StrangerRequest):
         stranger.recognize()
+
+
+def note_sign_in_tried(request: HTTPConnection) -> None:
+    """Note that a secret is tried that is in no header, so that a refusal counts by itself, whatever cookie came along.
+
+    May be called from any thread.
+    """
+    stranger = request.scope.get("state", {}).get(STRANGER)
+    if isinstance(stranger, StrangerRequest):
+        stranger.tried = True
 
 
 def credential_digests(scope: Scope) -> Iterator[bytes]:

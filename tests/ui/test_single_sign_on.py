@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import httpx
-import psycopg
 import pytest
 from starlette.requests import Request
 
@@ -25,62 +21,10 @@ from app.web import access
 from app.web.deps import Options
 from app.web.rate_limits import StrangerLimits
 from app.web.single_sign_on import kept_document, provider
-from tests.identity_provider import CLIENT, SECRET, IdentityProvider, identity_provider, new_key
+from tests.identity_provider import CLIENT, new_key
 from tests.ui.conftest import TestClient
-
-ROLES = {"ops": "admin", "mt": "manager", "bonn": "coordinator/demo/bonn", "readers": "viewer", "demo": "viewer/demo"}
-SAME = {"Sec-Fetch-Site": "same-origin"}
-PAGE = {"Accept": "text/html"}
-FORM = {"Content-Type": "application/x-www-form-urlencoded"}
-
-
-@dataclass
-class Service:
-    """The service with its provider. now: the seconds of the provider's clock here, which tests move."""
-
-    id: IdentityProvider
-    client: httpx.Client
-    url: str
-    now: list[float] = field(default_factory=lambda: [10_000.0])
-
-    def begin(self, subject: str = "ada", **query: str) -> dict[str, str]:
-        """Click on the link and agree there: what the browser comes back with."""
-        answer = self.client.get("/oidc/sign-in", params=query)
-        assert answer.status_code == 303, answer.text
-        return self.id.authorize(answer.headers["Location"], subject)
-
-    def come_back(self, back: dict[str, str]) -> httpx.Response:
-        return self.client.get("/oidc/callback", params=back, headers=PAGE)
-
-    def sign_in(self, subject: str = "ada", **query: str) -> httpx.Response:
-        answer = self.come_back(self.begin(subject, **query))
-        assert answer.status_code == 200, answer.text
-        return answer
-
-    def me(self) -> httpx.Response:
-        return self.client.get("/v1/me")
-
-    def ask(self, statement: str) -> list[tuple[Any, ...]]:
-        with psycopg.connect(self.url) as connection:
-            cursor = connection.execute(statement)
-            return cursor.fetchall() if cursor.description else []
-
-    def let_pass(self, seconds: float) -> None:
-        """As if the provider had been asked so long ago."""
-        self.ask(f"UPDATE account_sessions SET checked_at = clock_timestamp() - interval '{seconds} s'")
-        self.now[0] += seconds
-
-
-@pytest.fixture
-def service(database: Database, database_url: str) -> Iterator[Service]:
-    with identity_provider() as there:
-        options = ProviderOptions(there.issuer, CLIENT, SECRET, roles=parse_group_roles(ROLES))
-        app = create_app(database, Options(provider=options))
-        there.people["ada"] = ["mt"]
-        now = [10_000.0]
-        app.state.provider = provider.Provider(options, clock=lambda: now[0])
-        with TestClient(app, follow_redirects=False, raise_server_exceptions=False) as client:
-            yield Service(there, client, database_url, now)
+from tests.ui.signing_in import FORM, PAGE, ROLES, SAME, Service, log_out
+from tests.ui.signing_in import service as service  # a fixture
 
 
 def make_demo(service: Service, database: Database) -> None:
@@ -226,32 +170,6 @@ def test_a_provider_that_cannot_say_later_who_is_in_a_group_is_refused_at_once(s
     assert "userinfo must have the claim groups" in answer.text
 
 
-def test_where_the_provider_is_silent_its_word_counts_for_a_minute_and_not_longer(service: Service) -> None:
-    service.sign_in()
-    service.id.status = 500
-    service.let_pass(59)
-    assert service.me().status_code == 200
-    service.let_pass(61)
-    answer = service.me()
-    assert answer.status_code == 503
-    assert answer.headers["Retry-After"] == "5"
-    assert answer.json()["type"].endswith("provider-silent")
-    page = service.client.get("/campaigns", headers=PAGE)
-    assert (page.status_code, "sign-in service does not answer" in page.text) == (503, True)
-    service.id.status = None
-    assert service.me().status_code == 200
-
-
-def test_of_many_requests_one_asks_the_provider(service: Service) -> None:
-    service.sign_in()
-    service.let_pass(50)
-    asked = service.id.count("/userinfo")
-    inside: list[int] = []
-    service.id.before = lambda path: inside.append(service.me().status_code) if path == "/userinfo" else None
-    assert service.me().status_code == 200
-    assert (inside, service.id.count("/userinfo")) == ([200], asked + 1)
-
-
 def test_once_there_is_no_provider_its_sessions_end(service: Service) -> None:
     service.sign_in()
     service.client.app.state.provider = None  # type: ignore[attr-defined]
@@ -383,38 +301,26 @@ def test_who_tries_one_code_after_another_has_to_wait(database: Database, servic
     assert service.id.count("/token") == 3
 
 
-def test_a_provider_that_is_away_is_a_page_that_says_so_and_is_not_asked_again_at_once(service: Service) -> None:
-    service.id.status = 503
-    for _ in range(3):
-        answer = service.client.get("/oidc/sign-in", headers=PAGE)
-        assert answer.status_code == 503
-        assert "sign-in service does not answer" in answer.text
-        assert answer.headers["Retry-After"].isdigit()
-    assert service.id.requests == ["/.well-known/openid-configuration"]
-    assert service.client.get("/", headers=PAGE).status_code == 200
-    service.id.status = None
-    service.now[0] += kept_document.AGAIN
-    assert service.client.get("/oidc/sign-in").status_code == 303
-    service.id.status = 503  # what is kept goes on to count
-    service.now[0] += kept_document.KEPT
-    assert service.client.get("/oidc/sign-in").status_code == 303
+def test_an_expired_cookie_does_not_make_many_codes_one_try(database: Database, service: Service) -> None:
+    options = Options(provider=service.client.app.state.provider.options, strangers=StrangerLimits(failures=3))  # type: ignore[attr-defined]
+    with TestClient(create_app(database, options), follow_redirects=False) as client:
+        state = parse_qs(urlsplit(client.get("/oidc/sign-in").headers["Location"]).query)["state"][0]
+        client.cookies.set("staff", "expired")
+        tried = [client.get("/oidc/callback", params={"code": f"c{n}", "state": state}).status_code for n in range(4)]
+    assert tried == [401, 401, 401, 429]
 
 
-def test_nobody_waits_for_a_provider_that_just_did_not_answer() -> None:
-    options = ProviderOptions("http://127.0.0.1:9", CLIENT, SECRET, roles=parse_group_roles(ROLES))
-    now, tried = [100.0], []
-
-    def refuse(request: httpx.Request) -> httpx.Response:
-        tried.append(request.url.path)
-        raise httpx.ConnectError("refused")
-
-    there = provider.Provider(options, transport=httpx.MockTransport(refuse), clock=lambda: now[0])
-    for seconds, expected in ((0.0, 1), (kept_document.AGAIN - 1, 1), (1.0, 2)):
-        now[0] += seconds
-        with pytest.raises(provider.ProviderSilent):
-            there.authorization_address(back="b", state="s", nonce="n", challenge="c")
-        assert len(tried) == expected
-    there.close()
+def test_a_page_of_another_site_that_opens_our_addresses_locks_nobody_out(database: Database, service: Service) -> None:
+    """What it cannot know is the state; without it no code is sent to the provider, so nothing was tried."""
+    options = Options(provider=service.client.app.state.provider.options, strangers=StrangerLimits(failures=3))  # type: ignore[attr-defined]
+    with TestClient(create_app(database, options), follow_redirects=False) as client:
+        here = Service(service.id, client, service.url)
+        back = here.begin()
+        wrong = [{"code": "x", "state": "y"}, {}, {"state": back["state"]}, {"error": "e", "state": back["state"]}]
+        for n in range(3):
+            assert [client.get("/oidc/callback", params=given).status_code for given in wrong] == [401] * 4
+            client.cookies.set("staff", f"expired{n}")
+        assert here.come_back(back).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -429,10 +335,6 @@ def test_nobody_waits_for_a_provider_that_just_did_not_answer() -> None:
 def test_a_document_that_cannot_be_trusted_signs_nobody_in(service: Service, document: dict[str, Any]) -> None:
     service.id.document = document
     assert service.client.get("/oidc/sign-in", headers=PAGE).status_code == 401
-
-
-def log_out(service: Service, token: str, **headers: str) -> httpx.Response:
-    return service.client.post("/oidc/backchannel-logout", data={"logout_token": token}, headers=headers)
 
 
 @pytest.mark.parametrize("named", [{"sid": "session of ada"}, {"sub": "ada"}, {"sub": "ada", "sid": "session of ada"}])

@@ -205,6 +205,12 @@ def test_failed_sign_ins_are_limited_by_address_and_told_in_the_log(
     assert wrong not in caplog.text
 
 
+def test_a_cookie_does_not_make_many_tokens_one_try(make_app: MakeApp, serving: Serving) -> None:
+    with serving(make_app(strangers=StrangerLimits(failures=3, window=LIMIT))) as address, client(address) as one:
+        one.cookies.set("staff", "expired")
+        assert [sign_in(one, f"plb_{n:012}_{'x' * 43}").status_code for n in range(4)] == [401, 401, 401, 429]
+
+
 def test_the_same_stale_credential_counts_once(make_app: MakeApp, serving: Serving, secret: str) -> None:
     """A tab that was left open, and asks every few seconds, locks nobody out."""
     stale = "plb_0f3a9c51d27e_" + "x" * 43

@@ -27,8 +27,11 @@ from app.storage.db import Session
 
 STILL_GOOD = timedelta(seconds=60)
 """How long it counts that the provider confirmed somebody."""
-CLAIM = timedelta(seconds=15)
-"""How long a request may take to ask the provider before another one asks."""
+CLAIM = timedelta(seconds=45)
+"""How long a request may take to ask the provider before another one asks.
+
+Longer than the provider's answers may take together, as two requests must not send the same refresh token.
+"""
 REMEMBERED = timedelta(minutes=30)
 """How long a logout token is remembered: longer than it is valid."""
 
@@ -124,6 +127,11 @@ def note_check(
     _give_role(session, person, token, roles)
     sealed = seal_tokens(given, secret) if given != due.tokens else None
     accounts.store_check(session, due.session_id, at=due.at, sealed=sealed)
+
+
+def store_renewed_tokens(session: Session, due: DueCheck, given: ProviderTokens, secret: str) -> None:
+    """Keep what the provider gave for a refresh token, which may be spent now, whatever comes of the check."""
+    accounts.store_sealed_tokens(session, due.session_id, sealed=seal_tokens(given, secret))
 
 
 def release_check(session: Session, due: DueCheck) -> None:

@@ -9,6 +9,7 @@ import "./shared/ways.js";
 
 const HOME = "/campaigns";
 const RATERS = "/rate";
+const NO_SESSION = [401, 404]; // statuses that say that there is none any more
 const LATELY = 10_000; // milliseconds
 const PLATFORM_IDS = ["PROLIFIC_PID", "workerId", "worker_id", "external_id"];
 
@@ -91,13 +92,35 @@ async function tried(form, enters) {
 }
 
 // Who signed in with their organization's account signs out there too.
-async function signOut() {
-  await forgetKept();
-  const proof = document.querySelector("meta[name=csrf]").content;
-  const session = await fetch("/v1/session");
-  const elsewhere = session.ok ? (await session.json()).sign_out_url : null;
-  await fetch("/v1/session", { method: "DELETE", headers: { "X-CSRF-Token": proof } });
-  location.replace(elsewhere ?? "/");
+async function signOut({ currentTarget: button }) {
+  document.querySelector("#signing-out")?.remove();
+  button.disabled = true;
+  try {
+    await forgetKept();
+    const proof = document.querySelector("meta[name=csrf]").content;
+    const session = await fetch("/v1/session");
+    const elsewhere = session.ok ? (await session.json()).sign_out_url : null;
+    const answer = await fetch("/v1/session", { method: "DELETE", headers: { "X-CSRF-Token": proof } });
+    if (answer.ok || NO_SESSION.includes(answer.status)) location.replace(elsewhere ?? "/");
+    else await tellStillSignedIn();
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    await tellStillSignedIn();
+  } finally {
+    button.disabled = false;
+  }
+}
+
+// Who believes that they signed out leaves the browser to the next person.
+async function tellStillSignedIn() {
+  await loadMessages();
+  const said = document.createElement("p");
+  said.id = "signing-out";
+  said.className = "said";
+  said.setAttribute("role", "alert");
+  document.querySelector("main").prepend(said);
+  said.textContent = t("Signing out failed. You are still signed in. Try again in a moment.");
+  said.scrollIntoView({ block: "center" });
 }
 
 function signInAtProvider(event) {

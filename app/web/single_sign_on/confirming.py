@@ -13,6 +13,7 @@ from fastapi import Request
 
 from app.services.access import sessions, single_sign_on
 from app.services.access.identity_tokens import BadIdentityToken
+from app.services.access.single_sign_on import ProviderTokens
 from app.services.access.tokens import BadCredential, Caller
 from app.storage import clock
 from app.storage.db import Database
@@ -64,7 +65,12 @@ def _ask(database: Database, provider: Provider, due: single_sign_on.DueCheck, s
         raise ProviderRefused("the installation has another provider now")
     with database.transaction() as session:
         now = clock.database_now(session)
-    confirmation = provider.confirm(due.subject, due.tokens, now=now)
+
+    def keep(renewed: ProviderTokens) -> None:
+        with database.transaction() as session:
+            single_sign_on.store_renewed_tokens(session, due, renewed, secret)
+
+    confirmation = provider.confirm(due.subject, due.tokens, now=now, keep=keep)
     with database.transaction() as session:
         single_sign_on.note_check(
             session, due, confirmation.person, confirmation.tokens, secret, roles=provider.options.roles

@@ -17,7 +17,7 @@ Document = Mapping[str, Any]
 
 
 class KeptDocument:
-    """A document. ask: asks for it. Where that fails, what is kept goes on to count."""
+    """A document. ask: asks for it. Where that fails, what is kept goes on to count, unless it is wanted anew."""
 
     def __init__(self, ask: Callable[[], Document], clock: Callable[[], float]) -> None:
         self._ask = ask
@@ -27,12 +27,13 @@ class KeptDocument:
         self._document: Document | None = None
         self._at = self._tried = -KEPT
         self._error: ProviderRefused | ProviderSilent = ProviderSilent(retry_after=int(AGAIN))
+        self._silent = False
 
     def get(self, *, anew: bool = False) -> Document:
         """The document; anew: that of now, unless it was just asked for. Raises ProviderRefused, ProviderSilent."""
         if self._document is None or self._is_due(anew=anew):
             self._renew(anew=anew)
-        if self._document is None:
+        if self._document is None or (anew and self._silent):
             raise type(self._error)(self._error.detail, retry_after=self._error.retry_after)
         return self._document
 
@@ -57,5 +58,7 @@ class KeptDocument:
         self._tried = self._clock()
         try:
             self._document, self._at = self._ask(), self._tried
+            self._silent = False
         except (ProviderRefused, ProviderSilent) as error:
             self._error = error
+            self._silent = isinstance(error, ProviderSilent)

@@ -116,8 +116,13 @@ class Provider:
         sid = claims.get("sid")
         return Confirmation(self._person(claims, shown), given, sid if isinstance(sid, str) else None)
 
-    def confirm(self, subject: str, given: ProviderTokens, *, now: datetime) -> Confirmation:
-        """Who somebody is now. Raises ProviderRefused where they are signed out there, ProviderSilent."""
+    def confirm(
+        self, subject: str, given: ProviderTokens, *, now: datetime, keep: Callable[[ProviderTokens], None]
+    ) -> Confirmation:
+        """Who somebody is now. Raises ProviderRefused where they are signed out there, ProviderSilent.
+
+        keep: called with renewed tokens before anything else is asked, as those of before may be good no more.
+        """
         shown: Mapping[str, Any] = {}
         try:
             shown = self._ask_userinfo(given.access, subject)
@@ -130,6 +135,7 @@ class Provider:
             raise ProviderRefused("it shows no groups any more")
         answer = self._ask_for_tokens({"grant_type": "refresh_token", "refresh_token": given.refresh})
         renewed = _tokens_of(answer, before=given)
+        keep(renewed)
         claims: Mapping[str, Any] = {"sub": subject}
         if answer.get("id_token") is not None:
             claims = self.read_identity_token(renewed.identity, now=now, nonce=None, access_token=renewed.access)
