@@ -85,6 +85,16 @@ class AnswerIn(BodyModel):
     answer: Words
 
 
+Assignee = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+
+
+class FlagExpected(BodyModel):
+    """What flags must have now; what is left out is not looked at."""
+
+    answer: Words | None = Field(None, description="Null: they are open.")
+    assignee: Assignee | None = Field(None, description="Null: nobody sees to them.")
+
+
 class FlagsPatch(BodyModel):
     """A change of several flags at once; what is left out stays."""
 
@@ -92,13 +102,14 @@ class FlagsPatch(BodyModel):
         list[Annotated[str, StringConstraints(pattern=NAME_PATTERN)]], Field(min_length=1, max_length=MOST_CHANGED)
     ]
     answer: Words | None = Field(None, description="Null opens them again.")
-    assignee: Annotated[str, StringConstraints(min_length=1, max_length=128)] | None = Field(
-        None, description="Who sees to them; null for nobody."
+    assignee: Assignee | None = Field(None, description="Who sees to them; null for nobody.")
+    expected: FlagExpected | None = Field(
+        None, description="What all of them must have now, so that nothing is overwritten that somebody else said."
     )
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        if not self.model_fields_set - {"flags"}:
+        if not self.model_fields_set - {"flags", "expected"}:
             raise ValueError("must say answer or assignee")
         return self
 
@@ -186,7 +197,10 @@ def list_flags(
 @router.patch(
     "/campaigns/{campaign}/flags",
     summary="Change several flags",
-    responses=example_response(200, BEFORE, "All are changed, or none where one cannot be."),
+    responses={
+        **example_response(200, BEFORE, "All are changed, or none where one cannot be."),
+        409: {"description": "Some have something else than `expected`; `errors` names each."},
+    },
 )
 def patch_flags(
     caller: Manager,
@@ -198,13 +212,19 @@ def patch_flags(
             answer={"flags": ["f_" + "0" * 32], "answer": "the segment is left out"},
             assign={"flags": ["f_" + "0" * 32], "assignee": "Ada"},
             again={"flags": ["f_" + "0" * 32], "answer": None},
+            undo={"flags": ["f_" + "0" * 32], "answer": None, "expected": {"answer": "the segment is left out"}},
         ),
     ],
     session: SessionDep,
 ) -> FlagsChangedOut:
-    """Answer all of them, open them again, or say who sees to them. `before` is what they had."""
-    values = body.model_dump(include=body.model_fields_set - {"flags"})
-    before = flags.change_flags(session, campaign, body.flags, values, actor=caller.actor)
+    """Answer all of them, open them again, or say who sees to them. `before` is what they had.
+
+    To undo a change, send what was before, and as `expected` what the change had set. An answer that comes back this
+    way is by whoever brings it back, and of that time; the audit log has the earlier ones.
+    """
+    values = body.model_dump(include=body.model_fields_set - {"flags", "expected"})
+    expected = body.expected.model_dump(exclude_unset=True) if body.expected else None
+    before = flags.change_flags(session, campaign, body.flags, values, expected=expected, actor=caller.actor)
     return FlagsChangedOut(before=[FlagBefore.model_validate(view) for view in before])
 
 

@@ -71,7 +71,8 @@ class Listing(BaseModel):
     commented: bool | None = Field(None, description="Only those with a comment on output or screen, or without.")
     q: Annotated[str, StringConstraints(max_length=200)] | None = Field(
         None,
-        description="Words; each must be a part of the source or of the output that was judged, in any case.",
+        description="Words; each must be a part of the source or of the output that was judged, in any case. Judgments"
+        " of a whole document, or of a reference in an output's place, are not found.",
         examples=["river rose"],
     )
     format: Literal["json", "ndjson", "csv", "tsv"] = Field(

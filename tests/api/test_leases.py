@@ -368,6 +368,16 @@ def test_flags_are_answered_and_judgments_set_aside_with_a_reason(
     assert admin.patch(f"{base}/flags", json={"flags": [name]}, headers=staff).status_code == 422
     back = admin.patch(f"{base}/flags", json={"flags": [name], "answer": "left out"}, headers=staff)
     assert back.json()["before"] == [{"flag": name, "answer": None, "assignee": "Ada"}]
+    undo = {"flags": [name], "answer": None, "expected": {"answer": "so", "assignee": "Ada"}}
+    refused = admin.patch(f"{base}/flags", json=undo, headers=staff)
+    assert (refused.status_code, refused.json()["type"]) == (409, "urn:plumbline:problem:flags-changed-meanwhile")
+    assert refused.json()["errors"] == [{"loc": ["body", "flags", 0], "msg": f"{name!r} was changed meanwhile"}]
+    assert admin.get(f"{base}/flags", headers=staff).json()["items"][0]["answer"] == "left out"
+    assert admin.patch(f"{base}/flags", json={"flags": [name], "expected": {}}, headers=staff).status_code == 422
+    undone = admin.patch(f"{base}/flags", json={**undo, "expected": {"answer": "left out"}}, headers=staff)
+    assert undone.json()["before"] == [{"flag": name, "answer": "left out", "assignee": "Ada"}]
+    (opened,) = admin.get(f"{base}/flags", params={"answered": False}, headers=staff).json()["items"]
+    assert (opened["answered_by"], opened["answered_at"]) == (None, None)
 
     hand_in(admin, live, task, "r1")
     everything = admin.get(f"{base}/judgments", params={"format": "ndjson"}, headers=staff)

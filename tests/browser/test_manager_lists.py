@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from app.api import flags, raters, tokens
 from app.api.kit import jobs
+from app.api.models import hours
 from tests.browser.asking import Interface
 from tests.browser.desk import glance, sign_in
 
@@ -138,6 +139,131 @@ def test_what_nobody_has_answered_is_shown_and_all_of_it(manager, draft):
     assert "answered=true" in page.url
 
 
+def test_a_page_whose_rows_were_all_answered_gives_way_to_the_one_before(manager, draft):
+    page = manager.page
+    open_ = many(flags.EXAMPLE, flag="f_{:032x}".format, note="open {}".format)[:105]
+    listing(page, f"/campaigns/{draft}/flags", *open_)
+    manager.open(f"/campaigns/{draft}/problems")
+    page.locator("#flags").get_by_role("button", name="Next", exact=True).click()
+    rows = page.get_by_role("region", name="Problems with items").locator("tbody tr")
+    expect(rows).to_have_count(5)
+    page.unroute(f"**/campaigns/{draft}/flags?*")
+    listing(page, f"/campaigns/{draft}/flags", *open_[:100])
+    page.route(f"**/campaigns/{draft}/flags", lambda route: route.fulfill(json={"before": open_[100:]}))
+    page.get_by_label("Choose all rows of this page").first.check()
+    page.get_by_role("button", name="Open again").click()
+    expect(page.get_by_text("5 problems are open again.")).to_be_visible()
+    expect(rows).to_have_count(100)
+    expect(rows.first).to_contain_text("open 0")
+
+
+def test_more_problems_than_the_server_changes_at_once_are_sent_in_parts(manager, draft):
+    page = manager.page
+    most = flags.MOST_CHANGED
+    open_ = many(flags.EXAMPLE, flag="f_{:032x}".format, note="open {}".format)
+    listing(page, f"/campaigns/{draft}/flags", *open_)
+    sent = []
+
+    def change(route):
+        asked = route.request.post_data_json
+        sent.append(asked)
+        if len(sent) == 2:
+            route.fulfill(status=503, json={"detail": "There is too much to do."})
+        elif "expected" in asked and len(asked["flags"]) == most:
+            changed = {"loc": ["body", "flags", 1], "msg": "was changed meanwhile"}
+            name = "urn:plumbline:problem:flags-changed-meanwhile"
+            route.fulfill(status=409, json={"type": name, "detail": "changed", "errors": [changed]})
+        else:
+            route.fulfill(json={"before": [one for one in open_ if one["flag"] in asked["flags"]]})
+
+    page.route(f"**/campaigns/{draft}/flags", change)
+    manager.open(f"/campaigns/{draft}/problems")
+    for last in [False] * (MANY // 100) + [True]:
+        page.locator("#flags").get_by_label("Choose all rows of this page").check()
+        if not last:
+            with page.expect_response("**/flags?*"):
+                page.locator("#flags").get_by_role("button", name="Next", exact=True).click()
+            expect(page.locator("#flags").get_by_label("Choose all rows of this page")).not_to_be_checked()
+    page.get_by_role("button", name="Answer …").last.click()
+    page.get_by_label("Answer that these raters see").fill("so it is")
+    answer = page.get_by_role("dialog").get_by_role("button", name="Answer", exact=True)
+    answer.click()
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_have_text("There is too much to do.")
+    expect(page.get_by_text(f"{MANY - most} chosen")).to_be_attached()
+    answer.click()
+    expect(page.get_by_text(f"{MANY - most} problems are answered.")).to_be_visible()
+    assert [len(one["flags"]) for one in sent] == [most, MANY - most, MANY - most]
+    page.get_by_role("button", name="Undo").first.click()
+    expect(page.locator("#said")).to_contain_text("1 problem was changed by somebody else meanwhile")
+    assert [len(one["flags"]) for one in sent[3:]] == [most, most - 1]
+    assert open_[1]["flag"] not in sent[4]["flags"]
+    assert (sent[4]["answer"], sent[4]["expected"]) == (None, {"answer": "so it is"})
+
+
+def test_disputes_that_can_be_answered_are_though_others_cannot(manager, draft):
+    page = manager.page
+    asked = {**hours.ENTRY.model_dump(mode="json"), "kind": "dispute", "answer": None, "answered": None}
+    refusals = {
+        2: (409, {"type": "urn:plumbline:problem:answered-already", "detail": "This dispute is answered already."}),
+        3: (503, {"detail": "There is too much to do."}),
+    }
+    answered, reads = [], []
+
+    def answer(route):
+        number = route.request.post_data_json["dispute"]
+        answered.append(number)
+        status, body = refusals.get(number, (201, asked))
+        route.fulfill(status=status, json=body)
+
+    def read(route):
+        reads.append(route.request.url)
+        route.fulfill(json={"items": [{**asked, "id": n, "rater": f"r{n}"} for n in range(1, 5)], "next": None})
+
+    page.route(f"**/campaigns/{draft}/hours/adjustments?*", read)
+    page.route(f"**/campaigns/{draft}/hours/refusals", answer)
+    manager.open(f"/campaigns/{draft}/problems")
+    page.locator("#hours").get_by_label("Choose all rows of this page").check()
+    page.get_by_role("button", name="Refuse …").last.click()
+    page.get_by_label("Reason for paying nothing to them").fill("no work then")
+    refuse = page.get_by_role("dialog").get_by_role("button", name="Refuse", exact=True)
+    refuse.click()
+    said = page.get_by_role("dialog").get_by_role("alert")
+    expect(said).to_have_text("3 of 4 are done. What stopped the first of the others: There is too much to do.")
+    expect(page.get_by_text("2 disputes are refused.")).to_be_visible()
+    expect(page.get_by_text("1 dispute was answered already.")).to_be_visible()
+    expect(page.locator("#hours").get_by_text("1 chosen")).to_be_attached()
+    assert (answered, len(reads)) == ([1, 2, 3, 4], 2)
+    del refusals[3]
+    refuse.click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert (answered[4:], len(reads)) == ([3], 3)
+
+
+def test_tokens_that_can_be_revoked_are_though_one_cannot(manager):
+    page = manager.page
+    live = many(tokens.OUT, prefix="{:012x}".format, role=lambda _: "viewer", live=lambda _: True)[:3]
+    listing(page, "/v1/tokens", *live)
+    revoked = []
+
+    def revoke(route):
+        revoked.append(route.request.url.rpartition("/")[2])
+        wrong = revoked == [live[0]["prefix"]]
+        route.fulfill(status=503, json={"detail": "There is too much to do."}) if wrong else route.fulfill(status=204)
+
+    page.route("**/v1/tokens/*", revoke)
+    manager.open("/tokens")
+    page.get_by_label("Choose all rows of this page").check()
+    with page.expect_response("**/v1/tokens?*"):
+        page.get_by_role("region", name="What to do with the chosen rows").get_by_role(
+            "button", name="Revoke …"
+        ).click()
+        page.get_by_role("dialog").get_by_role("button", name="Revoke", exact=True).click()
+    expect(page.locator("#said")).to_contain_text("2 of 3 are done.")
+    expect(page.get_by_text("2 tokens are revoked.")).to_be_visible()
+    expect(page.get_by_text("1 chosen")).to_be_visible()
+    assert revoked == [one["prefix"] for one in live]
+
+
 def cut(page):
     """The network is away for the interface; pages come."""
     page.route("**/v1/**", lambda route: route.abort())
@@ -228,6 +354,28 @@ def test_more_jobs_that_do_not_come_are_missed_and_then_shown(manager, draft):
     page.get_by_role("button", name=AGAIN).click()
     expect(page.get_by_text("101 to 200")).to_be_visible()
     expect(rows).to_have_count(100)
+
+
+def test_jobs_under_way_that_a_filter_brings_are_followed(manager, draft):
+    page = manager.page
+    job = jobs.EXAMPLE.model_dump(mode="json")
+    states = {"": "done", "running": "running"}
+
+    def answer(route):
+        wanted = parse_qs(urlsplit(route.request.url).query).get("state", [""])[0]
+        route.fulfill(json={"items": [{**job, "state": states[wanted]}], "next": None})
+
+    page.route(f"**/campaigns/{draft}/jobs?*", answer)
+    page.clock.install()
+    manager.open(f"/campaigns/{draft}/jobs")
+    rows = page.get_by_role("region", name="Jobs", exact=True).locator("tbody tr")
+    expect(rows.first).to_contain_text("done")
+    page.locator("#jobs").get_by_label("State").select_option("running")
+    expect(rows.first).to_contain_text("under way")
+    for state, told in (("queued", "waiting"), ("done", "done")):
+        states["running"] = state
+        page.clock.run_for(EVERY)
+        expect(rows.first).to_contain_text(told)
 
 
 def test_jobs_are_asked_for_again_while_the_server_is_busy_and_no_more_once_it_refuses(manager, draft):

@@ -6,13 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.domain.errors import Invalid, Place
+from app.domain.errors import Conflict, Invalid, Place
 from app.services.campaigns import audit
 from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import TaskAddressNotFound, load_task_content
 from app.services.tasks.tasks import load_own_task
 from app.storage import campaigns, flags
 from app.storage.db import Session
+
+
+class FlagsChangedMeanwhile(Conflict):
+    """Some of these flags have something else by now than you expect; look at them again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +101,19 @@ def answer_flag(session: Session, campaign: str, name: str, *, said: str, actor:
 
 
 def change_flags(
-    session: Session, campaign: str, names: Sequence[str], values: Mapping[str, str | None], *, actor: str
+    session: Session,
+    campaign: str,
+    names: Sequence[str],
+    values: Mapping[str, str | None],
+    *,
+    expected: Mapping[str, str | None] | None = None,
+    actor: str,
 ) -> list[FlagView]:
     """Answer several flags, open them again, or say who sees to them, all or none; what they were before.
 
-    values: `answer` (None opens again), `assignee` (None for nobody), or both.
-    Raises Invalid naming each that is not there or is named twice.
+    values: `answer` (None opens again), `assignee` (None for nobody), or both. expected: what all must have now.
+    Raises Invalid naming each that is not there or is named twice, FlagsChangedMeanwhile naming each that has
+    something else than `expected`.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
     known = flags.load_flags_of_names(session, campaign_id, names)
@@ -114,6 +125,13 @@ def change_flags(
     if faults:
         places = tuple(Place(("body", "flags", i), f"{names[i]!r} {fault}") for i, fault in faults.items())
         raise Invalid("no flag was changed because some of these cannot be", places=places)
+    changed = tuple(
+        Place(("body", "flags", i), f"{names[i]!r} was changed meanwhile")
+        for i, name in enumerate(names)
+        if any(getattr(known[name], field) != value for field, value in (expected or {}).items())
+    )
+    if changed:
+        raise FlagsChangedMeanwhile("no flag was changed because some have something else by now", places=changed)
     flags.update_flags(session, [known[name].id for name in names], values, actor=actor)
     audit.record_action(
         session, campaign_id, actor=actor, action="flags changed", what={"flags": list(names), "fields": sorted(values)}

@@ -14,10 +14,10 @@ const LOOKS = 1000; // milliseconds for further looks until a page is full, wher
 // {name, label, options: [value, text], value, send}: a select, or a field where there are no options; value is the
 // usual one, and send says what the server is asked for a value. actions: {label, icon, look, run(rows)}; choosable:
 // whether a row can be chosen. nothing: {title, text}, where there are no rows at all. prepare: reads what filters
-// offer. links: where what is shown is fetched, from the query. name: of the list, where a page has several.
+// offer. drawn: hears when rows are shown. links: where what is shown is fetched, from the query. name: of the list, where a page has several.
 export class Browse {
-  constructor(place, { label, path, key, called = key, columns, filters = [], actions = [], choosable = () => true, sort = "key", search = null, nothing, prepare = () => {}, links = null, name = "" }) {
-    Object.assign(this, { place, label, path, key, called, columns, filters, actions, choosable, search, nothing, prepare, links, name });
+  constructor(place, { label, path, key, called = key, columns, filters = [], actions = [], choosable = () => true, sort = "key", search = null, nothing, prepare = () => {}, drawn = () => {}, links = null, name = "" }) {
+    Object.assign(this, { place, label, path, key, called, columns, filters, actions, choosable, search, nothing, prepare, drawn, links, name });
     this.sorts = columns.some((one) => one.sort);
     this.usual = this.sorts ? { sort } : {};
     this.chosen = new Map();
@@ -108,7 +108,8 @@ export class Browse {
     return `${this.path}${this.path.includes("?") ? "&" : "?"}${query}`;
   }
 
-  async read() {
+  // ended: whether what came after this page is known to be nothing.
+  async read(ended = false) {
     const asked = JSON.stringify([this.asked, this.pages]);
     const rows = [];
     let { cursor } = this.pages.at(-1);
@@ -119,8 +120,15 @@ export class Browse {
       cursor = page.next;
     } while (cursor && rows.length < ROWS && performance.now() < end);
     if (asked !== JSON.stringify([this.asked, this.pages])) return; // something else is asked meanwhile
-    Object.assign(this, { rows, next: cursor });
+    const { first } = this.pages.at(-1);
+    if (!rows.length && !cursor && first) { // what was on this page is not so any more: back to the last that had rows
+      this.pages = this.pages.filter((page) => page.first < first);
+      await this.read(true);
+      return;
+    }
+    Object.assign(this, { rows, next: ended ? null : cursor });
     this.draw();
+    this.drawn();
   }
 
   // What stays as it was is left alone, so that the focus stays in it.
@@ -238,9 +246,9 @@ export class Browse {
       button(t("Choose none"), () => this.choose([...this.chosen.values()], false), { class: "quiet" }));
   }
 
-  // After something was done with rows: they are read again, and none is chosen.
-  async done() {
-    this.chosen.clear();
+  // After something was done with rows: they are read again, and none is chosen but those that are left to do.
+  async done(left = []) {
+    this.chosen = new Map(left.map((row) => [this.key(row), row]));
     await this.show();
   }
 }

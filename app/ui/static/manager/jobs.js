@@ -11,6 +11,7 @@ const manages = ["manager", "admin"].includes(main.dataset.role);
 const STATES = { queued: t("waiting"), running: t("under way"), done: t("done"), failed: t("failed"), cancelled: t("cancelled") };
 const LOOKS = { queued: "waiting", running: "waiting", done: "done", failed: "fail", cancelled: "none" };
 const EVERY = 2000; // milliseconds
+let next; // look
 
 const ended = (job) => ["done", "failed", "cancelled"].includes(job.state);
 
@@ -49,25 +50,31 @@ const list = new Browse($("#jobs"), {
     { head: t("Outcome"), cell: outcome, look: "text" },
     ...(manages ? [{ head: t("What to do"), cell: cancel }] : []),
   ],
+  drawn: follow,
   nothing: { icon: "clock", title: t("There are no long computations yet."), text: t("Stability, validation and the planner create them.") },
 });
 
-// Whoever looks on reads how far they are, until all have ended.
-async function follow() {
-  let goesOn = true;
+// Whoever looks on reads how far those are that are shown, until all of these have ended.
+function follow() {
+  if (list.rows.every(ended)) clearTimeout(next);
+  else lookAgain();
+}
+
+function lookAgain() {
+  clearTimeout(next);
+  next = setTimeout(look, EVERY);
+}
+
+async function look() {
   try {
     await list.read();
-    goesOn = !list.rows.every(ended);
     say(said, "");
   } catch (error) {
     if (error instanceof Unreachable) say(said, t("The server cannot be reached; trying again."));
-    else if (error instanceof Refused) {
-      tell(said, error.message);
-      goesOn = comesBack(error.status);
-    } else throw error;
+    else if (error instanceof Refused) tell(said, error.message);
+    else throw error;
+    if (error instanceof Unreachable || comesBack(error.status)) lookAgain();
   }
-  if (goesOn) setTimeout(follow, EVERY);
 }
 
 await list.open();
-if (list.rows && !list.rows.every(ended)) setTimeout(follow, EVERY);

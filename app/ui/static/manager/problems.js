@@ -4,11 +4,15 @@ import { $, button, dialog, fresh, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
 import { ask } from "./asking.js";
 import { Browse } from "./browse.js";
-import { api, badge, change, figure, here, moment, resting } from "./parts.js";
+import { each } from "./each.js";
+import { api, badge, change, figure, here, moment, resting, say } from "./parts.js";
 import { toast } from "./toast.js";
 
 const said = $("#said");
 const LONGEST = { longest: 4000 };
+const MOST = 1000; // problems that the server changes at once
+const CHANGED = "urn:plumbline:problem:flags-changed-meanwhile";
+const ANSWERED = "urn:plumbline:problem:answered-already";
 const REASONS = {
   bad_source: t("bad source"), wrong_language: t("wrong language"), technical: t("technical"), offensive: t("offensive"), other: t("other"),
 };
@@ -22,32 +26,63 @@ function where(one) {
   return h("a", { href: `${here}/items?${query}` }, one.segment ? t("{document}, segment {n}", { document: one.document, n: one.segment }) : one.document);
 }
 
-const patch = (rows, values, place = said) => change("PATCH", `${api}/flags`, { body: { flags: rows.map((one) => one.flag), ...values }, said: place });
+const patch = (rows, values, { place = said, ...more } = {}) => change("PATCH", `${api}/flags`, { body: { flags: rows.map((one) => one.flag), ...values }, said: place, ...more });
 
-// What problems had before is what undoing gives them back, by groups that had the same.
-async function restore(before, names) {
+// Give problems back what they had, where they still have what was set. → those that somebody changed meanwhile, which
+// stay as they are; null where it failed.
+async function giveBack(rows, values, expected) {
+  let refusal = null;
+  if (await patch(rows, { ...values, expected }, { refused: (answer) => { refusal = answer; } })) return [];
+  if (refusal?.body?.type !== CHANGED) return null;
+  const changed = refusal.body.errors.map((one) => rows[one.loc[2]]);
+  const rest = rows.filter((one) => !changed.includes(one));
+  if (!rest.length) return changed;
+  const further = await giveBack(rest, values, expected);
+  return further && [...changed, ...further];
+}
+
+// What problems had before is what undoing gives them back, by groups that had the same. What is done leaves `before`,
+// so that whoever asks again after a failure asks for the rest.
+async function restore(before, set) {
+  const [names, changed] = [Object.keys(set), []];
   for (const group of Map.groupBy(before, (one) => JSON.stringify(names.map((name) => one[name]))).values()) {
-    if (!(await patch(group, Object.fromEntries(names.map((name) => [name, group[0][name]]))))) return false;
+    const values = Object.fromEntries(names.map((name) => [name, group[0][name]]));
+    for (let n = 0; n < group.length; n += MOST) {
+      const part = group.slice(n, n + MOST);
+      const these = await giveBack(part, values, set);
+      if (!these) return false;
+      changed.push(...these);
+      for (const one of part) before.splice(before.indexOf(one), 1);
+    }
   }
+  say(said, changed.length ? count(changed.length, "{n} problem was changed by somebody else meanwhile and stays as it is.", "{n} problems were changed by somebody else meanwhile and stay as they are.") : "");
   await flags.show();
   return true;
 }
 
+// words: of a number. Where a part fails, those before it are done, can be undone, and are not sent again.
 async function set(rows, values, words, place) {
-  const answer = await patch(rows, values, place);
-  if (!answer) return false;
-  toast(words, () => restore(answer.body.before, Object.keys(values)));
-  await flags.done();
-  return true;
+  const before = [];
+  while (rows.length) {
+    const part = rows.slice(0, MOST);
+    const answer = await patch(part, values, { place });
+    if (!answer) break;
+    before.push(...answer.body.before);
+    rows.splice(0, part.length);
+  }
+  if (!before.length) return false;
+  toast(words(before.length), () => restore(before, values));
+  await flags.done(rows);
+  return !rows.length;
 }
 
 function answer(rows) {
   const label = rows.length === 1 ? t("To {rater}: {reason}", { rater: rows[0].rater, reason: reasonOf(rows[0]) }) : t("Answer that these raters see");
   ask(count(rows.length, "Answer a problem", "Answer {n} problems"), label, t("Answer"), (text, place) =>
-    set(rows, { answer: text }, count(rows.length, "{n} problem is answered.", "{n} problems are answered."), place), LONGEST);
+    set(rows, { answer: text }, (n) => count(n, "{n} problem is answered.", "{n} problems are answered."), place), LONGEST);
 }
 
-const reopen = (rows) => set(rows, { answer: null }, count(rows.length, "{n} problem is open again.", "{n} problems are open again."));
+const reopen = (rows) => set(rows, { answer: null }, (n) => count(n, "{n} problem is open again.", "{n} problems are open again."));
 
 function assign(rows) {
   const names = [...new Set([...flags.rows, ...rows].map((one) => one.assignee).filter(Boolean))];
@@ -61,7 +96,7 @@ function assign(rows) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const assignee = field.value.trim() || null;
-    const words = assignee ? count(rows.length, "{n} problem is assigned to {name}.", "{n} problems are assigned to {name}.", { name: assignee }) : count(rows.length, "{n} problem is assigned to nobody.", "{n} problems are assigned to nobody.");
+    const words = (n) => assignee ? count(n, "{n} problem is assigned to {name}.", "{n} problems are assigned to {name}.", { name: assignee }) : count(n, "{n} problem is assigned to nobody.", "{n} problems are assigned to nobody.");
     resting(go, async () => (await set(rows, { assignee }, words, wrong)) && box.close());
   });
 }
@@ -93,25 +128,28 @@ const flags = new Browse($("#flags"), {
   nothing: { icon: "flag", title: t("No problem is open."), text: t("What raters report about items without leaving their task appears here, and they see your answer.") },
 });
 
-// Each dispute is answered by an entry of its own, which stays: it is asked before, and cannot be undone.
+// Each dispute is answered by an entry of its own, which stays: it is asked before, and cannot be undone. One that
+// somebody else answered meanwhile is passed over.
 function decide(rows, title, label, name, words, send) {
   ask(title, label, name, async (reason, place) => {
-    for (const one of rows) if (!(await send(one, reason, place))) return false;
-    toast(words);
-    await hours.done();
-    return true;
+    const { done, before, left } = await each(rows, place, (one, refused) => send(one, reason, { said: place, refused }), (answer) => answer.body?.type === ANSWERED);
+    rows = left;
+    if (done.length) toast(words(done.length));
+    if (before.length) toast(count(before.length, "{n} dispute was answered already.", "{n} disputes were answered already."));
+    await hours.done(left);
+    return !left.length;
   }, LONGEST);
 }
 
 const accept = (rows) => decide(rows, count(rows.length, "Accept a dispute", "Accept {n} disputes"),
   rows.length === 1 ? t("Reason for paying {n} minutes to {rater}", { n: figure(rows[0].seconds / 60), rater: rows[0].rater }) : t("Reason for paying what they ask for"),
-  t("Accept"), count(rows.length, "{n} dispute is accepted.", "{n} disputes are accepted."),
-  (one, reason, place) => change("POST", `${api}/hours/adjustments`, { body: { rater: one.rater, seconds: one.seconds, reason, answers: one.id }, said: place }));
+  t("Accept"), (n) => count(n, "{n} dispute is accepted.", "{n} disputes are accepted."),
+  (one, reason, more) => change("POST", `${api}/hours/adjustments`, { body: { rater: one.rater, seconds: one.seconds, reason, answers: one.id }, ...more }));
 
 const refuse = (rows) => decide(rows, count(rows.length, "Refuse a dispute", "Refuse {n} disputes"),
   rows.length === 1 ? t("Reason for paying nothing to {rater}", { rater: rows[0].rater }) : t("Reason for paying nothing to them"),
-  t("Refuse"), count(rows.length, "{n} dispute is refused.", "{n} disputes are refused."),
-  (one, reason, place) => change("POST", `${api}/hours/refusals`, { body: { dispute: one.id, reason }, said: place }));
+  t("Refuse"), (n) => count(n, "{n} dispute is refused.", "{n} disputes are refused."),
+  (one, reason, more) => change("POST", `${api}/hours/refusals`, { body: { dispute: one.id, reason }, ...more }));
 
 const isOpen = (one) => one.kind === "dispute" && !one.answered;
 

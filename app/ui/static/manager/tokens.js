@@ -5,6 +5,7 @@ import { $, button, fill, h } from "../shared/dom.js";
 import { count, locale, t } from "../shared/messages.js";
 import { Browse } from "./browse.js";
 import { copyButton } from "./copying.js";
+import { each } from "./each.js";
 import { badge, change, get, moment, resting, sure } from "./parts.js";
 import { tried } from "./reading.js";
 import { toast } from "./toast.js";
@@ -50,9 +51,9 @@ const tokens = new Browse($("#tokens"), {
 
 function revoke(rows) {
   const end = async () => {
-    for (const one of rows) if (!(await change("DELETE", `/v1/tokens/${one.prefix}`, { said }))) return;
-    toast(count(rows.length, "{n} token is revoked.", "{n} tokens are revoked."));
-    await tokens.done();
+    const { done, left } = await each(rows, said, (one, refused) => change("DELETE", `/v1/tokens/${one.prefix}`, { said, refused }));
+    if (done.length) toast(count(done.length, "{n} token is revoked.", "{n} tokens are revoked."));
+    await tokens.done(left);
   };
   sure(count(rows.length, "Revoke this token?", "Revoke {n} tokens?"), count(rows.length, "The token and all its sessions end at once. You cannot undo this.", "These tokens and all their sessions end at once. You cannot undo this."), t("Revoke"), end);
 }
