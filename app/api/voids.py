@@ -72,7 +72,7 @@ class Listing(BaseModel):
     q: Annotated[str, StringConstraints(max_length=200)] | None = Field(
         None,
         description="Words; each must be a part of the source or of the output that was judged, in any case. Judgments"
-        " of a whole document, or of a reference in an output's place, are not found.",
+        " of a whole document are not found.",
         examples=["river rose"],
     )
     format: Literal["json", "ndjson", "csv", "tsv"] = Field(

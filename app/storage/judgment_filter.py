@@ -31,10 +31,14 @@ _ROWS = {
 }
 # A fence keeps the planner from reading all that a condition names where few judgments are looked at.
 _ITEM = "i.campaign_id = :campaign AND i.id = j.item_id"
-# Each word is a part of the source or of the output that was judged; what is searched is read once for each judgment.
-_TEXTS = """EXISTS (SELECT FROM segments g JOIN outputs o ON o.campaign_id = g.campaign_id AND o.segment_id = g.id
-    JOIN credits c ON c.campaign_id = o.campaign_id AND c.system_id = o.system_id
-    WHERE g.campaign_id = :campaign AND g.id = j.segment_id AND c.item_id = j.item_id {words} {fence})"""
+# Each word is a part of the source or of the output that was judged; an item that shows a reference has no output. A
+# statement over all judgments joins them once more, as nothing within may then name the judgment outside but by its id:
+# it makes no look-ups. A judgment of a whole document has no segment: no page may read as much as its texts can be.
+_TEXTS = """EXISTS (SELECT FROM {judged} k JOIN segments g ON g.campaign_id = :campaign AND g.id = k.segment_id
+    LEFT JOIN credits c ON c.campaign_id = :campaign AND c.item_id = k.item_id
+    LEFT JOIN outputs o ON o.campaign_id = :campaign AND o.system_id = c.system_id AND o.segment_id = g.id
+    WHERE k.campaign_id = :campaign AND k.id = j.id {words} {fence})"""
+_SAME = "(SELECT CAST(:campaign AS bigint) AS campaign_id, j.id, j.item_id, j.segment_id)"
 _TEXT = "lower(concat_ws(' ', g.source, o.text))"
 # A judgment that marks an error with such a severity or category.
 _ERROR = """jsonb_path_exists(
@@ -131,7 +135,9 @@ def load_filtered_page(
 def _join_conditions(values: Mapping[str, object], *, fence: str) -> str:
     conditions = {name: condition.format(fence=fence) for name, condition in _CONDITIONS.items()}
     searched = join_word_conditions(_TEXT, [name for name in values if name.startswith("word")])
-    words = f" AND {_TEXTS.format(words=searched, fence=fence)}" if searched else ""
+    words = (
+        f" AND {_TEXTS.format(words=searched, fence=fence, judged=_SAME if fence else 'judgments')}" if searched else ""
+    )
     return join_optional_conditions(conditions, values) + words
 
 

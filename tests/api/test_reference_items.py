@@ -49,6 +49,11 @@ def test_a_judged_reference_is_in_every_export_by_its_role_or_counted(
     told = {(one["task"], one["item"], one["segment"]) for one in revisions}
     assert told
 
+    of_segments = [one["id"] for one in live.judgments() if one["segment"] is not None]
+    assert [one["id"] for one in live.judgments(q="SOURCE here")] == of_segments  # words of every source
+    in_lines = live.client.get(f"{live.path}/judgments", params={"q": "SOURCE here", "format": "ndjson"})
+    assert [json.loads(line)["id"] for line in in_lines.text.splitlines()] == of_segments
+
     for format in exports.list_writable_formats():
         written(live, format)
 
