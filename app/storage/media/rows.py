@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import NotFound
 from app.domain.media_elements import OPENING, find_media_element
 from app.domain.media_types import MediaFacts
+from app.storage.optional_filters import join_optional_conditions
 from app.storage.tables import activity, media_files, media_uploads, signing_keys
 from app.storage.walking import stream_full_scan
 
@@ -192,14 +193,15 @@ def load_play_events(session: Session, campaign_id: int, task_id: int, rater_id:
 _PLAYED = """
 SELECT rater_id, task_id, media, session, kind, at_ms, media_ms, received_at FROM activity
 WHERE campaign_id = :campaign AND media IS NOT NULL AND media_ms IS NOT NULL
-  AND (CAST(:raters AS bigint[]) IS NULL OR rater_id = ANY(CAST(:raters AS bigint[])))
+  {only}
 ORDER BY rater_id, task_id, media, session, seq"""
 
 
 def stream_play_events(session: Session, campaign_id: int, raters: Sequence[int] | None) -> Iterator[PlayEventRow]:
     """What pages told of playing files, file by file within each task of each rater. raters: None for all."""
-    of = None if raters is None else list(raters)
-    yield from stream_full_scan(session, _PLAYED, {"campaign": campaign_id, "raters": of}, batch=5000)
+    keys = {"campaign": campaign_id, "raters": None if raters is None else list(raters)}
+    only = join_optional_conditions({"raters": "rater_id = ANY(CAST(:raters AS bigint[]))"}, keys)
+    yield from stream_full_scan(session, _PLAYED.format(only=only), keys, batch=5000)
 
 
 def load_stored_sizes(session: Session) -> dict[bytes, int]:
