@@ -27,6 +27,9 @@ from tests.spine import Spine, fresh
 
 CAMPAIGNS = tuple(f"en-{world.language}" for world in PLANTED)
 MODULES = [*Path(reports.__file__).parent.rglob("*.py")]
+ASKED = {"before": [{"name": "years", "kind": "number", "label": {"en": "For how many years?"}}]}
+VALUES: dict[str, object] = {"questionnaires": ASKED}
+"""Values of settings that must have a form of their own; others may be anything."""
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +95,7 @@ def test_a_key_has_the_settings_that_its_kind_reads_and_no_others(spine: Spine, 
         change(spine, campaign, deadline=None, note="of no report")
         assert key(spine, wanted) == before
         for setting in kind.settings:
-            change(spine, campaign, **{setting: 1})
+            change(spine, campaign, **{setting: VALUES.get(setting, 1)})
             assert key(spine, wanted) != before
         change(spine, campaign)
         assert key(spine, wanted) == before
@@ -101,7 +104,7 @@ def test_a_key_has_the_settings_that_its_kind_reads_and_no_others(spine: Spine, 
 @pytest.mark.parametrize("name", sorted(registry.ALL))
 def test_a_kind_sees_only_the_settings_that_it_names(spine: Spine, name: str) -> None:
     kind = registry.ALL[name]
-    change(spine, CAMPAIGNS[0], **dict.fromkeys(kind.settings, 1), note="of no report")
+    change(spine, CAMPAIGNS[0], **{name: VALUES.get(name, 1) for name in kind.settings}, note="of no report")
     with spine.database.transaction() as session:
         found = store.find_report(session, request.ReportRequest(kind, CAMPAIGNS[:1], kind.options.model_construct()))
     assert set(found.about[0].campaign.settings) == set(kind.settings)
