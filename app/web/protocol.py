@@ -75,6 +75,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._headers: TimerHandle | None = None
         self._reader: TimerHandle | None = None
         self._received = 0
+        self._in_body = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # always of a socket
         """A new connection owes us headers."""
@@ -89,12 +90,16 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Any byte between two requests begins the next one's headers."""
+        """Any byte between two requests begins the next one's headers.
+
+        What is left of a body that was answered before it had come is let pass, as long as headers may take: to close
+        at once would take the answer from a client, or a proxy, that sends on.
+        """
         if self.cycle is None or self.cycle.response_complete:
             self._await_headers()
         self._received += len(data)
         super().data_received(data)
-        if self._headers is not None and self._received > self.headers_up_to:
+        if self._headers is not None and not self._in_body and self._received > self.headers_up_to:
             self.send_400_response("The headers are too long")
 
     def on_message_begin(self) -> None:
@@ -104,11 +109,17 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """The headers came in time."""
-        if self._headers is not None:
-            self._headers.cancel()
-            self._headers = None
+        self._cancel_headers()
         self.idle.remove(self)
+        self._in_body = True
         super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """The body is there; of one that was answered before, the rest."""
+        self._in_body = False
+        if self.cycle.response_complete:
+            self._cancel_headers()
+        super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """Nothing is asked on this connection for now."""
@@ -160,6 +171,11 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._headers is None:
             self._received = 0
             self._headers = self.loop.call_later(self.headers_within, self.transport.abort)
+
+    def _cancel_headers(self) -> None:
+        if self._headers is not None:
+            self._headers.cancel()
+            self._headers = None
 
     def _cancel(self) -> None:
         for timer in (self._headers, self._reader):

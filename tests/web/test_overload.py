@@ -18,6 +18,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from app.main import create_app
@@ -287,6 +288,34 @@ def test_headers_without_end_are_refused(make_app: Callable[..., FastAPI], servi
 
     with serving(make_app()) as address:
         assert soon(refused_after, 3)
+
+
+async def refuse_unread(scope: Scope, _receive: Receive, send: Send) -> None:
+    """An application that answers a POST before its body has come."""
+    status = 413 if scope["method"] == "POST" else 200
+    await send({"type": "http.response.start", "status": status, "headers": [(b"content-length", b"0")]})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def test_the_rest_of_a_body_that_was_refused_is_let_pass(serving: Serving) -> None:
+    """A client or proxy that sends on reads the answer, and the connection serves the next request."""
+    rest = b"x" * (2 * BoundedProtocol.headers_up_to)
+    with serving(refuse_unread, lifespan="off") as address, socket.create_connection(address, timeout=LIMIT) as client:
+        client.sendall(b"POST / HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n" % len(rest))
+        assert client.recv(1 << 16).startswith(b"HTTP/1.1 413")
+        client.sendall(rest[:-1])
+        time.sleep(0.3)  # so that the service reads it by itself
+        client.sendall(rest[-1:])
+        client.sendall(b"GET / HTTP/1.1\r\nHost: t\r\n\r\n")
+        assert client.recv(1 << 16).startswith(b"HTTP/1.1 200")
+
+
+def test_the_rest_of_a_body_that_was_refused_has_as_long_as_headers(serving: Serving) -> None:
+    serve = serving(refuse_unread, http=Hasty, lifespan="off")
+    with serve as address, socket.create_connection(address, timeout=LIMIT) as line:
+        line.sendall(b"POST / HTTP/1.1\r\nHost: t\r\nContent-Length: 1000000\r\n\r\n")
+        assert line.recv(1 << 16).startswith(b"HTTP/1.1 413")
+        assert sent_slowly(line, b"x" * 200) < 200
 
 
 def test_what_is_no_http_gets_a_problem(make_app: Callable[..., FastAPI], serving: Serving) -> None:
