@@ -50,8 +50,8 @@ class StaticFile:
 def load_static_files() -> Mapping[str, StaticFile]:
     """All static files by name, read once.
 
-    The parts in `style/` are one style sheet, in the order of their names; a catalogue has all that its page says; a
-    page of raters has a bundle of its modules, `rater/page_task.bundle.js`.
+    The parts in `style/` are one style sheet, in the order of their names, without indents; a catalogue has all that
+    its page says; a page of raters has a bundle of its modules, `rater/page_task.bundle.js`.
     """
     return {name: StaticFile(content, MEDIA_TYPES[Path(name).suffix]) for name, content in _read()}
 
@@ -111,7 +111,8 @@ def _bundles() -> Iterator[tuple[str, bytes]]:
 
 def _read() -> Iterator[tuple[str, bytes]]:
     parts = sorted((FOLDER / "style").iterdir())
-    yield STYLE, b"\n".join(part.read_bytes() for part in parts)
+    lines = (line.strip() for part in parts for line in part.read_bytes().splitlines())
+    yield STYLE, b"\n".join(filter(None, lines))
     for name, (language, page) in messages.served_catalogues().items():
         yield name, json.dumps(dict(messages.load_catalogue(language, page)), ensure_ascii=False).encode()
     yield from _bundles()

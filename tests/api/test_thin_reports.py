@@ -113,6 +113,18 @@ def questions(kind: Report[Any, Any], thin: str) -> Iterator[tuple[str, dict[str
 @pytest.mark.parametrize("thin", THIN)
 @pytest.mark.parametrize("name", registry.ALL)
 def test_thin_data_have_a_statement_and_never_nan(world: World, name: str, thin: str) -> None:
+    turn = (list(registry.ALL).index(name) + THIN.index(thin)) % len(SHAPES)
+    ask_in_shapes(world, name, thin, list(SHAPES)[turn : turn + 1])
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("thin", THIN)
+@pytest.mark.parametrize("name", registry.ALL)
+def test_thin_data_have_a_statement_in_every_shape_and_never_nan(world: World, name: str, thin: str) -> None:
+    ask_in_shapes(world, name, thin, list(SHAPES))
+
+
+def ask_in_shapes(world: World, name: str, thin: str, shapes: list[str]) -> None:
     kind = registry.ALL[name]
     for n, (at, query) in enumerate(questions(kind, thin)):
         answer = world.made(kind, at, query)
@@ -123,9 +135,8 @@ def test_thin_data_have_a_statement_and_never_nan(world: World, name: str, thin:
         view = kind.result.model_validate(answer.json())
         assert view.warnings or thin in TELLS.get(name, ()), query
         assert not NAN.search(answer.text)
-        if not n:
-            turn = list(registry.ALL).index(name) + THIN.index(thin)
-            shape, media_type = list(SHAPES.items())[turn % len(SHAPES)]
+        for shape in shapes if not n else ():
+            media_type = SHAPES[shape]
             shaped = world.get(f"{path_of(kind, at)}.{shape}", query)
             assert shaped.status_code == 200, (shape, query, shaped.text)
             assert shaped.headers["Content-Type"].startswith(media_type)

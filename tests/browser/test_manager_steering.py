@@ -159,28 +159,28 @@ def test_a_plan_that_is_looked_at_is_a_map_and_a_file(manager, ask):
     check(page, "a plan as a map")
 
 
+SHOWN_ROLES = "role=admin&role=manager&role=coordinator&role=viewer&role=frontend"
+
+
 def test_pages_that_list_something_lead_to_it_as_json(manager, ask):
     key = ask.opened("links")
     item = {"source": "One.", "choices": ["yes", "no"], "choice": "yes"}
     ask("PUT", f"/campaigns/{key}/qualification", {"items": [item], "pass_mark": 1.0, "attempts": 3})
     at, page = f"/v1/campaigns/{key}", manager.page
     for path, lists in {
-        f"/campaigns/{key}/raters": [f"{at}/raters"],
-        f"/campaigns/{key}/tutorial": [f"{at}/documents", f"{at}/tutorial/results"],
-        f"/campaigns/{key}/qualification": [f"{at}/qualification", f"{at}/qualification/results"],
+        f"/campaigns/{key}/raters": [f"{at}/raters?sort=key&limit=200"],
+        f"/campaigns/{key}/tutorial": [f"{at}/documents?limit=200", f"{at}/tutorial/results?limit=200"],
+        f"/campaigns/{key}/qualification": [f"{at}/qualification", f"{at}/qualification/results?limit=200"],
         f"/campaigns/{key}/replan": [f"{at}/plan"],
-        f"/campaigns/{key}/audit": ["/v1/audit"],
-        "/audit": ["/v1/audit"],
-        "/tokens": ["/v1/tokens"],
+        f"/campaigns/{key}/audit": [f"/v1/audit?campaign={key}&limit=200"],
+        "/audit": ["/v1/audit?limit=200"],
+        "/tokens": [f"/v1/tokens?sort=-made&{SHOWN_ROLES}&live=true&limit=200"],
     }.items():
         manager.open(path)
         found = page.locator(".fetch a").evaluate_all("all => all.map((a) => a.getAttribute('href'))")
-        assert (path, [address.partition("?")[0] for address in found]) == (path, lists)
-        assert (f"campaign={key}" in found[0]) == (path == f"/campaigns/{key}/audit")
+        assert (path, found) == (path, lists)
         for address in found:
-            answer = ask("GET", address.removeprefix("/v1"))
-            assert answer.headers["content-type"] == "application/json"
-            assert "limit=200" in address or "next" not in answer.json()
+            assert ask("GET", address.removeprefix("/v1")).headers["content-type"] == "application/json"
 
 
 def test_a_campaign_without_a_plan_has_nothing_to_plan_anew(manager, ask):
