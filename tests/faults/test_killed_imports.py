@@ -95,25 +95,24 @@ def stored(url: str) -> dict[str, int]:
 def test_an_import_killed_at_any_point_has_stored_nothing_or_everything(
     spine: Spine, files: list[Path], kills: int
 ) -> None:
-    began = time.monotonic()
-    whole = imported(spine.url, files)
-    seconds = time.monotonic() - began
+    whole, seconds = imported(spine.url, files)
     empty(spine.url)
     delays, hits = random.Random(SEED), 0
-    for _ in range(kills):
-        killed_after(spine.url, "whole", files, delays.uniform(0, seconds * 0.8))
+    for kill in range(kills):
+        # One delay from each part of the time, so that some kills surely come early.
+        killed_after(spine.url, "whole", files, (kill + delays.random()) / kills * seconds)
         # How long an import takes depends on what else the machine does: only the rows tell whether it had committed.
         left = stored(spine.url)
         assert left in (EMPTY, whole)
         hits += left == EMPTY
         empty(spine.url)
     assert hits, "no kill came before the commit"
-    assert imported(spine.url, files) == whole
+    assert imported(spine.url, files)[0] == whole
 
 
 def test_an_import_that_commits_by_batches_is_caught(spine: Spine, files: list[Path]) -> None:
     """Negative control: killed in the middle, this one leaves what is neither nothing nor everything."""
-    whole = imported(spine.url, files)
+    whole, _ = imported(spine.url, files)
     empty(spine.url)
     with importing(spine.url, "batches", files) as process:
         until(lambda: "judgments" in stored(spine.url), "it has stored something")
@@ -124,14 +123,16 @@ def test_an_import_that_commits_by_batches_is_caught(spine: Spine, files: list[P
     assert 0 < left["judgments"] < 5_000
 
 
-def imported(url: str, files: list[Path]) -> dict[str, int]:
-    """What an import that nobody kills leaves, by table."""
+def imported(url: str, files: list[Path]) -> tuple[dict[str, int], float]:
+    """What an import that nobody kills leaves, by table, and the seconds that it took once the program had started."""
     with importing(url, "whole", files) as process:
+        began = time.monotonic()
         out, _ = process.communicate(timeout=LIMIT)
+        seconds = time.monotonic() - began
     assert out == b"done\n"
     left = stored(url)
     assert left["judgments"] == 5_000
-    return left
+    return left, seconds
 
 
 def empty(url: str) -> None:
