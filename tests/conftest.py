@@ -48,6 +48,7 @@ FIRST = [
     "jobs/test_jobs.py",
     "browser/test_manager_pages.py",
     "browser/test_manager_setup.py",
+    "browser/test_manager_known_answers.py",
     "cli/test_bundle.py",
     "cli/test_demo_command.py",
     "browser/test_nothing_is_lost.py",
