@@ -103,65 +103,52 @@ async def get_quality_as(
     return await _answer(caller, request, campaign, quality.REPORT, asked, database, prefer, kind)
 
 
-@router.get(
-    "/timing", summary="How long judging takes", response_class=Response, responses=_make_examples(timing.EXAMPLE)
-)
-async def get_timing(
-    caller: Manager, request: Request, campaign: CampaignKey, asked: When, database: DatabaseDep, prefer: Prefer = ""
-) -> Response:
-    """Trimmed durations by kind of unit; hours, words per hour and change of pace of each rater."""
-    return await _answer(caller, request, campaign, timing.REPORT, asked, database, prefer)
+def _add_routes(report: AnyReport) -> None:
+    """A route by Accept and one by suffix of a report that is asked for by its data version alone."""
+
+    async def get_report(
+        caller: Manager,
+        request: Request,
+        campaign: CampaignKey,
+        asked: When,
+        database: DatabaseDep,
+        prefer: Prefer = "",
+    ) -> Response:
+        return await _answer(caller, request, campaign, report, asked, database, prefer)
+
+    async def get_report_as(
+        caller: Manager,
+        request: Request,
+        campaign: CampaignKey,
+        kind: Kind,
+        asked: When,
+        database: DatabaseDep,
+        prefer: Prefer = "",
+    ) -> Response:
+        return await _answer(caller, request, campaign, report, asked, database, prefer, kind)
+
+    router.add_api_route(
+        f"/{report.name}",
+        get_report,
+        name=f"get_{report.name}",
+        summary=report.title,
+        description=report.summary,
+        response_class=Response,
+        responses=_make_examples(report.result.model_validate(report.example)),
+    )
+    router.add_api_route(
+        f"/{report.name}.{{kind}}",
+        get_report_as,
+        name=f"get_{report.name}_as",
+        summary=f"{report.title}, as a table or picture",
+        description="The same as CSV, LaTeX, Markdown or SVG.",
+        response_class=Response,
+        responses={**TEXTS, **KNOWN, **LATER},
+    )
 
 
-@router.get(
-    "/timing.{kind}",
-    summary="How long judging takes, as a table or picture",
-    response_class=Response,
-    responses={**TEXTS, **KNOWN, **LATER},
-)
-async def get_timing_as(
-    caller: Manager,
-    request: Request,
-    campaign: CampaignKey,
-    kind: Kind,
-    asked: When,
-    database: DatabaseDep,
-    prefer: Prefer = "",
-) -> Response:
-    """The same as CSV, LaTeX, Markdown or SVG."""
-    return await _answer(caller, request, campaign, timing.REPORT, asked, database, prefer, kind)
-
-
-@router.get(
-    "/revisions",
-    summary="How often answers change",
-    response_class=Response,
-    responses=_make_examples(revisions.EXAMPLE),
-)
-async def get_revisions(
-    caller: Manager, request: Request, campaign: CampaignKey, asked: When, database: DatabaseDep, prefer: Prefer = ""
-) -> Response:
-    """Share of answers, and of documents, whose score changed after it was first given."""
-    return await _answer(caller, request, campaign, revisions.REPORT, asked, database, prefer)
-
-
-@router.get(
-    "/revisions.{kind}",
-    summary="How often answers change, as a table or picture",
-    response_class=Response,
-    responses={**TEXTS, **KNOWN, **LATER},
-)
-async def get_revisions_as(
-    caller: Manager,
-    request: Request,
-    campaign: CampaignKey,
-    kind: Kind,
-    asked: When,
-    database: DatabaseDep,
-    prefer: Prefer = "",
-) -> Response:
-    """The same as CSV, LaTeX, Markdown or SVG."""
-    return await _answer(caller, request, campaign, revisions.REPORT, asked, database, prefer, kind)
+_add_routes(timing.REPORT)
+_add_routes(revisions.REPORT)
 
 
 async def _answer(

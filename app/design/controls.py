@@ -82,7 +82,7 @@ class DonorTexts:
 
 
 def degrade_text(
-    rng: np.random.Generator,
+    rng: np.random.Generator | Sequence[int],
     text: str,
     *,
     method: Degradation,
@@ -93,6 +93,7 @@ def degrade_text(
 
     Parameters
     ----------
+    rng : a generator, or the seed of one.
     donors : other texts of the language, which span replacement and word mixing take words from (references, by the
         book); rotation needs none. Who degrades many texts splits them once (`Donors.of`).
 
@@ -105,6 +106,7 @@ def degrade_text(
     Invalid
         There is nothing to take words from, or to change.
     """
+    rng = np.random.default_rng(rng)
     characters = has_no_word_spaces(language)
     units = _units(text, characters)
     if method == "rotation":

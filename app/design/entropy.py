@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
@@ -36,6 +37,15 @@ def normalized_entropy(load: Codes) -> Floats:
         return np.ones(load.shape[:-1])
     total = np.maximum(load.sum(axis=-1), 1).astype(np.float64)
     return np.asarray((np.log(total) - _xlogx(load).sum(axis=-1) / total) / np.log(n), dtype=np.float64)
+
+
+def entropy_of_counts(counts: Sequence[int]) -> float:
+    """Normalized entropy of the work of one group of raters, a count each.
+
+    >>> round(entropy_of_counts([10, 10]), 6), entropy_of_counts([10, 0])
+    (1.0, 0.0)
+    """
+    return float(normalized_entropy(np.array(counts, dtype=np.int64)))
 
 
 def _xlogx(x: Codes) -> Floats:

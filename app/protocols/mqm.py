@@ -9,21 +9,17 @@ from typing import Literal
 
 from app.domain.spans import SEVERITIES
 from app.protocols.base import (
-    JudgedTexts,
-    JudgmentScore,
-    Payload,
     Protocol,
-    ScoringOptions,
     SideBySideMarkingOptions,
     Span,
     Spans,
     WorkedExample,
 )
 from app.protocols.kit.marked_errors import (
-    Marks,
-    check_errors,
+    MarkedErrorsPayload,
+    check_marked_errors,
     keep_weighted_severities,
-    score_errors,
+    score_marked_errors,
 )
 
 CATEGORIES = (
@@ -45,21 +41,10 @@ RUBRIC = (
 )
 
 
-class MQMPayload(Payload):
+class MQMPayload(MarkedErrorsPayload):
     """All errors that a rater marked in one output; none marked is a judgment too."""
 
     protocol: Literal["mqm"] = "mqm"
-    errors: Marks = ()
-
-
-def check_payload(payload: MQMPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
-    """Raise Invalid naming every error that does not fit the texts."""
-    check_errors(payload.errors, shown)
-
-
-def score_judgment(payload: MQMPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
-    """Sum of the weights of the errors (lower is better), and their number, those of weight 0 included."""
-    return score_errors(payload.errors, options)
 
 
 _SOURCE = "The dog barked, and nobody woke up."
@@ -78,8 +63,8 @@ PROTOCOL = Protocol(
     rubric=RUBRIC,
     instructions="Mark every error with its severity and category; a text without errors is marked with none.",
     contrastive=True,
-    check=check_payload,
-    score=score_judgment,
+    check=check_marked_errors,
+    score=score_marked_errors,
     uses_profile=True,
     options=SideBySideMarkingOptions,
     adapt=keep_weighted_severities,

@@ -11,21 +11,17 @@ from __future__ import annotations
 from typing import Literal
 
 from app.protocols.base import (
-    JudgedTexts,
-    JudgmentScore,
-    Payload,
     Protocol,
-    ScoringOptions,
     SideBySideMarkingOptions,
     Span,
     Spans,
     WorkedExample,
 )
 from app.protocols.kit.marked_errors import (
-    Marks,
-    check_errors,
+    MarkedErrorsPayload,
+    check_marked_errors,
     keep_weighted_severities,
-    score_errors,
+    score_marked_errors,
 )
 
 SEVERITIES = ("neutral", "minor", "major", "critical")
@@ -86,21 +82,10 @@ RUBRIC = (
 )
 
 
-class MQM2Payload(Payload):
+class MQM2Payload(MarkedErrorsPayload):
     """All errors that a rater marked in one output; none marked is a judgment too."""
 
     protocol: Literal["mqm2"] = "mqm2"
-    errors: Marks = ()
-
-
-def check_payload(payload: MQM2Payload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
-    """Raise Invalid naming every error that does not fit the texts."""
-    check_errors(payload.errors, shown)
-
-
-def score_judgment(payload: MQM2Payload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
-    """Absolute penalty total of the judgment (lower is better), and the number of errors."""
-    return score_errors(payload.errors, options)
 
 
 _SOURCE = "Switch off the power before you open the case."
@@ -119,8 +104,8 @@ PROTOCOL = Protocol(
     rubric=RUBRIC,
     instructions="Mark every error with its severity and category; a text without errors is marked with none.",
     contrastive=True,
-    check=check_payload,
-    score=score_judgment,
+    check=check_marked_errors,
+    score=score_marked_errors,
     uses_profile=True,
     options=SideBySideMarkingOptions,
     adapt=keep_weighted_severities,

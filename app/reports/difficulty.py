@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from operator import attrgetter
 from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.reports.kit import captions
-from app.reports.kit.charts.heat import HeatCell, HeatMap, heat_map
-from app.reports.kit.columns import NONE, Column, csv_file_maker, make_table_section
+from app.reports.kit.charts.heat import HeatMap, heat_map, shade_scores
+from app.reports.kit.columns import NONE, Column, csv_file_maker, make_mean_columns, make_table_section
 from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection, make_undivided_work
+from app.reports.kit.result_part import FiniteResultPart
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.segment_scores import ScoredSegments, load_metric_scores, ranked_scores
 from app.reports.source.snapshot import Snapshot
@@ -25,8 +25,6 @@ from app.storage.db import Session
 
 Z_OF_METRIC = "z-scores are by rater, and a metric is none"
 NOTHING_SCORED = "no output that this recipe counts has a score of this metric"
-MOST_COLUMNS = 12
-"""Systems up to which the table of cells is one for people."""
 
 
 class DifficultyOptions(RecipeOptions):
@@ -40,11 +38,7 @@ class DifficultyOptions(RecipeOptions):
     )
 
 
-class _Row(BaseModel):
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
-
-
-class JudgedDocument(_Row):
+class JudgedDocument(FiniteResultPart):
     """One document. means: by system, in the order of `systems`; null where it was not judged."""
 
     document: str
@@ -56,7 +50,7 @@ class JudgedDocument(_Row):
     counts: list[int]
 
 
-class JudgedOnDocuments(_Row):
+class JudgedOnDocuments(FiniteResultPart):
     """One system over the documents that it was judged on."""
 
     system: str
@@ -184,19 +178,12 @@ def _tables(result: DifficultyView) -> Sequence[TableSection]:
         Column(heading="Segments", key="segments", digits=0),
         Column(heading="Scores", key="n", digits=0),
         Column(heading="Mean", key="mean", digits=digits),
-        *(
-            Column(heading=row.system, value=partial(_mean, i), digits=digits)
-            for i, row in enumerate(result.systems[:MOST_COLUMNS])
-        ),
+        *make_mean_columns([row.system for row in result.systems], digits),
     ]
     return [
         make_table_section("Systems", systems, result.systems, target=lambda row: {"system": row.system}),
         make_table_section("Documents", documents, result.documents, target=lambda row: {"document": row.document}),
     ]
-
-
-def _mean(system: int, document: JudgedDocument) -> float | None:
-    return document.means[system]
 
 
 class _Cell(NamedTuple):
@@ -249,24 +236,14 @@ def _caption(result: DifficultyView) -> str:
 
 def _map(result: DifficultyView) -> bytes:
     """The map: the darker, the better the score."""
-    values = [mean for row in result.documents for mean in row.means if mean is not None]
-    low, high = min(values, default=0.0), max(values, default=0.0)
-    worst, best = (low, high) if result.higher_is_better else (high, low)
-    places = captions.choose_decimals(values)
-
-    def cell(mean: float | None) -> HeatCell | None:
-        if mean is None:
-            return None
-        share = 0.5 if best == worst else (mean - worst) / (best - worst)
-        return HeatCell(share, captions.format_number(mean, min(places, 2)))
-
+    cells, ends = shade_scores([row.means for row in result.documents], higher_is_better=result.higher_is_better)
     drawn = HeatMap(
         title=f"Documents and systems of {next(iter(result.campaigns))}",
         below="Mean segment score; documents from the easiest down, systems from the best on the left",
         rows=[row.document for row in result.documents],
         columns=[row.system for row in result.systems],
-        cells=[[cell(mean) for mean in row.means] for row in result.documents],
-        ends=(f"worst {captions.format_number(worst, places)}", f"best {captions.format_number(best, places)}"),
+        cells=cells,
+        ends=ends,
         notes=[*map(captions.make_sentence, result.warnings), _caption(result)],
         of_rows="document",
         of_columns="system",

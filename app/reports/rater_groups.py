@@ -6,19 +6,19 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from operator import attrgetter
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.questionnaires import MOMENTS, NAME, Question, read_questionnaires
 from app.reports.kit import captions
-from app.reports.kit.charts.heat import HeatCell, HeatMap, heat_map
-from app.reports.kit.columns import Column, csv_file_maker, make_table_section
+from app.reports.kit.charts.heat import HeatMap, heat_map, shade_scores
+from app.reports.kit.columns import Column, csv_file_maker, make_mean_columns, make_table_section
 from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection, make_undivided_work
+from app.reports.kit.result_part import FiniteResultPart
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.segment_scores import ranked_scores
 from app.reports.source.snapshot import Snapshot
@@ -47,8 +47,6 @@ SINGLE_GROUP = (
     "all raters are in a single group, so there is nothing to compare: the other answers have too few raters, or none"
 )
 NOT_SHARED = "no output was scored by raters of two groups, so severity and agreement cannot be told from the outputs"
-MOST_COLUMNS = 12
-"""Systems up to which the table of their means is one for people."""
 
 
 class RaterGroupOptions(RecipeOptions):
@@ -61,11 +59,7 @@ class RaterGroupOptions(RecipeOptions):
     )
 
 
-class _GroupRow(BaseModel):
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
-
-
-class RaterGroup(_GroupRow):
+class RaterGroup(FiniteResultPart):
     """Raters with the same answer, or with several answers that too few raters gave."""
 
     group: str = Field(description="The answer; several, separated by ` / `, where groups were too small.")
@@ -81,7 +75,7 @@ class RaterGroup(_GroupRow):
     means: list[float | None] = Field(description="By system, in the order of `systems`.")
 
 
-class RaterGroupPair(_GroupRow):
+class RaterGroupPair(FiniteResultPart):
     """Two groups on the outputs that both scored, and their rankings of systems."""
 
     first: str
@@ -276,20 +270,13 @@ def _tables(result: RaterGroupsView) -> Sequence[TableSection]:
     ]
     means: list[Column[RaterGroup]] = [
         Column(heading="Answer", key="group", names=True),
-        *(
-            Column(heading=system, value=partial(_mean, i), digits=digits)
-            for i, system in enumerate(result.systems[:MOST_COLUMNS])
-        ),
+        *make_mean_columns(result.systems, digits),
     ]
     return [
         make_table_section("Groups", groups, result.groups),
         *([make_table_section("Pairs of groups", pairs, result.pairs)] if result.pairs else []),
         make_table_section("Mean scores of systems", means, result.groups),
     ]
-
-
-def _mean(system: int, group: RaterGroup) -> float | None:
-    return group.means[system]
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,24 +320,14 @@ def _caption(result: RaterGroupsView) -> str:
 
 def means_picture(result: RaterGroupsView) -> bytes:
     """Groups and systems: the darker, the better the score."""
-    values = [mean for row in result.groups for mean in row.means if mean is not None]
-    low, high = min(values, default=0.0), max(values, default=0.0)
-    worst, best = (low, high) if result.higher_is_better else (high, low)
-    places = captions.choose_decimals(values)
-
-    def cell(mean: float | None) -> HeatCell | None:
-        if mean is None:
-            return None
-        share = 0.5 if best == worst else (mean - worst) / (best - worst)
-        return HeatCell(share, captions.format_number(mean, min(places, 2)))
-
+    cells, ends = shade_scores([row.means for row in result.groups], higher_is_better=result.higher_is_better)
     drawn = HeatMap(
         title=f"Raters by group in {next(iter(result.campaigns))}",
         below="Mean score of each system in each group; systems from the best on the left",
         rows=[row.group for row in result.groups],
         columns=result.systems,
-        cells=[[cell(mean) for mean in row.means] for row in result.groups],
-        ends=(f"worst {captions.format_number(worst, places)}", f"best {captions.format_number(best, places)}"),
+        cells=cells,
+        ends=ends,
         notes=[*map(captions.make_sentence, result.warnings), _caption(result)],
         of_columns="system",
         nothing="there are no groups to compare",

@@ -11,7 +11,7 @@ from pydantic import Field
 from app.domain.errors import Invalid, Place
 from app.domain.media_elements import find_media_element
 from app.domain.spans import SEVERITIES
-from app.protocols.base import JudgedTexts, JudgmentScore, ScoringOptions, Span, Spans, Widget
+from app.protocols.base import JudgedTexts, JudgmentScore, Payload, ScoringOptions, Span, Spans, Widget
 from app.protocols.kit.prefilled_errors import list_prefill_faults
 from app.protocols.kit.scales import find_scale_fault
 from app.stats.ratings import ScoreScale
@@ -20,6 +20,27 @@ from app.stats.scoring import has_severity_weight, sum_penalty, weigh_error
 MOST_ERRORS = 1000
 WEIGHTLESS = ("neutral", "undecided")
 Marks = Annotated[tuple[Span, ...], Field(max_length=MOST_ERRORS, strict=False)]
+
+
+class MarkedErrorsPayload(Payload):
+    """Marked errors and nothing else; none marked is a judgment too."""
+
+    protocol: str
+    errors: Marks = ()
+
+
+def check_marked_errors(payload: MarkedErrorsPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
+    """Raise Invalid naming every error that does not fit the texts."""
+    check_errors(payload.errors, shown)
+
+
+def score_marked_errors(
+    payload: MarkedErrorsPayload,
+    shown: JudgedTexts,  # noqa: ARG001 (one signature for all)
+    options: ScoringOptions,
+) -> JudgmentScore:
+    """Sum of the weights of the errors (lower is better), and their number, those of weight 0 included."""
+    return score_errors(payload.errors, options)
 
 
 def list_span_faults(

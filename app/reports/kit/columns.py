@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
@@ -16,6 +16,8 @@ Row = TypeVar("Row")
 Result = TypeVar("Result", bound=BaseModel)
 File = tuple[Sequence[str], Sequence[Sequence[Cell]]]
 NONE = "–"
+MOST_MEANS = 12
+"""Systems whose means a table for people has room for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +51,25 @@ class Column(Generic[Row]):
         if self.digits is None:
             return str(value)
         return captions.format_number(value, self.digits) if self.digits else f"{value:,}"
+
+
+class RowOfMeans(Protocol):
+    """A row with the mean of each system."""
+
+    @property
+    def means(self) -> Sequence[float | None]:
+        """By system."""
+
+
+def make_mean_columns(systems: Sequence[str], digits: int) -> list[Column[Any]]:
+    """A column for each system's entry of `means`; of many systems the first."""
+
+    def mean_of(place: int) -> Callable[[RowOfMeans], float | None]:
+        return lambda row: row.means[place]
+
+    return [
+        Column(heading=system, value=mean_of(place), digits=digits) for place, system in enumerate(systems[:MOST_MEANS])
+    ]
 
 
 def make_table_section(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import statistics
-import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -24,6 +23,7 @@ from app.services.pearmut.documents import LoadedCampaign
 from app.services.pearmut.users import PearmutUser
 from app.services.tasks import board, voids
 from app.services.tasks.voids import JudgmentFilter
+from app.stats.testing.paired import paired_t_p_value
 from app.storage import pearmut
 from app.storage.db import Session
 
@@ -151,14 +151,8 @@ def _score(answer: object) -> float | None:
 
 
 def _differ(better: Mapping[str, float], other: Mapping[str, float]) -> bool:
-    from scipy.stats import ttest_rel  # takes a second to load, which only a dashboard should wait for
-
     common = sorted(better.keys() & other.keys())
-    if len(common) < 2:
-        return False
-    with warnings.catch_warnings():  # scores that are all alike: no test, and no difference
-        warnings.simplefilter("ignore")
-        return bool(ttest_rel([better[key] for key in common], [other[key] for key in common]).pvalue < ALPHA)
+    return paired_t_p_value([better[key] for key in common], [other[key] for key in common]) < ALPHA
 
 
 def reset_user(session: Session, loaded: LoadedCampaign, user: str, *, by: Caller) -> None:

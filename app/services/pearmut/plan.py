@@ -14,7 +14,7 @@ from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.pearmut.documents import LoadedCampaign, LoadedDocument
 from app.services.plans import plan_input, plan_report, plan_rows, plans
-from app.services.plans.components import load_pilot_components
+from app.services.plans.components import load_forecast_components
 from app.services.plans.plan_input import SEAT, PlanInput
 from app.storage import campaigns
 from app.storage import plans as stored
@@ -34,7 +34,7 @@ def freeze_pearmut_plan(session: Session, loaded: LoadedCampaign, raters: Mappin
     view = get_campaign(session, loaded.key)
     material = plan_input.load_plan_input(session, view, row.id)
     dealt = _make_plan(loaded, raters, material, pooled=False)
-    report = plan_report.make_plan_report(view, material, dealt, load_pilot_components(session, view))
+    report = plan_report.make_plan_report(view, material, dealt, load_forecast_components(session, view))
     plan = _make_plan(loaded, raters, material, pooled=loaded.single_stream)
     version = _store(session, row, plan, report, actor)
     there = replace(material, seats=frozenset({ANYBODY}))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated
 
-import numpy as np
 from pydantic import Field
 
 from app.domain.errors import Conflict, Invalid, Place
@@ -240,8 +239,7 @@ def _by_rater(
     only = None if everybody else [one.id for one in accounts]
     read = hours.load_activity(session, campaign_id, spacing, only)
     persons = {one.id: int(one.person) for one in accounts}
-    named = [persons.get(rater, -rater) for rater in read.raters]
-    person = np.unique(named, return_inverse=True)[1].astype(np.int32)
+    person = [persons.get(rater, -rater) for rater in read.raters]
     active: dict[int, dict[date, float]] = {}
     if read.raters:
         paid = payable_seconds(actions_from_log(read.log, read.screens), offset=offset * 60, person=person)

@@ -157,7 +157,7 @@ def make_plan_work(database: Database, request: JobRequest) -> ReportWork[bytes]
             about = None if pilot is None else load_snapshot(session, pilot, version)
             if _key(session, wanted, about) != request.key:
                 raise JobInputsChanged
-        known = plan_components.load_pilot_components(session, wanted.view, pilot, version=version)
+        components = plan_components.load_forecast_components(session, wanted.view, pilot, version=version)
 
     def make() -> bytes:
         try:
@@ -167,7 +167,7 @@ def make_plan_work(database: Database, request: JobRequest) -> ReportWork[bytes]
                 raise RandomDrawFailed(error.detail, places=error.places) from error
             raise
         return encode_stored_plan(
-            plans.preview_compiled_plan(wanted, plans.add_plan_report(wanted, plan, known)), plans.pack_plan(plan)
+            plans.preview_compiled_plan(wanted, plans.add_plan_report(wanted, plan, components)), plans.pack_plan(plan)
         )
 
     return make_undivided_work(make)

@@ -12,10 +12,10 @@ from app.design.checks import PlanChecks, PlannedLoad, check_plan
 from app.design.plan import Plan
 from app.reports.source.campaign import CampaignInfo
 from app.services.people import idle_raters
-from app.services.plans.components import PilotComponents
-from app.services.plans.forecast import forecast_plan, warn_of_few_documents
 from app.services.plans.plan_chart import MOST_RATERS, MOST_SYSTEMS, PlanPicture, RaterLoad, draw_plan_chart
 from app.services.plans.plan_input import PlanInput
+from app.stats.planning.forecast_components import ForecastComponents
+from app.stats.planning.plan_forecast import forecast_plan, warn_of_few_documents
 from app.stats.planning.planning import RatingPrices
 
 SECONDS_A_WORD = "seconds_per_word"
@@ -23,8 +23,10 @@ NAMES = {"degraded": "degraded items", "repeat": "repeats", "reference": "refere
 ENTROPY_DECIMALS = 12  # of work that is dealt evenly the sum of logarithms is 1 to some 16
 
 
-def make_plan_report(view: CampaignInfo, material: PlanInput, plan: Plan, known: PilotComponents) -> dict[str, object]:
-    """The report as plain JSON values; known: the components that it is forecast with."""
+def make_plan_report(
+    view: CampaignInfo, material: PlanInput, plan: Plan, components: ForecastComponents
+) -> dict[str, object]:
+    """The report as plain JSON values. components: what it is forecast with."""
     checks = check_plan(plan)
     prices = get_rating_prices(view)
     made = {
@@ -44,7 +46,7 @@ def make_plan_report(view: CampaignInfo, material: PlanInput, plan: Plan, known:
         "controls": _controls(checks),
         "pairs": _pairs(checks, plan),
         **forecast_plan(
-            plan, checks, known, {document.key: document.segments for document in material.test_set.documents}
+            plan, checks, components, {document.key: document.segments for document in material.test_set.documents}
         ),
         "sequence": _sequence(plan),
         "recommendations": [asdict(departure) for departure in checks.departures],
@@ -56,7 +58,7 @@ def make_plan_report(view: CampaignInfo, material: PlanInput, plan: Plan, known:
             *_judged_notes(material),
             *_warnings(checks),
             *warn_of_few_documents(plan),
-            *known.notes,
+            *components.notes,
         ],
     }
     plain: dict[str, object] = json.loads(json.dumps(made))  # tuples as they come back from the store

@@ -6,8 +6,6 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from app.design.controls import DonorTexts, degrade_text
 from app.design.plan import Group, Plan, PlanItem, Task
 from app.domain.errors import Invalid, Place
@@ -229,7 +227,7 @@ def _make_degraded_texts(session: Session, target: PlanTarget, plan: Plan, items
                 raise MediaNotDegradable(places=(Place(("body", "controls", "bad_reference"), DEGRADES_TEXTS),))
             seen.add((output.id, item.variant))
             address = f"{item.variant} {item.system} {item.document}:{position}"
-            rng = np.random.default_rng([plan.seed, *address.encode()])
-            made = degrade_text(rng, output.text, method=method, language=language, donors=donors)
+            seed = [plan.seed, *address.encode()]
+            made = degrade_text(seed, output.text, method=method, language=language, donors=donors)
             how = {"method": method, "changed": [list(span) for span in made.changed]}
             yield (target.campaign_id, output.id, "degraded", item.variant, made.text, how)

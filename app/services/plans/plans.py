@@ -21,8 +21,8 @@ from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.plans import components as plan_components
 from app.services.plans import plan_input, plan_report, plan_rows, shown_errors
-from app.services.plans.components import PilotComponents
 from app.services.plans.plan_input import PlanInput
+from app.stats.planning.forecast_components import ForecastComponents
 from app.storage import campaigns, plans
 from app.storage.db import Session
 
@@ -122,7 +122,7 @@ def choose_plan_seed(design: Design) -> int:
 def compile_plan_request(session: Session, wanted: PlanRequest) -> CompiledPlan:
     """The plan, compiled now. Raises Invalid with places in the body."""
     plan = compile_with_seed(wanted, choose_plan_seed(wanted.design))
-    return add_plan_report(wanted, plan, plan_components.load_pilot_components(session, wanted.view, wanted.pilot))
+    return add_plan_report(wanted, plan, plan_components.load_forecast_components(session, wanted.view, wanted.pilot))
 
 
 def compile_with_seed(wanted: PlanRequest, seed: int) -> Plan:
@@ -135,9 +135,9 @@ def compile_with_seed(wanted: PlanRequest, seed: int) -> Plan:
         raise Invalid(error.detail, places=places) from None
 
 
-def add_plan_report(wanted: PlanRequest, plan: Plan, known: PilotComponents) -> CompiledPlan:
-    """A plan with its report and its digest. known: the components that it is forecast with."""
-    report = plan_report.make_plan_report(wanted.view, wanted.material, plan, known)
+def add_plan_report(wanted: PlanRequest, plan: Plan, components: ForecastComponents) -> CompiledPlan:
+    """A plan with its report and its digest. components: what it is forecast with."""
+    report = plan_report.make_plan_report(wanted.view, wanted.material, plan, components)
     return CompiledPlan(plan, report, hash_plan(plan, wanted.material))
 
 

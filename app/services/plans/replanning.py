@@ -15,9 +15,9 @@ from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.plans import components as plan_components
 from app.services.plans import plan_input, plan_report, plan_rows, plans, shown_errors
-from app.services.plans.components import PilotComponents
 from app.services.plans.plan_input import SEAT, PlanInput
 from app.services.plans.plans import PlanView
+from app.stats.planning.forecast_components import ForecastComponents
 from app.storage import campaigns, replans
 from app.storage import plans as stored
 from app.storage.db import Session
@@ -148,12 +148,12 @@ class RemainingWork:
             rebalance=self.rebalance,
         )
 
-    def known(self, session: Session, version: int | None = None) -> PilotComponents:
+    def known(self, session: Session, version: int | None = None) -> ForecastComponents:
         """The components that it is forecast with: of the judgments up to a data version, where they are its own."""
         kept = plan_components.parse_stored_components(self.before.report)
-        return kept or plan_components.load_pilot_components(session, self.view, version=version)
+        return kept or plan_components.load_forecast_components(session, self.view, version=version)
 
-    def report(self, plan: Plan, known: PilotComponents) -> Mapping[str, object]:
+    def report(self, plan: Plan, known: ForecastComponents) -> Mapping[str, object]:
         """Of the plan that comes of it."""
         return plan_report.make_plan_report(self.view, _with_past(self.material, plan), plan, known)
 

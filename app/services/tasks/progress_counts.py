@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import numpy as np
-
-from app.design.entropy import TOLERANCE, normalized_entropy
+from app.design.entropy import TOLERANCE, entropy_of_counts
 from app.services.tasks.kept_counts import DAY, DONE
 from app.services.tasks.progress_view import (
     Amount,
@@ -105,10 +103,9 @@ def _workloads(
             left[task.row.rater_id] += 1
     workloads = {}
     for rater in raters:
-        times = np.sort(np.array(done[rater.id], dtype=np.float64))
         first = first_leases.get(rater.id)
-        began = first.timestamp() if first is not None else (float(times[0]) if times.size else 0.0)
-        workloads[rater.id] = RaterWorkload(times, began, left[rater.id])
+        began = None if first is None else first.timestamp()
+        workloads[rater.id] = RaterWorkload.from_times(done[rater.id], began, left[rater.id])
     return workloads
 
 
@@ -128,9 +125,10 @@ def forecast(
     active = {one.id for one in raters if one.state == "active"}
     present = [one for rater, one in work.items() if one.remaining or (rater in active and one.handed_in.size)]
     shared = sum(one.row.rater_id is None and one.row.state == "free" for one in tasks)
-    rng = np.random.default_rng([seen.campaign_id, seen.data_version])
     end = (
-        forecast_campaign_end(present, shared=shared, now=seen.at.timestamp(), rng=rng, draws=DRAWS)
+        forecast_campaign_end(
+            present, shared=shared, now=seen.at.timestamp(), rng=(seen.campaign_id, seen.data_version), draws=DRAWS
+        )
         if present
         else None
     )
@@ -216,7 +214,7 @@ def measure_balance(
         return None
     planned = plan.normalized_entropy if plan is not None else None
     return Balance(
-        normalized_entropy=float(normalized_entropy(np.array(counted, dtype=np.int64))),
+        normalized_entropy=entropy_of_counts(counted),
         planned=None if planned is None else float(planned),
         raters=len(counted),
         least=min(counted),

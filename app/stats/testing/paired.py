@@ -5,6 +5,7 @@ Every kernel takes a row a pair and a column a unit (segment or document), posit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -177,6 +178,23 @@ def paired_t_test(differences: Floats) -> DirectionalPValues:
     two_sided = np.minimum(1.0, 2 * scipy.special.stdtr(n - 1, -np.abs(t)))
     lean = np.sign(round_scores(np.nan_to_num(t))).astype(np.int8)
     return DirectionalPValues(scipy.special.stdtr(n - 1, -t), scipy.special.stdtr(n - 1, t), two_sided, lean)
+
+
+def paired_t_p_value(first: Sequence[float], second: Sequence[float]) -> float:
+    """Two-sided p of the paired t test of two systems, as SciPy's `ttest_rel` has it: 0 of one constant difference.
+
+    NaN below two pairs, and where no pair differs.
+
+    >>> round(paired_t_p_value([1.0, 2.0, 3.0], [0.5, 1.0, 1.0]), 6), paired_t_p_value([2.0, 3.0], [1.0, 2.0])
+    (0.118083, 0.0)
+    """
+    differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
+    n = differences.size
+    if n < 2 or not differences.any():
+        return float("nan")
+    with np.errstate(divide="ignore"):
+        t = differences.mean() / (differences.std(ddof=1) / np.sqrt(n))
+    return float(2 * scipy.special.stdtr(n - 1, -np.abs(t)))
 
 
 def stouffer(p_values: Floats) -> Floats:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -26,6 +27,13 @@ class RaterWorkload:
     began: float
     remaining: int
 
+    @classmethod
+    def from_times(cls, handed_in: Sequence[float], began: float | None, remaining: int) -> Self:
+        """From times in any order. began: None where unknown; then work began with the first task handed in."""
+        times = np.sort(np.array(handed_in, dtype=np.float64))
+        first = float(times[0]) if times.size else 0.0
+        return cls(times, first if began is None else began, remaining)
+
 
 @dataclass(frozen=True, slots=True)
 class EndForecast:
@@ -45,7 +53,7 @@ def forecast_campaign_end(
     *,
     shared: int,
     now: float,
-    rng: np.random.Generator,
+    rng: np.random.Generator | Sequence[int],
     level: float = 0.8,
     draws: int = DRAWS,
 ) -> EndForecast | None:
@@ -57,8 +65,9 @@ def forecast_campaign_end(
 
     Parameters
     ----------
-    shared : tasks of no rater yet. now : in the same unit as the hand-ins.
+    shared : tasks of no rater yet. now : in the same unit as the hand-ins. rng : a generator, or the seed of one.
     """
+    rng = np.random.default_rng(rng)
     own = [_gaps(one, now) for one in raters]
     pooled = np.concatenate(own) if own else np.empty(0)
     if not pooled.size:

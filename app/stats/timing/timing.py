@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,14 +95,14 @@ def compute_work_stretches(actions: RaterActions) -> WorkStretches:
     return WorkStretches(rater[:-1][counts], at[:-1][counts], np.asarray(seconds[counts], dtype=np.float64))
 
 
-def resolve_overlaps(work: WorkStretches, person: Codes | None = None) -> WorkStretches:
+def resolve_overlaps(work: WorkStretches, person: Codes | Sequence[int] | None = None) -> WorkStretches:
     """Stretches of one rater that run at once share the time: each moment counts once.
 
     A stretch that begins within earlier ones is left what lies beyond them.
 
     Parameters
     ----------
-    person : code of the person of each rater code, where several accounts are one person; a moment counts once for
+    person : a number for the person of each rater code, where several accounts are one person; a moment counts once for
         all of them, for the account whose stretch began first.
 
     Source: WMT21 `ad-corrected-hit-times`; PB-14.
@@ -112,7 +112,7 @@ def resolve_overlaps(work: WorkStretches, person: Codes | None = None) -> WorkSt
     >>> resolve_overlaps(WorkStretches(np.zeros(2, dtype=np.int32), at, np.array([30.0, 30.0]))).seconds.tolist()
     [30.0, 10.0]
     """
-    who = work.rater if person is None else person[work.rater]
+    who = work.rater if person is None else np.asarray(person)[work.rater]
     order = np.lexsort((work.start, who))
     rater, start, seconds = work.rater[order], work.start[order], work.seconds[order]
     end = start + np.rint(seconds * 1e6).astype(np.int64)
@@ -156,7 +156,7 @@ def payable_seconds(
     adjustments: Mapping[tuple[int, int], float] | None = None,
     *,
     offset: int = 0,
-    person: Codes | None = None,
+    person: Codes | Sequence[int] | None = None,
 ) -> dict[tuple[int, int], float]:
     """Payable seconds by (rater code, day), days since 1970; a stretch belongs to the day on which it began.
 

@@ -18,7 +18,6 @@ from app.reports.power.options import PowerOptions
 from app.reports.power.work import PowerPlanner
 from app.reports.source.model_ratings import RatingsModel, parse_bootstrap_draws
 from app.reports.source.recipe_input import NOTHING, RecipeInput
-from app.services.plans.components import MOST_ROWS, _part
 from app.stats.planning.planning import DEFAULTS
 from app.stats.ratings import Ratings, ScoreScale
 from app.stats.side_tables import DocumentTable
@@ -225,18 +224,6 @@ def test_questions_that_cannot_be_are_refused_by_name(wrong: dict[str, str]) -> 
     with pytest.raises(Invalid) as refused:
         asked.designs(), asked.sizes(20), asked.given_components()
     assert refused.value.places[0].loc == ("query", next(iter(wrong)))
-
-
-def test_of_very_many_judgments_whole_documents_are_taken_for_a_plan() -> None:
-    many = crossed(1, documents=400, systems=5, segments=5)
-    part, documents = _part(many)
-    assert len(many) > 2 * MOST_ROWS
-    assert 0.4 * MOST_ROWS < len(part) < 1.3 * MOST_ROWS
-    assert documents == np.unique(part.document).size
-    for code in np.unique(part.document):
-        assert (part.document == code).sum() == (many.document == code).sum()
-    few = crossed(1)
-    assert _part(few)[0] is few
 
 
 FIRST = "no difference was given, so the planner uses the one that the first design detects at the campaign's size"

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from app.domain.errors import Invalid
-from app.stats.testing.paired import DirectionalPValues, paired_t_test, stouffer, stouffer_signed, wilcoxon_signed_rank
+from app.stats.testing.paired import (
+    DirectionalPValues,
+    paired_t_p_value,
+    paired_t_test,
+    stouffer,
+    stouffer_signed,
+    wilcoxon_signed_rank,
+)
 
 ZERO_METHODS = ["wilcox", "pratt", "zsplit"]
 TIED = st.lists(st.integers(-6, 6).map(lambda n: n / 3), min_size=1, max_size=60)
@@ -148,3 +155,12 @@ def test_signed_strata_in_one_direction_add_up() -> None:
     signed, lean = stouffer_signed(np.array([[0.1], [0.1]]), np.array([[1], [1]]))
     assert signed[0] == pytest.approx(2 * stats.norm.sf(2 * stats.norm.isf(0.05) / np.sqrt(2)))
     assert lean[0] == 1
+
+
+@pytest.mark.filterwarnings("ignore:Precision loss", "ignore:invalid value", "ignore:divide by zero")
+@pytest.mark.filterwarnings("ignore::scipy.stats.DegenerateDataWarning")
+@pytest.mark.parametrize("second", [(2.0, 3.0, 2.0, 1.0, 0.0), (0.0, 1.0, 4.0, 3.0, 2.0), (1.0, 2.0, 5.0, 4.0, 3.0)])
+def test_the_t_test_of_two_lists_is_scipys_where_they_differ_alike_or_not_at_all(second: tuple[float, ...]) -> None:
+    first = (1.0, 2.0, 5.0, 4.0, 3.0)
+    expected = stats.ttest_rel(first, second).pvalue
+    assert paired_t_p_value(first, second) == pytest.approx(expected, rel=1e-12, nan_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, GROUND, INK, QUIET
 from app.reports.kit.charts.declaration import CellChart, ChartCell, MarkedThing, drawn_as
@@ -46,6 +47,25 @@ class HeatMap:
     nothing: str
     of_rows: MarkedThing = ""
     of_columns: MarkedThing = ""
+
+
+def shade_scores(
+    rows: Sequence[Sequence[float | None]], *, higher_is_better: bool
+) -> tuple[list[list[HeatCell | None]], tuple[str, str]]:
+    """Cells of scores, the darker, the better; and what the lightest and darkest shade are."""
+    values = [score for row in rows for score in row if score is not None]
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    worst, best = (low, high) if higher_is_better else (high, low)
+    places = captions.choose_decimals(values)
+
+    def shade(score: float | None) -> HeatCell | None:
+        if score is None:
+            return None
+        share = 0.5 if best == worst else (score - worst) / (best - worst)
+        return HeatCell(share, captions.format_number(score, min(places, 2)))
+
+    ends = (f"worst {captions.format_number(worst, places)}", f"best {captions.format_number(best, places)}")
+    return [[shade(score) for score in row] for row in rows], ends
 
 
 def _declare_map(what: HeatMap) -> CellChart:

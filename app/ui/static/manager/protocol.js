@@ -4,10 +4,11 @@ import { call, Unreachable } from "../shared/api.js";
 import { $, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import * as keep from "../rater/keep.js";
-import { api, get, main, Refused, resting, say, showNextStep, tell, told } from "./parts.js";
+import { api, get, main, Refused, resting, say, tell, told } from "./parts.js";
 import { showTask } from "./preview_task.js";
 import { drawParts } from "./protocol_parts.js";
 import { reading } from "./reading.js";
+import { saveWhole } from "./saving.js";
 
 const SOON = 500; // milliseconds without another key before the task is drawn anew
 const form = $("#protocol");
@@ -50,19 +51,7 @@ async function preview() {
 }
 
 async function save() {
-  say(said, "");
-  try {
-    const answer = await call("PUT", `${api}/protocol`, { body: written, headers: { "If-Match": seen } });
-    if (answer.ok) {
-      seen = answer.etag;
-      $("#saved").textContent = t("Saved.");
-      showNextStep();
-    } else if (answer.status === 412) say(said, t("Somebody else has changed this campaign. Reload the page to see it."));
-    else tell(said, told(answer));
-  } catch (error) {
-    if (!(error instanceof Unreachable)) throw error;
-    say(said, t("The server cannot be reached. Try again in a moment."));
-  }
+  seen = await saveWhole("protocol", written, seen, said);
 }
 
 $("#start").addEventListener("change", () => (chosen = true));

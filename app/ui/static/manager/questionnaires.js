@@ -1,11 +1,12 @@
 // Questions to raters before their first task and after their last one: written as fields, shown as raters see them.
 
-import { call, Unreachable } from "../shared/api.js";
+import { call } from "../shared/api.js";
 import { $, button, fill, fresh, h } from "../shared/dom.js";
 import { language, t } from "../shared/messages.js";
 import { drawQuestions } from "../rater/asking.js";
-import { all, api, get, listed, fetched, Refused, resting, say, showNextStep, table, tell, told } from "./parts.js";
+import { all, api, get, listed, fetched, Refused, resting, table, told } from "./parts.js";
 import { reading } from "./reading.js";
+import { saveWhole } from "./saving.js";
 
 const form = $("#questionnaires");
 const [said, place, shown] = [$(".said", form), $("#asked"), $("#shown")];
@@ -130,19 +131,7 @@ function later() {
 }
 
 async function save() {
-  say(said, "");
-  try {
-    const answer = await call("PUT", `${api}/questionnaires`, { body: asked, headers: { "If-Match": seen } });
-    if (answer.ok) {
-      seen = answer.etag;
-      $("#saved").textContent = t("Saved.");
-      showNextStep();
-    } else if (answer.status === 412) say(said, t("Somebody else has changed this campaign. Reload the page to see it."));
-    else tell(said, told(answer));
-  } catch (error) {
-    if (!(error instanceof Unreachable)) throw error;
-    say(said, t("The server cannot be reached. Try again in a moment."));
-  }
+  seen = await saveWhole("questionnaires", asked, seen, said);
 }
 
 const answered = (given, name) => [given?.[name] ?? null].flat().join(", ") || null;

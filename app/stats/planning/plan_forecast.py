@@ -11,7 +11,7 @@ import numpy as np
 from app.design.checks import PlanChecks
 from app.design.plan import Plan
 from app.domain.errors import Invalid
-from app.services.plans.components import PilotComponents
+from app.stats.planning.forecast_components import ForecastComponents
 from app.stats.planning.pilot import prepare_pilot, resample_power
 from app.stats.planning.planning import PowerForecast, StudyLayout, fewest_documents_to_reach_alpha, forecast_power
 from app.stats.planning.studies import RaterPools, RecipeTest, StudyForecast, forecast_srp, make_rater_pools
@@ -25,21 +25,21 @@ UNSPREAD = "the variance between systems is unknown: give a pilot, or `system` i
 
 
 def forecast_plan(
-    plan: Plan, checks: PlanChecks, known: PilotComponents, lengths: Mapping[str, int]
+    plan: Plan, checks: PlanChecks, basis: ForecastComponents, lengths: Mapping[str, int]
 ) -> dict[str, dict[str, object]]:
     """`forecast`, the smallest difference that is found with 80 % power, `srp` and `pilot`; null with the reason.
 
     lengths: segments of each document.
     """
     layout = _layout(plan, checks, lengths)
-    reason = (known.why or "") if known.components is None else TOO_LITTLE
-    if known.components is None or layout is None:
+    reason = (basis.why or "") if basis.components is None else TOO_LITTLE
+    if basis.components is None or layout is None:
         unknown: dict[str, dict[str, object]] = {
             "forecast": {"detectable": None, "reason": reason},
             "srp": {"value": None, "reason": reason},
         }
-        return unknown if known.told is None else {**unknown, "pilot": dict(known.told)}
-    made = forecast_power(known.components, layout, systems=len(plan.systems))
+        return unknown if basis.pilot_report is None else {**unknown, "pilot": dict(basis.pilot_report)}
+    made = forecast_power(basis.components, layout, systems=len(plan.systems))
     floor = _PValueFloor.of(layout.documents, made.pairs)
     laid = {name: value for name, value in asdict(layout).items() if name != "lengths"}
     told = {
@@ -47,10 +47,10 @@ def forecast_plan(
         "smallest_p_adjusted": floor.smallest,
         "documents_for_a_claim": floor.needed,
         "layout": {**laid, "uneven": layout.uneven},
-        "components": asdict(known.components),
+        "components": asdict(basis.components),
     }
-    both = {"forecast": told, "srp": _srp(plan, layout, known)}
-    return both if known.told is None else {**both, "pilot": _forecast_from_pilot(plan, layout, known, made)}
+    both = {"forecast": told, "srp": _srp(plan, layout, basis)}
+    return both if basis.pilot_report is None else {**both, "pilot": _forecast_from_pilot(plan, layout, basis, made)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +80,17 @@ def warn_of_few_documents(plan: Plan) -> list[str]:
 
 
 def _forecast_from_pilot(
-    plan: Plan, layout: StudyLayout, known: PilotComponents, made: PowerForecast
+    plan: Plan, layout: StudyLayout, basis: ForecastComponents, made: PowerForecast
 ) -> dict[str, object]:
     """What is told of the pilot, and the share of studies on its documents, drawn again, that find such a difference.
 
     Unlike the power of the forecast nothing is assumed of the scores' distribution.
     """
-    told = {"resampled": None, "resampled_error": None, "why_not_resampled": None, **(known.told or {})}
-    if known.pilot is None:
+    told = {"resampled": None, "resampled_error": None, "why_not_resampled": None, **(basis.pilot_report or {})}
+    if basis.pilot_ratings is None:
         return told
     try:
-        source = prepare_pilot(known.pilot, grouping=layout.grouping, ratings_per_item=layout.ratings_per_item)
+        source = prepare_pilot(basis.pilot_ratings, grouping=layout.grouping, ratings_per_item=layout.ratings_per_item)
     except Invalid as error:
         return {**told, "why_not_resampled": error.detail or error.title()}
     if not source.rated_anew and (layout.grouping != "psxs" or layout.ratings_per_item > 1):
@@ -121,15 +121,15 @@ def _layout(plan: Plan, checks: PlanChecks, lengths: Mapping[str, int]) -> Study
     )
 
 
-def _srp(plan: Plan, layout: StudyLayout, known: PilotComponents) -> dict[str, object]:
+def _srp(plan: Plan, layout: StudyLayout, basis: ForecastComponents) -> dict[str, object]:
     """Studies dealt again within the plan's own buckets, systems as far apart as the components say."""
-    if known.components is None or known.between is None:
+    if basis.components is None or basis.between_systems is None:
         return {"value": None, "reason": UNSPREAD}
     try:
         made = forecast_srp(
-            known.components,
+            basis.components,
             layout,
-            between=known.between,
+            between=basis.between_systems,
             systems=len(plan.systems),
             panel=_panel(plan),
             rule=RecipeTest(),
@@ -138,19 +138,19 @@ def _srp(plan: Plan, layout: StudyLayout, known: PilotComponents) -> dict[str, o
         )
     except Invalid as error:
         return {"value": None, "reason": error.detail or error.title()}
-    return _forecast_as_json(made, known, len(plan.systems))
+    return _forecast_as_json(made, basis, len(plan.systems))
 
 
-def _forecast_as_json(made: StudyForecast, known: PilotComponents, systems: int) -> dict[str, object]:
+def _forecast_as_json(made: StudyForecast, basis: ForecastComponents, systems: int) -> dict[str, object]:
     told = asdict(made)
-    source = known.components.source if known.components else ""
+    source = basis.components.source if basis.components else ""
     return {
         "value": told.pop("srp"),
         **told,
         "pairs": systems * (systems - 1) // 2,
         "method": "forecast",
         "source": source,
-        "between_systems": known.between,
+        "between_systems": basis.between_systems,
         "notes": [
             "claims as in `recommended`: Holm over all pairs, and the smallest p of sign flips by document",
             "forecast from variance components, not simulated from judgments",
