@@ -22,7 +22,7 @@ from app.pearmut.files import find_pearmut_files
 from app.services.access.service_state import ServiceStateReader
 from app.services.tasks.addresses import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
-from app.services.tasks.kept_counts import CountsKeeper
+from app.services.tasks.progress_cache import CountsKeeper
 from app.services.webhooks.addresses import OutwardAddresses
 from app.storage.db import REQUEST_TIMEOUT, Database
 from app.storage.recorder.recorder import Recorder

@@ -29,7 +29,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Recipe
 from app.reports.forecast.report import few_document_warnings
 from app.reports.gate.caveats import document_caveats
-from app.reports.gate.looks import EarlierLooks
+from app.reports.gate.earlier_looks import EarlierLooks
 from app.stats.aggregate import average_segment_scores, make_score_matrix
 from app.stats.gate.gate import GateRule, decide_claim
 from app.stats.inference.by_document import estimate_precision

@@ -21,7 +21,7 @@ import psycopg
 from sqlalchemy import text
 
 from app.services.tasks import progress
-from app.services.tasks.kept_counts import CountsKeeper
+from app.services.tasks.progress_cache import CountsKeeper
 from app.services.tasks.progress_view import ProgressScope
 from app.storage.db import Database
 from benchmarks import pages

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 from app.api.models.progress import EXAMPLE
 from app.services.tasks import progress
-from app.services.tasks.kept_counts import CountsKeeper
+from app.services.tasks.progress_cache import CountsKeeper
 from app.services.tasks.progress_view import ProgressScope, ProgressSnapshot
 from app.storage.db import Database
 from app.web.access import ViewerOrCoordinator, may_stay

@@ -17,8 +17,8 @@ from app.config import Settings
 from app.domain.errors import Invalid, Place
 from app.domain.strict_json import parse_strict_json
 from app.services.access.tokens import THE_OPERATOR
-from app.services.pearmut.adding import AddedCampaign, add_pearmut_campaign
 from app.services.pearmut.campaign_file import read_campaign_file
+from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
 from app.services.pearmut.moving import MovedCampaign, move_campaign, read_running
 
 OLD_IDS = typer.Option(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.arms import assign_arms_to_groups, assign_arms_to_raters
-from app.design.finish import number_tasks
+from app.design.item_positions import number_tasks
 from app.design.order import SystemOrders
 from app.design.plan import Group, Task, Unmet
 from app.design.task_maker import TaskInputs, TaskMaker, UnmetRequests

@@ -9,8 +9,8 @@ from itertools import combinations
 
 import numpy as np
 
+from app.design.control_positions import KINDS, ControlPositions, count_control_positions
 from app.design.entropy import normalized_entropy
-from app.design.places import KINDS, ControlPositions, count_control_positions
 from app.design.plan import Plan, PlanItem, Task
 from app.design.values import WorkSize
 

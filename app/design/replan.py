@@ -14,7 +14,7 @@ from app.design.compile import SeedStreams, inputs_digest
 from app.design.grouping import GroupedOutputs, cut_documents, group_outputs
 from app.design.open_groups import GroupRefill, OpenGroup, refill_groups
 from app.design.plan import Bucket, ChangeKind, Group, Plan, PlannedDocument, Unmet
-from app.design.remaining import remaining_shared_items, remaining_work, work_by_rater
+from app.design.remaining_work import remaining_shared_items, remaining_work, work_by_rater
 from app.design.values import Rater, SegmentRange, System, TestSet
 from app.domain.errors import Invalid
 

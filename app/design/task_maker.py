@@ -14,8 +14,8 @@ from app.design.calibration import place_calibration
 from app.design.control_items import MissingControl, add_controls
 from app.design.control_screens import add_control_screens
 from app.design.design import Design, Placement
-from app.design.finish import TaskDraft
 from app.design.grouping import GroupedOutputs
+from app.design.item_positions import TaskDraft
 from app.design.layout import AllocationInput
 from app.design.order import Block, SystemOrders, UnplacedItem, arrange_screens, arrange_system_rounds
 from app.design.plan import Group, Unmet

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
+from app.domain.published_recipes import CHECKED_AGAINST, NAMED
 from app.domain.recipe_choices import (
     Adjust,
     Aggregate,
@@ -31,7 +32,6 @@ from app.domain.recipe_choices import (
     Unit,
     ZeroMethod,
 )
-from app.domain.recipe_named import CHECKED_AGAINST, NAMED
 from app.domain.recipe_parsing import WrongValue, parse_field, parse_option
 from app.domain.recipe_value import CHOICES, DEFAULT_SEED, DEFAULTS, Recipe
 

@@ -15,9 +15,9 @@ from app.pearmut.state import PearmutState
 from app.services.access import tokens
 from app.services.access.tokens import BadCredential, Caller
 from app.services.pearmut import dashboard
-from app.services.pearmut.adding import add_pearmut_campaign
 from app.services.pearmut.campaign_file import read_campaign_file
 from app.services.pearmut.documents import LoadedCampaign
+from app.services.pearmut.loading import add_pearmut_campaign
 from app.services.pearmut.users import PearmutTokenWrong, authenticate_dashboard
 from app.storage.db import Session
 

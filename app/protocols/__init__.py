@@ -33,7 +33,7 @@ from app.protocols.kit.prefilled_errors import (
     make_prefill,
 )
 from app.protocols.kit.screens import PreferencePayload, check_preference
-from app.protocols.kit.visible import (
+from app.protocols.kit.visible_texts import (
     LabelledText,
     VisibleTexts,
     find_visible_texts,

@@ -20,7 +20,7 @@ from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions,
 from app.reports.source.segment_scores import ScoredSegments, load_metric_scores, ranked_scores
 from app.reports.source.snapshot import Snapshot
 from app.stats.difficulty import DocumentDifficulty, compute_document_difficulty
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.storage.db import Session
 
 Z_OF_METRIC = "z-scores are by rater, and a metric is none"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from app.stats.agreement.pairs import kendall_tau, pearson
 from app.stats.agreement.soft_pairwise import soft_pairwise_accuracy
 from app.stats.metrics.pairs import PERMUTATIONS, PairPValues, compute_pair_p_values
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.ratings import Bools, Floats, Ratings
 
 Indices = npt.NDArray[np.intp]

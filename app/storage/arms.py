@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy import text
 
 from app.storage.db import Session
+from app.storage.full_scans import stream_full_scan
 from app.storage.tables import arms, tasks
-from app.storage.walking import stream_full_scan
 
 OUTPUTS = """
 SELECT d.key AS document, g.position, y.key AS system, encode(o.sha256, 'hex') AS digest

@@ -8,8 +8,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.storage.db import Session
+from app.storage.full_scans import stream_full_scan
 from app.storage.tables import outputs, variants
-from app.storage.walking import stream_full_scan
 
 Row = sa.Row[Any]
 KIND = "back_translation"

@@ -16,10 +16,10 @@ from sqlalchemy import text
 from app.domain.errors import NotFound
 from app.stats.timing.active_time import EventLog, ScreenWords
 from app.storage.db import Session, driver_connection
+from app.storage.full_scans import plan_for_full_scans
 from app.storage.optional_filters import join_optional_conditions, join_word_conditions, word_values
 from app.storage.packed_columns import make_packed_select, unpack_column, unpack_microseconds
 from app.storage.tables import hour_adjustments
-from app.storage.walking import plan_for_full_scans
 from app.storage.words import WORDS_OF
 
 Row = sa.Row[Any]

@@ -13,8 +13,8 @@ from sqlalchemy import text
 
 from app.domain.errors import NotFound
 from app.storage.db import Session, driver_connection
+from app.storage.full_scans import stream_full_scan
 from app.storage.tables import plans
-from app.storage.walking import stream_full_scan
 
 Row = sa.Row[Any]
 

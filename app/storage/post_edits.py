@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import text
 
 from app.storage.db import Session
+from app.storage.full_scans import stream_full_scan
 from app.storage.side_tables import Ids
-from app.storage.walking import stream_full_scan
 
 Address = tuple[str, int]
 

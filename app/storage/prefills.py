@@ -8,9 +8,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.storage.db import Session
+from app.storage.full_scans import stream_full_scan
 from app.storage.tables import items, tasks, variants
 from app.storage.test_sets import PREFILL
-from app.storage.walking import stream_full_scan
 
 RATING = 0  # `role` of an item that is judged for its own sake
 

@@ -10,8 +10,8 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from app.storage.db import driver_connection
+from app.storage.full_scans import stream_full_scan
 from app.storage.tables import profiles
-from app.storage.walking import stream_full_scan
 
 STORE = """
 INSERT INTO scores (campaign_id, profile_id, judgment_id, item_id, segment_id, rater_id, revision, n_errors, version,

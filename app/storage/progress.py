@@ -11,7 +11,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage.campaigns import CampaignNotFound
-from app.storage.walking import stream_full_scan
+from app.storage.full_scans import stream_full_scan
 from app.storage.words import WORDS_OF
 
 Row = sa.Row[Any]

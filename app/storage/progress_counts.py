@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.walking import stream_full_scan
+from app.storage.full_scans import stream_full_scan
 
 Row = sa.Row[Any]
 

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from app.storage.full_scans import stream_full_scan
 from app.storage.seals import comparison_hash_sql, judgment_hash_sql, void_hash_sql
-from app.storage.walking import stream_full_scan
 
 Row = sa.Row[Any]
 # Added to only, as their triggers say; the owner lays these aside for this transaction, and nobody writes meanwhile.

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.storage.walking import plan_for_full_scans
+from app.storage.full_scans import plan_for_full_scans
 
 Row = sa.Row[Any]
 _START = "decode(repeat('00', 32), 'hex')"  # what the first seal follows

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from app.stats.ratings import RatingLabels
 from app.storage.db import Session
-from app.storage.walking import stream_full_scan
+from app.storage.full_scans import stream_full_scan
 from app.storage.words import WORDS_OF
 
 WORDS = f"""

@@ -22,8 +22,8 @@ from app.stats.side_tables import (
     TaskTable,
 )
 from app.storage.db import Session, driver_connection
+from app.storage.full_scans import stream_full_scan
 from app.storage.packed_columns import make_packed_select, unpack_column, unpack_microseconds
-from app.storage.walking import stream_full_scan
 from app.storage.words import WORDS_OF
 
 Ids = npt.NDArray[np.int64]

@@ -16,6 +16,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.domain.errors import NotFound
 from app.storage.db import Session
+from app.storage.full_scans import stream_full_scan
 from app.storage.tables import (
     documents,
     item_credits,
@@ -26,7 +27,6 @@ from app.storage.tables import (
     systems,
     variants,
 )
-from app.storage.walking import stream_full_scan
 
 Row = sa.Row[Any]
 PREFILL = "prefill"

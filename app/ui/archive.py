@@ -19,9 +19,9 @@ from app.services.data import archive
 from app.services.data.archive import ArchivedDocument, ArchivedJudgment, ArchiveIndex
 from app.services.data.archived_media import ArchivedMedia, address_media
 from app.ui.assets import STYLE, load_static_files
-from app.ui.laid_out import Mark, draw_layout
 from app.ui.messages import ENGLISH, load_page_messages
 from app.ui.pages import PageRoute, make_template_environment, render_page
+from app.ui.text_layout import Mark, draw_layout
 from app.web.deps import DatabaseDep, MediaPolicyDep, SessionDep
 from app.web.media_content import content_response
 

@@ -13,8 +13,8 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from app.services.tasks import kept_counts, progress
-from app.services.tasks.kept_counts import CountsKeeper
+from app.services.tasks import progress, progress_cache
+from app.services.tasks.progress_cache import CountsKeeper
 from app.services.tasks.progress_view import Progress, ProgressScope
 from app.storage import campaigns
 from app.storage import progress as stored
@@ -142,7 +142,7 @@ def test_an_error_leaves_nothing_half_counted(
     walk.look(walk.keeper)
     walk.answer()
     with monkeypatch.context() as broken:
-        broken.setattr(kept_counts, "_move_tasks", lambda *_: 1 / 0)
+        broken.setattr(progress_cache, "_move_tasks", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             walk.look(walk.keeper)
     assert walk.look(walk.keeper) == walk.look(CountsKeeper())

@@ -18,8 +18,8 @@ import pytest
 from playwright.sync_api import Browser, Page, Request, Route, expect
 
 from app.services.access.tokens import THE_OPERATOR
-from app.services.pearmut.adding import add_pearmut_campaign
 from app.services.pearmut.campaign_file import read_campaign_file
+from app.services.pearmut.loading import add_pearmut_campaign
 from app.storage.db import Database
 from tests.browser.conftest import ARGUMENTS, CHROMIUM, PATIENCE, STARTS_WITHIN
 from tests.browser.pearmut_hands import PearmutHands, page_address, pearmut_campaign

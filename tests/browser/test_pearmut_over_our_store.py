@@ -22,8 +22,8 @@ from app.services.access.tokens import THE_OPERATOR
 from app.services.data.exports import export_campaign_files
 from app.services.media.library import take_media
 from app.services.media.policy import MediaPolicy
-from app.services.pearmut.adding import AddedCampaign, add_pearmut_campaign
 from app.services.pearmut.campaign_file import read_campaign_file
+from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
 from app.storage.db import Database
 from app.storage.media.files import MediaFolder
 from app.web.deps import Options

@@ -12,8 +12,8 @@ import pytest
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import PearmutFiles
 from app.services.access.tokens import THE_OPERATOR
-from app.services.pearmut.adding import AddedCampaign, add_pearmut_campaign
 from app.services.pearmut.campaign_file import read_campaign_file
+from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
 from app.storage.db import Database
 from app.web.deps import Options
 

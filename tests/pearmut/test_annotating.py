@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from app.services.data import exports
-from app.services.pearmut.adding import AddedCampaign
+from app.services.pearmut.loading import AddedCampaign
 from app.storage.db import Database
 from tests.pearmut.campaigns import CHECK, DOCUMENTS, FORM, TUTORIAL, Annotator, campaign
 

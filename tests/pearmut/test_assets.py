@@ -15,7 +15,7 @@ from app.services.access import tokens
 from app.services.media.library import take_media
 from app.services.media.policy import MediaPolicy
 from app.services.pearmut import assets
-from app.services.pearmut.adding import AddedCampaign
+from app.services.pearmut.loading import AddedCampaign
 from app.storage.db import Database
 from app.storage.media.files import MediaFolder
 from app.web.deps import Options

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from app.services.access import tokens
-from app.services.pearmut.adding import AddedCampaign
+from app.services.pearmut.loading import AddedCampaign
 from app.storage.db import Database
 from tests.pearmut.campaigns import FORM, Annotator, campaign
 

@@ -17,7 +17,7 @@ import uvicorn
 
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import PearmutFiles
-from app.services.pearmut.adding import AddedCampaign
+from app.services.pearmut.loading import AddedCampaign
 from app.storage.db import Database
 from app.web.deps import Options
 from tests.pearmut.campaigns import Annotator, campaign, judged_once

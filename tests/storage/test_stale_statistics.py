@@ -31,6 +31,7 @@ from app.storage import (
     embedded,
     errors_without_weight,
     exports,
+    full_scans,
     metrics,
     plans,
     post_edits,
@@ -41,7 +42,6 @@ from app.storage import (
     side_tables,
     test_sets,
     voids,
-    walking,
 )
 from app.storage.db import Session
 from app.storage.imports import staging
@@ -209,7 +209,7 @@ def test_a_campaign_without_statistics_is_walked_once(spine: Spine, ids: Ids, na
 def test_without_it_the_same_is_walked_over_and_over(
     spine: Spine, ids: Ids, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(walking, "plan_for_full_scans", lambda _: nullcontext())
+    monkeypatch.setattr(full_scans, "plan_for_full_scans", lambda _: nullcontext())
     with spine.database.transaction() as session, explained(session) as looked:
         WALKS[name](session, ids)
         session.rollback()
@@ -233,15 +233,15 @@ def test_tasks_of_a_former_plan_are_deleted_without_a_look_at_other_campaigns(sp
 
 def settings(session: Session) -> list[str]:
     """The settings that walking changes, as they are."""
-    return [str(session.execute(text(f"SHOW {name}")).scalar_one()) for name in walking.SETTINGS]
+    return [str(session.execute(text(f"SHOW {name}")).scalar_one()) for name in full_scans.SETTINGS]
 
 
 def test_what_comes_after_a_walk_is_planned_as_before(spine: Spine) -> None:
     with spine.database.transaction() as session:
         before = settings(session)
-        with walking.plan_for_full_scans(session):
+        with full_scans.plan_for_full_scans(session):
             assert settings(session) == ["off", "off"]
-            with walking.plan_for_full_scans(session):
+            with full_scans.plan_for_full_scans(session):
                 pass
             assert settings(session) == ["off", "off"], "one within another ends nothing"
         assert settings(session) == before
@@ -267,12 +267,12 @@ def test_a_walk_that_fails_leaves_nothing_behind(spine: Spine) -> None:
     with spine.database.transaction() as session:
         before = settings(session)
         with pytest.raises(sa.exc.DBAPIError), session.begin_nested():
-            walking.stream_full_scan(session, "SELECT 1 / :zero", {"zero": 0})
+            full_scans.stream_full_scan(session, "SELECT 1 / :zero", {"zero": 0})
         assert settings(session) == before
 
 
 def test_a_walk_within_an_import_ends_nothing_of_the_imports_own(spine: Spine) -> None:
     with spine.database.transaction() as session:
         staging.open_staging(session)
-        walking.stream_full_scan(session, "SELECT 1", {})
+        full_scans.stream_full_scan(session, "SELECT 1", {})
         assert settings(session) == ["off", "off"]

@@ -7,7 +7,7 @@ import pytest
 
 from app.services.access.provider_options import ProviderOptions
 from app.services.access.provider_roles import parse_group_roles
-from app.web.single_sign_on import kept_document, provider
+from app.web.single_sign_on import cached_document, provider
 from tests.identity_provider import CLIENT, SECRET, new_key
 from tests.ui.signing_in import PAGE, ROLES, SAME, Service, log_out
 from tests.ui.signing_in import service as service  # a fixture
@@ -42,7 +42,7 @@ def test_new_keys_that_the_provider_does_not_tell_end_no_session(service: Servic
     assert service.me().status_code == 503
     assert log_out(service, service.id.logout_token(sub="ada")).status_code == 503
     service.id.status, service.id.before = None, lambda _: None
-    service.now[0] += kept_document.AGAIN
+    service.now[0] += cached_document.AGAIN
     assert service.me().status_code == 200
     assert log_out(service, service.id.logout_token(sub="ada")).status_code == 200
 
@@ -67,7 +67,7 @@ def test_renewed_tokens_are_stored_though_the_provider_falls_silent_at_once(serv
     assert seen[-1] == path
     service.id.status, service.id.access_lasts = None, False
     service.id.before = lambda _: None
-    service.now[0] += kept_document.AGAIN
+    service.now[0] += cached_document.AGAIN
     assert service.me().status_code == 200  # the token that was spent is not sent again
     assert service.ask("SELECT count(*) FROM sessions") == [(1,)]
 
@@ -111,10 +111,10 @@ def test_a_provider_that_is_away_is_a_page_that_says_so_and_is_not_asked_again_a
     assert service.id.requests == ["/.well-known/openid-configuration"]
     assert service.client.get("/", headers=PAGE).status_code == 200
     service.id.status = None
-    service.now[0] += kept_document.AGAIN
+    service.now[0] += cached_document.AGAIN
     assert service.client.get("/oidc/sign-in").status_code == 303
     service.id.status = 503  # what is kept goes on to count
-    service.now[0] += kept_document.KEPT
+    service.now[0] += cached_document.KEPT
     assert service.client.get("/oidc/sign-in").status_code == 303
 
 
@@ -127,7 +127,7 @@ def test_nobody_waits_for_a_provider_that_just_did_not_answer() -> None:
         raise httpx.ConnectError("refused")
 
     there = provider.Provider(options, transport=httpx.MockTransport(refuse), clock=lambda: now[0])
-    for seconds, expected in ((0.0, 1), (kept_document.AGAIN - 1, 1), (1.0, 2)):
+    for seconds, expected in ((0.0, 1), (cached_document.AGAIN - 1, 1), (1.0, 2)):
         now[0] += seconds
         with pytest.raises(provider.ProviderSilent):
             there.authorization_address(back="b", state="s", nonce="n", challenge="c")

@@ -20,7 +20,7 @@ from app.ui import sign_in
 from app.web import access
 from app.web.deps import Options
 from app.web.rate_limits import StrangerLimits
-from app.web.single_sign_on import kept_document, provider
+from app.web.single_sign_on import cached_document, provider
 from tests.identity_provider import CLIENT, new_key
 from tests.ui.conftest import TestClient
 from tests.ui.signing_in import FORM, PAGE, ROLES, SAME, Service, log_out
@@ -266,7 +266,7 @@ def test_an_identity_token_of_something_else_is_refused(service: Service, claims
 def test_the_provider_can_change_its_keys_at_any_time_and_nobody_makes_us_ask_often(service: Service) -> None:
     service.sign_in()
     service.id.keys = [new_key("two")]
-    service.now[0] += kept_document.AGAIN
+    service.now[0] += cached_document.AGAIN
     service.sign_in()
     assert service.id.count("/jwks") == 2
     forged = service.id.logout_token(sub="ada")
@@ -275,7 +275,7 @@ def test_the_provider_can_change_its_keys_at_any_time_and_nobody_makes_us_ask_of
     for _ in range(5):
         assert log_out(service, unknown).status_code == 400
     assert service.id.count("/jwks") == 2
-    service.now[0] += kept_document.AGAIN
+    service.now[0] += cached_document.AGAIN
     for _ in range(5):
         assert log_out(service, unknown).status_code == 400
     assert service.id.count("/jwks") == 3

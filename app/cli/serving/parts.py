@@ -16,7 +16,7 @@ from typing import Protocol
 from app.cli.serving.line import SupervisorEnd, Told
 from app.cli.serving.metrics_folder import forget_process
 from app.storage.embedded import ServerTender, ServiceCondition
-from app.storage.embedded.tending import LOOK_EVERY
+from app.storage.embedded.supervision import LOOK_EVERY
 from app.storage.processes import ProcessStillness
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # seconds before one that ended is started again; twice as long each time

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from app.domain.spans import parse_severity
-from app.formats.kit.stretches import format_stretch, take_stretch
+from app.formats.kit.media_spans import format_stretch, take_stretch
 from app.formats.kit.strict_json import NotStrictError, parse_json_value
 
 MISSING = "missing"

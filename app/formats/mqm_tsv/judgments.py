@@ -8,7 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from app.formats.base import FileLine, Given, JudgmentRow, ReadLog
-from app.formats.kit.stretches import take_stretch
+from app.formats.kit.media_spans import take_stretch
 from app.formats.kit.strict_json import canonical_json
 from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, parse_metadata, token_spans
 from app.formats.mqm_tsv.rows import ATTENTION, ERROR, NO_ERROR, MqmMark, metadata_timestamp, unpack_spans

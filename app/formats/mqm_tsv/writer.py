@@ -14,7 +14,7 @@ from datetime import datetime
 
 from app.domain.spans import insert_span_marks
 from app.formats.base import CampaignRow, JudgmentRow, Record, SegmentRow
-from app.formats.kit.stretches import format_stretch
+from app.formats.kit.media_spans import format_stretch
 from app.formats.kit.strict_json import canonical_json
 from app.formats.kit.written_judgments import JudgedAddress, RecordTable, gather_records
 from app.formats.mqm_tsv.rows import COLUMNS, metadata_timestamp

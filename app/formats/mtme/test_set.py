@@ -18,7 +18,7 @@ from app.formats.base import (
     SystemRecord,
     VoidRow,
 )
-from app.formats.kit.place_names import NameAliases, fits_line, fits_path
+from app.formats.kit.name_aliases import NameAliases, fits_line, fits_path
 from app.formats.kit.written_judgments import Address
 
 NO_DOMAIN = "all"

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 from app.formats.base import CampaignContents, JudgmentRow, MetricRow, OutputRow, Record, SegmentRow
-from app.formats.kit.place_names import NameAliases, fits_line, fits_path
+from app.formats.kit.name_aliases import NameAliases, fits_line, fits_path
 from app.formats.kit.records import decode_record, encode_record
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import canonical_json

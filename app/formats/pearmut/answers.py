@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from app import protocols
 from app.domain.keys import make_key
-from app.formats.kit.stretches import format_stretch
+from app.formats.kit.media_spans import format_stretch
 from app.formats.pearmut.spans import SpanReader, code_point_positions, find_token
 from app.protocols.cesa import FAULT
 

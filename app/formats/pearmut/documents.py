@@ -21,7 +21,7 @@ from app.formats.base import (
     SystemRecord,
     VoidRow,
 )
-from app.formats.kit.place_names import NameAliases
+from app.formats.kit.name_aliases import NameAliases
 from app.formats.kit.records import decode_record, encode_record
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.written_judgments import NOWHERE, Address

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from app.domain.errors import Invalid
 from app.domain.spans import parse_severity
 from app.formats.base import ReadLog
-from app.formats.kit.stretches import take_stretch
+from app.formats.kit.media_spans import take_stretch
 from app.protocols.cesa import FAULT
 
 UNDECIDED = "undecided"

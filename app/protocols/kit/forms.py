@@ -26,7 +26,7 @@ from app.protocols.base import (
     Widget,
 )
 from app.protocols.kit.screens import FIELD, PreferencePayload
-from app.protocols.kit.visible import find_visible_texts, list_text_labels
+from app.protocols.kit.visible_texts import find_visible_texts, list_text_labels
 
 LEVELS: tuple[Level, ...] = ("segment", "document", "screen")
 RESTS_ON = {

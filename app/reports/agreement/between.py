@@ -37,7 +37,7 @@ from app.reports.source.raw_ratings import (
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement import pairs, rankings
 from app.stats.agreement.units import UnitValues, make_segment_units
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.storage.db import Session
 from app.storage.segment_words import load_source_digests
 

@@ -12,7 +12,7 @@ from app.reports.kit.plain_tables import make_table
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Table
 from app.stats.agreement.units import UnitValues
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.ratings import ScoreScale
 from app.stats.reproducibility import cv_star
 

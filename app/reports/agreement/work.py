@@ -34,9 +34,9 @@ from app.reports.agreement.view import (
 )
 from app.reports.source.raw_ratings import NOTHING, UNKNOWN_DOCUMENTS, RawRatings
 from app.stats.agreement import alpha, bootstrap, intra, kappa, pairs, rankings, spans
+from app.stats.agreement.kappa_labels import landis_koch_label
 from app.stats.agreement.units import UnitValues
-from app.stats.agreement.words import landis_koch_label
-from app.stats.plain import interval_or_none, number_or_none
+from app.stats.plain_values import interval_or_none, number_or_none
 from app.stats.ratings import Codes, Floats
 
 DRAWS_A_CHUNK = 100

@@ -33,7 +33,7 @@ from app.stats.composition import (
     count_contents,
     count_rare_pairs,
 )
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import Bools, Codes, Ratings
 from app.storage.db import Session

@@ -30,7 +30,7 @@ from app.stats.agreement.document_scores import (
     join_document_scores,
 )
 from app.stats.agreement.units import Repeated
-from app.stats.plain import interval_or_none
+from app.stats.plain_values import interval_or_none
 from app.stats.ratings import Bools, RatingRole, Ratings
 from app.storage.db import Session
 

@@ -31,8 +31,8 @@ from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import ScoreMatrix, average_segment_scores, make_score_matrix, round_scores
 from app.stats.components.bootstrap import ParametricBootstrap
 from app.stats.components.generalizability import contrast_components, mean_ratings_per_item, planning_components
+from app.stats.gate.failures import RARE, chance_of_no_failure, documents_to_see_failure
 from app.stats.gate.gate import difference_by_document
-from app.stats.gate.tail import RARE, chance_of_no_failure, documents_to_see_failure
 from app.stats.planning.pilot import forecast_bootstrap, prepare_pilot
 from app.stats.planning.planning import StudyLayout, VarianceComponents
 from app.stats.planning.studies import WORLDS, Pool, StudyForecast, forecast_srp

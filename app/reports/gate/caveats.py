@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from app.domain.recipe import Recipe
 from app.reports.source.recipe_input import RecipeInput
+from app.stats.gate.failures import RARE, chance_of_no_failure, documents_to_see_failure
 from app.stats.gate.gate import GateDecision, GateRule
 from app.stats.gate.skewness import documents_for_skewness
-from app.stats.gate.tail import RARE, chance_of_no_failure, documents_to_see_failure
 from app.stats.ranking.design_checks import connected_systems
 from app.stats.selection import select_rows
 

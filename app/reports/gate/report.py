@@ -14,8 +14,8 @@ from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Normalize, Recipe
 from app.reports.gate.by_ranking import find_pair_row, interval_for_candidate, make_recipe_verdict
 from app.reports.gate.caveats import document_caveats, unlinked_warning
-from app.reports.gate.looks import NEVER, EarlierLooks, earlier_looks_key, load_earlier_looks
-from app.reports.gate.tail import (
+from app.reports.gate.earlier_looks import NEVER, EarlierLooks, earlier_looks_key, load_earlier_looks
+from app.reports.gate.failures import (
     FailedRows,
     find_failed_rows,
     limit_claim_by_tail,

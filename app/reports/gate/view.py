@@ -10,13 +10,13 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.gate.chart import GatePicture, gate_picture
-from app.reports.gate.looks import Promise
+from app.reports.gate.earlier_looks import Promise
 from app.reports.kit import captions
 from app.reports.kit.columns import Column, File, make_csv_file
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Cell, Table
+from app.stats.gate.failures import SystemFailures
 from app.stats.gate.gate import Claim, Verdict
-from app.stats.gate.tail import SystemFailures
 
 Two = Annotated[list[float], Field(min_length=2, max_length=2)]
 

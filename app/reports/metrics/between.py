@@ -10,8 +10,8 @@ from pydantic import TypeAdapter
 
 from app.reports.metrics.view import BetweenLine
 from app.reports.metrics.work import MetricEvaluation, MetricScores, pair_with_human_scores
-from app.stats.metrics.swaps import MEASURES, CommonMetricScores, compare_two_metrics
-from app.stats.plain import number_or_none
+from app.stats.metrics.metric_comparison import MEASURES, CommonMetricScores, compare_two_metrics
+from app.stats.plain_values import number_or_none
 from app.stats.testing.adjust import holm
 
 MOST_METRICS = 12

@@ -24,8 +24,8 @@ from app.reports.metrics.work import (
 from app.reports.robustness.report import AT_ONCE, GROUPS_PATTERN, parse_change_groups
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
+from app.stats.metrics.metric_comparison import SWAPS
 from app.stats.metrics.pairs import PERMUTATIONS
-from app.stats.metrics.swaps import SWAPS
 from app.stats.ratings import Codes
 from app.stats.robustness.changes import Group
 from app.stats.robustness.reranking import RobustnessExperiments

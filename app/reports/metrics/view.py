@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.kit import captions
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
-from app.stats.metrics.swaps import Measure
+from app.stats.metrics.metric_comparison import Measure
 from app.stats.robustness.changes import Group
 
 PLACES = 3

@@ -22,7 +22,7 @@ from app.stats.metrics.agreement import (
     compute_system_agreement,
     pair_separation,
 )
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Ratings
 from app.stats.robustness.changes import Group, ScoreChange, apply_change
 from app.stats.robustness.reranking import RobustnessExperiments, ranked_score_matrix

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.reports.postediting.shapes import (
+from app.reports.postediting.drawings import (
     CurveBar,
     RateDots,
     StackedBar,

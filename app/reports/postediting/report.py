@@ -22,7 +22,7 @@ from app.reports.postediting.view import (
 )
 from app.reports.source.post_edits import PostEdit, PostEdits, PostEditsOptions, load_post_edits, unpack_segment_edits
 from app.reports.source.snapshot import Snapshot
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.postediting import rates
 from app.stats.postediting.closest import ClosestReferences, count_closest_by_lab, count_closest_references
 from app.stats.postediting.compare import EXTERNAL, SegmentEdits

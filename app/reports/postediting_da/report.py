@@ -36,7 +36,7 @@ from app.reports.source.post_edits import (
 )
 from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.postediting import relation
 from app.stats.postediting.compare import SegmentEdits
 from app.stats.postediting.operations import Tokenization

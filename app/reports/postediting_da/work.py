@@ -13,7 +13,7 @@ from app.reports.source.post_edits import PostEdits
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import average_segment_scores
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.postediting import rates, relation
 from app.stats.postediting.compare import EXTERNAL, SegmentEdits
 from app.stats.postediting.operations import Tokenization, count_edit_operations

@@ -43,7 +43,7 @@ from app.stats.agreement.units import Repeated, UnitValues
 from app.stats.calibration import bridge as bridges
 from app.stats.calibration.linking import percentile_interval_of_draws
 from app.stats.calibration.separation import estimate_system_gap, list_expected_pairs
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
 from app.stats.ratings import RatingKind as Level

@@ -18,10 +18,10 @@ from app.reports.source.snapshot import Snapshot
 from app.stats.quality.choices import Choices
 from app.stats.quality.controls import ControlTest
 from app.stats.quality.drift import Drift
+from app.stats.quality.habits import Habits
 from app.stats.quality.panel import Against
 from app.stats.quality.repeats import Repeats
 from app.stats.quality.report import RaterQuality, make_quality_report
-from app.stats.quality.runs import Habits
 from app.stats.quality.seeded_errors import Attention, SpanHits, count_attention_checks, count_span_hits
 from app.stats.quality.speed import Speed
 from app.stats.ranking.result import METHOD_VERSION

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.reports.robustness.shapes import ChangeBar, RankedColumn, change_bar_chart, rank_bump_chart
+from app.reports.robustness.drawings import ChangeBar, RankedColumn, change_bar_chart, rank_bump_chart
 from app.reports.robustness.view import ChangeView, GroupView, PlacesView, RobustnessView
 from app.stats.robustness.changes import Group
 

@@ -13,6 +13,7 @@ from app.domain.errors import Invalid
 from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.reports.robustness.charts import make_change_bar
+from app.reports.robustness.drawings import ChangeBar, change_bar_chart
 from app.reports.robustness.report import (
     ALONE,
     GROUPS_PATTERN,
@@ -22,7 +23,6 @@ from app.reports.robustness.report import (
     parse_human_systems,
     read_change_chunk,
 )
-from app.reports.robustness.shapes import ChangeBar, change_bar_chart
 from app.reports.robustness.view import HEADS, IN_WORDS, ChangeView, GroupView, make_change_cells, total_changes
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot

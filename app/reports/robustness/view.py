@@ -10,7 +10,7 @@ from app.reports.kit import captions
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.robustness.changes import Group
-from app.stats.robustness.places import RankingPlaces
+from app.stats.robustness.ranking_places import RankingPlaces
 from app.stats.robustness.reranking import ChangeEffect
 
 IN_WORDS: dict[Group, str] = {

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from app.reports.source.raw_ratings import ROLES, RawRatings, RawRatingsOptions, load_raw_ratings
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement.units import Repeated, UnitValues, make_segment_units
-from app.stats.calibration.across import CalibrationPairs, LanguagePairRatings
+from app.stats.calibration.language_pairs import CalibrationPairs, LanguagePairRatings
 from app.stats.ratings import Bools, Floats, RatingRole
 from app.storage import texts
 from app.storage.calibration_items import CalibrationItem, load_calibration_items

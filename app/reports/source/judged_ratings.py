@@ -20,7 +20,7 @@ from app.stats.ratings import Codes, Floats, Ratings
 from app.stats.side_tables import DocumentTable, EventTable
 from app.storage import ratings, side_tables, texts
 from app.storage.db import Session
-from app.storage.walking import plan_for_full_scans
+from app.storage.full_scans import plan_for_full_scans
 
 On = Literal["score", "errors"]
 

@@ -21,7 +21,7 @@ from app.reports.source.judged_ratings import (
     row_documents,
 )
 from app.reports.source.snapshot import Snapshot
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.quality.report import select_events
 from app.stats.ranking.result import METHOD_VERSION

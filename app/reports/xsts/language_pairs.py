@@ -19,8 +19,8 @@ from app.reports.source.calibration import (
     name_raters,
 )
 from app.reports.source.raw_ratings import BootstrapOptions
-from app.stats.calibration import across
-from app.stats.calibration.across import LanguagePairRatings
+from app.stats.calibration import language_pairs
+from app.stats.calibration.language_pairs import LanguagePairRatings
 from app.stats.calibration.lines import Method
 
 LANGUAGE = r"^[A-Za-z0-9-]{1,35}$"
@@ -82,7 +82,7 @@ def group_languages(parts: Sequence[CampaignParts], options: XstsOptions) -> Lan
     ready = [
         make_judged_direction(one, group, pairs, options.repeats)[0] for one, group in zip(parts, groups, strict=True)
     ]
-    target = options.target if options.target is not None else across.default_calibration_target(ready)
+    target = options.target if options.target is not None else language_pairs.default_calibration_target(ready)
     return LanguageGroups(pivot, languages, groups, ready, len(pairs), target)
 
 
@@ -90,7 +90,7 @@ def check_fixed_points(grouped: LanguageGroups, options: XstsOptions) -> None:
     """Fixed points that stand the wrong way round are an error where they are asked for (decisions, §8)."""
     if options.method != "cs_ht":
         return
-    widths = {one.name: across.compute_fixed_points(one, grouped.target).width for one in grouped.ready}
+    widths = {one.name: language_pairs.compute_fixed_points(one, grouped.target).width for one in grouped.ready}
     if wrong := [name for name, width in widths.items() if width is not None and width <= 0]:
         what = f"human references scored no better than the calibration set in {', '.join(wrong)}, so no line fits both"
         what += ": leave out these campaigns, or use method=cs, ht or raw"

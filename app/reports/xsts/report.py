@@ -47,8 +47,8 @@ from app.reports.xsts.view import (
 )
 from app.stats.aggregate import round_scores
 from app.stats.agreement.units import UnitValues
-from app.stats.calibration import across
-from app.stats.calibration.across import CalibratedSystem, LanguagePairRatings
+from app.stats.calibration import language_pairs
+from app.stats.calibration.language_pairs import CalibratedSystem, LanguagePairRatings
 from app.stats.calibration.lines import (
     METHODS,
     NARROW,
@@ -124,7 +124,7 @@ def _calibrate_scores(
     """Scores moved by rater where that is asked for, and the raters by the keys that they have in this campaign."""
     if options.by == "language" or options.method == "raw":
         return judged, {}, ()
-    moved, points, left = across.calibrate_by_rater(judged, options.method, target)
+    moved, points, left = language_pairs.calibrate_by_rater(judged, options.method, target)
     accounts = part.accounts
     judging = [judged.systems.raters[code] for code in np.unique(judged.systems.rater).tolist()]
     return moved, {accounts[who]: points[who] for who in judging}, tuple(sorted(accounts[who] for who in left))
@@ -144,13 +144,13 @@ def _systems(
     shown = []
     for number, (direction, before) in enumerate(zip(directions, ready, strict=True)):
         draws = options.bootstrap if options.by == "language" else 0
-        drawn = across.draw_bootstrap_counts(before, n_pairs, draws=draws, seed=options.seed, number=number)
-        here = across.compute_fixed_points(before, target)
+        drawn = language_pairs.draw_bootstrap_counts(before, n_pairs, draws=draws, seed=options.seed, number=number)
+        here = language_pairs.compute_fixed_points(before, target)
         whys = {method: why_method_unavailable(method, here) for method in METHODS}
-        moved = across.calibrate_systems(before, target, whys, drawn, level=options.level)
+        moved = language_pairs.calibrate_systems(before, target, whys, drawn, level=options.level)
         labels = direction.parts.ratings.rows.labels.systems
         by_rater = {
-            system: across.mean_of_medians(_select_system(direction.judged, system))
+            system: language_pairs.mean_of_medians(_select_system(direction.judged, system))
             for system in (m.system for m in moved)
         }
         shown += [_system(direction, m, labels[m.system], by_rater[m.system], options) for m in moved]
@@ -199,7 +199,7 @@ def _direction(
     automatic: Mapping[str, float],
     options: XstsOptions,
 ) -> DirectionView:
-    campaign, here = direction.parts.ratings.snapshot.campaign, across.compute_fixed_points(before, target)
+    campaign, here = direction.parts.ratings.snapshot.campaign, language_pairs.compute_fixed_points(before, target)
     n_pairs, stored = before.anchors.units.n_units, campaign.settings.get("language")
     attributes = stored if isinstance(stored, Mapping) else {}
     return DirectionView(

@@ -13,7 +13,7 @@ from app.reports.source.calibration import CampaignParts, ScoreSourceOptions, lo
 from app.reports.source.snapshot import load_snapshot
 from app.services.campaigns.calibration_sets import CalibrationPair
 from app.stats.agreement.units import UnitValues
-from app.stats.calibration.choosing import (
+from app.stats.calibration.item_selection import (
     StratumSample,
     choose_calibration_items,
     scale_strata,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from app.reports.gate import looks
+from app.reports.gate import earlier_looks
 from app.storage import housekeeping
 from app.storage.db import Database
 from app.storage.housekeeping import ReportRetention
@@ -12,7 +12,7 @@ from app.storage.leases import leases
 
 KEPT = timedelta(days=7)
 # A campaign that is watched has another ranking with each change. A gate counts the looks before it, so all gates stay.
-REPORTS = ReportRetention(newest=50, age=timedelta(days=30), always=(looks.KIND,))
+REPORTS = ReportRetention(newest=50, age=timedelta(days=30), always=(earlier_looks.KIND,))
 
 
 def delete_expired_data(database: Database) -> dict[str, int] | None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from app.domain.media_elements import find_media_element
 from app.domain.media_types import KINDS
-from app.services.media.in_texts import load_files
 from app.services.media.library import MediaContent
 from app.services.media.policy import MediaPolicy
+from app.services.media.shown_media import load_files
 from app.storage.db import Session
 from app.storage.media import rows
 from app.storage.media.rows import MediaRow

@@ -17,9 +17,9 @@ from app.domain.errors import Invalid
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
 from app.services.pearmut import pages
-from app.services.pearmut.adding import PearmutLink, add_user
 from app.services.pearmut.campaign_file import FileUser
 from app.services.pearmut.documents import LoadedCampaign
+from app.services.pearmut.loading import PearmutLink, add_user
 from app.services.pearmut.users import PearmutUser
 from app.services.tasks import board, voids
 from app.services.tasks.voids import JudgmentFilter

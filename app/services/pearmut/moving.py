@@ -13,11 +13,11 @@ from app.domain.errors import Place as At
 from app.domain.strict_json import parse_strict_json
 from app.services.access.tokens import Caller
 from app.services.pearmut import pages
-from app.services.pearmut.adding import AddedCampaign, add_pearmut_campaign
 from app.services.pearmut.answers import PreparedAnswer, SentDocument, prepare_answer, store_answers
 from app.services.pearmut.campaign_file import FileUser, read_campaign_file
 from app.services.pearmut.dashboard import RESET
 from app.services.pearmut.documents import LoadedCampaign, LoadedCampaignCache
+from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
 from app.services.pearmut.users import PearmutUser
 from app.storage import pearmut
 from app.storage.db import Session

@@ -17,8 +17,8 @@ from app.services.plans.plan_input import PlanInput
 from app.stats.ratings import RatingRole
 from app.storage import plans
 from app.storage.db import Session
+from app.storage.full_scans import plan_for_full_scans
 from app.storage.plans import RowBatch
-from app.storage.walking import plan_for_full_scans
 
 ROLES = {role.name.lower(): role.value for role in RatingRole}
 MIXED = 0  # the bucket of tasks that hold items of several

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from app.domain.media_types import ShownMedia
 from app.protocols import find_visible_texts
 from app.protocols.base import JudgedTexts, Side, Span
-from app.services.media.in_texts import load_shown_media
+from app.services.media.shown_media import load_shown_media
 from app.services.tasks.judging_rules import JudgingRules
 from app.services.tasks.task_content import TaskAddressNotFound, visible_prefilled_errors
 from app.storage import tasks

@@ -21,7 +21,7 @@ from app.services.tasks.judging_rules import load_judging_rules
 from app.services.tasks.task_content import TaskAddressNotFound
 from app.services.tasks.tasks import ClosedToRaters, OwnAnswers, TaskHandedIn, TaskReleased
 from app.storage.db import Database, Session
-from app.storage.leases import late, leases
+from app.storage.leases import late_answers, leases
 from app.storage.recorder import comparisons as recorder_comparisons
 from app.storage.recorder import judgments as recorder_judgments
 from app.storage.recorder.comparisons import ScreenComparison
@@ -327,7 +327,7 @@ async def _record_late_answers(
     kept = [replace(answer, lapsed=True) for answer in answers]
 
     async def work(connection: Connection) -> list[AnswerOutcome]:
-        await late.retake_lapsed_task(connection, task.addresses.task_id, asking)
+        await late_answers.retake_lapsed_task(connection, task.addresses.task_id, asking)
         return await _record(connection, ledger=task.rules.ledger, answers=kept, by=asking.actor)
 
     return await service.recorder.run(work, keep=_all_stored)

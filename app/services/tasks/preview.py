@@ -13,7 +13,7 @@ from app.protocols import RaterForm, get_protocol, list_judged_levels, make_rate
 from app.protocols.base import Basis, Level, Protocol, Side, resolve_scoring_options
 from app.services.campaigns.campaigns import PRESENTATIONS
 from app.services.campaigns.protocols import WrittenProtocol
-from app.services.media.in_texts import load_shown_media, text_without_media
+from app.services.media.shown_media import load_shown_media, text_without_media
 from app.services.tasks.judging_rules import load_judging_rules
 from app.services.tasks.task_content import ItemSheet, SegmentSheet, TaskContent, visible_prefilled_errors
 from app.services.tasks.tasks import OwnAnswers, TaskView, make_task_view

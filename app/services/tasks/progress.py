@@ -12,7 +12,7 @@ from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.deadlines import parse_deadline
 from app.services.people import idle_raters
 from app.services.tasks import progress_counts as counted
-from app.services.tasks.kept_counts import DAY, DONE, CountsKeeper, ProgressTallies, ProgressTally
+from app.services.tasks.progress_cache import DAY, DONE, CountsKeeper, ProgressTallies, ProgressTally
 from app.services.tasks.progress_counts import CountedTask
 from app.services.tasks.progress_view import (
     Deadline,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from app.design.entropy import TOLERANCE, entropy_of_counts
-from app.services.tasks.kept_counts import DAY, DONE
+from app.services.tasks.progress_cache import DAY, DONE
 from app.services.tasks.progress_view import (
     Amount,
     Balance,

@@ -14,7 +14,7 @@ from app.domain.media_types import ShownMedia
 from app.protocols import RaterForm, assign_error_ids
 from app.protocols.base import Basis, Level, Protocol, Side, Span
 from app.services.campaigns.display_settings import AS_STORED, DisplaySettings
-from app.services.media.in_texts import load_shown_media, text_without_media
+from app.services.media.shown_media import load_shown_media, text_without_media
 from app.services.tasks.judging_rules import load_judging_rules
 from app.storage import tasks
 from app.storage.db import Session

@@ -12,7 +12,7 @@ import numpy as np
 
 from app.stats.agreement.pairs import pearson
 from app.stats.agreement.units import SLACK, UnitValues
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.ratings import Bools, Floats, ScoreScale
 
 MOST_LEVELS, BINS = 12, 20

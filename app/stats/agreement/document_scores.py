@@ -13,7 +13,7 @@ import numpy as np
 
 from app.stats.agreement.pairs import kendall_tau, pearson
 from app.stats.agreement.units import Indices, OfDocuments
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.ratings import Bools, Codes, Floats, Ratings
 
 FEW = 5

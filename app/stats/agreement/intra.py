@@ -8,7 +8,7 @@ import numpy as np
 
 from app.stats.agreement.pairs import kendall_tau, list_value_pairs, pearson
 from app.stats.agreement.units import SLACK, make_segment_units
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.ratings import Bools, Codes, Floats, Ratings
 
 

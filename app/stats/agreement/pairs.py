@@ -10,7 +10,7 @@ import scipy
 
 from app.stats.agreement.kappa import agreement_weights
 from app.stats.agreement.units import SLACK, Indices, OfDocuments, UnitValues
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Floats
 
 MOST_PAIRS = 8_000_000

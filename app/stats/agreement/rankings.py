@@ -17,7 +17,7 @@ import numpy.typing as npt
 from app.stats.aggregate import round_scores
 from app.stats.agreement.pairs import ValuePairs, list_value_pairs, masked_row_means
 from app.stats.agreement.units import Indices, OfDocuments, UnitValues
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.ratings import Floats
 
 MOST_CELLS = 4_000_000

@@ -19,7 +19,7 @@ import scipy
 from app.stats.aggregate import Indices
 from app.stats.arms.times import encode_combinations
 from app.stats.components.crossed import MixedModelFit, TooManyLevels, find_independent_columns, fit_crossed_model
-from app.stats.plain import Interval, interval_or_none
+from app.stats.plain_values import Interval, interval_or_none
 from app.stats.ratings import Bools, Codes, Floats
 from app.stats.side_tables import Micros
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.intervals import t_quantile
-from app.stats.plain import Interval, interval_or_none
+from app.stats.plain_values import Interval, interval_or_none
 from app.stats.ratings import Codes, Floats
 from app.stats.side_tables import Micros
 

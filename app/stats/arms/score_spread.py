@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.stats.arms.times import LENGTHS, LONG, SHORT, encode_combinations, is_length_within, length_range_label
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.stats.intervals import t_quantile
-from app.stats.plain import Interval, interval_or_none
+from app.stats.plain_values import Interval, interval_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import Bools, Codes, Floats, RatingKind, Ratings
 from app.stats.side_tables import Micros

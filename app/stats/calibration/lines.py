@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.ratings import Floats
 
 Method = Literal["raw", "cs", "ht", "cs_ht"]

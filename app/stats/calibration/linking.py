@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from app.stats.agreement.pairs import pearson
-from app.stats.plain import interval_or_none, number_or_none
+from app.stats.plain_values import interval_or_none, number_or_none
 from app.stats.ratings import Codes, Floats
 
 Link = Literal["mean", "mean_sigma"]

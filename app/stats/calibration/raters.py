@@ -14,7 +14,7 @@ from app.stats.agreement.distributions import unit_medians
 from app.stats.agreement.pairs import pearson
 from app.stats.agreement.units import UnitValues
 from app.stats.intervals import t_quantile
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.ratings import Floats
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from app.stats.agreement.pairs import pearson
 from app.stats.agreement.units import UnitValues
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Floats
 
 SPLITS = 200

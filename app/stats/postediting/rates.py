@@ -9,7 +9,7 @@ import numpy as np
 
 from app.stats.inference.by_document import estimate_precision
 from app.stats.intervals import interval_half_widths
-from app.stats.plain import Interval
+from app.stats.plain_values import Interval
 from app.stats.postediting.compare import EXTERNAL, OwnPostEdit, SegmentEdits
 from app.stats.ratings import Floats
 

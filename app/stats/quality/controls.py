@@ -10,7 +10,7 @@ import scipy
 
 from app.domain.errors import Invalid, Place
 from app.stats.aggregate import round_scores
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.quality.choices import ALPHA, MIN_PAIRS, TESTS, ControlAdjust, ControlTestName
 from app.stats.quality.pairing import OriginalPairs, pair_with_originals
 from app.stats.ratings import Floats, RatingRole, Ratings

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.quality.choices import CHANCE, DECISION, REFERENCE
 from app.stats.quality.levels import estimate_rater_levels
 from app.stats.quality.panel import RaterItemMeans

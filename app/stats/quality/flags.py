@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.quality.alike import AlikeRaters
+from app.stats.quality.alike_raters import AlikeRaters
 from app.stats.quality.choices import Check, Limits
 from app.stats.quality.drift import Drift
+from app.stats.quality.habits import Habits
 from app.stats.quality.panel import Against
 from app.stats.quality.repeats import Repeats
-from app.stats.quality.runs import Habits
 from app.stats.quality.speed import Speed
 from app.stats.quality.within_tasks import WithinTasks
 from app.stats.testing.adjust import benjamini_hochberg

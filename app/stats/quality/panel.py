@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.aggregate import round_scores
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import Codes, Floats, RatingRole, Ratings
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from app.stats.quality.habits import Habits
 from app.stats.quality.levels import RaterLevels
 from app.stats.quality.outliers import MIN_RATERS, NORMAL, TINY, outlier_p_values
 from app.stats.quality.panel import MIN_ITEMS, Against, RaterItemMeans, spearman
-from app.stats.quality.runs import Habits
 from app.stats.quality.speed import Speed
 from app.stats.ratings import Bools, Floats, Ratings
 from app.stats.testing.adjust import benjamini_hochberg

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import OriginalPairs, pair_with_originals
 from app.stats.quality.simulated_chances import DrawTally, refine_p_values
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale

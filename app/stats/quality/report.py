@@ -9,18 +9,18 @@ from typing import Final, Literal
 import numpy as np
 
 from app.stats.quality import panel_tests
-from app.stats.quality.alike import AlikeRaters, find_alike_raters
+from app.stats.quality.alike_raters import AlikeRaters, find_alike_raters
 from app.stats.quality.choices import CHECKS, Check, Choices
 from app.stats.quality.controls import ControlTest, Verdict, run_control_tests
 from app.stats.quality.drift import CellPositions, Drift, estimate_drift_by_rater
 from app.stats.quality.flags import Flag, FlagEvidence, flag_raters
+from app.stats.quality.habits import Habits, compute_rater_habits
 from app.stats.quality.levels import RaterLevels, estimate_rater_levels
 from app.stats.quality.pairing import find_original_rows, first_rows_of_judgments, pair_with_originals
 from app.stats.quality.panel import Against, RaterItemMeans, compare_with_panel, compute_rater_item_means
 from app.stats.quality.panel_tests import Orders
 from app.stats.quality.references import HiddenReferenceScores, compare_hidden_references
 from app.stats.quality.repeats import Repeats, compare_repeats, summarize_repeats
-from app.stats.quality.runs import Habits, compute_rater_habits
 from app.stats.quality.seeded_errors import Attention, SpanHits
 from app.stats.quality.speed import Speed, compute_rater_paces
 from app.stats.quality.within_tasks import OrderedJudgments, WithinTasks, compare_within_tasks

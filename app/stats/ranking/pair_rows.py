@@ -11,7 +11,7 @@ from app.stats import intervals
 from app.stats.aggregate import ScoreMatrix, round_scores
 from app.stats.inference.by_document import EstimatePrecision, precision_of_difference, stack_precisions
 from app.stats.inference.by_rater import precision_for_new_raters
-from app.stats.plain import interval_or_none, number_or_none
+from app.stats.plain_values import interval_or_none, number_or_none
 from app.stats.ranking import effects
 from app.stats.ranking.influence import LeaveOneOut, summarize_influence
 from app.stats.ranking.result import PairRow

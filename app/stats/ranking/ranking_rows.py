@@ -10,7 +10,7 @@ from app.domain.recipe import Recipe
 from app.stats import intervals
 from app.stats.aggregate import ScoreMatrix, SegmentScores, round_scores
 from app.stats.inference.by_document import effective_documents
-from app.stats.plain import Interval, interval_or_none, number_or_none
+from app.stats.plain_values import Interval, interval_or_none, number_or_none
 from app.stats.ranking.clusters import assign_clusters, compute_rank_ranges
 from app.stats.ranking.rank_sets import RankSets
 from app.stats.ranking.result import SegmentTable, SystemRow

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.domain.recipe import Recipe
-from app.stats.plain import Interval
+from app.stats.plain_values import Interval
 from app.stats.ranking.influence import PairInfluence
 from app.stats.ratings import Codes, Floats
 from app.stats.selection import DroppedRows

@@ -22,7 +22,7 @@ from app.stats.robustness.changes import (
     list_score_changes,
     why_no_change,
 )
-from app.stats.robustness.places import RankingDifference, RankingPlaces, compare_rankings, ranking_places
+from app.stats.robustness.ranking_places import RankingDifference, RankingPlaces, compare_rankings, ranking_places
 from app.stats.selection import DroppedRows, RowSelection, select_rows
 from app.stats.side_tables import DocumentTable
 

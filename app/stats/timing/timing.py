@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.errors import Invalid
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.quality.drift import least_squares_trend
 from app.stats.ratings import Bools, Codes, Floats
 from app.stats.side_tables import EventTable, Micros

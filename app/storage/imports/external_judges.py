@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.storage.credited_systems import ITS_CREDITS
-from app.storage.walking import stream_full_scan
+from app.storage.full_scans import stream_full_scan
 
 _LINKED = """
 SELECT r.key AS rater, r.person_id AS person, EXISTS (

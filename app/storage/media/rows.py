@@ -14,9 +14,9 @@ from sqlalchemy.orm import Session
 from app.domain.errors import NotFound
 from app.domain.media_elements import OPENING, find_media_element
 from app.domain.media_types import MediaFacts
+from app.storage.full_scans import stream_full_scan
 from app.storage.optional_filters import join_optional_conditions
 from app.storage.tables import activity, media_files, media_uploads, signing_keys
-from app.storage.walking import stream_full_scan
 
 MediaRow = sa.Row[Any]
 UploadRow = sa.Row[Any]

@@ -26,7 +26,7 @@ from app.storage.db import Database, Session
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
 from app.ui.manager.forms import make_form_fields, read_form_answer
-from app.ui.manager.long import make_start_button
+from app.ui.manager.long_reports import make_start_button
 from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.reports import SHAPES, describe_error
 from app.ui.manager.table import PAGES

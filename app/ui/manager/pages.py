@@ -17,8 +17,8 @@ from app.services.campaigns.setup import SetupFacts, get_setup_facts
 from app.storage.campaigns import CampaignNotFound
 from app.ui.assets import FOLDER
 from app.ui.manager.contents import PageVisit
+from app.ui.manager.setup_steps import DRAFT, find_next_step, make_way
 from app.ui.manager.table import COORDINATOR, GROUPS, MANAGER, PAGES, VIEWER, WHY_NOT, Contents, ManagerPage
-from app.ui.manager.way import DRAFT, find_next_step, make_way
 from app.ui.messages import load_page_messages, request_language
 from app.ui.pages import render_page
 from app.web.access import NoCredential, NoTeam, RoleLacksIt, authenticate_cookie

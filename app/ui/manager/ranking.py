@@ -33,7 +33,7 @@ from app.ui.manager.charts import make_page_chart
 from app.ui.manager.claims import describe_claims
 from app.ui.manager.contents import list_recipe_names
 from app.ui.manager.evidence import list_evidence
-from app.ui.manager.long import make_start_button
+from app.ui.manager.long_reports import make_start_button
 from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.table import PAGES
 from app.ui.messages import load_page_messages, message, request_language

@@ -21,8 +21,8 @@ from app.services.access import identity_tokens
 from app.services.access.identity_tokens import LogoutNotice, TokenRules, UnknownSigningKey
 from app.services.access.provider_options import ProviderOptions, is_safe_address
 from app.services.access.single_sign_on import Person, ProviderTokens
+from app.web.single_sign_on.cached_document import KeptDocument
 from app.web.single_sign_on.errors import GroupsNotShown, ProviderRefused, ProviderSilent
-from app.web.single_sign_on.kept_document import KeptDocument
 
 DISCOVERY = "/.well-known/openid-configuration"
 TIMEOUT = httpx.Timeout(5.0, connect=2.0)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import pytest
 from sqlalchemy import text
 
-from app.reports.gate import looks
+from app.reports.gate import earlier_looks
 from app.services.campaigns.campaigns import NewCampaign, create_campaign
 from app.services.campaigns.housekeeping import REPORTS, delete_expired_data
 from app.services.data import imports
@@ -130,7 +130,11 @@ def test_of_each_kind_so_many_reports_of_former_data_stay(database: Database, n:
 
 def test_old_reports_go_but_for_what_is_present_locked_looked_back_at_or_just_made(database: Database) -> None:
     with database.transaction() as session:
-        for age, kind in (("31 days", "campaign/ranking"), ("29 days", "campaign/timing"), ("31 days", looks.KIND)):
+        for age, kind in (
+            ("31 days", "campaign/ranking"),
+            ("29 days", "campaign/timing"),
+            ("31 days", earlier_looks.KIND),
+        ):
             _report(session, kind, range(1, 4), age=age)
         _report(session, "campaign/spread", range(1, REPORTS.newest + 4), age="59 minutes")
         session.execute(text("UPDATE campaigns SET data_version = 3"))
@@ -148,7 +152,7 @@ def test_old_reports_go_but_for_what_is_present_locked_looked_back_at_or_just_ma
     assert (delete_expired_data(database) or {})["reports"] == 1
     assert _versions(database, "campaign/ranking") == [2, 3]
     assert _versions(database, "campaign/timing") == [1, 2, 3]
-    assert _versions(database, looks.KIND) == [1, 2, 3]
+    assert _versions(database, earlier_looks.KIND) == [1, 2, 3]
     assert len(_versions(database, "campaign/spread")) == REPORTS.newest + 3
 
 

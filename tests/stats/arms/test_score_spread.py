@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.reports.ui.matching import ConditionTexts, match_rows
+from app.reports.presentations.matching import ConditionTexts, match_rows
 from app.stats.arms.score_spread import compute_score_spreads, mask_compared_rows
 from app.stats.ratings import RatingRole, Ratings
 

@@ -11,9 +11,15 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 
 from app.stats.agreement.soft_pairwise import soft_pairwise_accuracy
-from app.stats.metrics import separation, swaps
+from app.stats.metrics import metric_comparison, separation
+from app.stats.metrics.metric_comparison import (
+    MEASURES,
+    CommonMetricScores,
+    compare_two_metrics,
+    draw_swap_masks,
+    swap_scores,
+)
 from app.stats.metrics.pairs import PairPValues, compute_pair_p_values
-from app.stats.metrics.swaps import MEASURES, CommonMetricScores, compare_two_metrics, draw_swap_masks, swap_scores
 from app.stats.testing.permutation import draw_sign_patterns
 
 
@@ -109,7 +115,7 @@ def test_more_signs_than_are_held_change_nothing_but_how_fine_p_is(monkeypatch: 
     common = world(3)
     held = compare_two_metrics(common, permutations=1000, seed=1, swaps=20)
     assert compare_two_metrics(common, permutations=20_000, seed=1, swaps=20) == held
-    monkeypatch.setattr(swaps, "_SIGNS", 6 * 100)
+    monkeypatch.setattr(metric_comparison, "_SIGNS", 6 * 100)
     assert compare_two_metrics(common, permutations=1000, seed=1, swaps=20) == compare_two_metrics(
         common, permutations=100, seed=1, swaps=20
     )
@@ -176,4 +182,4 @@ def test_p_of_the_other_direction_is_that_of_the_pair_named_the_other_way_round(
 
 
 def test_the_examples_hold() -> None:
-    assert [doctest.testmod(module).failed for module in (separation, swaps)] == [0, 0]
+    assert [doctest.testmod(module).failed for module in (separation, metric_comparison)] == [0, 0]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from app.stats.quality.alike import find_alike_raters
+from app.stats.quality.alike_raters import find_alike_raters
 from app.stats.quality.controls import MOST_EXACT, lower_score_test, run_control_tests
 from app.stats.quality.outliers import outlier_p_values
 from app.stats.quality.pairing import find_original_rows, pair_with_originals

@@ -11,10 +11,10 @@ from scipy import stats
 from app.stats.quality.choices import Choices, ControlTestName
 from app.stats.quality.controls import lower_score_test, run_control_tests
 from app.stats.quality.drift import cusum, least_squares_trend
+from app.stats.quality.habits import chance_of_run, compute_rater_habits, expected_longest_run, longest_run
 from app.stats.quality.pairing import find_original_rows, pair_with_originals
 from app.stats.quality.panel import compare_with_panel, spearman
 from app.stats.quality.report import completion_for_verdict, make_quality_report
-from app.stats.quality.runs import chance_of_run, compute_rater_habits, expected_longest_run, longest_run
 from app.stats.ratings import Floats, RatingRole, Ratings, ScoreScale
 
 ORIGINAL = np.array([80.0, 72, 65, 90, 55, 77, 83, 68, 71, 60])

@@ -11,7 +11,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
 from app.stats.ratings import RatingRole, Ratings, ScoreScale
 from app.stats.robustness.changes import FACTORS, GROUPS, ScoreChange, apply_change
-from app.stats.robustness.places import RankingPlaces, compare_rankings
+from app.stats.robustness.ranking_places import RankingPlaces, compare_rankings
 from app.stats.robustness.reranking import RobustnessExperiments, normalized_rows
 from app.stats.side_tables import DocumentTable
 from tests.stats.robustness.twin import Row, indicators, moved, plain, scaled, standing, without

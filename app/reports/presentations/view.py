@@ -16,7 +16,7 @@ from app.reports.kit.charts.panels import LinePanel, PanelSeries, panel_chart
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Cell, Table
-from app.reports.ui.lines import ArmScoreHistogram, UiAgreement, UiCorrelation, UiPair, UiSpread
+from app.reports.presentations.lines import ArmScoreHistogram, UiAgreement, UiCorrelation, UiPair, UiSpread
 
 PLACES = 3
 LEVELS = {"segments": "segments", "documents": "documents", "averaged": "means of segments"}

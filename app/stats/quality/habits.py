@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Floats, ScoreScale
 
 ROUND = 10

@@ -21,7 +21,7 @@ from app.stats.calibration.lines import (
     fixed_points_as_arrays,
     make_fixed_points,
 )
-from app.stats.plain import interval_or_none
+from app.stats.plain_values import interval_or_none
 from app.stats.ratings import Codes, Floats
 
 Indices = npt.NDArray[np.intp]

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from app.reports.kit.result_part import FiniteResultPart
-from app.reports.ui.matching import output_addresses
+from app.reports.presentations.matching import output_addresses
 from app.stats.agreement.alpha import krippendorff_alpha
 from app.stats.agreement.document_scores import PARTS, correlate_document_scores, join_document_scores
 from app.stats.agreement.kappa import chance_within_steps, tolerance_kappa
@@ -24,7 +24,7 @@ from app.stats.agreement.units import (
 )
 from app.stats.arms.score_spread import SETS, compute_score_spreads
 from app.stats.arms.times import LONG, is_length_within
-from app.stats.plain import number_or_none
+from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Ratings, ScoreScale
 
 SLIDER_TOLERANCE = 15.0

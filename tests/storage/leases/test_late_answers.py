@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from app.storage.db import Database
-from app.storage.leases import late, leases
+from app.storage.leases import late_answers, leases
 from app.storage.recorder.judgments import CampaignLedger, Connection, RaterAnswer, write_judgments
 from app.storage.recorder.recorder import Recorder
 from tests.collecting import collect
@@ -42,7 +42,7 @@ class Two:
     asking: tuple[leases.LeaseRequest, leases.LeaseRequest]
 
     async def answers(self, connection: Connection) -> Any:
-        await late.retake_lapsed_task(connection, self.answer.task_id, self.asking[0])
+        await late_answers.retake_lapsed_task(connection, self.answer.task_id, self.asking[0])
         return await write_judgments(connection, self.ledger, [self.answer], self.asking[0].actor)
 
     async def leases(self, connection: Connection) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from app.reports.arms.lines import ArmRevisions, ArmTime, format_percent_change
 from app.reports.kit import captions
-from app.reports.ui.lines import UiAgreement, UiPair, UiSpread
+from app.reports.presentations.lines import UiAgreement, UiPair, UiSpread
 
 TIMED = {"segment": "A segment score", "document": "A document", "task": "A task", "document_score": "A document score"}
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from app.stats.agreement.units import UnitValues
-from app.stats.calibration.across import (
+from app.stats.calibration.language_pairs import (
     CalibrationPairs,
     LanguagePairRatings,
     calibrate_by_rater,

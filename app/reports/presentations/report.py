@@ -24,11 +24,18 @@ from app.reports.arms.lines import ArmPace
 from app.reports.arms.report import ONE, order_conditions
 from app.reports.kit.report import Report, make_undivided_work
 from app.reports.kit.report import ReportWork as Job
+from app.reports.presentations import lines as of_scores
+from app.reports.presentations.matching import ConditionTexts, Match, MatchedRows, Outputs, Places, match_rows
+from app.reports.presentations.sentences import make_conclusions
+from app.reports.presentations.view import (
+    UiView,
+    make_caption,
+    make_csv,
+    make_tables,
+    score_curve_picture,
+    time_curve_picture,
+)
 from app.reports.source.snapshot import Snapshot
-from app.reports.ui import lines as of_scores
-from app.reports.ui.matching import ConditionTexts, Match, MatchedRows, Outputs, Places, match_rows
-from app.reports.ui.sentences import make_conclusions
-from app.reports.ui.view import UiView, make_caption, make_csv, make_tables, score_curve_picture, time_curve_picture
 from app.stats.agreement.distributions import make_histogram_bins
 from app.stats.arms.score_spread import mask_compared_rows
 from app.stats.arms.times import TimedJudgments

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.calibration.choosing import choose_calibration_items, scale_strata, unit_median_and_deviation
+from app.stats.calibration.item_selection import choose_calibration_items, scale_strata, unit_median_and_deviation
 from app.stats.ratings import ScoreScale
 from tests.stats.agreement.worlds import units
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from app.design.control_positions import ControlPositions, count_control_positions
 from app.design.design import Grouping, Structure
 from app.design.parse import MIXES
-from app.design.places import ControlPositions, count_control_positions
 from app.design.plan import Plan, Task
 from app.design.values import DesignDocument, Rater, System, TestSet
 from tests.design.worlds import compiled, world

@@ -14,7 +14,7 @@ from app.services.campaigns.setup import SetupFacts, get_setup_facts
 from app.storage.db import Database
 from app.ui.manager import table
 from app.ui.manager.pages import WAY
-from app.ui.manager.way import find_next_step, make_way
+from app.ui.manager.setup_steps import find_next_step, make_way
 from app.ui.messages import load_page_messages
 
 NOTHING = SetupFacts(

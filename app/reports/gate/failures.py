@@ -11,8 +11,8 @@ from app.domain.recipe import Recipe
 from app.protocols.base import Spans
 from app.reports.gate.view import FailuresView, TailView
 from app.reports.source.recipe_input import RecipeInput
+from app.stats.gate.failures import count_system_failures
 from app.stats.gate.gate import GateDecision
-from app.stats.gate.tail import count_system_failures
 from app.stats.ratings import Bools
 from app.stats.selection import select_rows
 from app.storage import side_tables
