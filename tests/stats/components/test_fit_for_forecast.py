@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.stats.planning.forecast_components import MOST_ROWS, select_whole_documents
+from app.stats.components.fit_for_forecast import MOST_ROWS, select_whole_documents
 from tests.stats.components.worlds import crossed
 
 

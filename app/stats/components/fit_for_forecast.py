@@ -1,0 +1,68 @@
+"""Components for the forecast of a plan: fitted to judgments at hand, or given as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from app.domain.errors import Invalid
+from app.stats.components.fit import CannotModel, fit_components
+from app.stats.components.generalizability import (
+    mean_ratings_per_item,
+    planning_components,
+    planning_components_of_fit,
+    system_variance,
+)
+from app.stats.components.terms import RESIDUAL, TERMS
+from app.stats.planning.forecast_components import ForecastComponents
+from app.stats.ratings import Ratings
+
+MOST_ROWS = 5_000
+"""Ratings that components are fitted to while somebody waits for a plan; of more a part of the documents."""
+
+FEWEST_RATINGS = 100
+RATED_ONCE = ("components from outputs rated once: rater variance is partly attributed to documents and outputs",)
+
+
+def parse_components(value: object) -> ForecastComponents | None:
+    """Variances by term, with `system` and `source` where they are known; None where the value holds none."""
+    if not isinstance(value, Mapping):
+        return None
+    names = {*TERMS, RESIDUAL, "system"}
+    variances = {name: float(v) for name, v in value.items() if name in names and _is_variance(v)}
+    if RESIDUAL not in variances or len(variances) < len([name for name in value if name != "source"]):
+        return ForecastComponents(None, why="the setting components must hold variances by name, `residual` among them")
+    source = value.get("source")
+    return ForecastComponents(
+        planning_components(variances, source=source if isinstance(source, str) else "given"), variances.get("system")
+    )
+
+
+def _is_variance(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
+
+
+def fit_forecast_components(rows: Ratings, campaign: str) -> ForecastComponents | None:
+    """Components fitted to a campaign's ranked rows; None where these are too few, or cannot be taken apart."""
+    if len(rows) < FEWEST_RATINGS:
+        return None
+    part, n_documents = select_whole_documents(rows, MOST_ROWS)
+    try:
+        model = fit_components(part)
+    except (Invalid, CannotModel):
+        return None
+    source = f"{campaign}, own judgments" + ("" if part is rows else f" on {n_documents:,} documents")
+    notes = RATED_ONCE if mean_ratings_per_item(model) < 1 + 1e-9 else ()
+    components = planning_components_of_fit(model, source=source)
+    return ForecastComponents(components, system_variance(model), notes=notes, pilot_ratings=rows)
+
+
+def select_whole_documents(rows: Ratings, most: int) -> tuple[Ratings, int]:
+    """Whole documents, evenly from all, with `most` ratings or a little more; and how many documents those are."""
+    codes = np.unique(rows.document)
+    if len(rows) <= most or codes.size < 4:
+        return rows, int(codes.size)
+    step = -(-len(rows) // most)
+    documents = codes[:: min(step, codes.size // 2)]
+    return rows.where(np.isin(rows.document, documents)), int(documents.size)
