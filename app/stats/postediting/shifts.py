@@ -1,7 +1,8 @@
 """TER's search for shifts of stretches of words: sacrebleu's numbers with a fraction of its work.
 
 sacrebleu fills a table of costs, cell by cell, for every shift that it tries. Here a column of the table is a few whole
-numbers, one bit a cell. A shift is tried from the column where it begins, and one that cannot be the best is not tried.
+numbers, one bit a cell. What both texts begin and end with needs no table. A shift is tried from the column where it
+begins to the last word that it moves, and one that cannot be the best is not tried.
 
 sacrebleu looks only at cells near the diagonal: its beam. A cheapest path that stays in the beam is the path that
 sacrebleu takes, because both prefer the same steps where costs are equal. A path that leaves the beam raises
@@ -13,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 BEAM = 25
 LONGEST_SHIFT = 10
@@ -37,21 +38,32 @@ class PostEditTable:
 
     def __init__(self, tokens: Sequence[str]) -> None:
         self.tokens = list(tokens)
-        self.places: dict[str, list[int]] = {}
         self._bits: dict[str, int] = {}
-        for place, token in enumerate(tokens):
-            if token in self.places:
-                self.places[token].append(place)
-                self._bits[token] |= 1 << place
-            else:
-                self.places[token] = [place]
-                self._bits[token] = 1 << place
-        self._every = (1 << len(tokens)) - 1
+        bits, place = self._bits, 1
+        for token in tokens:
+            bits[token] = bits.get(token, 0) | place
+            place <<= 1
+        self._every = place - 1
 
-    @property
-    def start(self) -> Column:
-        """The column before any word."""
-        return self._every, 0, 0, 0
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """Where each token stands."""
+        places: dict[str, list[int]] = {}
+        for place, token in enumerate(self.tokens):
+            places.setdefault(token, []).append(place)
+        return places
+
+    def begin(self, alike: int) -> list[Column]:
+        """The columns before any word and after each of the first, of which so many are the first tokens.
+
+        After n of these, a cell costs as many steps as it is away from the n-th.
+        """
+        every, columns = self._every, [(self._every, 0, 0, 0)]
+        below = 0
+        for _ in range(alike):
+            rise, below = below, below << 1 | 1
+            columns.append((every ^ below, below, rise, every ^ rise))
+        return columns
 
     def columns(self, words: Sequence[str], start: Column) -> list[Column]:
         """The columns after each of some words, from the one before them.
@@ -71,10 +83,35 @@ class PostEditTable:
         return columns
 
 
-def _cost_of(columns: Sequence[Column]) -> int:
-    """The cost in the last cell of the last column: of deleting every word, then down the column."""
+def _cost_of(columns: Sequence[Column], n_tokens: int) -> int:
+    """The cost in a cell of the last column: of deleting every word, then down the column to so many tokens."""
     above, below, _, _ = columns[-1]
-    return len(columns) - 1 + above.bit_count() - below.bit_count()
+    cells = (1 << n_tokens) - 1
+    return len(columns) - 1 + (above & cells).bit_count() - (below & cells).bit_count()
+
+
+def _count_alike(words: Sequence[str], tokens: Sequence[str]) -> tuple[int, int]:
+    """How many of the first words and tokens are the same, and how many of the last; the last come first."""
+    least, last = min(len(words), len(tokens)), 0
+    while last < least and words[-1 - last] == tokens[-1 - last]:
+        last += 1
+    first, least = 0, least - last
+    while first < least and words[first] == tokens[first]:
+        first += 1
+    return first, last
+
+
+def _least_cost(words: Sequence[str], tokens: Sequence[str]) -> int:
+    """What remains to be edited in whatever order the words are."""
+    left: dict[str, int] = {}
+    for token in tokens:
+        left[token] = left.get(token, 0) + 1
+    kept = 0
+    for word in words:
+        n = left.get(word, 0)
+        if n:
+            left[word], kept = n - 1, kept + 1
+    return max(len(words), len(tokens)) - kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +140,19 @@ def best_shifts(words: Sequence[str], tokens: Sequence[str], *, seek: bool = Tru
     reference, text = _reference(tuple(tokens)), list(words)
     shifts = tried = 0
     while True:
-        columns = [reference.start, *reference.columns(text, reference.start)]
-        trace = _trace(text, reference.tokens, columns)
-        if not seek or _cost_of(columns) == 0:
+        first, last = _count_alike(text, tokens)
+        words_end, tokens_end = len(text) - last, len(tokens) - last
+        columns = reference.begin(first)
+        columns += reference.columns(text[first:words_end], columns[-1])
+        cost = _cost_of(columns, tokens_end)
+        trace = _trace(text, reference.tokens, columns, first)
+        if _may_leave_beam(cost, len(text), len(tokens)):
+            _check_in_beam(trace, len(text), len(tokens))
+        # Shifts only bring words into another order, so most pairs need no search.
+        if not seek or cost <= 1 or cost == _least_cost(text[first:words_end], tokens[first:tokens_end]):
             return shifts, trace
-        following, tried = _best_shift(text, reference, columns, _alignment_of(trace, len(text), len(tokens)), tried)
+        alignment = _alignment_of(trace, len(text), len(tokens))
+        following, tried = _best_shift(text, reference, columns, alignment, before=cost, tried=tried)
         if following is None or tried >= MOST_TRIED:
             return shifts, trace
         text, shifts = following, shifts + 1
@@ -116,20 +161,21 @@ def best_shifts(words: Sequence[str], tokens: Sequence[str], *, seek: bool = Tru
 _reference = lru_cache(maxsize=64)(PostEditTable)  # a reference is compared with the outputs of all systems
 
 
-def _trace(words: Sequence[str], tokens: Sequence[str], columns: Sequence[Column]) -> str:
+def _trace(words: Sequence[str], tokens: Sequence[str], columns: Sequence[Column], first: int) -> str:
     """The steps of the cheapest path, the last first.
 
-    Among steps of equal cost, keeping or substituting comes before deleting, and deleting before inserting.
+    Among steps of equal cost, keeping or substituting comes before deleting, and deleting before inserting. So the last
+    words that are the last tokens are kept, and there need be no columns of them.
+
+    first : how many of the first words are the first tokens.
     """
-    i, j = len(words), len(tokens)
-    ratio = j / i
-    width = BEAM if ratio / 2 <= BEAM else math.ceil(ratio / 2 + BEAM)
-    narrow, last = j >= width and _may_leave_beam(_cost_of(columns), i, j), i
-    steps = []
+    i = len(columns) - 1
+    kept = len(words) - i
+    j, steps = len(tokens) - kept, [KEEP] * kept
     while i and j:
-        if narrow and not (-width <= j - int(i * ratio) and (i == last or j - int(i * ratio) < width)):
-            raise OutsideBeam
         if words[i - 1] == tokens[j - 1]:
+            if i == j <= first:
+                return "".join(steps) + KEEP * i
             steps.append(KEEP)
             i -= 1
             j -= 1
@@ -143,9 +189,26 @@ def _trace(words: Sequence[str], tokens: Sequence[str], columns: Sequence[Column
         steps.append(step)
         i -= step != INSERT
         j -= step != DELETE
+    return "".join(steps) + DELETE * i + INSERT * j
+
+
+def _check_in_beam(trace: str, n_words: int, n_tokens: int) -> None:
+    """Raise OutsideBeam where a path has cells that sacrebleu does not look at."""
+    ratio = n_tokens / n_words
+    width = BEAM if ratio / 2 <= BEAM else math.ceil(ratio / 2 + BEAM)
+    if n_tokens < width:
+        return
+    i, j = n_words, n_tokens
+    for step in trace:
+        if not (i and j):
+            break
+        away = j - int(i * ratio)
+        if away < -width or (away >= width and i < n_words):
+            raise OutsideBeam
+        i -= step != INSERT
+        j -= step != DELETE
     if int(i * ratio) > width:
         raise OutsideBeam
-    return "".join(steps) + DELETE * i + INSERT * j
 
 
 def _may_leave_beam(cost: int, n_words: int, n_tokens: int) -> bool:
@@ -175,15 +238,23 @@ def _alignment_of(trace: str, n_words: int, n_tokens: int) -> EditAlignment:
 
 
 def _best_shift(
-    words: list[str], reference: PostEditTable, columns: Sequence[Column], alignment: EditAlignment, tried: int
+    words: list[str],
+    reference: PostEditTable,
+    columns: Sequence[Column],
+    alignment: EditAlignment,
+    *,
+    before: int,
+    tried: int,
 ) -> tuple[list[str] | None, int]:
     """The words after the shift that saves most, None where none saves; and how many shifts were tried so far.
 
+    columns : all but those of the last words that are the last tokens. before : the cost of the words as they are.
+
     Among shifts that save the same: the longest, then the leftmost start, then the leftmost target.
     """
-    before = _cost_of(columns)
     best: tuple[int, int, int, int, list[str]] | None = None
     costs: dict[tuple[str, ...], int] = {}
+    unlike = len(columns) - 1
     for start, size, targets in _candidates(words, reference, alignment):
         for target in targets:
             if 2 * size < (best[0] if best else 1):
@@ -191,7 +262,8 @@ def _best_shift(
             following = _shift_words(words, start, size, target)
             key = tuple(following)
             if key not in costs:
-                costs[key] = _cost(following, reference, columns[: min(start, target) + 1])
+                moved = target if target > start + size else min(max(start, target) + size, len(words))
+                costs[key] = _cost(following, reference, columns[: min(start, target) + 1], max(moved, unlike))
             candidate = (before - costs[key], size, -start, -target, following)
             if candidate[0] > 0 and (best is None or candidate > best):
                 best = candidate
@@ -234,10 +306,14 @@ def _shift_words(words: list[str], start: int, size: int, target: int) -> list[s
     return [*rest[:at], *stretch, *rest[at:]]
 
 
-def _cost(words: list[str], reference: PostEditTable, columns: Sequence[Column]) -> int:
-    """The edit distance from the words to the reference. columns : the known ones, from the start."""
-    table = [*columns, *reference.columns(words[len(columns) - 1 :], columns[-1])]
-    cost = _cost_of(table)
-    if _may_leave_beam(cost, len(words), len(reference.tokens)):
-        _trace(words, reference.tokens, table)
+def _cost(words: list[str], reference: PostEditTable, columns: Sequence[Column], end: int) -> int:
+    """The edit distance from the words to the reference.
+
+    columns : the known ones, from the start. end : of the words; those after it are the last tokens.
+    """
+    table = [*columns, *reference.columns(words[len(columns) - 1 : end], columns[-1])]
+    n_tokens = len(reference.tokens)
+    cost = _cost_of(table, n_tokens - (len(words) - end))
+    if _may_leave_beam(cost, len(words), n_tokens):
+        _check_in_beam(_trace(words, reference.tokens, table, 0), len(words), n_tokens)
     return cost
