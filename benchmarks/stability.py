@@ -34,7 +34,7 @@ from tests.stats.stability import naive
 
 THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 PARTS = ("set", "plain", "loops", "paper")
-MOST_TIMES, FEWEST_TIMES = 4, 3
+MOST_TIMES, FEWEST_TIMES = 3, 3
 DOCUMENTS, SEGMENTS, SYSTEMS, RATERS, STUDIES, PERMUTATIONS = 181, 1315, 15, 7, 250, 500
 
 
@@ -80,7 +80,8 @@ def one_set(data: MultiplyRated) -> None:
                 ours.append(seconds(lambda: simulator.run(0)))  # noqa: B023, called at once
                 bound.append(seconds(lambda: [signs @ study for study in sums]))
             ratio = median(ours) / median(bound)
-            print(f"{grouping} {method}: {median(ours):.3f} s, product {median(bound):.3f} s, ratio {ratio:.2f} (≤ 4)")
+            taken = f"{median(ours):.3f} s, product {median(bound):.3f} s"
+            print(f"{grouping} {method}: {taken}, ratio {ratio:.2f} (≤ {MOST_TIMES})")
             assert ratio <= MOST_TIMES, "slower than promised"
 
 

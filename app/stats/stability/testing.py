@@ -16,7 +16,9 @@ from app.stats.testing.permutation import all_sign_patterns
 Claims = npt.NDArray[np.int8]
 Counts = npt.NDArray[np.int64]
 _CACHE_BYTES = 1 << 19
-_PIECE = 4096  # permutations at once: counts of a piece fit 16 bits
+_PIECE = 4096  # permutations that are drawn at once
+_WORD = 8  # bytes
+_COUNTED = 255 * _WORD  # permutations that are counted at once, so that no count of a byte runs over
 _HELD = 1 << 23  # signs, and permuted sums, that are held at once
 
 
@@ -130,8 +132,9 @@ def _permute_sums(sums: Floats, piece: SignPatterns) -> Iterator[tuple[int, Floa
     sums : shape (n, rows, D). Yields shape (studies, rows, patterns); it is valid until the next one.
     """
     n, rows, documents = sums.shape
-    step = max(1, min(piece.n_patterns, _HELD // rows))
+    step = max(1, min(piece.n_patterns, _COUNTED, _HELD // rows))
     at_once = min(n, max(1, _CACHE_BYTES // (8 * rows * step)))
+    held = np.empty(at_once * rows * step)  # once: the system takes its time to give and take back such arrays
     signs, shared = np.empty((piece.n_patterns, documents)), len(piece.packed) == 1
     if shared:
         piece.unpacked(0, signs)
@@ -139,7 +142,7 @@ def _permute_sums(sums: Floats, piece: SignPatterns) -> Iterator[tuple[int, Floa
         some = sums[start : start + at_once]
         for first in range(0, piece.n_patterns, step):
             own = signs[first : first + step]
-            permuted = np.empty((len(some), rows, len(own)))
+            permuted = held[: len(some) * rows * len(own)].reshape(len(some), rows, len(own))
             for number, of_study in enumerate(some):
                 if not shared:
                     piece.unpacked(start + number, signs)
@@ -169,21 +172,34 @@ class _Tallies:
         return cls(beyond, reverse, least, observed + tolerance, two_sided)
 
     def add(self, rows: slice, permuted: Floats) -> None:
-        """Count the permuted sums of some rows, shape (rows, S, b)."""
+        """Count the permuted sums of some rows, shape (rows, S, b); b is at most _COUNTED.
+
+        What is reached is a byte each, of which eight are added at a time: a word is added as if each of its bytes were
+        a number of its own.
+        """
         n, n_systems, b = permuted.shape
-        step = max(1, _CACHE_BYTES // (8 * n_systems * b))
+        step = min(n, max(1, _CACHE_BYTES // (8 * n_systems * b)))
+        differences = np.empty((step, n_systems - 1, b))
+        reached = np.zeros((step, n_systems - 1, -(-b // _WORD) * _WORD), dtype=np.bool_)
         for at in range(0, n, step):
             here = slice(rows.start + at, min(rows.start + at + step, rows.stop))
-            place = 0
+            some, place = permuted[at : at + step], 0
+            words = np.empty((2, len(some), self.least.shape[1]), dtype=np.uint64)
             for i in range(n_systems - 1):
                 pairs = slice(place, place + n_systems - 1 - i)
                 place = pairs.stop
-                apart = permuted[at : at + step, i, None, :] - permuted[at : at + step, i + 1 :, :]
+                apart, hits = (held[: len(some), i:] for held in (differences, reached))
+                np.subtract(some[:, i, None, :], some[:, i + 1 :, :], out=apart)
                 if self.two_sided:
                     np.abs(apart, out=apart)
                 else:
-                    self.reverse[here, pairs] += _tally(apart <= self.most[here, pairs, None])
-                self.beyond[here, pairs] += _tally(apart >= self.least[here, pairs, None])
+                    np.less_equal(apart, self.most[here, pairs, None], out=hits[..., :b])
+                    np.add.reduce(hits.view(np.uint64), axis=-1, out=words[1, :, pairs])
+                np.greater_equal(apart, self.least[here, pairs, None], out=hits[..., :b])
+                np.add.reduce(hits.view(np.uint64), axis=-1, out=words[0, :, pairs])
+            self.beyond[here] += _add_bytes(words[0])
+            if not self.two_sided:
+                self.reverse[here] += _add_bytes(words[1])
 
 
 def _pair_differences(values: Floats) -> Floats:
@@ -192,8 +208,9 @@ def _pair_differences(values: Floats) -> Floats:
     return np.asarray(values[..., first] - values[..., second], dtype=np.float64)
 
 
-def _tally(hits: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint16]:
-    return np.asarray(np.add.reduce(hits.view(np.uint8), axis=-1, dtype=np.uint16), dtype=np.uint16)
+def _add_bytes(words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint16]:
+    """The sum of the eight bytes of each word."""
+    return np.asarray(np.add.reduce(words[..., None].view(np.uint8), axis=-1, dtype=np.uint16), dtype=np.uint16)
 
 
 def find_significant_claims(sums: Floats, p: PermutationPValues, rule: SignificanceRule) -> Claims:

@@ -147,6 +147,18 @@ def test_permutations_in_several_pieces_count_as_in_one(monkeypatch: pytest.Monk
         assert (whole.second == pieces.second).all()
 
 
+@pytest.mark.parametrize("documents", [11, 12, 13])
+def test_counts_are_right_for_as_many_permutations_as_are_counted_at_once_and_more(documents: int) -> None:
+    """Of 2^D patterns all reach a difference of nothing, and two a sum whose terms have one sign."""
+    sums = np.zeros((2, 1, 3, documents))
+    sums[:, :, 0] = 1.0
+    p = permutation_p_values(sums, all_signs(documents), exact=True, rule=SignificanceRule())
+    assert p.first.tolist() == [[[2 / 2**documents, 2 / 2**documents, 1.0]]] * 2
+    p = permutation_p_values(sums, all_signs(documents), exact=True, rule=SignificanceRule(two_sided=False))
+    assert p.first.tolist() == [[[1 / 2**documents, 1 / 2**documents, 1.0]]] * 2
+    assert p.second.tolist() == [[[1.0, 1.0, 1.0]]] * 2
+
+
 def test_many_permutations_of_many_documents_are_never_held_all_at_once() -> None:
     sums, rng = np.random.default_rng(1).normal(size=(50, 1, 4, 1000)), np.random.default_rng(2)
     tracemalloc.start()
