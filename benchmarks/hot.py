@@ -38,6 +38,8 @@ PARTS: Final = ("post", "mqm", "processes", "lease", "contended")
 CLIENTS: Final = 16
 WRK: Final = shutil.which("wrk")
 LOADER: Final = "`wrk`" if WRK else "`benchmarks.hot_load`"
+Credential = str | hot_data.PageSession
+"""A token, or what a page shows."""
 Sent = tuple[float, int, str, str]
 """One request of a timetable: second, client, kind, text."""
 ROUNDS: Final = 20
@@ -249,7 +251,7 @@ def marked(score: float) -> dict[str, object]:
     return {"protocol": "mqm", "errors": errors}
 
 
-def posts(task: str, secret: str, n: int, payload: Callable[[float], dict[str, object]] = rated) -> list[str]:
+def posts(task: str, secret: Credential, n: int, payload: Callable[[float], dict[str, object]] = rated) -> list[str]:
     """Requests for every address of a task, each with an answer that was not given before."""
     requests = []
     for item in range(1, hot_data.ITEMS + 1):
@@ -260,20 +262,21 @@ def posts(task: str, secret: str, n: int, payload: Callable[[float], dict[str, o
     return requests
 
 
-def judgment(task: str, secret: str, item: int, segment: int, payload: object) -> str:
+def judgment(task: str, secret: Credential, item: int, segment: int, payload: object) -> str:
     """The request that answers one segment."""
     return request("PUT", f"/v1/tasks/{task}/judgments/{item}/{segment}", secret, json.dumps(payload))
 
 
-def heartbeat(task: str, secret: str) -> str:
+def heartbeat(task: str, secret: Credential) -> str:
     """The request by which a page says that its rater is there."""
     return request("POST", f"/v1/tasks/{task}/heartbeat", secret, json.dumps({"events": []}))
 
 
-def request(method: str, path: str, secret: str, body: str | None = None) -> str:
+def request(method: str, path: str, secret: Credential, body: str | None = None) -> str:
     """A request as it is sent."""
+    shown = f"Authorization: Bearer {secret}" if isinstance(secret, str) else secret.lines
     more = "" if body is None else f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {secret}\r\n{more}\r\n"
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\n{shown}\r\n{more}\r\n"
     return head + (body or "")
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
 
 import psycopg
 
-from app.services.access import tokens
+from app.services.access import sessions, tokens
 from app.storage.db import Database
 
 ITEMS: Final = 20
 SEGMENTS: Final = 20
+LIFETIME: Final = timedelta(hours=12)
 DONE: Final = 5  # tasks that each asking rater has handed in already
 ANALYZED: Final = (
     "tasks",
@@ -24,6 +27,25 @@ ANALYZED: Final = (
     "credits",
     "enrolments",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class PageSession:
+    """What raters' pages show: the cookie of a session, and the proof that the page is ours."""
+
+    secret: str
+    csrf: str
+
+    @property
+    def lines(self) -> str:
+        """As headers, beside what browsers send with each request."""
+        return (
+            f"Cookie: rater={self.secret}\r\nX-CSRF-Token: {self.csrf}\r\nOrigin: http://localhost\r\n"
+            "Sec-Fetch-Site: same-origin\r\nSec-Fetch-Mode: cors\r\nSec-Fetch-Dest: empty\r\n"
+            "Accept: application/json\r\nAccept-Language: en\r\nAccept-Encoding: gzip, deflate, br\r\n"
+            "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+        )
+
 
 _CAMPAIGN = """
 WITH c AS (
@@ -144,6 +166,13 @@ def _analyze(db: psycopg.Connection[Any]) -> None:
     for table in ANALYZED:
         db.execute(f"VACUUM ANALYZE {table}".encode())
     db.autocommit = False
+
+
+def signed_in(database: Database, secrets: Mapping[str, str]) -> dict[str, PageSession]:
+    """The sessions that raters open by their tokens, by the keys of these."""
+    with database.transaction() as session:
+        opened = {key: sessions.open_session(session, one, lifetime=LIFETIME) for key, one in secrets.items()}
+    return {key: PageSession(one.secret, one.csrf) for key, one in opened.items()}
 
 
 def _secrets(database: Database, key: str, raters: list[str]) -> dict[str, str]:

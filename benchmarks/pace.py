@@ -6,9 +6,10 @@ same run and in turn, the hammered path of `benchmarks.hot`: 16 connections with
 30 s and whose pages send a heartbeat every 20 s, more and more of them, until the node does not keep up. Of each run
 only the time counts in which all raters are there: they come one after another before it, and keep their connections.
 
+Raters are signed in as those of our pages are. With `--tokens` they show a token, as front-ends do.
+
 Processor time is that of the web process and of all of Postgres, from /proc. Before anything is measured, every rater
-has posted once, within `--settle` seconds: what a process keeps of raters runs out after five minutes, so it must have
-been brought in over five minutes to run out at the rate that it does in use.
+has posted once, within `--settle` seconds.
 """
 
 from __future__ import annotations
@@ -29,7 +30,18 @@ from typing import Any, Final
 from app.storage.db import Database
 from app.storage.embedded import EmbeddedServer
 from benchmarks import hot_data, pages
-from benchmarks.hot import CLIENTS, Sent, generate, heartbeat, judgment, keep_time, posts, serving, throw_away
+from benchmarks.hot import (
+    CLIENTS,
+    Credential,
+    Sent,
+    generate,
+    heartbeat,
+    judgment,
+    keep_time,
+    posts,
+    serving,
+    throw_away,
+)
 from benchmarks.hot_load import BEGAN
 from benchmarks.processes import Taken, Watched, load_average, postmaster, serving_at
 
@@ -57,7 +69,7 @@ class Rater:
     """Somebody who judges one task, segment after segment."""
 
     task: str
-    secret: str
+    secret: Credential
     done: int = 0
 
     def post(self) -> str:
@@ -294,20 +306,30 @@ def _busy(what: str, run: Figures) -> str:
     return f"| {what} | {run.rate:,.0f} | {web} | {postgres} | {times} | {told(run.statuses)} |"
 
 
-def campaign(url: str, database: Database, key: str, n: int) -> list[Rater]:
-    """Raters of a new campaign, each with a task."""
-    return [Rater(task, secret) for task, secret in hot_data.judged(url, database, key, n).items()]
+def campaign(url: str, database: Database, key: str, n: int, *, tokens: bool = False) -> list[Rater]:
+    """Raters of a new campaign, each with a task, signed in as our pages are. tokens: they show a token instead."""
+    secrets = hot_data.judged(url, database, key, n)
+    shown: Mapping[str, Credential] = secrets if tokens else hot_data.signed_in(database, secrets)
+    return [Rater(task, secret) for task, secret in shown.items()]
 
 
 def measure(
-    server: EmbeddedServer, database: Database, n: int, seconds: float, settle: float, repeats: int
+    server: EmbeddedServer,
+    database: Database,
+    n: int,
+    seconds: float,
+    settle: float,
+    repeats: int,
+    *,
+    tokens: bool = False,
 ) -> Iterator[str]:
     """The lines of the page."""
-    raters = campaign(server.url("owner"), database, "pace", n)
+    raters = campaign(server.url("owner"), database, "pace", n, tokens=tokens)
     with serving(server.url("owner"), 1) as address:
         pace = Pace(address, Watched(serving_at(address[1]), postmaster(server)), raters)
         pace.settle(settle)
-        yield f"One web process; every rater has a task of {SEGMENTS} segments; {load_average()}."
+        shown = "a token, as front-ends do" if tokens else "the cookie of a session, as our pages do"
+        yield f"One web process; every rater has a task of {SEGMENTS} segments, and shows {shown}; {load_average()}."
         yield ""
         yield from per_post(pace, seconds, repeats)
         yield ""
@@ -323,6 +345,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60, help="of each run at human pace")
     parser.add_argument("--settle", type=float, default=300, help="seconds in which all raters come")
     parser.add_argument("--repeats", type=int, default=2, help="runs of either kind, in turn")
+    parser.add_argument("--tokens", action="store_true", help="raters show tokens rather than the cookies of pages")
     parser.add_argument("--folder", type=Path, help="where the data folder goes (default: the temporary folder)")
     parser.add_argument("--write", type=Path, help="page to put the tables into, between the marks of `pace`")
     asked = parser.parse_args()
@@ -332,7 +355,9 @@ def main() -> None:
         tempfile.TemporaryDirectory(prefix="plumbline-bench-", dir=asked.folder) as folder,
         throw_away(Path(folder)) as (server, database),
     ):
-        for line in measure(server, database, asked.raters, asked.seconds, asked.settle, asked.repeats):
+        for line in measure(
+            server, database, asked.raters, asked.seconds, asked.settle, asked.repeats, tokens=asked.tokens
+        ):
             print(line, flush=True)
             lines.append(line)
     if asked.write:

@@ -114,11 +114,15 @@ def load_tokens_page(
 
 def note_token_use(session: Session, row: TokenRecord) -> None:
     """Note that a token is used, at most once in USE_NOTED: what is shown is right to within that."""
-    if not row.use_unnoted:
-        return
+    if row.use_unnoted:
+        note_token_use_by_id(session, row.id)
+
+
+def note_token_use_by_id(session: Session, token_id: int) -> None:
+    """The same of a token that was found earlier."""
     now = sa.func.statement_timestamp()
     unnoted = tokens.c.last_used_at.is_(None) | (tokens.c.last_used_at <= now - _USE_NOTED)
-    session.execute(sa.update(tokens).where((tokens.c.id == row.id) & unnoted).values(last_used_at=now))
+    session.execute(sa.update(tokens).where((tokens.c.id == token_id) & unnoted).values(last_used_at=now))
 
 
 def mark_token_revoked(session: Session, prefix: str) -> bool:

@@ -70,7 +70,8 @@ def authenticate_session(session: Session, secret: str) -> Caller:
     if row is None or not row.live:
         raise BadCredential
     tokens.note_token_use(session, row)
-    return replace(caller_from_token(row), check_due=bool(row.check_due))
+    session_id = row.session_id if row.check_due is None else None
+    return replace(caller_from_token(row), check_due=bool(row.check_due), session_id=session_id)
 
 
 def get_session_expiry(session: Session, secret: str) -> datetime:

@@ -69,6 +69,7 @@ class Caller:
     team: whose enrolments a coordinator sees. rater: whose credential it is, where the role is rater.
     answers_since: the time before which this credential shows no answers, where whoever made it may not see them.
     check_due: whether the identity provider has to confirm this person before the request goes on.
+    session_id: of the browser session that a token opened; None for one that shows a token, or an account.
     """
 
     token_id: int
@@ -83,6 +84,7 @@ class Caller:
     rater_id: int | None = None
     answers_since: datetime | None = None
     check_due: bool = False
+    session_id: int | None = None
 
     @property
     def actor(self) -> str:

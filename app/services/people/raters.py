@@ -102,7 +102,10 @@ class RaterView:
 
 @dataclass(frozen=True, slots=True)
 class ActingRater:
-    """A rater who asks: by a credential of its own, or through a front-end that acts for it."""
+    """A rater who asks: by a credential of its own, or through a front-end that acts for it.
+
+    session_id: of the browser session, where that is the credential; it may end before its token.
+    """
 
     campaign: str
     campaign_id: int
@@ -112,6 +115,7 @@ class ActingRater:
     token_id: int
     through: str | None = None
     answers_since: datetime | None = None
+    session_id: int | None = None
 
 
 def find_acting_rater(session: Session, caller: Caller, *, campaign: str, rater: str) -> ActingRater:
@@ -135,6 +139,7 @@ def rater_of_caller(caller: Caller) -> ActingRater | None:
         caller.actor,
         caller.token_id,
         answers_since=caller.answers_since,
+        session_id=caller.session_id,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
@@ -274,6 +274,7 @@ def _answer(task: AnswerableTask, given: SentAnswer, rater: ActingRater) -> Writ
         n_errors=scored.n_errors,
         seen=given.seen,
         final=task.addresses.final,
+        session_id=rater.session_id,
     )
 
 
@@ -295,6 +296,7 @@ def _comparison(task: AnswerableTask, screen: int, given: SentAnswer, rater: Act
         payload=given.payload.model_dump_json(),
         seen=given.seen,
         final=task.addresses.final,
+        session_id=rater.session_id,
     )
 
 
@@ -319,11 +321,18 @@ def _redact_outcomes(
     ]
 
 
+def make_lease_request(rater: ActingRater, lasts: timedelta) -> leases.LeaseRequest:
+    """A rater's request for a lease that goes on so long."""
+    return leases.LeaseRequest(
+        rater.campaign_id, rater.rater_id, rater.token_id, lasts, rater.actor, session_id=rater.session_id
+    )
+
+
 async def _record_late_answers(
     service: JudgingService, task: AnswerableTask, answers: Sequence[Written], rater: ActingRater
 ) -> list[AnswerOutcome]:
     """Record answers to a task whose lease ran out: all of them, or none where one cannot be stored."""
-    asking = leases.LeaseRequest(rater.campaign_id, rater.rater_id, rater.token_id, task.rules.lasts, rater.actor)
+    asking = make_lease_request(rater, task.rules.lasts)
     kept = [replace(answer, lapsed=True) for answer in answers]
 
     async def work(connection: Connection) -> list[AnswerOutcome]:

@@ -15,9 +15,10 @@ from app.services.people import questionnaires, raters
 from app.services.people.raters import ActingRater
 from app.services.tasks import quality_policy, tasks
 from app.services.tasks.addresses import AnswerableTask, TaskAddresses
-from app.services.tasks.judging import MOST_PLACES, JudgingService
+from app.services.tasks.judging import MOST_PLACES, JudgingService, make_lease_request
 from app.services.tasks.tasks import TaskHandedIn, TaskView
 from app.storage import campaigns
+from app.storage import tokens as stored_tokens
 from app.storage.db import Session
 from app.storage.leases import leases
 from app.storage.recorder import activity
@@ -68,7 +69,8 @@ def _ask(session: Session, rater: ActingRater) -> tuple[leases.LeaseRequest, Why
     settings = campaigns.load_campaign(session, rater.campaign).settings
     lasts = get_lease_duration(settings)
     blocked = raters.find_block_reason(session, rater.campaign_id, rater.rater_id)
-    asking = leases.LeaseRequest(rater.campaign_id, rater.rater_id, rater.token_id, lasts, rater.actor)
+    asking = make_lease_request(rater, lasts)
+    stored_tokens.note_token_use_by_id(session, rater.token_id)
     if blocked in ("consent", "qualification"):
         return asking, blocked
     if blocked is None and questionnaires.is_questionnaire_outstanding(session, settings, rater, "before"):
@@ -95,7 +97,7 @@ async def extend_lease(
         def lane() -> CampaignWriteQueue[Heartbeat, HeartbeatResult]:
             return CampaignWriteQueue(flush, lambda one: one.task_id, lambda _: True, at_once=True, sharing=BEATS_SHARE)
 
-        beat = Heartbeat(rater.token_id, rater.rater_id, task.addresses.task_id, tuple(events))
+        beat = Heartbeat(rater.token_id, rater.rater_id, task.addresses.task_id, tuple(events), rater.session_id)
         return service.recorder.put(("beats", *ledger.place), lane, [beat], actor=rater.actor, whole=False)
 
     task, (beaten,) = await service.settled(public_id, rater, beat_as_asked, lambda one: one.standing == "outdated")
@@ -106,7 +108,7 @@ async def extend_lease(
     if beaten.standing == "handed_in":
         raise TaskHandedIn
     if beaten.standing == "lapsed":
-        asking = leases.LeaseRequest(rater.campaign_id, rater.rater_id, rater.token_id, task.rules.lasts, rater.actor)
+        asking = make_lease_request(rater, task.rules.lasts)
         again = await service.recorder.run(
             partial(leases.renew_lapsed_lease, asking=asking, task_id=task.addresses.task_id)
         )

@@ -29,7 +29,7 @@ SOONEST, LATEST = 5, 300  # seconds until it is worth asking again
 LOCK = "SELECT pg_advisory_xact_lock(%(lock)s)"
 RATER = f"""
 SELECT c.state, e.state, e.capacity, e.capacity_unit, r.person_id,
-       {LIVE.format(credential="%(token)s", rater="%(rater)s")}
+       {LIVE.format(credential="%(token)s", rater="%(rater)s", session="%(session)s::bigint")}
 FROM campaigns c JOIN raters r ON r.campaign_id = c.id AND r.id = %(rater)s
 LEFT JOIN enrolments e ON e.campaign_id = c.id AND e.rater_id = r.id WHERE c.id = %(campaign)s"""
 
@@ -186,13 +186,14 @@ SELECT WHERE EXISTS (SELECT FROM leases WHERE campaign_id = %(campaign)s AND rat
 
 @dataclass(frozen=True, slots=True)
 class LeaseRequest:
-    """Who asks for a task. lasts: how long a lease goes on."""
+    """Who asks for a task. lasts: how long a lease goes on. session_id: of the browser, None for a token."""
 
     campaign_id: int
     rater_id: int
     token_id: int
     lasts: timedelta
     actor: str
+    session_id: int | None = None
 
     @property
     def keys(self) -> dict[str, Any]:
@@ -202,6 +203,7 @@ class LeaseRequest:
             "campaign": self.campaign_id,
             "rater": self.rater_id,
             "token": self.token_id,
+            "session": self.session_id,
             "lasts": self.lasts,
             "lock": lock,
             "most": MOST_DUE,

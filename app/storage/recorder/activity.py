@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, cast
 
-from app.storage.recorder.judgments import HELD, LIVE, STANDING, CampaignLedger, Connection
+from app.storage.recorder.judgments import HELD, OF_GIVEN, STANDING, USED, CampaignLedger, Connection
 
 Standing = Literal["unauthorized", "outdated", "holds", "handed_in", "lapsed", "surplus", "unknown"]
 
 BEAT = f"""
 WITH given AS MATERIALIZED (
-    SELECT * FROM unnest(%(n)s::int[], %(token)s::bigint[], %(rater)s::bigint[], %(task)s::bigint[])
-         AS g(n, token_id, rater_id, task_id)),
+    SELECT * FROM unnest(%(n)s::int[], %(token)s::bigint[], %(rater)s::bigint[], %(task)s::bigint[],
+                         %(session)s::bigint[])
+         AS g(n, token_id, rater_id, task_id, session_id)),
 held AS MATERIALIZED ({HELD}),
 standing AS MATERIALIZED (
-    SELECT g.*, CASE WHEN NOT ({LIVE.format(credential="g.token_id", rater="g.rater_id")}) THEN 'unauthorized'
+    SELECT g.*, CASE WHEN NOT ({OF_GIVEN}) THEN 'unauthorized'
                      WHEN (SELECT c.settings_version FROM campaigns c WHERE c.id = %(campaign)s) <> %(settings)s
                      THEN 'outdated'
                      ELSE {STANDING.format(rater="g.rater_id")} END AS standing
@@ -35,7 +36,8 @@ noted AS (
                 %(e_item)s::int[], %(e_segment)s::int[], %(e_media)s::text[], %(e_media_ms)s::bigint[])
          AS e(n, session, seq, kind, at_ms, item, segment, media, media_ms)
     JOIN standing s ON s.n = e.n AND s.standing IN ('holds', 'lapsed', 'surplus')
-    ON CONFLICT (task_id, session, seq) DO NOTHING)
+    ON CONFLICT (task_id, session, seq) DO NOTHING),
+{USED}
 SELECT s.standing, x.leased_until FROM standing s LEFT JOIN extended x ON x.id = s.task_id ORDER BY s.n"""
 
 
@@ -58,12 +60,13 @@ class ActivityEvent:
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """A sign of life from the holder of a task."""
+    """A sign of life from the holder of a task. session_id: of the browser, None for a sender that shows a token."""
 
     token_id: int
     rater_id: int
     task_id: int
     events: tuple[ActivityEvent, ...]
+    session_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,7 @@ async def record_heartbeats(
         "token": [one.token_id for one in beats],
         "rater": [one.rater_id for one in beats],
         "task": [one.task_id for one in beats],
+        "session": [one.session_id for one in beats],
         "e_n": [n for n, _ in events],
         "e_session": [event.session for _, event in events],
         "e_seq": [event.seq for _, event in events],

@@ -8,12 +8,13 @@ from typing import cast
 
 from app.storage.recorder.judgments import (
     HELD,
-    LIVE,
     LOCK,
+    OF_GIVEN,
     REFUSED,
     RELEASED,
     STANDING,
     TOLD,
+    USED,
     AnswerOutcome,
     CampaignLedger,
     Connection,
@@ -34,6 +35,7 @@ class ScreenComparison:
     seen: int | None = None
     final: bool = False
     lapsed: bool = False
+    session_id: int | None = None
 
 
 _HAD = """SELECT s.revision, s.payload, s.surplus FROM screen_judgments s
@@ -42,14 +44,14 @@ _HAD = """SELECT s.revision, s.payload, s.surplus FROM screen_judgments s
 STORED_ROWS = f"SELECT {sealed_rows_sql(COMPARISON, 'x')} FROM stored x"
 RECORD = f"""
 WITH given AS MATERIALIZED (
-    SELECT n, token_id, rater_id, task_id, screen, seen, final, keep, payload::jsonb AS payload
+    SELECT n, token_id, session_id, rater_id, task_id, screen, seen, final, keep, payload::jsonb AS payload
     FROM unnest(%(n)s::int[], %(token)s::bigint[], %(rater)s::bigint[], %(task)s::bigint[], %(screen)s::int[],
-                %(seen)s::int[], %(final)s::bool[], %(keep)s::bool[], %(payload)s::text[])
-         AS g(n, token_id, rater_id, task_id, screen, seen, final, keep, payload)),
+                %(seen)s::int[], %(final)s::bool[], %(keep)s::bool[], %(payload)s::text[], %(session)s::bigint[])
+         AS g(n, token_id, rater_id, task_id, screen, seen, final, keep, payload, session_id)),
 held AS MATERIALIZED ({HELD}),
 standing AS MATERIALIZED (
     SELECT g.*, h.leased_until,
-           CASE WHEN NOT ({LIVE.format(credential="g.token_id", rater="g.rater_id")}) THEN 'unauthorized'
+           CASE WHEN NOT ({OF_GIVEN}) THEN 'unauthorized'
                 ELSE coalesce({REFUSED}, {STANDING.format(rater="g.rater_id")}) END AS standing,
            coalesce(had.revision, 0) AS had, had.payload AS latest, had.surplus AS latest_surplus,
            after.payload AS after, after.surplus AS after_surplus
@@ -80,6 +82,7 @@ stored AS (
     FROM judged CROSS JOIN bumped WHERE verdict = 'added'
     RETURNING *),
 sealed AS ({seal_version_sql("noted", STORED_ROWS, campaign="%(campaign)s")}),
+{USED},
 {TOLD}"""
 
 
@@ -101,6 +104,7 @@ async def write_comparisons(
         "final": [one.final for one in comparisons],
         "keep": [one.lapsed for one in comparisons],
         "payload": [one.payload for one in comparisons],
+        "session": [one.session_id for one in comparisons],
     }
     await connection.execute(LOCK, keys)
     rows = await connection.execute(RECORD, {**keys, **given})

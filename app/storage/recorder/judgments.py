@@ -19,6 +19,7 @@ import psycopg
 from psycopg.rows import TupleRow
 
 from app.storage.seals import JUDGMENT, seal_version_sql, sealed_rows_sql
+from app.storage.tokens import USE_NOTED
 
 Connection = psycopg.AsyncConnection[TupleRow]
 Verdict = Literal[
@@ -43,6 +44,7 @@ class RaterAnswer:
 
     seen: the revision that the sender saw, 0 for none, None where it does not say. final: a second revision is refused.
     payload: as JSON text. lapsed: the lease has run out and could not be renewed; keep the answer all the same.
+    session_id: of the browser that it came from, None for one that shows a token.
     """
 
     token_id: int
@@ -56,6 +58,7 @@ class RaterAnswer:
     seen: int | None = None
     final: bool = False
     lapsed: bool = False
+    session_id: int | None = None
 
     @property
     def address(self) -> tuple[int, int | None, int]:
@@ -98,11 +101,23 @@ class CampaignLedger:
 
 LOCK = "SELECT FROM campaigns WHERE id = %(campaign)s FOR NO KEY UPDATE"
 
-# Whether a credential still holds, for whichever route asks: revoked at once means now. A scalar look-up each, here and
-# below: of an EXISTS the planner may make a hash of the whole table, which it has then to read for every flush.
+# Whether a credential still holds, for whichever route asks: revoked or signed out at once means now. A scalar
+# look-up each, here and below: of an EXISTS the planner may make a hash of the whole table, which it has then to read
+# for every flush.
 LIVE = """coalesce((SELECT k.revoked_at IS NULL AND coalesce(k.expires_at > clock_timestamp(), true)
                  FROM tokens k WHERE k.id = {credential}), false)
-       AND coalesce((SELECT e.state <> 'erased' FROM enrolments e WHERE e.rater_id = {rater}), false)"""
+       AND coalesce((SELECT e.state <> 'erased' FROM enrolments e WHERE e.rater_id = {rater}), false)
+       AND ({session} IS NULL
+            OR coalesce((SELECT b.expires_at > clock_timestamp() FROM sessions b WHERE b.id = {session}), false))"""
+
+# Notes the use of those credentials, at most once in USE_NOTED each, with what is committed anyway. A token that
+# somebody holds is left out: this waits for nobody, so no two can wait for each other.
+USED = f"""used AS (
+    UPDATE tokens SET last_used_at = clock_timestamp() WHERE id IN (
+        SELECT k.id FROM tokens k
+        WHERE k.id = ANY(ARRAY(SELECT DISTINCT s.token_id FROM standing s WHERE s.standing <> 'unauthorized'))
+          AND coalesce(k.last_used_at <= clock_timestamp() - interval '{USE_NOTED.total_seconds():.0f} seconds', true)
+        FOR NO KEY UPDATE SKIP LOCKED))"""
 
 # What the campaign, as it is now, has against an answer; else NULL.
 REFUSED = """(SELECT CASE WHEN c.state = 'closed' THEN 'closed'
@@ -154,19 +169,21 @@ SELECT CASE verdict WHEN 'replayed' THEN 'known' ELSE verdict END,
        CASE standing WHEN 'holds' THEN coalesce(r.leased_until, j.leased_until) END
 FROM judged j LEFT JOIN renewed r ON r.id = j.task_id ORDER BY n"""
 
+OF_GIVEN = LIVE.format(credential="g.token_id", rater="g.rater_id", session="g.session_id")
 STORED_ROWS = f"SELECT {sealed_rows_sql(JUDGMENT, 'x')} FROM stored x"
 RECORD = f"""
 WITH given AS MATERIALIZED (
-    SELECT n, token_id, rater_id, task_id, item_id, segment_id, seen, final, keep, payload::jsonb AS payload, score,
-           n_errors
+    SELECT n, token_id, session_id, rater_id, task_id, item_id, segment_id, seen, final, keep,
+           payload::jsonb AS payload, score, n_errors
     FROM unnest(%(n)s::int[], %(token)s::bigint[], %(rater)s::bigint[], %(task)s::bigint[], %(item)s::bigint[],
                 %(segment)s::bigint[], %(seen)s::int[], %(final)s::bool[], %(keep)s::bool[], %(payload)s::text[],
-                %(score)s::float8[], %(errors)s::int[])
-         AS g(n, token_id, rater_id, task_id, item_id, segment_id, seen, final, keep, payload, score, n_errors)),
+                %(score)s::float8[], %(errors)s::int[], %(session)s::bigint[])
+         AS g(n, token_id, rater_id, task_id, item_id, segment_id, seen, final, keep, payload, score, n_errors,
+              session_id)),
 held AS MATERIALIZED ({HELD}),
 standing AS MATERIALIZED (
     SELECT g.*, h.leased_until,
-           CASE WHEN NOT ({LIVE.format(credential="g.token_id", rater="g.rater_id")}) THEN 'unauthorized'
+           CASE WHEN NOT ({OF_GIVEN}) THEN 'unauthorized'
                 ELSE coalesce({REFUSED}, {STANDING.format(rater="g.rater_id")}) END AS standing,
            coalesce(had.revision, 0) AS had, had.id AS latest_id, had.payload AS latest, had.surplus AS latest_surplus,
            after.payload AS after, after.surplus AS after_surplus
@@ -208,6 +225,7 @@ scored AS (
                         version, at_us, score, surplus)
     SELECT %(campaign)s, %(profile)s, id, item_id, segment_id, rater_id, had + 1, n_errors, data_version,
            (extract(epoch FROM at) * 1000000)::bigint, score, standing = 'surplus' FROM added CROSS JOIN bumped),
+{USED},
 {TOLD}"""
 
 
@@ -230,6 +248,7 @@ TYPES = {
     "payload": "text[]",
     "score": "float8[]",
     "errors": "int[]",
+    "session": "bigint[]",
 }
 PARAMETERS = tuple(TYPES)
 
@@ -283,6 +302,7 @@ async def write_judgments(
         _array(_element(a.payload) for a in answers),
         _array(a.score for a in answers),
         _array(a.n_errors for a in answers),
+        _array(a.session_id for a in answers),
     )
     cursor = psycopg.AsyncRawCursor(connection)
     await cursor.execute(CALL, given)
