@@ -24,8 +24,9 @@ from psycopg import sql
 
 import app
 import benchmarks
-from app.storage import embedded, migrate
+from app.storage import embedded, migrate, organization_schemas
 from app.storage.embedded import settings as server_settings
+from tests import organized
 from tests.scratch import walkable_folder
 
 DATA = Path(__file__).resolve().parents[1] / ".." / "shared" / "data"
@@ -207,6 +208,15 @@ def migrated_template(postgres: embedded.EmbeddedServer, administrator: Administ
     administrator.create("migrated", "template0")
     migrate.upgrade_schema(postgres.url("owner", "migrated"))
     return "migrated"
+
+
+@pytest.fixture(scope="session")
+def organized_template(postgres: embedded.EmbeddedServer, migrated_template: str, administrator: Administrator) -> str:
+    """The name of a database with two organizations beside the default one (`tests.organized`)."""
+    administrator.create("organized", migrated_template)
+    for key in organized.KEYS.values():
+        organization_schemas.add_organization(postgres.url("owner", "organized"), key, key.title())
+    return "organized"
 
 
 @pytest.fixture

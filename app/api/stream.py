@@ -11,6 +11,7 @@ from app.services.tasks import progress
 from app.services.tasks.progress_cache import CountsKeeper
 from app.services.tasks.progress_view import ProgressScope, ProgressSnapshot
 from app.storage.db import Database
+from app.storage.organizations import rely_on_organization
 from app.web.access import ViewerOrCoordinator, may_stay
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.live import HEADERS, MEDIA_TYPE, EventStream, LiveState, LiveStreams, format_event
@@ -48,7 +49,9 @@ async def stream_progress(
             format_event(first) if isinstance(first, LiveState) else b"", media_type=MEDIA_TYPE, headers=HEADERS
         )
     await live.thread(partial(_read_snapshot, database, campaign, sight))
-    return EventStream(live, (campaign, sight), look, partial(may_stay, request, caller), request)
+    return EventStream(
+        live, (rely_on_organization(), campaign, sight), look, partial(may_stay, request, caller), request
+    )
 
 
 def _read_snapshot(database: Database, campaign: str, sight: ProgressScope) -> ProgressSnapshot:

@@ -18,7 +18,8 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
-from app.domain.errors import AppError, Conflict, Invalid, StorageFull, Unavailable
+from app.domain.errors import AppError, Conflict, Invalid, NotFound, StorageFull, Unavailable
+from app.storage.organizations import DEFAULT, current_organization, rely_on_organization, search_path_statement
 from app.storage.pulse import SILENT, DatabasePulse, PulsedConnection
 
 __all__ = ["Database", "Session", "driver_connection", "sqlalchemy_url", "translate_database_errors"]
@@ -50,6 +51,10 @@ class ConcurrentChange(Conflict):
     """Somebody else changed the same thing at the same time."""
 
     published = "ChangedMeanwhile"
+
+
+class OrganizationGone(NotFound):
+    """This organization was removed."""
 
 
 class NotStorable(Invalid):
@@ -150,6 +155,8 @@ class Database:
     def transaction(self, *, snapshot: bool = False) -> Iterator[Session]:
         """One transaction, committed on leaving the block, rolled back on any error.
 
+        It sees the tables of the organization in use and no others (`app.storage.organizations`).
+
         snapshot: repeatable read and read only, so that several queries see one state.
 
         Raises Unavailable, StorageFull, Conflict or Invalid for what the database refuses.
@@ -159,6 +166,8 @@ class Database:
             if snapshot:
                 session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
                 session.execute(sa.text("SET TRANSACTION READ ONLY"))
+            if (organization := rely_on_organization()) != DEFAULT:
+                session.execute(sa.text(search_path_statement(organization)))
             yield session
 
     def ping(self) -> None:
@@ -249,6 +258,7 @@ def translate_database_errors() -> Iterator[None]:
         raise _translate_error(error, disconnected=isinstance(error, psycopg.OperationalError)) from error
 
 
+NO_SUCH_TABLE = "42P01"
 _BY_STATE: dict[str, type[AppError]] = {
     "53100": DiskFull,
     "53300": DatabaseBusy,
@@ -266,6 +276,8 @@ def _translate_error(error: BaseException | None, *, disconnected: bool) -> Base
     if state in _BY_STATE:
         kind = _BY_STATE[state]
         return kind(retry_after=1 if issubclass(kind, Unavailable) else None)
+    if state == NO_SUCH_TABLE and current_organization() != DEFAULT:
+        return OrganizationGone()
     if isinstance(error, psycopg.DataError | UnicodeEncodeError) or (state or "").startswith(("22", "23")):
         return NotStorable()
     if disconnected or isinstance(error, psycopg.OperationalError) or (state or "").startswith(("08", "57P")):

@@ -11,6 +11,8 @@ from app.domain.findings import CheckFinding
 from app.storage import migrate, server_checks
 from app.storage.db import sqlalchemy_url
 from app.storage.jobs_queue import LANES
+from app.storage.organization_list import SCHEMA as SHARED
+from app.storage.organizations import organization_schema
 
 PATIENCE = 5  # seconds for a connection, and for each statement
 QUIET_AFTER = 60  # seconds
@@ -19,6 +21,7 @@ _WAITING = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_data
 AND wait_event_type = 'Lock' AND state = 'active' AND now() - query_start > interval '5 seconds'"""
 _WORKERS = """SELECT count(*) FILTER (WHERE last_heartbeat > now() - make_interval(secs => %s)), count(*)
 FROM procrastinate.procrastinate_workers"""
+_ORGANIZATIONS = f"SELECT number, key, state FROM {SHARED}.organizations WHERE state <> 'removed' ORDER BY number"
 _TODO = "SELECT count(*) FROM procrastinate.procrastinate_jobs WHERE status = 'todo'"
 
 
@@ -54,11 +57,32 @@ def _schema(connection: psycopg.Connection) -> Iterator[CheckFinding]:
     now, needed = revision_row[0] if revision_row else None, migrate.find_head_revision()
     if now == needed:
         yield CheckFinding("schema", "ok", str(now))
+        yield from _organizations(connection, str(needed))
         yield from _workers(connection)
     elif now in migrate.list_known_revisions():
         yield CheckFinding("schema", "wrong", f"at {now or 'nothing'}, needed is {needed}", "`plumbline db upgrade`")
     else:
         yield CheckFinding("schema", "wrong", f"{now} is of a newer version than this one", "start the newer version")
+
+
+def _organizations(connection: psycopg.Connection, needed: str) -> Iterator[CheckFinding]:
+    """Whether every organization beside the default one has the same schema; nothing where there is none."""
+    there = connection.execute(f"SELECT to_regclass('{SHARED}.organizations') IS NOT NULL").fetchone()
+    rows = connection.execute(_ORGANIZATIONS.encode()).fetchall() if there and there[0] else []
+    behind = []
+    for number, key, state in rows:
+        if state == "open":
+            at = connection.execute(f"SELECT version_num FROM {organization_schema(number)}.alembic_version".encode())
+            behind += [] if at.fetchone() == (needed,) else [key]
+    unfinished = [key for _, key, state in rows if state != "open"]
+    if behind or unfinished:
+        said = (
+            f"{', '.join(behind) or 'none'} without this version's schema, {', '.join(unfinished) or 'none'} unfinished"
+        )
+        do = "`plumbline db upgrade`; `plumbline organizations add` or `remove` once more"
+        yield CheckFinding("organizations", "wrong", said, do)
+    elif rows:
+        yield CheckFinding("organizations", "ok", f"{len(rows)} beside the default one")
 
 
 def _load(connection: psycopg.Connection) -> Iterator[CheckFinding]:

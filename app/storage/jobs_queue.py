@@ -19,6 +19,7 @@ from procrastinate.manager import JobManager
 
 from app.domain.tracing import current_trace
 from app.storage.db import Session, driver_connection
+from app.storage.organizations import current_organization, organization_schema
 from app.storage.queue_schema import SCHEMA
 
 Weight = Literal["light", "heavy"]
@@ -27,6 +28,7 @@ QUEUES: Mapping[Weight, str] = MappingProxyType({"light": "rankings", "heavy": "
 LANES: tuple[tuple[Weight, ...], ...] = (("light", "heavy"), ("light",))
 """What a worker listens to: with all its processes to both, and with one more to what is light alone."""
 SEARCH_PATH = f"{SCHEMA},public"
+"""Of connections that do nothing but what the queue does."""
 COMMIT_SETTING = "synchronous_commit"  # off for entries and results of chunks alone
 Ended = Literal["crashed", "stalled"]
 """crashed: the process that computed it ended by itself. stalled: its worker did."""
@@ -62,8 +64,9 @@ def _manager() -> JobManager:
 
 
 def set_queue_search_path(session: Session) -> None:
-    """Let the functions of the queue find its tables, until this transaction ends."""
-    session.execute(sa.text(f"SET LOCAL search_path = {SEARCH_PATH}"))
+    """Let the functions of the queue find its tables beside the organization's, until this transaction ends."""
+    path = f"{SCHEMA}, {organization_schema(current_organization())}"
+    session.execute(sa.text(f"SET LOCAL search_path = {path}"))
 
 
 def commit_asynchronously(session: Session) -> None:

@@ -10,7 +10,12 @@ import pytest
 LONGEST_FILE = 600
 """A backstop: a file is split where an idea ends, never to get under a number."""
 USUAL_FUNCTION = 25  # lines, for nine in ten
-COMMITTERS = {"app/storage/db.py", "app/storage/migrate.py", "app/storage/recorder/recorder.py"}
+COMMITTERS = {
+    "app/storage/db.py",
+    "app/storage/migrate.py",
+    "app/storage/organization_schemas.py",
+    "app/storage/recorder/recorder.py",
+}
 JUNK_DRAWERS = {"utils.py", "util.py", "helpers.py", "common.py", "misc.py"}
 
 Check = Callable[[ast.Module], Iterator[ast.AST]]

@@ -99,6 +99,7 @@ COMMANDS = {
     "exclusions": ("exclusions", "Show, add and lift exclusions."),
     "media": ("media", "Audio, video and pictures of a campaign."),
     "metrics": ("metrics", "Add and list scores of automatic metrics."),
+    "organizations": ("organizations", "Organizations that share this installation."),
     "pearmut": ("pearmut", "Campaigns of Pearmut, on its own pages and ours."),
     "prolific": ("prolific", "Studies on Prolific, and paying for them."),
     "raters": ("raters", "Manage raters: enrol, link, change, erase."),

@@ -21,6 +21,13 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from app.domain.errors import AppError, Unavailable
 from app.storage.db import POOL_TIMEOUT, DatabaseBusy, DatabaseDown, sqlalchemy_url, translate_database_errors
+from app.storage.organizations import (
+    DEFAULT,
+    organization_of,
+    rely_on_organization,
+    search_path_statement,
+    use_organization,
+)
 from app.storage.pulse import SILENT, DatabasePulse, PulsedAsyncConnection
 from app.storage.recorder.arrivals import ENOUGH, RecentArrivals
 from app.storage.recorder.judgments import (
@@ -234,7 +241,8 @@ class Recorder:
             lane.timer.cancel()
             lane.timer = None
         if lane.task is None:
-            lane.task = asyncio.create_task(self._drain(key, lane))
+            with use_organization(organization_of(key[1])):  # which may be started by anything, such as a timer
+                lane.task = asyncio.create_task(self._drain(key, lane))
 
     def _start_later(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> None:
         """Flush once others have had the time to come."""
@@ -316,7 +324,7 @@ class Recorder:
     ) -> T:
         """Do some work in one transaction and commit it; roll it back where `keep` says so of its result.
 
-        at_once: the work is one statement, so it needs neither beginning nor end.
+        at_once: the work is one statement, so it needs neither beginning nor end where the organization is the default.
 
         Work that a broken connection interrupts, or that stood against another transaction, is done once more, so it
         must bear that. Raises Unavailable where it is in the way again: nothing is wrong with what was sent.
@@ -344,11 +352,14 @@ class Recorder:
     async def _run_flush(
         self, work: Callable[[Connection], Awaitable[T]], keep: Callable[[T], bool], at_once: bool
     ) -> T:
+        organization = rely_on_organization()
         async with self.connection() as connection:
-            if at_once:
+            if at_once and organization == DEFAULT:
                 return await work(connection)
             try:
                 await connection.execute("BEGIN")
+                if organization != DEFAULT:
+                    await connection.execute(search_path_statement(organization).encode(), prepare=False)
                 result = await work(connection)
                 await connection.execute("COMMIT" if keep(result) else "ROLLBACK", prepare=False)
             except BaseException:

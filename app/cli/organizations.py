@@ -1,0 +1,75 @@
+"""`plumbline organizations`: those that share this installation."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from app.cli.kit import context
+from app.cli.kit.outputs import Json, write
+from app.cli.kit.terminal import plain_table
+from app.domain.errors import Invalid, Place
+from app.reports.kit.table import Table
+from app.storage import organization_list, organization_schemas
+from app.storage.embedded.roles import prepare_serving_role
+from app.storage.migrate import MigrationConnection
+
+LONGEST_NAME = 200
+Organization = Annotated[str, typer.Argument(help="Key of the organization.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(help="Organizations that share this installation.", no_args_is_help=True)
+    group.command("add")(add)
+    group.command("list")(list_)
+    group.command("remove")(remove)
+    app.add_typer(group, name="organizations")
+
+
+def add(
+    organization: Organization,
+    name: Annotated[str | None, typer.Option(help="Name that people see; default: its key.")] = None,
+) -> None:
+    """Make an organization with tables of its own. A command that was interrupted can be given again."""
+    if not organization_list.is_organization_key(organization):
+        why = "at most 63 lower-case letters, digits and hyphens, with no hyphen first"
+        raise Invalid("this cannot be a key", places=(Place(("organization",), why),))
+    name = name or organization
+    if len(name) > LONGEST_NAME or not name.isprintable():
+        raise Invalid(places=(Place(("--name",), f"must be at most {LONGEST_NAME} printable characters"),))
+    with context.owner_url() as url:
+        prepare_serving_role(url)
+        organization_schemas.add_organization(url, organization, name)
+    typer.echo(f"{organization} is ready")
+
+
+def list_(as_json: Json = False) -> None:
+    """Organizations by number, beside the default one, which has none."""
+    with context.owner_url() as url, MigrationConnection(url) as connection:
+        records = organization_list.list_organizations(connection, only_open=False)
+    if as_json:
+        items = [{"key": r.key, "name": r.name, "state": r.state, "made": r.created_at.isoformat()} for r in records]
+        write([json.dumps({"items": items, "next": None}, ensure_ascii=False).encode()])
+        return
+    rows = tuple((str(r.number), r.key, r.name, r.state, f"{r.created_at:%Y-%m-%d %H:%M}") for r in records)
+    shown = Table(("Number", "Key", "Name", "State", "Made"), ("right", "left", "left", "left", "left"), rows)
+    Console().print(plain_table(shown, f"{len(records)} organizations"))
+
+
+def remove(
+    organization: Organization,
+    confirmed: Annotated[
+        bool, typer.Option("--with-all-data", help="Say that all its data are to be deleted.")
+    ] = False,
+) -> None:
+    """Delete an organization with all its campaigns, judgments and people, for good."""
+    if not confirmed:
+        why = "write --with-all-data: its campaigns, judgments and people are deleted, and only a backup has them then"
+        raise Invalid("this deletes everything", places=(Place(("--with-all-data",), why),))
+    with context.owner_url() as url:
+        organization_schemas.remove_organization(url, organization)
+    typer.echo(f"{organization} is removed")

@@ -1,0 +1,39 @@
+"""From which number on the rows of an organization count, so that no two organizations have a row of one number."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from app.storage.organizations import SPAN
+
+_COUNTERS = """
+SELECT quote_ident(c.relname) AS table, quote_ident(a.attname) AS column, s.seqmin AS first, s.seqmax AS last
+FROM pg_class c
+JOIN pg_attribute a ON a.attrelid = c.oid AND a.attidentity <> '' AND NOT a.attisdropped
+JOIN pg_sequence s ON s.seqrelid = pg_get_serial_sequence(quote_ident(c.relname), a.attname)::regclass
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' ORDER BY 1"""
+
+
+def number_rows(connection: sa.Connection, organization: int) -> None:
+    """Let the tables of the current schema count within the organization's numbers. Tables that do so stay as they are.
+
+    A table that a migration has just made is empty: no migration may number rows itself.
+    """
+    first, last = _bounds(organization)
+    for counter in _list_others(connection, organization):
+        alter = f"ALTER TABLE {counter.table} ALTER COLUMN {counter.column}"
+        connection.execute(sa.text(f"{alter} SET MINVALUE {first} SET MAXVALUE {last} SET START {first} RESTART"))
+
+
+def find_misnumbered(connection: sa.Connection, organization: int) -> list[str]:
+    """Tables of the current schema that count outside of the organization's numbers."""
+    return [counter.table for counter in _list_others(connection, organization)]
+
+
+def _list_others(connection: sa.Connection, organization: int) -> list[sa.Row[tuple[str, str, int, int]]]:
+    bounds = _bounds(organization)
+    return [one for one in connection.execute(sa.text(_COUNTERS)) if (one.first, one.last) != bounds]
+
+
+def _bounds(organization: int) -> tuple[int, int]:
+    return organization * SPAN + 1, (organization + 1) * SPAN - 1

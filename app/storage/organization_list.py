@@ -1,0 +1,131 @@
+"""The list of organizations, in a schema that all of them share. It is made with the first organization.
+
+The schemas of organizations are made and removed by `app.storage.migrate`; nothing here reads their tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import psycopg
+import sqlalchemy as sa
+
+from app.domain.errors import Conflict, NotFound
+from app.storage.db import APP_ROLE, Session
+from app.storage.organizations import MOST
+
+SCHEMA = "plumbline_shared"
+GRANTS = (
+    f"GRANT USAGE ON SCHEMA {SCHEMA} TO {APP_ROLE}",
+    f"GRANT SELECT ON ALL TABLES IN SCHEMA {SCHEMA} TO {APP_ROLE}",
+)
+# Numbers are never given twice: what is kept by the number of a row must not be found by a later organization.
+_MADE = f"""
+CREATE TABLE IF NOT EXISTS {SCHEMA}.organizations (
+  number int GENERATED ALWAYS AS IDENTITY (MAXVALUE {MOST}) PRIMARY KEY,
+  key text NOT NULL CHECK (key ~ '^[a-z0-9][a-z0-9-]*$' AND char_length(key) <= 63),
+  name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 200),
+  state text NOT NULL DEFAULT 'preparing' CHECK (state IN ('preparing', 'open', 'removing', 'removed')),
+  created_at timestamptz NOT NULL DEFAULT now(),
+  removed_at timestamptz)"""
+_UNIQUE = (
+    f"CREATE UNIQUE INDEX IF NOT EXISTS uq_organizations_key ON {SCHEMA}.organizations (key) WHERE state <> 'removed'"
+)
+_SHOWN = f"SELECT number, key, name, state, created_at FROM {SCHEMA}.organizations"
+
+
+class OrganizationNotFound(NotFound):
+    """There is no such organization."""
+
+
+class OrganizationExists(Conflict):
+    """There is an organization of this key already."""
+
+
+class OrganizationsNotAllowed(Conflict):
+    """The owner of the schema may not make schemas in this database; grant it CREATE on the database."""
+
+
+class TooManyOrganizations(Conflict):
+    """This installation cannot have another organization."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrganizationRecord:
+    """An organization as it is listed.
+
+    state: preparing until all its tables are there, then open; removing until they are gone.
+    """
+
+    number: int
+    key: str
+    name: str
+    state: str
+    created_at: datetime
+
+
+def is_organization_key(text: str) -> bool:
+    """Whether an organization can have this key.
+
+    >>> is_organization_key("acme-2"), is_organization_key("Acme"), is_organization_key("-a")
+    (True, False, False)
+    """
+    return re.fullmatch("[a-z0-9][a-z0-9-]{0,62}", text) is not None
+
+
+def make_list(connection: sa.Connection) -> None:
+    """Make the shared schema, if it is missing. Raises OrganizationsNotAllowed."""
+    try:
+        connection.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
+    except sa.exc.ProgrammingError as error:
+        if isinstance(error.orig, psycopg.errors.InsufficientPrivilege):
+            raise OrganizationsNotAllowed from error
+        raise
+    connection.execute(sa.text(_MADE))
+    connection.execute(sa.text(_UNIQUE))
+
+
+def has_list(connection: sa.Connection | Session) -> bool:
+    """Whether this installation has had an organization beside the default one."""
+    return bool(connection.execute(sa.text(f"SELECT to_regclass('{SCHEMA}.organizations') IS NOT NULL")).scalar())
+
+
+def list_organizations(connection: sa.Connection | Session, *, only_open: bool = True) -> Sequence[OrganizationRecord]:
+    """The organizations beside the default one, by number. only_open: not those whose tables are being made."""
+    if not has_list(connection):
+        return ()
+    states = "state = 'open'" if only_open else "state <> 'removed'"
+    rows = connection.execute(sa.text(f"{_SHOWN} WHERE {states} ORDER BY number"))
+    return [OrganizationRecord(*row) for row in rows]
+
+
+def find_organization(connection: sa.Connection | Session, key: str) -> OrganizationRecord:
+    """The organization of a key, open or not. Raises OrganizationNotFound."""
+    for record in list_organizations(connection, only_open=False):
+        if record.key == key:
+            return record
+    raise OrganizationNotFound(key)
+
+
+def insert_organization(connection: sa.Connection, key: str, name: str) -> OrganizationRecord:
+    """List an organization whose tables are not there yet. Raises OrganizationExists, TooManyOrganizations."""
+    if any(record.key == key for record in list_organizations(connection, only_open=False)):
+        raise OrganizationExists(key)
+    insert = f"INSERT INTO {SCHEMA}.organizations (key, name) VALUES (:key, :name) RETURNING number"
+    try:
+        connection.execute(sa.text(insert), {"key": key, "name": name})
+    except sa.exc.DataError as error:
+        if isinstance(error.orig, psycopg.errors.SequenceGeneratorLimitExceeded):
+            raise TooManyOrganizations(f"{MOST} have been made") from error
+        raise
+    return find_organization(connection, key)
+
+
+def mark_organization(connection: sa.Connection, number: int, state: str) -> None:
+    """Note that an organization is open, is being removed, or is gone."""
+    removed = ", removed_at = now()" if state == "removed" else ""
+    update = f"UPDATE {SCHEMA}.organizations SET state = :state{removed} WHERE number = :number"
+    connection.execute(sa.text(update), {"state": state, "number": number})

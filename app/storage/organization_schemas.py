@@ -1,0 +1,62 @@
+"""Make the schema of an organization with all tables, and take it away again: the owner's work."""
+
+from __future__ import annotations
+
+import time
+
+import psycopg
+import sqlalchemy as sa
+
+from app.storage import migrate, organization_list
+from app.storage.migrate import MigrationConnection
+from app.storage.organization_list import OrganizationRecord, OrganizationsNotAllowed
+from app.storage.organizations import DEFAULT, SPAN, organization_schema
+from app.storage.queue_schema import SCHEMA as QUEUE
+
+KNOWN_FOR = 5.0
+"""Seconds for which a process serves an organization before it looks whether that is still listed."""
+
+
+def add_organization(url: str, key: str, name: str) -> OrganizationRecord:
+    """Make an organization. One whose making was interrupted is completed, under the name that it has.
+
+    Raises SchemaBehind, OrganizationExists, OrganizationsNotAllowed, TooManyOrganizations.
+    """
+    with MigrationConnection(url) as connection:
+        migrate.require_head(connection)
+        organization_list.make_list(connection)
+        migrate.grant_serving_role(connection, DEFAULT)
+        begun = [one for one in organization_list.list_organizations(connection, only_open=False) if one.key == key]
+        record = begun[0] if begun and begun[0].state == "preparing" else None
+        record = record or organization_list.insert_organization(connection, key, name)
+        try:
+            connection.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {organization_schema(record.number)}"))
+        except sa.exc.ProgrammingError as error:
+            if isinstance(error.orig, psycopg.errors.InsufficientPrivilege):
+                raise OrganizationsNotAllowed from error
+            raise
+        connection.commit()
+    migrate.upgrade_organization(url, record.number)
+    with MigrationConnection(url) as connection:
+        organization_list.mark_organization(connection, record.number, "open")
+        connection.commit()
+        return organization_list.find_organization(connection, key)
+
+
+def remove_organization(url: str, key: str, *, patience: float = KNOWN_FOR) -> None:
+    """Delete an organization with everything in it, for good; once more where that was interrupted.
+
+    patience: seconds until nobody serves it any more. Raises OrganizationNotFound, and DatabaseBusy where somebody
+    still reads its tables.
+    """
+    with MigrationConnection(url) as connection:
+        number = organization_list.find_organization(connection, key).number
+        organization_list.mark_organization(connection, number, "removing")
+        connection.commit()
+        time.sleep(patience)
+        connection.execute(sa.text("SET LOCAL lock_timeout = '5s'"))
+        connection.execute(sa.text(f"DROP SCHEMA IF EXISTS {organization_schema(number)} CASCADE"))
+        gone = f"DELETE FROM {QUEUE}.procrastinate_jobs WHERE (args->>'job')::bigint BETWEEN :first AND :last"
+        connection.execute(sa.text(gone), {"first": number * SPAN, "last": (number + 1) * SPAN - 1})
+        organization_list.mark_organization(connection, number, "removed")
+        connection.commit()
