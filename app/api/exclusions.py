@@ -13,13 +13,13 @@ from app.api.kit.jobs import LATER, Prefer, job_response, report_or_job
 from app.api.models.exclusions import EFFECT, EXAMPLE, LIFTED, EffectOut, ExclusionIn, ExclusionOut, Reason
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
-from app.domain.recipe import ExclusionRule
+from app.domain.recipe import ExclusionRule, Subject
 from app.reports.kit.report import StoredReport
 from app.reports.source import named_recipes
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.access.tokens import Caller
 from app.services.campaigns import exclusions
-from app.services.campaigns.exclusions import ExclusionEffect
+from app.services.campaigns.exclusions import ExclusionEffect, ExclusionSort
 from app.services.jobs import exclusion_preview
 from app.services.jobs.jobs import JobView
 from app.storage.db import Database
@@ -39,6 +39,18 @@ LARGEST = 2**63 - 1
 Number = Annotated[int, Path(alias="exclusion", ge=1, le=LARGEST, description="Its number.", examples=[8])]
 WhyLifted = Annotated[Reason, Query(description="Why it no longer holds.", examples=["the control items were wrong"])]
 After = Cursor
+What = Annotated[Subject | None, Query(description="Only of this.", examples=["rater"])]
+Stands = Annotated[bool | None, Query(description="Only those that stand, or only those that were lifted.")]
+SearchWords = Annotated[
+    str,
+    Query(
+        alias="q",
+        max_length=200,
+        description="Words; each must be a part of key, reasons or actors, in any case.",
+        examples=["control"],
+    ),
+]
+Sort = Annotated[ExclusionSort, Query(description="By when they were made; `-` the newest first.")]
 ONE_OF = "name one of rater, task, document and system"
 
 
@@ -131,12 +143,18 @@ def list_exclusions(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
+    what: What = None,
+    standing: Stands = None,
+    q: SearchWords = "",
+    sort: Sort = "made",
     limit: Limit = 50,
     cursor: After = 0,
 ) -> Page[ExclusionOut]:
     """In the order in which they were made, lifted ones included."""
-    standing = exclusions.list_exclusions(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([ExclusionOut.of(view) for view in standing], limit, lambda one: str(one.exclusion))
+    views = exclusions.list_exclusions(
+        session, campaign, after=cursor, limit=limit + 1, what=what, standing=standing, sort=sort, q=q
+    )
+    return page_of([ExclusionOut.of(view) for view in views], limit, lambda one: str(one.exclusion))
 
 
 @router.get("/{exclusion}", summary="Look at an exclusion", responses=example_response(200, EXAMPLE))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
 
 from app.api.models.raters import Key
@@ -13,6 +13,7 @@ from app.api.models.times import Time, TimeIn
 from app.services.access import sessions, tokens
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.people import invitations
+from app.services.people.invitations import InvitationSort
 from app.storage.db import Session
 from app.web.access import Manager, Public
 from app.web.answers import AnswerModel, json_response
@@ -22,7 +23,7 @@ from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.links import make_landing_link
-from app.web.pagination import Cursor, Limit, Number, Page, page_of
+from app.web.pagination import Limit, Number, Page, SortedCursor, page_of, parse_place, write_place
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
@@ -33,6 +34,26 @@ NO_SECRET = "x" * 43
 QUERIES = {"prolific": "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"}
 PublicId = Annotated[str, Path(alias="invitation", pattern="^i_[0-9a-f]{32}$", examples=[ID])]
 Place = Number
+Live = Annotated[bool | None, Query(description="Only those by which somebody can still come, or only the others.")]
+SearchWords = Annotated[
+    str,
+    Query(
+        alias="q",
+        max_length=200,
+        description="Words; each must be a part of id, platform or team, in any case.",
+        examples=["prolific"],
+    ),
+]
+CompletionWords = Annotated[
+    str,
+    Query(
+        alias="q",
+        max_length=200,
+        description="Words; each must be a part of rater, external id, code or platform, in any case.",
+        examples=["C7Q2"],
+    ),
+]
+Sort = Annotated[InvitationSort, Query(description="By id, or by when they were made; `-` the other way round.")]
 ENDED: dict[int | str, dict[str, Any]] = {
     403: {"description": "The request comes from another site, or the platform did not sign the id."},
     404: {"description": "No such invitation, another secret, or it has ended."},
@@ -208,12 +229,17 @@ def list_invitations(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
+    live: Live = None,
+    q: SearchWords = "",
+    sort: Sort = "invitation",
     limit: Limit = 50,
-    cursor: Cursor = None,
+    cursor: SortedCursor = None,
 ) -> Page[InvitationOut]:
     """Ended ones included, without their secrets."""
-    views = invitations.list_invitations(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([InvitationOut.model_validate(view) for view in views], limit, lambda one: one.invitation)
+    after = parse_place(cursor, by_value=sort.endswith("made"))
+    views = invitations.list_invitations(session, campaign, after=after, limit=limit + 1, live=live, sort=sort, q=q)
+    page = page_of(views, limit, lambda view: write_place(*invitations.invitation_place(view, sort)))
+    return Page(items=[InvitationOut.model_validate(view) for view in page.items], next=page.next)
 
 
 @router.get(
@@ -246,12 +272,16 @@ def list_completions(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
+    q: CompletionWords = "",
     limit: Limit = 50,
     cursor: Place = 0,
 ) -> Page[CompletionOut]:
-    """Who was given which code for which task, in the order of the tasks: for paying on the platform."""
-    completions = invitations.list_completions(session, campaign, after=cursor, limit=limit + 1)
-    page = page_of(completions, limit, lambda one: str(one.id))
+    """Who was given which code for which task, in the order of the tasks: for paying on the platform.
+
+    A page of a search may be short, or empty, though there is a next one.
+    """
+    completions, reached = invitations.list_completions(session, campaign, after=cursor, limit=limit + 1, q=q)
+    page = page_of(completions, limit, lambda one: str(one.id), reached=None if reached is None else str(reached))
     return Page[CompletionOut](items=[CompletionOut.model_validate(one) for one in page.items], next=page.next)
 
 

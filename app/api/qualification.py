@@ -11,7 +11,7 @@ from app.api.models.raters import Language, RaterKey
 from app.api.models.times import Time
 from app.services.access.idempotency import IdempotentAnswer as Sent
 from app.services.people import qualification
-from app.services.people.qualification import QualificationAttempt, QualificationTest
+from app.services.people.qualification import QualificationAttempt, QualificationSort, QualificationTest
 from app.services.people.qualification_marks import QualificationAnswer, QualificationItem
 from app.web.access import Manager, RaterCaller
 from app.web.answers import AnswerModel, json_response
@@ -19,13 +19,24 @@ from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
-from app.web.pagination import Cursor, Limit, Page, page_of
+from app.web.pagination import Limit, Page, SortedCursor, page_of, parse_place, write_place
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
 Words = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 Version = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="The latest by default.", examples=[1])]
+Passed = Annotated[bool | None, Query(description="Only those who passed or were spared the test, or only the others.")]
+SearchWords = Annotated[
+    str,
+    Query(
+        alias="q",
+        max_length=200,
+        description="Words; each must be a part of the rater's or the team's key, in any case.",
+        examples=["r1"],
+    ),
+]
+Sort = Annotated[QualificationSort, Query(description="By what they are sorted; `-` turns the order round.")]
 NONE: dict[int | str, dict[str, Any]] = {404: {"description": "There is no test."}}
 OVER: dict[int | str, dict[str, Any]] = {
     **NONE,
@@ -246,12 +257,19 @@ def list_qualification_results(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
+    passed: Passed = None,
+    q: SearchWords = "",
+    sort: Sort = "rater",
     limit: Limit = 50,
-    cursor: Cursor = None,
+    cursor: SortedCursor = None,
 ) -> Page[TestResultOut]:
-    """Every enrolled rater by key, those who have not tried included."""
-    results = qualification.list_qualification_results(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([TestResultOut.model_validate(one) for one in results], limit, lambda one: one.rater)
+    """Every enrolled rater whom all filters fit, those who have not tried included."""
+    after = parse_place(cursor, by_value=not sort.endswith("rater"))
+    results = qualification.list_qualification_results(
+        session, campaign, after=after, limit=limit + 1, passed=passed, sort=sort, q=q
+    )
+    page = page_of(results, limit, lambda one: write_place(*qualification.qualification_result_place(one, sort)))
+    return Page(items=[TestResultOut.model_validate(one) for one in page.items], next=page.next)
 
 
 @router.post(

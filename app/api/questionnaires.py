@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, Field, JsonValue
 
 from app.api.models.times import Time
@@ -16,7 +16,7 @@ from app.domain.questionnaires import (
     make_language_biography,
 )
 from app.services.people import questionnaires
-from app.services.people.questionnaires import OwnQuestionnaire
+from app.services.people.questionnaires import AnswersSort, OwnQuestionnaire
 from app.web.access import AnyRole, Manager, Public, RaterCaller
 from app.web.answers import AnswerModel, json_response
 from app.web.bodies import BodyModel, json_body
@@ -28,6 +28,17 @@ from app.web.pagination import Cursor, Limit, Page, page_of
 router = APIRouter(prefix="/v1", tags=["raters"])
 
 When = Annotated[Moment, Path(alias="moment", description="Of the work.", examples=["before"])]
+Answered = Annotated[bool | None, Query(description="Only those who answered something, or only the others.")]
+SearchWords = Annotated[
+    str,
+    Query(
+        alias="q",
+        max_length=200,
+        description="Words; each must be a part of the rater's key, the team's key or the answers, in any case.",
+        examples=["profession"],
+    ),
+]
+Sort = Annotated[AnswersSort, Query(description="By the rater's key; `-` turns the order round.")]
 ABSENT: dict[int | str, dict[str, Any]] = {404: {"description": "The campaign asks nothing then."}}
 ASKED: dict[str, Any] = {
     "before": [
@@ -163,11 +174,16 @@ def list_questionnaire_answers(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
+    answered: Answered = None,
+    q: SearchWords = "",
+    sort: Sort = "rater",
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[QuestionnaireAnswersOut]:
-    """The latest answers of every enrolled rater by key, those without any included."""
-    rows = questionnaires.list_questionnaire_answers(session, campaign, after=cursor, limit=limit + 1)
+    """The latest answers of every enrolled rater whom all filters fit, those without any included."""
+    rows = questionnaires.list_questionnaire_answers(
+        session, campaign, after=cursor, limit=limit + 1, answered=answered, sort=sort, q=q
+    )
     return page_of([QuestionnaireAnswersOut.model_validate(one) for one in rows], limit, lambda one: one.rater)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, Field, StringConstraints
 
 from app.api.models.raters import Key, RaterKey
@@ -18,12 +18,15 @@ from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
+from app.web.pagination import Limit, Number, Page, page_of
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
 MessageNumber = Annotated[
     int, Path(alias="message", ge=1, le=2**63 - 1, description="Number of the message.", examples=[7])
 ]
+
+Read = Annotated[bool | None, Query(description="Only those that the rater read, or only the others.")]
 
 
 class MessagesIn(BodyModel):
@@ -60,10 +63,8 @@ class MessageOut(MessageOwn):
     actor: str
 
 
-class MessagesOut(BaseModel):
-    """The newest messages to a rater, newest first."""
-
-    items: list[MessageOut]
+class MessagesOut(Page[MessageOut]):
+    """Messages to a rater, newest first."""
 
 
 WHAT = {"raters": ["r1", "r2"], "text": "Please read the new guidelines, and ask if anything is unclear."}
@@ -98,12 +99,23 @@ def send_messages(
 @router.get(
     "/campaigns/{campaign}/raters/{rater}/messages",
     summary="Messages to a rater",
-    responses=example_response(200, MessagesOut(items=[EXAMPLE])),
+    responses=example_response(200, MessagesOut(items=[EXAMPLE], next=None)),
 )
-def list_messages(caller: Coordinator, campaign: CampaignKey, rater: RaterKey, session: SessionDep) -> MessagesOut:
-    """The newest 100, with when they were read."""
-    messages = rater_messages.list_messages(session, campaign, rater, by=caller)
-    return MessagesOut(items=[MessageOut.model_validate(one) for one in messages])
+def list_messages(
+    caller: Coordinator,
+    campaign: CampaignKey,
+    rater: RaterKey,
+    session: SessionDep,
+    read: Read = None,
+    limit: Limit = 100,
+    cursor: Number = 0,
+) -> MessagesOut:
+    """The newest first, with when they were read."""
+    messages = rater_messages.list_messages(
+        session, campaign, rater, by=caller, before=cursor or None, limit=limit + 1, read=read
+    )
+    page = page_of(messages, limit, lambda one: str(one.id))
+    return MessagesOut(items=[MessageOut.model_validate(one) for one in page.items], next=page.next)
 
 
 @router.get("/me/messages", summary="Messages to me", responses=example_response(200, MessagesOwn(items=[OWN])))

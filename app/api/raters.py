@@ -185,7 +185,10 @@ def list_raters(
 @router.patch(
     "",
     summary="Change several raters",
-    responses=example_response(200, CHANGED_SEVERAL, "All are changed, or nobody where one cannot be."),
+    responses={
+        **example_response(200, CHANGED_SEVERAL, "All are changed, or nobody where one cannot be."),
+        409: {"description": "Some have something else than `expected`; `errors` names each."},
+    },
 )
 def patch_raters(
     caller: Manager,
@@ -196,14 +199,18 @@ def patch_raters(
             RatersPatch,
             pause={"raters": ["r1", "r2"], "state": "paused"},
             team={"raters": ["r1", "r2"], "team": "bonn"},
+            undo={"raters": ["r1", "r2"], "state": "active", "expected": {"state": "paused"}},
         ),
     ],
     session: SessionDep,
 ) -> RatersChangedOut:
-    """Give all of them a state, a team, or both. `before` is what they had, for whoever wants it back."""
-    before = enrolment.change_raters(
-        session, campaign, body.raters, body.model_dump(include=body.model_fields_set - {"raters"}), by=caller
-    )
+    """Give all of them a state, a team, or both. `before` is what they had, for whoever wants it back.
+
+    To undo a change, send what was before, and as `expected` what the change had set.
+    """
+    values = body.model_dump(include=body.model_fields_set - {"raters", "expected"})
+    expected = body.expected.model_dump(exclude_unset=True) if body.expected else None
+    before = enrolment.change_raters(session, campaign, body.raters, values, expected=expected, by=caller)
     idle = idle_raters.list_enrolment_warnings(session, campaign, body.raters)
     return RatersChangedOut(before=[RaterBefore.model_validate(view) for view in before], warnings=idle)
 

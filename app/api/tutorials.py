@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field, JsonValue
 
 from app.api.models.tasks import TextLayoutOut
@@ -12,17 +12,28 @@ from app.api.models.times import Time
 from app.domain.markup import find_layout
 from app.services.people import tutorials
 from app.services.people.answer_rules import MOST_COLUMNS
-from app.services.people.tutorials import TutorialCourse, TutorialLesson
+from app.services.people.tutorials import TutorialCourse, TutorialLesson, TutorialSort
 from app.web.access import Manager, RaterCaller
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.pagination import Cursor, Limit, Page, page_of
+from app.web.pagination import Limit, Page, SortedCursor, page_of, parse_place, write_place
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
 Number = Annotated[int, Path(alias="item", ge=1, le=2**31 - 1, description="From 1.", examples=[1])]
+Answered = Annotated[bool | None, Query(description="Only those who answered something, or only the others.")]
+SearchWords = Annotated[
+    str,
+    Query(
+        alias="q",
+        max_length=200,
+        description="Words; each must be a part of the rater's or the team's key, in any case.",
+        examples=["r1"],
+    ),
+]
+Sort = Annotated[TutorialSort, Query(description="By what they are sorted; `-` turns the order round.")]
 UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "The tutorial has no such item."}}
 
 
@@ -156,12 +167,19 @@ def list_tutorial_results(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
+    answered: Answered = None,
+    q: SearchWords = "",
+    sort: Sort = "rater",
     limit: Limit = 50,
-    cursor: Cursor = None,
+    cursor: SortedCursor = None,
 ) -> Page[TutorialResultOut]:
-    """Every enrolled rater by key, those who have not begun included."""
-    results = tutorials.list_tutorial_results(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([TutorialResultOut.model_validate(one) for one in results], limit, lambda one: one.rater)
+    """Every enrolled rater whom all filters fit, those who have not begun included."""
+    after = parse_place(cursor, by_value=not sort.endswith("rater"))
+    results = tutorials.list_tutorial_results(
+        session, campaign, after=after, limit=limit + 1, answered=answered, sort=sort, q=q
+    )
+    page = page_of(results, limit, lambda one: write_place(*tutorials.tutorial_result_place(one, sort)))
+    return Page(items=[TutorialResultOut.model_validate(one) for one in page.items], next=page.next)
 
 
 def _make_layout_out(lesson: TutorialLesson) -> LessonLayoutOut:

@@ -11,7 +11,7 @@ from app.api.models.times import Time
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.webhooks import webhooks
 from app.services.webhooks.addresses import LONGEST_URL
-from app.services.webhooks.events import EVENT_KINDS, MEANINGS, EventKind
+from app.services.webhooks.events import EVENT_KINDS, MEANINGS, DeliveredKind, EventKind
 from app.web.access import Manager
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
@@ -30,6 +30,10 @@ Before = Annotated[
     Query(alias="cursor", ge=0, le=LARGEST, description="`next` of the page before.", examples=[NUMBER]),
     AfterValidator(parse_number_cursor),
 ]
+Taken = Annotated[
+    bool | None, Query(description="Only those answered with a status from 200 to 299, or only the others.")
+]
+OfKind = Annotated[DeliveredKind | None, Query(alias="kind", description="Of this kind of event only.")]
 KINDS = "; ".join(f"`{kind}`: {meaning}" for kind, meaning in MEANINGS.items())
 TOO_MANY: dict[int | str, dict[str, Any]] = {409: {"description": "The campaign has 20 webhooks."}}
 
@@ -214,9 +218,14 @@ def list_deliveries(
     campaign: CampaignKey,
     webhook: WebhookId,
     session: SessionDep,
+    taken: Taken = None,
+    kind: OfKind = None,
     limit: Limit = 50,
     cursor: Before = 0,
 ) -> Page[WebhookDeliveryOut]:
-    """The newest first; of the last 7 days."""
-    views = webhooks.list_deliveries(session, campaign, webhook, before=cursor or None, limit=limit + 1)
-    return page_of([WebhookDeliveryOut.model_validate(view) for view in views], limit, lambda one: str(one.id))
+    """The newest first; of the last 7 days. A page of some may be short, or empty, though there is a next one."""
+    views, reached = webhooks.list_deliveries(
+        session, campaign, webhook, before=cursor or None, limit=limit + 1, taken=taken, kind=kind
+    )
+    page = page_of(views, limit, lambda one: str(one.id), reached=None if reached is None else str(reached))
+    return Page(items=[WebhookDeliveryOut.model_validate(view) for view in page.items], next=page.next)

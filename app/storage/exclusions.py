@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.domain.errors import Conflict
+from app.storage.optional_filters import join_optional_conditions, join_word_conditions, word_values
 from app.storage.tables import documents, exclusions, raters, systems, tasks
 
 ExclusionRecord = sa.Row[Any]
@@ -27,6 +28,9 @@ FROM exclusions e CROSS JOIN LATERAL (
     UNION ALL SELECT 'document', key FROM documents WHERE id = e.document_id
     UNION ALL SELECT 'system', key FROM systems WHERE id = e.system_id) w
 WHERE e.campaign_id = :campaign"""
+
+
+_SEARCHED = "lower(concat_ws(' ', w.key, e.reason, e.actor, e.lifted_reason, e.lifted_actor))"
 
 
 class AlreadyExcluded(Conflict):
@@ -85,10 +89,37 @@ def find_exclusion(session: Session, campaign_id: int, n: int) -> ExclusionRecor
     return session.execute(sa.text(f"{_NAMED} AND e.version = :n"), {"campaign": campaign_id, "n": n}).one_or_none()
 
 
-def load_exclusions_page(session: Session, campaign_id: int, *, after: int, limit: int) -> list[ExclusionRecord]:
-    """Exclusions in the order in which they were made, lifted ones included."""
-    query = sa.text(f"{_NAMED} AND e.version > :after ORDER BY e.version LIMIT :limit")
-    return list(session.execute(query, {"campaign": campaign_id, "after": after, "limit": limit}))
+def load_exclusions_page(
+    session: Session,
+    campaign_id: int,
+    *,
+    after: int,
+    limit: int,
+    what: str | None = None,
+    standing: bool | None = None,
+    descending: bool = False,
+    words: Sequence[str] = (),
+) -> list[ExclusionRecord]:
+    """Exclusions in the order in which they were made, after a number; 0 is the start.
+
+    what: only of this. standing: only those that stand, or only those that were lifted. descending: the newest first.
+    words: each is a part of key, reasons or actors, in any case.
+    """
+    values: dict[str, object] = {
+        "campaign": campaign_id,
+        "after": after or None,
+        "limit": limit,
+        "what": what,
+        "standing": standing,
+    }
+    only = {
+        "after": f"e.version {'<' if descending else '>'} :after",
+        "what": "w.what = :what",
+        "standing": "(e.lifted_version IS NULL) = :standing",
+    }
+    conditions = join_optional_conditions(only, values) + join_word_conditions(_SEARCHED, words)
+    query = sa.text(f"{_NAMED} {conditions} ORDER BY e.version {'DESC' if descending else 'ASC'} LIMIT :limit")
+    return list(session.execute(query, {**values, **word_values(words)}))
 
 
 def load_standing_exclusions(session: Session, campaign_id: int, version: int) -> list[ExclusionRecord]:

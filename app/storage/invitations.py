@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
+from app.storage.sorting import SortPlace, make_sort_orders, search_columns, sort_page, text_term, time_term
 from app.storage.tables import campaigns, enrolments, invitations, raters, tasks, teams
 
 InvitationRecord = sa.Row[Any]
 
 
+ORDERS = make_sort_orders({"invitation": (None, text_term), "made": (invitations.c.created_at, time_term)})
+"""By what invitations are sorted."""
+LOOKED_AT = 500
+"""Codes of completion that a page looks at, at most, for those that are searched."""
+
+
 class InvitationNotFound(NotFound):
     """There is no such invitation, or it has ended."""
+
+
+def _is_live() -> sa.ColumnElement[bool]:
+    """Neither ended nor expired, now."""
+    i = invitations.c
+    return i.revoked_at.is_(None) & sa.func.coalesce(i.expires_at > sa.func.statement_timestamp(), True)
 
 
 def _query() -> sa.Select[Any]:
@@ -24,14 +37,13 @@ def _query() -> sa.Select[Any]:
     taken = sa.select(sa.func.count()).where(
         enrolments.c.campaign_id == i.campaign_id, enrolments.c.invitation_id == i.id
     )
-    live = i.revoked_at.is_(None) & sa.func.coalesce(i.expires_at > sa.func.statement_timestamp(), True)
     shown = sa.select(
         invitations,
         i.signing_key.is_not(None).label("signed"),
         campaigns.c.key.label("campaign"),
         teams.c.key.label("team"),
         taken.scalar_subquery().label("taken"),
-        live.label("live"),
+        _is_live().label("live"),
     )
     joined = invitations.join(campaigns, campaigns.c.id == i.campaign_id).outerjoin(teams, teams.c.id == i.team_id)
     return shown.select_from(joined)
@@ -57,12 +69,26 @@ def load_invitation(session: Session, campaign_id: int, public_id: str) -> Invit
 
 
 def load_invitations_page(
-    session: Session, campaign_id: int, *, after: str | None, limit: int
+    session: Session,
+    campaign_id: int,
+    *,
+    after: SortPlace | None,
+    limit: int,
+    live: bool | None = None,
+    sort: str = "invitation",
+    words: Sequence[str] = (),
 ) -> list[InvitationRecord]:
-    """A campaign's invitations by id after `after`."""
-    public_id = invitations.c.public_id.collate("C")
-    query = _query().where(invitations.c.campaign_id == campaign_id).order_by(public_id).limit(limit)
-    return list(session.execute(query if after is None else query.where(public_id > after)))
+    """A campaign's invitations after a place in an order.
+
+    live: only those by which somebody can still come, or only the others. words: each is a part of id, platform or
+    team, in any case.
+    """
+    i = invitations.c
+    query = _query().where(i.campaign_id == campaign_id).limit(limit)
+    if live is not None:
+        query = query.where(_is_live() == sa.literal(live))
+    query = search_columns(query, (i.public_id, i.platform, teams.c.key), words)
+    return list(session.execute(sort_page(query, i.public_id.collate("C"), ORDERS[sort], after=after)))
 
 
 def end_invitation(session: Session, campaign_id: int, public_id: str) -> bool:
@@ -106,9 +132,20 @@ def find_completion_url(session: Session, campaign_id: int, rater_id: int) -> st
 
 
 def load_completions_page(
-    session: Session, campaign_id: int, *, after: int, limit: int, rater_id: int | None = None
-) -> list[InvitationRecord]:
-    """Tasks with a code of completion by id after `after`: whose, under which external id, and when handed in."""
+    session: Session,
+    campaign_id: int,
+    *,
+    after: int,
+    limit: int,
+    rater_id: int | None = None,
+    words: Sequence[str] = (),
+) -> tuple[list[InvitationRecord], int | None]:
+    """Tasks with a code of completion by id after `after`: whose, under which external id, and when handed in.
+
+    And the id of the last that was looked at, if there may be more. words: each is a part of rater, external id, code
+    or platform, in any case; a page looks at no more than LOOKED_AT tasks for these, so it may have fewer than
+    `limit`.
+    """
     i, e = invitations.c, enrolments.c
     shown = sa.select(
         tasks.c.id,
@@ -125,4 +162,11 @@ def load_completions_page(
     query = query.where(tasks.c.campaign_id == campaign_id, tasks.c.completion_code.is_not(None), tasks.c.id > after)
     if rater_id is not None:
         query = query.where(tasks.c.rater_id == rater_id)
-    return list(session.execute(query.order_by(tasks.c.id).limit(limit)))
+    query = query.order_by(tasks.c.id)
+    if not words:
+        return list(session.execute(query.limit(limit))), None
+    looked = query.limit(LOOKED_AT).subquery()
+    named = (looked.c.rater, looked.c.external_id, looked.c.code, looked.c.platform)
+    rows = list(session.execute(search_columns(sa.select(looked).order_by(looked.c.id).limit(limit), named, words)))
+    count, last = session.execute(sa.select(sa.func.count(), sa.func.max(looked.c.id))).one()
+    return rows, int(last) if count == LOOKED_AT and len(rows) < limit else None

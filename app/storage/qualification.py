@@ -10,7 +10,15 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.optional_filters import join_optional_conditions
+from app.storage.sorting import (
+    SortPlace,
+    make_sort_orders,
+    number_term,
+    search_columns,
+    sort_page,
+    text_term,
+    time_term,
+)
 from app.storage.tables import enrolments, qualification_attempts, qualifications
 
 Row = sa.Row[Any]
@@ -55,7 +63,8 @@ def insert_qualification_attempt(
     session.execute(sa.insert(qualification_attempts).values(row))
 
 
-_RESULTS = """
+_RESULTS = (
+    text("""
 SELECT r.key AS rater, t.key AS team, count(a.share) AS attempts, max(a.share) AS best,
   coalesce(bool_or(a.passed), false) AS passed,
   (array_agg(a.version ORDER BY a.n) FILTER (WHERE a.passed))[1] AS version,
@@ -63,12 +72,49 @@ SELECT r.key AS rater, t.key AS team, count(a.share) AS attempts, max(a.share) A
   (array_agg(a.at ORDER BY a.n) FILTER (WHERE a.passed))[1] AS at
 FROM enrolments e JOIN raters r ON r.id = e.rater_id LEFT JOIN teams t ON t.id = e.team_id
 LEFT JOIN qualification_attempts a ON a.campaign_id = e.campaign_id AND a.rater_id = e.rater_id
-WHERE e.campaign_id = :campaign AND e.state <> 'erased' {conditions}
-GROUP BY r.id, r.key, t.key ORDER BY r.key COLLATE "C" LIMIT :limit"""
+WHERE e.campaign_id = :campaign AND e.state <> 'erased'
+GROUP BY r.id, r.key, t.key""")
+    .columns(
+        sa.column("rater", sa.Text),
+        sa.column("team", sa.Text),
+        sa.column("attempts", sa.BigInteger),
+        sa.column("best", sa.Double),
+        sa.column("passed", sa.Boolean),
+        sa.column("version", sa.Integer),
+        sa.column("waived", sa.Text),
+        sa.column("at", sa.DateTime(timezone=True)),
+    )
+    .subquery("results")
+)
+RESULT_ORDERS = make_sort_orders(
+    {
+        "rater": (None, text_term),
+        "team": (_RESULTS.c.team, text_term),
+        "attempts": (_RESULTS.c.attempts, number_term),
+        "best": (_RESULTS.c.best, number_term),
+        "at": (_RESULTS.c["at"], time_term),
+    }
+)
+"""By what the results of a test are sorted."""
 
 
-def load_qualification_results(session: Session, campaign_id: int, *, after: str | None, limit: int) -> Sequence[Row]:
-    """Every enrolled rater by key after `after`: how often they tried, their best share, and what they passed by."""
-    keys = {"campaign": campaign_id, "after": after, "limit": limit}
-    query = _RESULTS.format(conditions=join_optional_conditions({"after": 'r.key COLLATE "C" > :after'}, keys))
-    return session.execute(text(query), keys).all()
+def load_qualification_results(
+    session: Session,
+    campaign_id: int,
+    *,
+    after: SortPlace | None,
+    limit: int,
+    passed: bool | None = None,
+    sort: str = "rater",
+    words: Sequence[str] = (),
+) -> Sequence[Row]:
+    """Every enrolled rater after a place in an order: how often they tried, their best share, what they passed by.
+
+    passed: only those who passed or were spared the test, or only the others. words: each is a part of the rater's or
+    the team's key, in any case.
+    """
+    wanted = search_columns(sa.select(_RESULTS).limit(limit), (_RESULTS.c.rater, _RESULTS.c.team), words)
+    if passed is not None:
+        wanted = wanted.where(_RESULTS.c.passed == sa.literal(passed))
+    page = sort_page(wanted, _RESULTS.c.rater.collate("C"), RESULT_ORDERS[sort], after=after)
+    return session.execute(page, {"campaign": campaign_id}).all()

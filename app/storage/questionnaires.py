@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.storage.optional_filters import join_optional_conditions
+from app.storage.optional_filters import join_optional_conditions, join_word_conditions, word_values
 from app.storage.tables import enrolments, questionnaire_answers
 
 Row = sa.Row[Any]
@@ -25,7 +25,9 @@ LEFT JOIN LATERAL (
     FROM (SELECT DISTINCT ON (q.moment) q.* FROM questionnaire_answers q
           WHERE q.campaign_id = :campaign AND q.rater_id = r.id ORDER BY q.moment, q.n DESC) w) x ON true
 WHERE e.campaign_id = :campaign AND e.state <> 'erased' {conditions}
-ORDER BY r.key COLLATE "C" LIMIT :limit"""
+ORDER BY r.key COLLATE "C" {way} LIMIT :limit"""
+_SEARCHED = """lower(concat_ws(' ', r.key, t.key,
+    (SELECT string_agg(m.value ->> 'answers', ' ') FROM jsonb_each(x.moments) m)))"""
 _GROUPS = """
 SELECT DISTINCT ON (r.key, q.moment) r.key AS rater, q.answers FROM questionnaire_answers q
 JOIN raters r ON r.campaign_id = :campaign AND r.id = q.rater_id
@@ -57,11 +59,27 @@ def insert_answers(
     session.execute(sa.insert(questionnaire_answers).values(n=1 if latest is None else latest.n + 1, **row))
 
 
-def load_answers_page(session: Session, campaign_id: int, *, after: str | None, limit: int) -> Sequence[Row]:
-    """The latest answers of every enrolled rater by key after `after`, those without any included."""
-    keys = {"campaign": campaign_id, "after": after, "limit": limit}
-    query = _OF_ALL.format(conditions=join_optional_conditions({"after": 'r.key COLLATE "C" > :after'}, keys))
-    return session.execute(text(query), keys).all()
+def load_answers_page(
+    session: Session,
+    campaign_id: int,
+    *,
+    after: str | None,
+    limit: int,
+    answered: bool | None = None,
+    descending: bool = False,
+    words: Sequence[str] = (),
+) -> Sequence[Row]:
+    """The latest answers of every enrolled rater after a key, those without any included.
+
+    answered: only those who answered something, or only the others. descending: by key downwards. words: each is a
+    part of the rater's key, the team's key or the answers, in any case.
+    """
+    keys: dict[str, object] = {"campaign": campaign_id, "after": after, "limit": limit, "answered": answered}
+    only = {"after": f'r.key COLLATE "C" {"<" if descending else ">"} :after'}
+    conditions = join_optional_conditions({**only, "answered": "(x.moments IS NOT NULL) = :answered"}, keys)
+    conditions += join_word_conditions(_SEARCHED, words)
+    query = _OF_ALL.format(conditions=conditions, way="DESC" if descending else "ASC")
+    return session.execute(text(query), {**keys, **word_values(words)}).all()
 
 
 def load_answers_by_rater(session: Session, campaign_id: int) -> dict[str, dict[str, object]]:

@@ -19,10 +19,22 @@ def insert_messages(session: Session, campaign_id: int, rater_ids: Sequence[int]
     session.execute(sa.insert(rater_messages), values)
 
 
-def load_messages(session: Session, campaign_id: int, rater_id: int, *, limit: int) -> list[MessageRecord]:
-    """The newest messages to a rater, newest first."""
+def load_messages(
+    session: Session,
+    campaign_id: int,
+    rater_id: int,
+    *,
+    limit: int,
+    before: int | None = None,
+    read: bool | None = None,
+) -> list[MessageRecord]:
+    """The newest messages to a rater, newest first, from below an id. read: only those read, or only the others."""
     c = rater_messages.c
     query = sa.select(rater_messages).where(c.campaign_id == campaign_id, c.rater_id == rater_id)
+    if before is not None:
+        query = query.where(c.id < before)
+    if read is not None:
+        query = query.where(c.read_at.is_not(None) if read else c.read_at.is_(None))
     return list(session.execute(query.order_by(c.id.desc()).limit(limit)))
 
 

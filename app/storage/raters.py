@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.domain.errors import Conflict, NotFound
-from app.storage.sorting import SortOrder, SortPlace, sort_page
+from app.storage.sorting import SortPlace, make_sort_orders, search_columns, sort_page, text_term, time_term
 from app.storage.tables import contacts, enrolments, people, raters, teams, tokens
 
 RaterRecord = sa.Row[Any]
@@ -28,21 +28,15 @@ class RaterInUse(Conflict):
 _ENROLMENT = ("state", "capacity", "capacity_unit", "buckets", "languages", "external_id", "invitation_id", "erased_at")
 
 
-def _text(value: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-    return sa.func.coalesce(value, "").collate("C")
-
-
-def _time(at: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-    return sa.func.coalesce(sa.cast(at, sa.DateTime(timezone=True)), sa.text("'-infinity'::timestamptz"))
-
-
-_SORTED = {"key": (None, _text), "enrolled": (enrolments.c.created_at, _time)}
-_SORTED |= {"state": (enrolments.c.state, _text), "team": (teams.c.key, _text)}
-_ORDERS = {
-    sign + name: SortOrder(column, term, descending=sign == "-")
-    for name, (column, term) in _SORTED.items()
-    for sign in ("", "-")
-}
+ORDERS = make_sort_orders(
+    {
+        "key": (None, text_term),
+        "enrolled": (enrolments.c.created_at, time_term),
+        "state": (enrolments.c.state, text_term),
+        "team": (teams.c.key, text_term),
+    }
+)
+"""By what raters are sorted."""
 
 
 def rater_query(campaign_id: int) -> sa.Select[Any]:
@@ -121,10 +115,9 @@ def load_raters_page(
         wanted = wanted.where(teams.c.key == team)
     if state is not None:
         wanted = wanted.where(enrolments.c.state == state)
-    for word in words:
-        named = (raters.c.key, enrolments.c.external_id, contacts.c.name, contacts.c.email)
-        wanted = wanted.where(sa.or_(*(column.icontains(word, autoescape=True) for column in named)))
-    return list(session.execute(sort_page(wanted, raters.c.key.collate("C"), _ORDERS[sort], after=after)))
+    named = (raters.c.key, enrolments.c.external_id, contacts.c.name, contacts.c.email)
+    wanted = search_columns(wanted, named, words)
+    return list(session.execute(sort_page(wanted, raters.c.key.collate("C"), ORDERS[sort], after=after)))
 
 
 def load_raters_of_keys(session: Session, campaign_id: int, keys: Sequence[str]) -> dict[str, RaterRecord]:

@@ -6,8 +6,9 @@ changed meanwhile moves no other.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -27,6 +28,52 @@ class SortOrder:
     column: Term | None
     term: Callable[[Term], Term]
     descending: bool = False
+
+
+def text_term(value: Term) -> Term:
+    """A text by its bytes; none comes first."""
+    return sa.func.coalesce(value, "").collate("C")
+
+
+def time_term(at: Term) -> Term:
+    """A time; none comes first."""
+    return sa.func.coalesce(sa.cast(at, sa.DateTime(timezone=True)), sa.text("'-infinity'::timestamptz"))
+
+
+def number_term(number: Term) -> Term:
+    """A number; none comes first."""
+    return sa.func.coalesce(sa.cast(number, sa.Double), sa.text("'-infinity'::float8"))
+
+
+def make_sort_orders(columns: Mapping[str, tuple[Term | None, Callable[[Term], Term]]]) -> dict[str, SortOrder]:
+    """Both orders of each column, by its name; with `-` before it, the descending one."""
+    return {
+        sign + name: SortOrder(column, term, descending=sign == "-")
+        for name, (column, term) in columns.items()
+        for sign in ("", "-")
+    }
+
+
+def write_sort_value(value: str | float | datetime | None, order: SortOrder) -> str | None:
+    """The value by which a row is sorted, as text; None where the key alone counts.
+
+    >>> write_sort_value(0.5, SortOrder(sa.column("best"), number_term))
+    '0.5'
+    >>> write_sort_value(None, SortOrder(sa.column("best"), number_term))
+    '-infinity'
+    """
+    if order.column is None:
+        return None
+    if value is None:
+        return "" if order.term is text_term else "-infinity"
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def search_columns(query: sa.Select[Any], columns: Sequence[Term], words: Sequence[str]) -> sa.Select[Any]:
+    """The query for rows in which each word is a part of one of the columns, in any case."""
+    for word in words:
+        query = query.where(sa.or_(*(column.icontains(word, autoescape=True) for column in columns)))
+    return query
 
 
 def sort_page(query: sa.Select[Any], key: Term, order: SortOrder, *, after: SortPlace | None) -> sa.Select[Any]:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.sorting import SortOrder, SortPlace, sort_page
+from app.storage.sorting import SortOrder, SortPlace, search_columns, sort_page
 from app.storage.tables import campaigns, raters, teams, tokens
 
 TokenRecord = sa.Row[Any]
@@ -106,9 +106,8 @@ def load_tokens_page(
         wanted = wanted.where(campaigns.c.key == campaign)
     if live is not None:
         wanted = wanted.where(is_live_condition() == sa.literal(live))
-    for word in words:
-        named = (tokens.c.prefix, tokens.c.name, campaigns.c.key, teams.c.key, raters.c.key)
-        wanted = wanted.where(sa.or_(*(column.icontains(word, autoescape=True) for column in named)))
+    named = (tokens.c.prefix, tokens.c.name, campaigns.c.key, teams.c.key, raters.c.key)
+    wanted = search_columns(wanted, named, words)
     return list(session.execute(sort_page(wanted, _prefix(tokens.c.prefix), _ORDERS[sort], after=after)))
 
 

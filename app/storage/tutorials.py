@@ -10,7 +10,15 @@ from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.storage.optional_filters import join_optional_conditions
+from app.storage.sorting import (
+    SortPlace,
+    make_sort_orders,
+    number_term,
+    search_columns,
+    sort_page,
+    text_term,
+    time_term,
+)
 from app.storage.tables import tutorial_answers
 
 Row = sa.Row[Any]
@@ -25,14 +33,35 @@ SELECT d.key AS document, g.position, g.source, g.meta, (
 FROM documents d JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id
 WHERE d.campaign_id = :campaign AND d.kind = 'tutorial'
 ORDER BY d.position NULLS LAST, d.key COLLATE "C", g.position LIMIT :most"""
-_RESULTS = """
+_RESULTS = (
+    text("""
 SELECT r.key AS rater, t.key AS team, count(a.position) AS answered, count(a."right") AS marked,
   count(*) FILTER (WHERE a."right") AS "right", max(a.at) AS at
 FROM enrolments e JOIN raters r ON r.campaign_id = :campaign AND r.id = e.rater_id
 LEFT JOIN teams t ON t.campaign_id = :campaign AND t.id = e.team_id
 LEFT JOIN tutorial_answers a ON a.campaign_id = :campaign AND a.rater_id = e.rater_id
-WHERE e.campaign_id = :campaign AND e.state <> 'erased' {conditions}
-GROUP BY r.id, r.key, t.key ORDER BY r.key COLLATE "C" LIMIT :limit"""
+WHERE e.campaign_id = :campaign AND e.state <> 'erased'
+GROUP BY r.id, r.key, t.key""")
+    .columns(
+        sa.column("rater", sa.Text),
+        sa.column("team", sa.Text),
+        sa.column("answered", sa.BigInteger),
+        sa.column("marked", sa.BigInteger),
+        sa.column("right", sa.BigInteger),
+        sa.column("at", sa.DateTime(timezone=True)),
+    )
+    .subquery("results")
+)
+RESULT_ORDERS = make_sort_orders(
+    {
+        "rater": (None, text_term),
+        "team": (_RESULTS.c.team, text_term),
+        "answered": (_RESULTS.c.answered, number_term),
+        "right": (_RESULTS.c["right"], number_term),
+        "at": (_RESULTS.c["at"], time_term),
+    }
+)
+"""By what the results of a tutorial are sorted."""
 _BEGUN = """
 SELECT EXISTS (SELECT FROM leases l JOIN items i ON i.campaign_id = :campaign AND i.task_id = l.task_id
     JOIN judgments j ON j.item_id = i.id AND j.rater_id = :rater
@@ -73,8 +102,23 @@ def load_right_share(session: Session, campaign_id: int, rater_id: int) -> float
     return None if share is None else float(share)
 
 
-def load_tutorial_results(session: Session, campaign_id: int, *, after: str | None, limit: int) -> Sequence[Row]:
-    """Every enrolled rater by key after `after`: how much they answered, and how much of it was right."""
-    keys = {"campaign": campaign_id, "after": after, "limit": limit}
-    query = _RESULTS.format(conditions=join_optional_conditions({"after": 'r.key COLLATE "C" > :after'}, keys))
-    return session.execute(text(query), keys).all()
+def load_tutorial_results(
+    session: Session,
+    campaign_id: int,
+    *,
+    after: SortPlace | None,
+    limit: int,
+    answered: bool | None = None,
+    sort: str = "rater",
+    words: Sequence[str] = (),
+) -> Sequence[Row]:
+    """Every enrolled rater after a place in an order: how much they answered, and how much of it was right.
+
+    answered: only those who answered something, or only the others. words: each is a part of the rater's or the
+    team's key, in any case.
+    """
+    wanted = search_columns(sa.select(_RESULTS).limit(limit), (_RESULTS.c.rater, _RESULTS.c.team), words)
+    if answered is not None:
+        wanted = wanted.where((_RESULTS.c.answered > 0) == sa.literal(answered))
+    page = sort_page(wanted, _RESULTS.c.rater.collate("C"), RESULT_ORDERS[sort], after=after)
+    return session.execute(page, {"campaign": campaign_id}).all()

@@ -23,6 +23,8 @@ from app.storage.tables import (
 
 WebhookRecord = sa.Row[Any]
 _NOW = sa.func.clock_timestamp()
+LOOKED_AT = 500
+"""Deliveries that a page looks at, at most, for those that are asked for."""
 
 
 class WebhookNotFound(NotFound):
@@ -216,11 +218,33 @@ def release_webhook(session: Session, webhook_id: int) -> None:
 
 
 def load_deliveries_page(
-    session: Session, campaign_id: int, webhook_id: int, *, before: int | None, limit: int
-) -> Sequence[WebhookRecord]:
-    """Deliveries of a webhook, the newest first, from below a number."""
+    session: Session,
+    campaign_id: int,
+    webhook_id: int,
+    *,
+    before: int | None,
+    limit: int,
+    taken: bool | None = None,
+    kind: str | None = None,
+) -> tuple[Sequence[WebhookRecord], int | None]:
+    """Deliveries of a webhook, the newest first, from below a number; and the last looked at, if there may be more.
+
+    taken: only those that were answered with a status from 200 to 299, or only the others. kind: of the event. A page
+    looks at no more than LOOKED_AT deliveries for these, so it may have fewer than `limit`.
+    """
     d = webhook_deliveries.c
     query = sa.select(webhook_deliveries).where(d.campaign_id == campaign_id, d.webhook_id == webhook_id)
+    query = query.order_by(d.id.desc())
     if before is not None:
         query = query.where(d.id < before)
-    return session.execute(query.order_by(d.id.desc()).limit(limit)).all()
+    if taken is None and kind is None:
+        return session.execute(query.limit(limit)).all(), None
+    looked = query.limit(LOOKED_AT).subquery()
+    meant = sa.select(looked).order_by(looked.c.id.desc()).limit(limit)
+    if taken is not None:
+        meant = meant.where(sa.func.coalesce(looked.c.status.between(200, 299), sa.false()) == sa.literal(taken))
+    if kind is not None:
+        meant = meant.where(looked.c.kind == kind)
+    rows = session.execute(meant).all()
+    count, last = session.execute(sa.select(sa.func.count(), sa.func.min(looked.c.id))).one()
+    return rows, int(last) if count == LOOKED_AT and len(rows) < limit else None

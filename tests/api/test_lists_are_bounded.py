@@ -20,7 +20,7 @@ from psycopg import sql
 from app.main import create_app
 from app.services.access import tokens
 from app.services.tasks import voids
-from app.storage import embedded, flags, judgment_filter
+from app.storage import embedded, flags, invitations, judgment_filter, webhooks
 from app.storage.db import Database, StatementTooLong
 from app.web.deps import Options
 from app.web.pagination import Page
@@ -51,6 +51,18 @@ NAMES: dict[str, tuple[str, ...]] = {
     "format": ("json",),
     "q": ("r8", "nothing"),
     "/raters sort": ("-key", "enrolled", "-team", "state"),
+    "/qualification/results sort": ("-rater", "best", "-at"),
+    "/tutorial/results sort": ("-rater", "right", "-at"),
+    "/questionnaires/answers sort": ("-rater",),
+    "/invitations sort": ("-invitation", "made"),
+    "/exclusions sort": ("-made",),
+    "passed": ("true", "false"),
+    "live": ("true", "false"),
+    "what": ("rater",),
+    "standing": ("true", "false"),
+    "taken": ("true", "false"),
+    "kind": ("task.handed_in", "job.done"),
+    "read": ("true", "false"),
 }
 MODES = ("force_custom_plan", "force_generic_plan")
 PARAMETER = re.compile(r"%\((\w+)\)s")
@@ -90,14 +102,20 @@ def lists(app: FastAPI) -> Iterator[APIRoute]:
 
 def asked(route: APIRoute) -> Iterator[tuple[str, dict[str, str]]]:
     """The route without a filter, and with each of its filters alone, each with each value."""
-    path = route.path.replace("{system}", "s4").replace("{document}", "d2")
+    path = route.path.replace("{system}", "s4").replace("{document}", "d2").replace("{rater}", "r8")
     yield path, {}
     flat = [field.alias for field in route.dependant.query_params]
     models = [getattr(field.field_info.annotation, "model_fields", {}) for field in route.dependant.query_params]
     names = {name for model in models for name in model} or set(flat)
     for name in sorted(names - {"limit", "cursor", "asked"}):
-        for value in NAMES.get(name) or NAMES[f"/{path.rpartition('/')[2]} {name}"]:
+        for value in values_of(path, name):
             yield path, {name: value}
+
+
+def values_of(path: str, name: str) -> tuple[str, ...]:
+    """The values of a filter of a list: its own ones, or those that all lists have."""
+    own = (f"/{'/'.join(path.split('/')[-n:])} {name}" for n in (2, 1))
+    return next((NAMES[each] for each in own if each in NAMES), ()) or NAMES[name]
 
 
 CASES = [
@@ -153,7 +171,8 @@ def test_a_page_costs_the_same_however_much_there_is(
 ) -> None:
     for most in ("LOOKED_AT", "FEW"):
         monkeypatch.setattr(judgment_filter, most, 300)
-    monkeypatch.setattr(flags, "LOOKED_AT", 20)
+    for module in (flags, invitations, webhooks):
+        monkeypatch.setattr(module, "LOOKED_AT", 20)
 
     def ask(campaign: str) -> Callable[[], None]:
         def request() -> None:

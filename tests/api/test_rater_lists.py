@@ -125,6 +125,13 @@ def test_several_raters_change_together_or_not_at_all(manager: httpx.Client) -> 
     ):
         refused = manager.patch(RATERS, json=wrong)
         assert (refused.status_code, refused.json()["errors"][0]["loc"]) == (422, place), wrong
+    undo = {"raters": ["r1", "r2"], "state": "active", "expected": {"state": "paused", "team": None}}
+    refused = manager.patch(RATERS, json=undo)
+    assert (refused.status_code, refused.json()["type"]) == (409, "urn:plumbline:problem:raters-changed-meanwhile")
+    assert refused.json()["errors"] == [{"loc": ["body", "raters", 1], "msg": "'r2' was changed meanwhile"}]
+    assert manager.patch(RATERS, json={"raters": ["r1"], "expected": {}}).status_code == 422
+    undone = manager.patch(RATERS, json={**undo, "raters": ["r1"], "state": "paused"})
+    assert undone.json()["before"] == [{"key": "r1", "state": "paused", "team": None}]
     manager.delete("/v1/raters/r2")
     assert "erased" in manager.patch(RATERS, json={"raters": ["r2"], "state": "active"}).json()["errors"][0]["msg"]
     assert manager.get(f"{RATERS}/r1").json()["state"] == "paused"

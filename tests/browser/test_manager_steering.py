@@ -68,6 +68,7 @@ def test_after_a_dropout_a_new_plan_is_looked_at_and_then_done(manager, ask):
     expect(done).to_be_disabled()
     page.get_by_role("button", name="r2 has left").click()
     page.get_by_role("button", name="They have left").click()
+    expect(page.locator(".toast")).to_contain_text("1 rater has left.")
     expect(page.get_by_text("raters gone: r2")).to_be_visible()
     page.get_by_role("button", name="Withdraw poor").click()
     expect(page.get_by_role("button", name="poor takes part")).to_be_visible()
@@ -169,9 +170,9 @@ def test_pages_that_list_something_lead_to_it_as_json(manager, ask):
     at, page = f"/v1/campaigns/{key}", manager.page
     for path, lists in {
         f"/campaigns/{key}/raters": [f"{at}/raters?sort=key&limit=200"],
-        f"/campaigns/{key}/tutorial": [f"{at}/documents?limit=200", f"{at}/tutorial/results?limit=200"],
-        f"/campaigns/{key}/qualification": [f"{at}/qualification", f"{at}/qualification/results?limit=200"],
-        f"/campaigns/{key}/replan": [f"{at}/plan"],
+        f"/campaigns/{key}/tutorial": [f"{at}/documents?limit=200", f"{at}/tutorial/results?sort=rater&limit=200"],
+        f"/campaigns/{key}/qualification": [f"{at}/qualification", f"{at}/qualification/results?sort=rater&limit=200"],
+        f"/campaigns/{key}/replan": [f"{at}/plan", f"{at}/raters?sort=key&limit=200"],
         f"/campaigns/{key}/audit": [f"/v1/audit?campaign={key}&limit=200"],
         "/audit": ["/v1/audit?limit=200"],
         "/tokens": [f"/v1/tokens?sort=-made&{SHOWN_ROLES}&live=true&limit=200"],

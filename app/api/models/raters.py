@@ -135,16 +135,26 @@ class RatersImportedOut(BaseModel):
     warnings: list[str] = Field([], description="Who of them has nothing to judge in the plan that is under way.")
 
 
+class RaterExpected(BodyModel):
+    """What raters must have now; what is left out is not looked at."""
+
+    state: State | None = None
+    team: Key | None = Field(None, description="Null: they have no team.")
+
+
 class RatersPatch(BodyModel):
     """A change of several raters at once; what is left out stays."""
 
     raters: Annotated[list[Key], Field(min_length=1, max_length=MOST)]
     state: State = Field("active", description="`left` ends links, and a replan gives open work to others.")
     team: Key | None = Field(None, description="Null for no team.")
+    expected: RaterExpected | None = Field(
+        None, description="What all of them must have now, so that nothing is overwritten that somebody else set."
+    )
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        if not self.model_fields_set - {"raters"}:
+        if not self.model_fields_set - {"raters", "expected"}:
             raise ValueError("must say state or team")
         return self
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Literal
 
 from app.domain.errors import Invalid, NotFound, Place
-from app.domain.recipe import ExclusionRule, Recipe
+from app.domain.recipe import ExclusionRule, Recipe, Subject
 from app.reports.exclusion_preview.forecasts import StabilityBeforeAndAfter, forecast_stability
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking import view as ranking_view
@@ -20,6 +21,7 @@ from app.storage import campaigns, exclusions
 from app.storage.db import Database, Session
 from app.storage.exclusions import AlreadyExcluded
 
+ExclusionSort = Literal["made", "-made"]
 WITHDRAWN = "withdrawn from the campaign"
 RankingPair = tuple[RankingLookup, RankingLookup]
 """A ranking before and after."""
@@ -146,10 +148,34 @@ def get_exclusion(session: Session, campaign: str, n: int) -> ExclusionView:
     return _view(row)
 
 
-def list_exclusions(session: Session, campaign: str, *, after: int, limit: int) -> list[ExclusionView]:
-    """Exclusions in the order in which they were made, lifted ones included."""
+def list_exclusions(
+    session: Session,
+    campaign: str,
+    *,
+    after: int,
+    limit: int,
+    what: Subject | None = None,
+    standing: bool | None = None,
+    sort: ExclusionSort = "made",
+    q: str = "",
+) -> list[ExclusionView]:
+    """Exclusions after the one of a number in the order in which they were made, lifted ones included.
+
+    what: only of this. standing: only those that stand, or only those that were lifted. q: words, each a part of key,
+    reasons or actors.
+    """
     campaign_id = campaigns.load_campaign(session, campaign).id
-    return [_view(row) for row in exclusions.load_exclusions_page(session, campaign_id, after=after, limit=limit)]
+    rows = exclusions.load_exclusions_page(
+        session,
+        campaign_id,
+        after=after,
+        limit=limit,
+        what=what,
+        standing=standing,
+        descending=sort == "-made",
+        words=q.split(),
+    )
+    return [_view(row) for row in rows]
 
 
 def preview_exclusion(database: Database, campaign: str, wanted: ExclusionRule, *, recipe: Recipe) -> ExclusionEffect:

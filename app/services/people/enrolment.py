@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from app.domain.errors import Invalid, Place
+from app.domain.errors import Conflict, Invalid, Place
 from app.domain.keys import check_addressable, is_key
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
@@ -19,6 +19,10 @@ from app.storage.db import Session
 
 MOST = 1000  # raters of one list
 MOST_NAMED = 100  # faults
+
+
+class RatersChangedMeanwhile(Conflict):
+    """Some of these raters have something else by now than you expect; look at them again."""
 
 
 def enrol_raters(
@@ -90,11 +94,18 @@ def _personal_fields(new: Enrolment) -> frozenset[str]:
 
 
 def change_raters(
-    session: Session, campaign: str, keys: Sequence[str], values: Mapping[str, Any], *, by: Caller
+    session: Session,
+    campaign: str,
+    keys: Sequence[str],
+    values: Mapping[str, Any],
+    *,
+    expected: Mapping[str, Any] | None = None,
+    by: Caller,
 ) -> list[RaterView]:
     """Change state, team or both of several raters, all or none; what they were before.
 
-    Raises Invalid naming each who is not enrolled, was erased, or is named twice; and as `raters.put_rater`.
+    expected: what all must have now. Raises Invalid naming each who is not enrolled, was erased, or is named twice;
+    RatersChangedMeanwhile naming each who has something else than `expected`; and as `raters.put_rater`.
     """
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
     service.check_team_exists(session, campaign_id, values.get("team"))
@@ -106,6 +117,13 @@ def change_raters(
     )
     if places:
         raise Invalid("nobody was changed because some of these raters cannot be", places=places[:MOST_NAMED])
+    changed = tuple(
+        Place(("body", "raters", i), f"{key!r} was changed meanwhile")
+        for i, key in enumerate(keys)
+        if any(getattr(known[key], field) != value for field, value in (expected or {}).items())
+    )
+    if changed:
+        raise RatersChangedMeanwhile("nobody was changed because some have something else by now", places=changed)
     for key in keys:
         service.put_rater(
             session,

@@ -8,6 +8,7 @@ import hmac
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 from urllib.parse import quote, urlsplit
 
 from app.domain.errors import Conflict, Forbidden, Invalid, Place, TooMany
@@ -17,7 +18,9 @@ from app.services.people import links
 from app.services.people.raters import RaterErased
 from app.storage import campaigns, invitations, plans, raters, teams
 from app.storage.db import Session
+from app.storage.sorting import SortPlace, write_sort_value
 
+InvitationSort = Literal["invitation", "-invitation", "made", "-made"]
 NAME = "invitation"
 CODE = "{code}"
 LONGEST_URL = 1000
@@ -152,10 +155,31 @@ def get_invitation(session: Session, campaign: str, public_id: str) -> Invitatio
     return _view(invitations.load_invitation(session, campaigns.load_campaign(session, campaign).id, public_id))
 
 
-def list_invitations(session: Session, campaign: str, *, after: str | None, limit: int) -> list[InvitationView]:
-    """A campaign's invitations by id after `after`."""
+def list_invitations(
+    session: Session,
+    campaign: str,
+    *,
+    after: SortPlace | None,
+    limit: int,
+    live: bool | None = None,
+    sort: InvitationSort = "invitation",
+    q: str = "",
+) -> list[InvitationView]:
+    """A campaign's invitations after a place in an order.
+
+    live: only those by which somebody can still come, or only the others. q: words, each a part of id, platform or
+    team.
+    """
     campaign_id = campaigns.load_campaign(session, campaign).id
-    return [_view(row) for row in invitations.load_invitations_page(session, campaign_id, after=after, limit=limit)]
+    rows = invitations.load_invitations_page(
+        session, campaign_id, after=after, limit=limit, live=live, sort=sort, words=q.split()
+    )
+    return [_view(row) for row in rows]
+
+
+def invitation_place(invitation: InvitationView, sort: InvitationSort) -> SortPlace:
+    """Where an invitation stands in an order."""
+    return write_sort_value(invitation.created_at, invitations.ORDERS[sort]), invitation.public_id
 
 
 def revoke_invitation(session: Session, campaign: str, public_id: str, *, by: Caller) -> None:
@@ -244,19 +268,23 @@ def _take_seat(session: Session, public_id: str, external_id: str, *, actor: str
     return key
 
 
-def list_completions(session: Session, campaign: str, *, after: int, limit: int) -> list[TaskCompletion]:
-    """Codes of completion in the order of their tasks, after the one of id `after`: for paying."""
+def list_completions(
+    session: Session, campaign: str, *, after: int, limit: int, q: str = ""
+) -> tuple[list[TaskCompletion], int | None]:
+    """Codes of completion in the order of their tasks, after the one of id `after`: for paying.
+
+    And the id of the last that was looked at, if there may be more. q: words, each a part of rater, external id, code
+    or platform.
+    """
     campaign_id = campaigns.load_campaign(session, campaign).id
-    return [
-        TaskCompletion(**row._mapping)
-        for row in invitations.load_completions_page(session, campaign_id, after=after, limit=limit)
-    ]
+    rows, reached = invitations.load_completions_page(session, campaign_id, after=after, limit=limit, words=q.split())
+    return [TaskCompletion(**row._mapping) for row in rows], reached
 
 
 def list_own_completions(session: Session, campaign_id: int, rater_id: int) -> list[tuple[str, str, str | None]]:
     """A rater's own tasks with a code: task, code, and the address that takes them back to their platform."""
     url = invitations.find_completion_url(session, campaign_id, rater_id)
-    rows = invitations.load_completions_page(session, campaign_id, after=0, limit=10_000, rater_id=rater_id)
+    rows, _ = invitations.load_completions_page(session, campaign_id, after=0, limit=10_000, rater_id=rater_id)
     return [(row.task, row.code, insert_completion_code(url, row.code)) for row in rows]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Literal
 
 from app.domain.errors import Conflict, Invalid, Place
 from app.reports.source.campaign import CampaignInfo
@@ -20,6 +21,9 @@ from app.services.people.qualification_marks import (
 from app.services.people.raters import ActingRater, RaterErased
 from app.storage import campaigns, qualification, raters
 from app.storage.db import Session
+from app.storage.sorting import SortPlace, write_sort_value
+
+QualificationSort = Literal["rater", "-rater", "team", "-team", "attempts", "-attempts", "best", "-best", "at", "-at"]
 
 
 class NoQualificationAttemptLeft(Conflict):
@@ -183,14 +187,31 @@ def waive_qualification(session: Session, campaign: str, key: str, *, reason: st
 
 
 def list_qualification_results(
-    session: Session, campaign: str, *, after: str | None, limit: int
+    session: Session,
+    campaign: str,
+    *,
+    after: SortPlace | None,
+    limit: int,
+    passed: bool | None = None,
+    sort: QualificationSort = "rater",
+    q: str = "",
 ) -> list[QualificationResult]:
-    """How every enrolled rater did, by key after `after`."""
+    """How every enrolled rater did, after a place in an order.
+
+    passed: only those who passed or were spared the test, or only the others. q: words, each a part of the rater's or
+    the team's key.
+    """
     campaign_id = campaigns.load_campaign(session, campaign).id
-    return [
-        QualificationResult(**row._asdict())
-        for row in qualification.load_qualification_results(session, campaign_id, after=after, limit=limit)
-    ]
+    rows = qualification.load_qualification_results(
+        session, campaign_id, after=after, limit=limit, passed=passed, sort=sort, words=q.split()
+    )
+    return [QualificationResult(**row._asdict()) for row in rows]
+
+
+def qualification_result_place(result: QualificationResult, sort: QualificationSort) -> SortPlace:
+    """Where a rater's result stands in an order."""
+    value = getattr(result, sort.removeprefix("-"))
+    return write_sort_value(value, qualification.RESULT_ORDERS[sort]), result.rater
 
 
 def _load(session: Session, campaign_id: int, version: int | None) -> QualificationTest:

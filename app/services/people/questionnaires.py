@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 from app.domain.errors import Invalid, NotFound, Place
 from app.domain.questionnaires import (
@@ -22,6 +23,8 @@ from app.services.campaigns.settings import change_campaign
 from app.services.people.raters import ActingRater
 from app.storage import campaigns, questionnaires
 from app.storage.db import Session
+
+AnswersSort = Literal["rater", "-rater"]
 
 
 class QuestionnaireNotFound(NotFound):
@@ -124,11 +127,30 @@ def put_own_answers(
 
 
 def list_questionnaire_answers(
-    session: Session, campaign: str, *, after: str | None, limit: int
+    session: Session,
+    campaign: str,
+    *,
+    after: str | None,
+    limit: int,
+    answered: bool | None = None,
+    sort: AnswersSort = "rater",
+    q: str = "",
 ) -> list[QuestionnaireAnswers]:
-    """What every enrolled rater answered last, by key after `after`. Raises NotFound."""
+    """What every enrolled rater answered last, after a key in an order. Raises NotFound.
+
+    answered: only those who answered something, or only the others. q: words, each a part of the rater's key, the
+    team's key or the answers.
+    """
     campaign_id = campaigns.load_campaign(session, campaign).id
-    rows = questionnaires.load_answers_page(session, campaign_id, after=after, limit=limit)
+    rows = questionnaires.load_answers_page(
+        session,
+        campaign_id,
+        after=after,
+        limit=limit,
+        answered=answered,
+        descending=sort == "-rater",
+        words=q.split(),
+    )
     return [
         QuestionnaireAnswers(
             row.rater, row.team, *((row.moments or {}).get(moment, {}).get("answers") for moment in MOMENTS)

@@ -50,18 +50,32 @@ def send_messages(session: Session, campaign: str, keys: Sequence[str], *, text:
     return len(mine)
 
 
-def list_messages(session: Session, campaign: str, key: str, *, by: Caller) -> list[RaterMessage]:
-    """The newest messages to a rater whom the caller may see. Raises NotFound."""
+def list_messages(
+    session: Session,
+    campaign: str,
+    key: str,
+    *,
+    by: Caller,
+    before: int | None = None,
+    limit: int = NEWEST,
+    read: bool | None = None,
+) -> list[RaterMessage]:
+    """The newest messages to a rater whom the caller may see, from below an id. Raises NotFound.
+
+    read: only those that the rater read, or only the others.
+    """
     campaign_id = campaigns.load_campaign(session, campaign).id
     rater = raters.load_rater(session, campaign_id, key)
     if not by.leads(rater.team):
         raise raters.RaterNotFound
-    return _load(session, campaign_id, rater.id)
+    rows = rater_messages.load_messages(session, campaign_id, rater.id, limit=limit, before=before, read=read)
+    return [_view(row) for row in rows]
 
 
 def list_own_messages(session: Session, rater: ActingRater) -> list[RaterMessage]:
     """The newest messages to the rater who asks."""
-    return _load(session, rater.campaign_id, rater.rater_id)
+    rows = rater_messages.load_messages(session, rater.campaign_id, rater.rater_id, limit=NEWEST)
+    return [_view(row) for row in rows]
 
 
 def read_own_message(session: Session, rater: ActingRater, message: int) -> None:
@@ -70,6 +84,5 @@ def read_own_message(session: Session, rater: ActingRater, message: int) -> None
         raise RaterMessageNotFound
 
 
-def _load(session: Session, campaign_id: int, rater_id: int) -> list[RaterMessage]:
-    rows = rater_messages.load_messages(session, campaign_id, rater_id, limit=NEWEST)
-    return [RaterMessage(row.id, row.text, row.actor, row.at, row.read_at) for row in rows]
+def _view(row: rater_messages.MessageRecord) -> RaterMessage:
+    return RaterMessage(row.id, row.text, row.actor, row.at, row.read_at)

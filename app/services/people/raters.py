@@ -14,7 +14,7 @@ from app.services.campaigns import audit
 from app.services.campaigns.settings import CampaignEditConflict
 from app.storage import campaigns, raters, teams
 from app.storage.db import Session
-from app.storage.sorting import SortPlace
+from app.storage.sorting import SortPlace, write_sort_value
 
 State = Literal["active", "paused", "left"]
 Unit = Literal["items", "segments", "words"]
@@ -260,12 +260,8 @@ def list_raters(
 
 def rater_place(rater: RaterView, sort: RaterSort) -> SortPlace:
     """Where a rater stands in an order."""
-    by = sort.removeprefix("-")
-    if by == "key":
-        return None, rater.key
-    if by == "enrolled":
-        return "-infinity" if rater.enrolled_at is None else rater.enrolled_at.isoformat(), rater.key
-    return (rater.team if by == "team" else rater.state) or "", rater.key
+    values = {"enrolled": rater.enrolled_at, "team": rater.team, "state": rater.state}
+    return write_sort_value(values.get(sort.removeprefix("-")), raters.ORDERS[sort]), rater.key
 
 
 def delete_rater(session: Session, campaign: str, key: str, *, by: Caller) -> None:

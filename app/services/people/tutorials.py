@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
@@ -36,6 +36,9 @@ from app.services.people.qualification_marks import (
 from app.services.people.raters import ActingRater
 from app.storage import campaigns, tutorials
 from app.storage.db import Session
+from app.storage.sorting import SortPlace, write_sort_value
+
+TutorialSort = Literal["rater", "-rater", "team", "-team", "answered", "-answered", "right", "-right", "at", "-at"]
 
 NAME = "tutorial"
 LONGEST = 20_000
@@ -191,13 +194,32 @@ def mark_tutorial_answer(
     return MarkedTutorialAnswer(n, said, lesson.item.payload, lesson.item.reasons, warnings)
 
 
-def list_tutorial_results(session: Session, campaign: str, *, after: str | None, limit: int) -> list[TutorialResult]:
-    """How every enrolled rater did, by key after `after`. Raises NotFound."""
+def list_tutorial_results(
+    session: Session,
+    campaign: str,
+    *,
+    after: SortPlace | None,
+    limit: int,
+    answered: bool | None = None,
+    sort: TutorialSort = "rater",
+    q: str = "",
+) -> list[TutorialResult]:
+    """How every enrolled rater did, after a place in an order. Raises NotFound.
+
+    answered: only those who answered something, or only the others. q: words, each a part of the rater's or the
+    team's key.
+    """
     campaign_id = campaigns.load_campaign(session, campaign).id
-    return [
-        TutorialResult(**row._asdict())
-        for row in tutorials.load_tutorial_results(session, campaign_id, after=after, limit=limit)
-    ]
+    rows = tutorials.load_tutorial_results(
+        session, campaign_id, after=after, limit=limit, answered=answered, sort=sort, words=q.split()
+    )
+    return [TutorialResult(**row._asdict()) for row in rows]
+
+
+def tutorial_result_place(result: TutorialResult, sort: TutorialSort) -> SortPlace:
+    """Where a rater's result stands in an order."""
+    value = getattr(result, sort.removeprefix("-"))
+    return write_sort_value(value, tutorials.RESULT_ORDERS[sort]), result.rater
 
 
 def _lessons(session: Session, view: CampaignInfo, campaign_id: int) -> tuple[TutorialLesson, ...]:

@@ -31,6 +31,7 @@ MEANINGS: Mapping[EventKind, str] = MappingProxyType(
     }
 )
 TEST: Literal["webhook.test"] = "webhook.test"
+DeliveredKind = Literal[EventKind, "webhook.test"]
 MILESTONES = (25, 50, 75)
 
 

@@ -145,13 +145,26 @@ def replay_events(session: Session, campaign: str, public_id: str, *, event: int
 
 
 def list_deliveries(
-    session: Session, campaign: str, public_id: str, *, before: int | None, limit: int
-) -> list[WebhookDelivery]:
-    """Deliveries of a webhook, the newest first, from below a number. Raises NotFound."""
+    session: Session,
+    campaign: str,
+    public_id: str,
+    *,
+    before: int | None,
+    limit: int,
+    taken: bool | None = None,
+    kind: str | None = None,
+) -> tuple[list[WebhookDelivery], int | None]:
+    """Deliveries of a webhook, the newest first, from below a number; and the last looked at, if there may be more.
+
+    taken: only those that the receiver took, or only the others. kind: of the event. Raises NotFound.
+    """
     campaign_id = campaigns.load_campaign(session, campaign).id
     row = webhooks.load_webhook(session, campaign_id, public_id)
-    rows = webhooks.load_deliveries_page(session, campaign_id, row.id, before=before, limit=limit)
-    return [WebhookDelivery(**{name: getattr(row, name) for name in WebhookDelivery.__slots__}) for row in rows]
+    rows, reached = webhooks.load_deliveries_page(
+        session, campaign_id, row.id, before=before, limit=limit, taken=taken, kind=kind
+    )
+    views = [WebhookDelivery(**{name: getattr(row, name) for name in WebhookDelivery.__slots__}) for row in rows]
+    return views, reached
 
 
 def _why_not(first: int | None, next_event: int) -> str:

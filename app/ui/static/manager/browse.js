@@ -3,7 +3,8 @@
 
 import { announce, button, fill, fresh, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
-import { empty, fetched, figure, get, icon, NONE } from "./parts.js";
+import { copyButton, tableText } from "./copying.js";
+import { empty, figure, get, icon, NONE } from "./parts.js";
 import { reading } from "./reading.js";
 
 const ROWS = 100;
@@ -24,7 +25,7 @@ export class Browse {
     this.pages = [{ cursor: null, first: 0 }]; // where the pages up to this one begin
     this.main = h("div");
     this.pager = h("nav", { class: "pages-of-list", "aria-label": t("Pages of the list"), hidden: true });
-    this.files = h("div");
+    this.files = h("p", { class: "fetch list-files", role: "group", "aria-label": t("Files of {list}", { list: label }) });
     this.results = h("div", { class: "results" });
     this.show = reading(this.results, () => this.read());
   }
@@ -137,7 +138,7 @@ export class Browse {
     if (this.rows.length) this.drawTable();
     else fill(this.main, this.without());
     this.drawPager();
-    fill(this.files, fetched(this.links?.(this.query) ?? [["JSON", this.address(null, 200)]]));
+    this.drawFiles();
     this.tell();
     if (this.filtered) announce(count(this.rows.length, "{n} row", "{n} rows"));
   }
@@ -154,6 +155,13 @@ export class Browse {
     for (const field of this.place.querySelectorAll(".list-tools input, .list-tools select")) field.value = this.usual[field.name || "q"];
     const { sort: _, ...usual } = this.usual;
     return this.ask(usual);
+  }
+
+  // What is shown, to take away: the rows of this page by the clipboard, all that is asked for as files.
+  drawFiles() {
+    const links = this.links?.(this.query) ?? [["JSON", this.address(null, 200)]];
+    this.copy ??= copyButton(t("Copy as TSV"), () => tableText(this.region));
+    fill(this.files, this.rows.length ? this.copy : null, icon("download"), links.map(([name, href]) => h("a", { href }, name)));
   }
 
   drawPager() {

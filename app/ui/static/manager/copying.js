@@ -26,6 +26,12 @@ async function write(text) {
   }
 }
 
+// A table as TSV: the rows that are shown, without boxes to choose them and steps to take.
+export function tableText(table) {
+  const cells = (row) => [...row.cells].filter((cell) => !cell.matches(".pick, .steps"));
+  return [...table.rows].filter((row) => !row.hidden).map((row) => cells(row).map((cell) => cell.innerText.trim().replace(/\s+/g, " ")).join("\t")).join("\n");
+}
+
 // text: gives what the button copies.
 export function copyButton(label, text) {
   const copy = button([icon("copy"), label], () => toClipboard(copy, text()), { class: "quiet copy" });

@@ -3,8 +3,11 @@
 import { $, button, fill, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
 import { ask } from "./asking.js";
-import { all, api, change, empty, figure, foreign, moment, NONE, resting, some, table, warned } from "./parts.js";
-import { reading, tried } from "./reading.js";
+import { Browse } from "./browse.js";
+import { each } from "./each.js";
+import { api, badge, change, figure, foreign, moment, NONE, resting, some, table, warned } from "./parts.js";
+import { tried } from "./reading.js";
+import { toast } from "./toast.js";
 import { outcome } from "./waiting.js";
 
 const form = $("#exclude");
@@ -79,28 +82,46 @@ function forget() {
   fill(shown);
 }
 
-function lift(one) {
-  ask(t("Lift the exclusion of {key}", { key: one.key }), t("Why it no longer holds"), t("Lift"), async (reason, wrong) => {
+function lift(rows) {
+  const title = rows.length === 1 ? t("Lift the exclusion of {key}", { key: rows[0].key }) : count(rows.length, "Lift {n} exclusion", "Lift {n} exclusions");
+  ask(title, t("Why it no longer holds"), t("Lift"), async (reason, wrong) => {
     const query = new URLSearchParams({ reason });
-    if (!(await change("DELETE", `${api}/exclusions/${one.exclusion}?${query}`, { said: wrong }))) return false;
-    await show();
-    return true;
+    const { done: lifted, left } = await each(rows, wrong, (one, refused) => change("DELETE", `${api}/exclusions/${one.exclusion}?${query}`, { said: wrong, refused }));
+    rows = left;
+    if (lifted.length) toast(count(lifted.length, "{n} exclusion is lifted.", "{n} exclusions are lifted."));
+    await list.done(left);
+    return !left.length;
   });
 }
 
 function ending(one) {
   if (one.lifted) return `${moment(one.lifted.at)}: ${one.lifted.reason}`;
-  return button(t("Lift …"), () => lift(one), { class: "quiet", "aria-label": t("Lift the exclusion of {key}", { key: one.key }) });
+  return button(t("Lift …"), () => lift([one]), { class: "ghost", "aria-label": t("Lift the exclusion of {key}", { key: one.key }) });
 }
 
-const show = reading(place, async () => {
-  const found = await all(`${api}/exclusions`);
-  fill(place, found.length ? table(t("What is left out"), [
-    [t("What"), (one) => `${WHAT[one.what]} ${one.key}`], [t("Reason"), (one) => one.reason, "text"], [t("Since"), (one) => moment(one.at)],
-    [t("By"), (one) => one.actor], [t("Lifted"), ending, "text"],
-  ], found) : empty({ icon: "exclude", title: t("Nothing is left out."), text: t("Raters, systems, documents and tasks that you exclude stand here with the reason, and can come back.") }),
-  h("p", { class: "fetch" }, t("Fetch:"), h("a", { href: `${api}/exclusions` }, "JSON")));
-  await offer();
+const list = new Browse(place, {
+  label: t("What is left out"),
+  path: `${api}/exclusions`,
+  key: (one) => String(one.exclusion),
+  called: (one) => `${WHAT[one.what]} ${one.key}`,
+  sort: "-made",
+  search: t("Search by key, reason or name"),
+  filters: [
+    { name: "what", label: t("What"), options: [["", t("all")], ...Object.entries(WHAT)] },
+    { name: "standing", label: t("State"), options: [["", t("all")], ["true", t("left out")], ["false", t("lifted")]] },
+  ],
+  prepare: offer,
+  columns: [
+    { head: t("What"), cell: (one) => `${WHAT[one.what]} ${one.key}` },
+    { head: t("State"), cell: (one) => (one.lifted ? badge("none", t("lifted")) : badge("excluded", t("left out"))) },
+    { head: t("Reason"), cell: (one) => one.reason, look: "text" },
+    { head: t("Since"), sort: "made", cell: (one) => moment(one.at), look: "wide" },
+    { head: t("By"), cell: (one) => one.actor, look: "wide" },
+    { head: t("Lifted"), cell: ending, look: "text" },
+  ],
+  actions: [{ label: t("Lift …"), icon: "undo", run: lift }],
+  choosable: (one) => !one.lifted,
+  nothing: { icon: "exclude", title: t("Nothing is left out."), text: t("Raters, systems, documents and tasks that you exclude stand here with the reason, and can come back.") },
 });
 
 form.elements.what.addEventListener("change", () => {
@@ -115,7 +136,7 @@ form.addEventListener("submit", (event) => {
   resting(done, async () => {
     if (!(await asked(""))) return;
     form.reset();
-    await show();
+    await Promise.all([list.show(), suggest()]);
   }).then(forget);
 });
-await show();
+await list.open();

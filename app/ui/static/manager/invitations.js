@@ -2,24 +2,26 @@
 
 import { call, Unreachable } from "../shared/api.js";
 import { $, button, fill, h } from "../shared/dom.js";
-import { t } from "../shared/messages.js";
+import { count, t } from "../shared/messages.js";
 import { absolute } from "./asking.js";
+import { Browse } from "./browse.js";
 import { copyButton } from "./copying.js";
-import { all, api, change, empty, figure, moment, numeral, Refused, resting, say, sure, table, tell, told, written } from "./parts.js";
-import { Listing, reading } from "./reading.js";
+import { each } from "./each.js";
+import { all, api, badge, change, figure, here, moment, numeral, Refused, resting, say, sure, tell, told, written } from "./parts.js";
+import { reading } from "./reading.js";
+import { toast } from "./toast.js";
 
 const form = $("#invite");
 const said = $("#said");
-const made = new Listing(`${api}/invitations`);
-const handedIn = new Listing(`${api}/completions`);
+const PLATFORMS = Object.fromEntries([...form.elements.platform.options].filter((one) => one.value).map((one) => [one.value, one.text]));
 
 async function make() {
-  const { count, platform, team, completion_url: address, expires_at: end, per_hour: rate, signed } = form.elements;
-  const body = { count: Number(count.value) };
+  const { count: seats, platform, team, completion_url: address, expires_at: last, per_hour: rate, signed } = form.elements;
+  const body = { count: Number(seats.value) };
   if (platform.value) body.platform = platform.value;
   if (team.value) body.team = team.value;
   if (address.value.trim()) body.completion_url = address.value.trim();
-  if (end.value) body.expires_at = absolute(end.value);
+  if (last.value) body.expires_at = absolute(last.value);
   if (rate.value) body.per_hour = Number(rate.value);
   if (signed.checked) body.signed = true;
   const answer = await change("POST", `${api}/invitations`, { body, said: $(".said", form) });
@@ -29,50 +31,66 @@ async function make() {
     h("p", { class: "actions" }, copyButton(t("Copy the link"), () => answer.body.link)),
     ...(key ? [h("p", {}, t("The key by which the platform signs its ids, shown this once:")), h("p", { class: "secret" }, key), h("p", { class: "actions" }, copyButton(t("Copy the key"), () => key))] : []));
   form.reset();
-  await show();
+  await invitations.show();
 }
 
 function state(one) {
-  if (one.revoked_at) return t("ended {when}", { when: moment(one.revoked_at) });
-  return one.live ? t("open") : t("expired");
+  if (one.revoked_at) return badge("left", t("ended {when}", { when: moment(one.revoked_at) }));
+  return one.live ? badge("active", t("open")) : badge("none", t("expired"));
 }
 
-function end(one) {
-  if (!one.live) return null;
+function end(rows) {
   const then = async () => {
-    if (await change("DELETE", `${api}/invitations/${one.invitation}`, { said })) await show();
+    const { done, left } = await each(rows, said, (one, refused) => change("DELETE", `${api}/invitations/${one.invitation}`, { said, refused }));
+    if (done.length) toast(count(done.length, "{n} invitation is ended.", "{n} invitations are ended."));
+    await invitations.done(left);
   };
-  const ask = () => sure(t("End this invitation?"), t("Nobody else can use it. Raters who have joined stay enrolled."), t("End it"), then);
-  return button(t("End …"), ask, { class: "quiet", "aria-label": t("End the invitation of {when}", { when: moment(one.created_at) }) });
+  sure(count(rows.length, "End this invitation?", "End {n} invitations?"), t("Nobody else can use it. Raters who have joined stay enrolled."), t("End it"), then);
 }
 
-let teams = null;
-
-async function offer() {
-  if (teams) return;
-  teams = await all(`${api}/teams`);
-  form.elements.team.append(...teams.map((one) => h("option", { value: one.key }, one.name)));
-}
-
-const place = $("#invitations");
-const show = reading(place, async () => {
-  await offer();
-  const found = await made.read();
-  fill(place, found.length ? table(t("Invitations"), [
-    [t("Made"), (one) => moment(one.created_at)], [t("Platform"), (one) => one.platform], [t("Seats"), (one) => figure(one.count), "right"],
-    [t("Taken"), (one) => figure(one.taken), "right"], [t("New in an hour"), (one) => figure(one.per_hour), "right"],
-    [t("Ids"), (one) => (one.signed ? t("signed") : t("not signed"))], [t("Team"), (one) => one.team], [t("Ends"), (one) => moment(one.expires_at)],
-    [t("State"), state], [t("What to do"), end],
-  ], found) : empty({ icon: "link", title: t("There are no invitations."), text: t("An invitation is one link for many raters, as crowd platforms want it.") }), made.rest(show));
+const invitations = new Browse($("#invitations"), {
+  label: t("Invitations"),
+  path: `${api}/invitations`,
+  key: (one) => one.invitation,
+  called: (one) => t("the invitation of {when}", { when: moment(one.created_at) }),
+  sort: "-made",
+  search: t("Search by platform, team or id"),
+  filters: [{ name: "live", label: t("State"), options: [["", t("all")], ["true", t("open")], ["false", t("ended or expired")]] }],
+  async prepare() {
+    const teams = await all(`${api}/teams`);
+    form.elements.team.append(...teams.map((one) => h("option", { value: one.key }, one.name)));
+  },
+  columns: [
+    { head: t("Made"), sort: "made", cell: (one) => moment(one.created_at) },
+    { head: t("State"), cell: state },
+    { head: t("Platform"), cell: (one) => PLATFORMS[one.platform] ?? one.platform },
+    { head: t("Seats"), cell: (one) => figure(one.count), look: "right" },
+    { head: t("Taken"), cell: (one) => figure(one.taken), look: "right" },
+    { head: t("New in an hour"), cell: (one) => figure(one.per_hour), look: "right wide" },
+    { head: t("Ids"), cell: (one) => (one.signed ? t("signed") : t("not signed")), look: "wide" },
+    { head: t("Team"), cell: (one) => one.team, look: "wide" },
+    { head: t("Ends"), cell: (one) => moment(one.expires_at), look: "wide" },
+    { head: t("What to do"), cell: (one) => (one.live ? button(t("End …"), () => end([one]), { class: "ghost", "aria-label": t("End the invitation of {when}", { when: moment(one.created_at) }) }) : null), look: "steps" },
+  ],
+  actions: [{ label: t("End …"), icon: "exclude", look: "danger", run: end }],
+  choosable: (one) => one.live,
+  nothing: { icon: "link", title: t("There are no invitations."), text: t("An invitation is one link for many raters, as crowd platforms want it.") },
 });
 
-const completions = reading($("#completions"), async () => {
-  const found = await handedIn.read();
-  fill($("#completions"), found.length ? table(t("Codes of completion"), [
-    [t("Handed in"), (one) => moment(one.handed_in_at)], [t("Rater"), (one) => one.rater], [t("Id on the platform"), (one) => one.external_id],
-    [t("Code"), (one) => one.code], [t("Platform"), (one) => one.platform],
-  ], found) : h("p", {}, t("No task has been handed in yet.")), handedIn.rest(completions),
-  h("p", { class: "fetch" }, t("Fetch:"), h("a", { href: `${api}/completions` }, "JSON")));
+const completions = new Browse($("#completions"), {
+  name: "codes",
+  label: t("Codes of completion"),
+  path: `${api}/completions`,
+  key: (one) => one.task,
+  search: t("Search by rater, id, code or platform"),
+  columns: [
+    { head: t("Handed in"), cell: (one) => moment(one.handed_in_at) },
+    { head: t("Rater"), cell: (one) => h("a", { href: `${here}/raters/${encodeURIComponent(one.rater)}` }, one.rater) },
+    { head: t("Id on the platform"), cell: (one) => one.external_id },
+    { head: t("Code"), cell: (one) => h("code", {}, one.code) },
+    { head: t("Platform"), cell: (one) => PLATFORMS[one.platform] ?? one.platform, look: "wide" },
+  ],
+  nothing: { icon: "check", title: t("No task has been handed in yet."), text: t("Each task that is handed in stands here with the code that its rater was given.") },
 });
 
 // Which code tells what: kept among the campaign's settings of quality control.
@@ -118,8 +136,7 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   resting($("button", form), make);
 });
-await show();
-await completions();
+await Promise.all([invitations.open(), completions.open()]);
 const unread = $("#codes-read");
 $("button[type=submit]", codes).disabled = true;
 await reading(unread, async () => {

@@ -48,7 +48,7 @@ const list = new Browse($("#jobs"), {
     { head: t("Done"), cell: bar },
     { head: t("Time"), cell: (job) => t("{n} s", { n: figure(job.seconds) }), look: "right" },
     { head: t("Outcome"), cell: outcome, look: "text" },
-    ...(manages ? [{ head: t("What to do"), cell: cancel }] : []),
+    ...(manages ? [{ head: t("What to do"), cell: cancel, look: "steps" }] : []),
   ],
   drawn: follow,
   nothing: { icon: "clock", title: t("There are no long computations yet."), text: t("Stability, validation and the planner create them.") },

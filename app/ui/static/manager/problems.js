@@ -5,13 +5,12 @@ import { count, t } from "../shared/messages.js";
 import { ask } from "./asking.js";
 import { Browse } from "./browse.js";
 import { each } from "./each.js";
-import { api, badge, change, figure, here, moment, resting, say } from "./parts.js";
+import { api, badge, change, figure, here, moment, resting } from "./parts.js";
+import { Several } from "./several.js";
 import { toast } from "./toast.js";
 
 const said = $("#said");
 const LONGEST = { longest: 4000 };
-const MOST = 1000; // problems that the server changes at once
-const CHANGED = "urn:plumbline:problem:flags-changed-meanwhile";
 const ANSWERED = "urn:plumbline:problem:answered-already";
 const REASONS = {
   bad_source: t("bad source"), wrong_language: t("wrong language"), technical: t("technical"), offensive: t("offensive"), other: t("other"),
@@ -26,55 +25,11 @@ function where(one) {
   return h("a", { href: `${here}/items?${query}` }, one.segment ? t("{document}, segment {n}", { document: one.document, n: one.segment }) : one.document);
 }
 
-const patch = (rows, values, { place = said, ...more } = {}) => change("PATCH", `${api}/flags`, { body: { flags: rows.map((one) => one.flag), ...values }, said: place, ...more });
-
-// Give problems back what they had, where they still have what was set. → those that somebody changed meanwhile, which
-// stay as they are; null where it failed.
-async function giveBack(rows, values, expected) {
-  let refusal = null;
-  if (await patch(rows, { ...values, expected }, { refused: (answer) => { refusal = answer; } })) return [];
-  if (refusal?.body?.type !== CHANGED) return null;
-  const changed = refusal.body.errors.map((one) => rows[one.loc[2]]);
-  const rest = rows.filter((one) => !changed.includes(one));
-  if (!rest.length) return changed;
-  const further = await giveBack(rest, values, expected);
-  return further && [...changed, ...further];
-}
-
-// What problems had before is what undoing gives them back, by groups that had the same. What is done leaves `before`,
-// so that whoever asks again after a failure asks for the rest.
-async function restore(before, set) {
-  const [names, changed] = [Object.keys(set), []];
-  for (const group of Map.groupBy(before, (one) => JSON.stringify(names.map((name) => one[name]))).values()) {
-    const values = Object.fromEntries(names.map((name) => [name, group[0][name]]));
-    for (let n = 0; n < group.length; n += MOST) {
-      const part = group.slice(n, n + MOST);
-      const these = await giveBack(part, values, set);
-      if (!these) return false;
-      changed.push(...these);
-      for (const one of part) before.splice(before.indexOf(one), 1);
-    }
-  }
-  say(said, changed.length ? count(changed.length, "{n} problem was changed by somebody else meanwhile and stays as it is.", "{n} problems were changed by somebody else meanwhile and stay as they are.") : "");
-  await flags.show();
-  return true;
-}
-
-// words: of a number. Where a part fails, those before it are done, can be undone, and are not sent again.
-async function set(rows, values, words, place) {
-  const before = [];
-  while (rows.length) {
-    const part = rows.slice(0, MOST);
-    const answer = await patch(part, values, { place });
-    if (!answer) break;
-    before.push(...answer.body.before);
-    rows.splice(0, part.length);
-  }
-  if (!before.length) return false;
-  toast(words(before.length), () => restore(before, values));
-  await flags.done(rows);
-  return !rows.length;
-}
+const several = new Several({
+  path: `${api}/flags`, name: "flags", key: (one) => one.flag, type: "urn:plumbline:problem:flags-changed-meanwhile", said,
+  kept: (n) => count(n, "{n} problem was changed by somebody else meanwhile and stays as it is.", "{n} problems were changed by somebody else meanwhile and stay as they are."),
+});
+const set = (rows, values, words, place) => several.set(flags, rows, values, words, place);
 
 function answer(rows) {
   const label = rows.length === 1 ? t("To {rater}: {reason}", { rater: rows[0].rater, reason: reasonOf(rows[0]) }) : t("Answer that these raters see");
@@ -174,13 +129,14 @@ const hours = new Browse($("#hours"), {
     { head: t("Kind"), cell: (one) => badge(isOpen(one) ? "waiting" : "none", KINDS[one.kind] ?? one.kind) },
     { head: t("Minutes"), cell: (one) => figure(one.seconds / 60, 1), look: "right" },
     { head: t("Reason"), cell: (one) => one.reason, look: "text" },
-    { head: t("Answer"), cell: steps },
+    { head: t("Answer"), cell: steps, look: "steps" },
   ],
   actions: [
     { label: t("Accept …"), icon: "check", run: accept },
     { label: t("Refuse …"), icon: "close", run: refuse },
   ],
   choosable: isOpen,
+  links: (query) => [["JSON", `${api}/hours/adjustments?${new URLSearchParams([...query, ["limit", "200"]])}`], [t("Hours as CSV"), `${api}/hours.csv`]],
   nothing: { icon: "clock", title: t("No dispute is open."), text: t("Raters see their hours and can dispute them; you accept or refuse what they ask for.") },
 });
 

@@ -1,17 +1,20 @@
 // The test before the first task as a form; who passed it, and sparing somebody the test.
 
 import { $, button, fill, h } from "../shared/dom.js";
-import { t } from "../shared/messages.js";
+import { count, t } from "../shared/messages.js";
 import { ask } from "./asking.js";
+import { Browse } from "./browse.js";
+import { each } from "./each.js";
 import { Unfinished } from "./judging.js";
 import { Items } from "./known.js";
-import { api, change, fetched, figure, get, listed, moment, percent, resting, say, table } from "./parts.js";
-import { Listing, reading } from "./reading.js";
+import { api, badge, change, empty, figure, get, here, moment, percent, resting, say } from "./parts.js";
+import { reading } from "./reading.js";
+import { toast } from "./toast.js";
 
 const form = $("#test");
 const said = $(".said", form);
 const items = new Items($("#items"), form.dataset, (n) => t("Item {n}", { n }));
-const takers = new Listing(`${api}/qualification/results`);
+const PASSED = "urn:plumbline:problem:passed-already";
 
 function show(test) {
   $("#version").textContent = t("Version {n} of {when}", { n: figure(test.version), when: moment(test.at) });
@@ -36,12 +39,17 @@ async function save() {
   await results();
 }
 
-function waive(one) {
-  ask(t("Spare {rater} the test", { rater: one.rater }), t("Reason"), t("Spare the test"), async (reason, wrong) => {
-    const path = `${api}/raters/${encodeURIComponent(one.rater)}/qualification/waive`;
-    if (!(await change("POST", path, { body: { reason }, said: wrong }))) return false;
-    await results();
-    return true;
+const path = (one) => `${api}/raters/${encodeURIComponent(one.rater)}/qualification/waive`;
+
+function waive(rows) {
+  const title = rows.length === 1 ? t("Spare {rater} the test", { rater: rows[0].rater }) : count(rows.length, "Spare {n} rater the test", "Spare {n} raters the test");
+  ask(title, t("Reason"), t("Spare the test"), async (reason, wrong) => {
+    const { done, before, left } = await each(rows, wrong, (one, refused) => change("POST", path(one), { body: { reason }, said: wrong, refused }), (answer) => answer.body?.type === PASSED);
+    rows = left;
+    if (done.length) toast(count(done.length, "{n} rater is spared the test.", "{n} raters are spared the test."));
+    if (before.length) toast(count(before.length, "{n} rater had passed already.", "{n} raters had passed already."));
+    await takers.done(left);
+    return !left.length;
   });
 }
 
@@ -50,16 +58,40 @@ function outcome(one) {
   return one.passed ? t("passed version {n}", { n: figure(one.version) }) : one.attempts ? t("not passed") : t("not tried");
 }
 
+const look = (one) => (one.passed ? "pass" : one.attempts ? "fail" : "none");
 const place = $("#results");
-const results = reading(place, async () => {
-  const found = items.items.length ? await takers.read() : [];
-  fill(place, found.length ? table(t("Who passed"), [
-    [t("Rater"), (one) => one.rater], [t("Team"), (one) => one.team], [t("Attempts"), (one) => figure(one.attempts), "right"],
-    [t("Best"), (one) => percent(one.best), "right"], [t("Outcome"), outcome, "text"], [t("When"), (one) => moment(one.at)],
-    [t("What to do"), (one) => (one.passed ? null : button(t("Spare the test …"), () => waive(one), { class: "quiet", "aria-label": t("Spare {rater} the test", { rater: one.rater }) }))],
-  ], found) : h("p", {}, items.items.length ? t("Nobody is enrolled yet.") : t("There is no test yet, so raters get tasks right away.")), takers.rest(results),
-  items.items.length ? fetched([[t("The test as JSON"), `${api}/qualification`], [t("Who passed, as JSON"), listed(takers.path)[1]]]) : null);
+const takers = new Browse(place, {
+  label: t("Who passed"),
+  path: `${api}/qualification/results`,
+  key: (one) => one.rater,
+  sort: "rater",
+  search: t("Search by rater or team"),
+  filters: [{ name: "passed", label: t("Outcome"), options: [["", t("all")], ["false", t("not passed")], ["true", t("passed or spared")]] }],
+  columns: [
+    { head: t("Rater"), sort: "rater", cell: (one) => h("a", { href: `${here}/raters/${encodeURIComponent(one.rater)}` }, one.rater) },
+    { head: t("Team"), sort: "team", cell: (one) => one.team, look: "wide" },
+    { head: t("Attempts"), sort: "attempts", cell: (one) => figure(one.attempts), look: "right" },
+    { head: t("Best"), sort: "best", cell: (one) => percent(one.best), look: "right" },
+    { head: t("Outcome"), cell: (one) => badge(look(one), outcome(one)) },
+    { head: t("When"), sort: "at", cell: (one) => moment(one.at), look: "wide" },
+    { head: t("What to do"), cell: (one) => (one.passed ? null : button(t("Spare the test …"), () => waive([one]), { class: "ghost", "aria-label": t("Spare {rater} the test", { rater: one.rater }) })), look: "steps" },
+  ],
+  actions: [{ label: t("Spare the test …"), icon: "skipped", run: waive }],
+  choosable: (one) => !one.passed,
+  links: (query) => [[t("Test as JSON"), `${api}/qualification`], [t("Results as JSON"), `${takers.path}?${new URLSearchParams([...query, ["limit", "200"]])}`]],
+  nothing: { icon: "people", title: t("Nobody is enrolled yet."), text: t("Each rater whom you enrol stands here with attempts and outcome.") },
 });
+
+// Without a test nobody can have passed.
+let opened = false;
+async function results() {
+  if (!items.items.length) {
+    fill(place, empty({ icon: "check", title: t("There is no test yet."), text: t("Raters get tasks right away.") }));
+    return;
+  }
+  await (opened ? takers.show() : takers.open());
+  opened = true;
+}
 
 for (const add of form.querySelectorAll("[data-add]")) add.addEventListener("click", () => items.add(add.dataset.add, {}, { focus: true }));
 form.addEventListener("submit", (event) => {

@@ -4,7 +4,8 @@ import { call } from "../shared/api.js";
 import { $, button, fill, fresh, h } from "../shared/dom.js";
 import { language, t } from "../shared/messages.js";
 import { drawQuestions } from "../rater/asking.js";
-import { all, api, get, listed, fetched, Refused, resting, table, told } from "./parts.js";
+import { Browse } from "./browse.js";
+import { api, get, here, Refused, resting, told } from "./parts.js";
 import { reading } from "./reading.js";
 import { saveWhole } from "./saving.js";
 
@@ -136,13 +137,21 @@ async function save() {
 
 const answered = (given, name) => [given?.[name] ?? null].flat().join(", ") || null;
 
-async function answers() {
-  const path = `${api}/questionnaires/answers`;
-  const rows = (await all(path)).filter((row) => row.before || row.after);
-  const names = Object.entries(asked ?? {}).flatMap(([moment, list]) => list.filter((one) => one.kind !== "note").map((one) => [moment, one.name]));
-  const columns = [[t("Rater"), (row) => row.rater, "text"], ...names.map(([moment, name]) => [name, (row) => answered(row[moment], name), "text"])];
-  fill($("#answers"), rows.length ? [table(t("What raters answered"), columns, rows), fetched([listed(path)])] : h("p", { class: "quiet" }, t("Nobody has answered yet.")));
-}
+// One column for each question; what they are is known once these are read.
+const questions = () => Object.entries(asked).flatMap(([moment, list]) => list.filter((one) => one.kind !== "note").map((one) => [moment, one.name]));
+const listOfAnswers = () => new Browse($("#answers"), {
+  label: t("What raters answered"),
+  path: `${api}/questionnaires/answers`,
+  key: (row) => row.rater,
+  sort: "rater",
+  search: t("Search by rater, team or answer"),
+  filters: [{ name: "answered", label: t("State"), value: "true", options: [["true", t("answered")], ["false", t("not answered")], ["", t("all")]] }],
+  columns: [
+    { head: t("Rater"), sort: "rater", cell: (row) => h("a", { href: `${here}/raters/${encodeURIComponent(row.rater)}` }, row.rater) },
+    ...questions().map(([moment, name]) => ({ head: name, cell: (row) => answered(row[moment], name), look: "text" })),
+  ],
+  nothing: { icon: "message", title: t("Nobody has answered yet."), text: t("Answers stand here as raters give them.") },
+});
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
@@ -158,5 +167,6 @@ await reading(place, async () => {
   if (send) send.disabled = false;
   draw();
 })();
-await reading($("#answers"), answers)();
+if (asked) await listOfAnswers().open();
+else $("#answers").removeAttribute("aria-busy"); // where it is not known what is asked, neither is what was answered
 document.querySelector("#main").dataset.ready = "yes";

@@ -3,8 +3,10 @@
 import { $, button, fill, fresh, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { ask } from "./asking.js";
+import { Browse } from "./browse.js";
+import { changeRaters } from "./changed_raters.js";
 import { giveLink } from "./links.js";
-import { all, api, badge, change, empty, facts, figure, foreign, get, here, hours, icon, main, moment, NONE, percent, resting, table, warned } from "./parts.js";
+import { all, api, badge, change, facts, figure, foreign, get, here, hours, icon, main, moment, NONE, percent, resting, table, warned } from "./parts.js";
 import { reading } from "./reading.js";
 import { toast } from "./toast.js";
 
@@ -19,18 +21,13 @@ const VERDICTS = { pass: t("passed"), fail: t("failed"), not_testable: t("not te
 
 const DONE = { active: t("The rater is active again."), paused: t("The rater is paused."), left: t("The rater has left. The link stops working, and a replan gives open work to others.") };
 
-async function set(rater, state) {
-  const answer = await change("PATCH", `${api}/raters`, { body: { raters: [key], state }, said });
-  if (!answer) return;
-  fill(made, warned(answer.body.warnings));
-  toast(DONE[state], () => set(rater, rater.state).then(() => true));
-  await show();
-}
+const several = changeRaters({ said, heard: ({ warnings }) => fill(made, warned(warnings)) });
+const set = (state) => several.set({ show: () => show(), done: () => show() }, [{ key }], { state }, () => DONE[state]);
 
 function steps(rater) {
   if (rater.state === null || rater.state === "erased") return null;
   const go = (name, label, state) => {
-    const step = button([icon(name), label], () => resting(step, () => set(rater, state)), { class: "quiet" });
+    const step = button([icon(name), label], () => resting(step, () => set(state)), { class: "quiet" });
     return step;
   };
   const link = button([icon("link"), t("New link")], () => resting(link, () => giveLink(rater, made, said)));
@@ -86,25 +83,47 @@ function quality(report) {
   ];
 }
 
-function flags(found) {
-  if (!found.length) return empty({ icon: "flag", title: t("No problem is reported."), text: t("What this rater reports about items appears here; you answer it under “Problems”."), action: null });
-  return table(t("Problems"), [
-    [t("When"), (one) => moment(one.at)], [t("Text"), (one) => one.document], [t("Problem"), (one) => one.reason.replaceAll("_", " ")], [t("Note"), (one) => one.note, "text"],
-    [t("Answer"), (one) => one.answer ?? h("a", { href: `${here}/problems` }, t("Answer …")), "text"],
-  ], found);
-}
+const flags = () => new Browse(h("div"), {
+  name: "problems",
+  label: t("Problems"),
+  path: `${api}/flags?${new URLSearchParams({ rater: key })}`,
+  key: (one) => one.flag,
+  search: t("Search by note or text"),
+  filters: [{ name: "answered", label: t("State"), options: [["", t("all")], ["false", t("open")], ["true", t("answered")]] }],
+  columns: [
+    { head: t("When"), cell: (one) => moment(one.at) },
+    { head: t("Text"), cell: (one) => one.document },
+    { head: t("Problem"), cell: (one) => badge(one.answer ? "done" : "waiting", one.reason.replaceAll("_", " ")) },
+    { head: t("Note"), cell: (one) => one.note, look: "text" },
+    { head: t("Answer"), cell: (one) => one.answer ?? h("a", { href: `${here}/problems?${new URLSearchParams({ q: key })}` }, t("Answer …")), look: "text" },
+  ],
+  nothing: { icon: "flag", title: t("No problem is reported."), text: t("What this rater reports about items appears here; you answer it under “Problems”.") },
+});
 
 // What was written to the rater, whose page shows it until they say that they read it.
-function messages(sent) {
-  const write = button([icon("message"), t("Write a message …")], () => ask(t("Message to {rater}", { rater: key }), t("Text, shown on the rater's page until they say that they read it"), t("Send"), async (text, where) => {
+const messages = () => new Browse(h("div"), {
+  name: "messages",
+  label: t("Messages"),
+  path: `${path}/messages`,
+  key: (one) => String(one.id),
+  filters: [{ name: "read", label: t("State"), options: [["", t("all")], ["false", t("not read yet")], ["true", t("read")]] }],
+  columns: [
+    { head: t("When"), cell: (one) => moment(one.at) },
+    { head: t("Text"), cell: (one) => one.text, look: "text" },
+    { head: t("By"), cell: (one) => one.actor, look: "wide" },
+    { head: t("Read"), cell: (one) => (one.read_at ? moment(one.read_at) : badge("waiting", t("not yet"))) },
+  ],
+  nothing: { icon: "message", title: t("Nothing was written to this rater."), text: t("The rater's page shows a message until they say that they read it.") },
+});
+
+function write() {
+  const go = button([icon("message"), t("Write a message …")], () => ask(t("Message to {rater}", { rater: key }), t("Text, shown on the rater's page until they say that they read it"), t("Send"), async (text, where) => {
     if (!(await change("POST", `${api}/messages`, { body: { raters: [key], text }, said: where }))) return false;
     toast(t("Sent."));
     await show();
     return true;
   }), { class: "quiet" });
-  return [h("p", { class: "actions" }, write), sent.length ? table(t("Messages"), [
-    [t("When"), (one) => moment(one.at)], [t("Text"), (one) => one.text, "text"], [t("Read"), (one) => (one.read_at ? moment(one.read_at) : t("not yet"))],
-  ], sent) : null];
+  return h("p", { class: "actions" }, go);
 }
 
 // Who they are. It is kept apart from everything else and goes when the rater is erased.
@@ -137,16 +156,19 @@ function contact(rater) {
 
 const show = reading(place, async () => {
   const rater = await get(path);
-  const [progress, times, sent, exclusions, report, verdict, reported] = await Promise.all([
-    get(`${api}/progress`), get(`${api}/hours`), get(`${path}/messages`), manages ? all(`${api}/exclusions`) : [], get(`${api}/reports/quality`, { timeout: LONG, absent: {} }), get(`${path}/verdict`, { timeout: LONG, absent: {} }), manages ? all(`${api}/flags?rater=${encodeURIComponent(key)}`) : null,
+  const written = rater.state && rater.state !== "erased";
+  const [reported, sent] = [manages ? flags() : null, written ? messages() : null];
+  const standing = new URLSearchParams({ what: "rater", standing: true, q: key });
+  const [progress, times, exclusions, report, verdict] = await Promise.all([
+    get(`${api}/progress`), get(`${api}/hours`), manages ? all(`${api}/exclusions?${standing}`) : [], get(`${api}/reports/quality`, { timeout: LONG, absent: {} }), get(`${path}/verdict`, { timeout: LONG, absent: {} }), reported?.open(), sent?.open(),
   ]);
-  const excluded = exclusions.find((one) => one.what === "rater" && one.key === key && !one.lifted);
+  const excluded = exclusions.find((one) => one.key === key);
   fill(place,
     excluded ? h("p", { class: "note" }, t("Excluded from all results since {when}: {reason}", { when: moment(excluded.at), reason: excluded.reason })) : null,
     steps(rater), work(rater, progress, times),
     h("h2", {}, t("Quality")), overall(verdict), quality(report), h("p", {}, h("a", { href: `${here}/quality` }, t("Evidence on all raters"))),
-    reported ? [h("h2", {}, t("Problems")), flags(reported)] : null,
-    rater.state && rater.state !== "erased" ? [h("h2", {}, t("Messages")), messages(sent.items), h("h2", {}, t("Contact")), contact(rater)] : null);
+    reported ? [h("h2", {}, t("Problems")), reported.place] : null,
+    written ? [h("h2", {}, t("Messages")), write(), sent.place, h("h2", {}, t("Contact")), contact(rater)] : null);
 });
 
 await show();

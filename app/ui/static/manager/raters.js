@@ -5,6 +5,8 @@ import { $, button, dialog, fill, h } from "../shared/dom.js";
 import { count, locale, t } from "../shared/messages.js";
 import { ask } from "./asking.js";
 import { Browse } from "./browse.js";
+import { DONE, changeRaters } from "./changed_raters.js";
+import { each } from "./each.js";
 import { giveLink } from "./links.js";
 import { all, api, badge, change, figure, here, icon, main, resting, say, sure, tell, told, warned } from "./parts.js";
 import { tried } from "./reading.js";
@@ -14,6 +16,7 @@ import { toast } from "./toast.js";
 const said = $("#said");
 const made = $("#made");
 const manages = !["coordinator", "viewer"].includes(main.dataset.role);
+const EXCLUDED = "urn:plumbline:problem:excluded-already";
 const ENROLMENT = { active: t("active"), paused: t("paused"), left: t("left"), erased: t("erased") };
 const UNITS = { items: (n) => t("{n} items", { n }), segments: (n) => t("{n} segments", { n }), words: (n) => t("{n} words", { n }) };
 const MADE = new Intl.DateTimeFormat(locale(), { dateStyle: "medium" });
@@ -40,33 +43,8 @@ function steps(one) {
   return h("span", { class: "actions" }, link, step, leave);
 }
 
-const DONE = {
-  active: (n) => count(n, "{n} rater is active again.", "{n} raters are active again."),
-  paused: (n) => count(n, "{n} rater is paused.", "{n} raters are paused."),
-  left: (n) => count(n, "{n} rater has left. The link stops working, and a replan gives open work to others.", "{n} raters have left. Their links stop working, and a replan gives open work to others."),
-};
-
-const patch = (raters, values) => change("PATCH", `${api}/raters`, { body: { raters, ...values }, said });
-
-// What raters had before is what undoing gives them back, by groups that had the same.
-async function restore(before, names) {
-  for (const group of Map.groupBy(before, (one) => JSON.stringify(names.map((name) => one[name]))).values()) {
-    const values = Object.fromEntries(names.map((name) => [name, group[0][name]]));
-    if (!(await patch(group.map((one) => one.key), values))) return false;
-  }
-  await raters.show();
-  return true;
-}
-
-async function set(rows, values) {
-  const answer = await patch(rows.map((one) => one.key), values);
-  if (!answer) return false;
-  fill(made, warned(answer.body.warnings));
-  const words = "state" in values ? DONE[values.state](rows.length) : count(rows.length, "{n} rater changed the team.", "{n} raters changed the team.");
-  toast(words, () => restore(answer.body.before, Object.keys(values)));
-  await raters.done();
-  return true;
-}
+const several = changeRaters({ said, heard: ({ warnings }) => fill(made, warned(warnings)) });
+const set = (rows, values, place) => several.set(raters, rows, values, "state" in values ? DONE[values.state] : (n) => count(n, "{n} rater changed the team.", "{n} raters changed the team."), place);
 
 // A team for all of them; a new name makes a team.
 function assign(rows) {
@@ -80,7 +58,7 @@ function assign(rows) {
     event.preventDefault();
     resting(go, async () => {
       const team = field.value.trim() || null;
-      if ((team === null || (await ensureTeam(team, wrong))) && (await set(rows, { team }))) box.close();
+      if ((team === null || (await ensureTeam(team, wrong))) && (await set(rows, { team }, wrong))) box.close();
     });
   });
 }
@@ -94,22 +72,25 @@ async function ensureTeam(team, where) {
 function exclude(rows) {
   ask(count(rows.length, "Exclude {n} rater from all results?", "Exclude {n} raters from all results?"), t("Reason"), t("Exclude"), async (reason, where) => {
     const numbers = [];
-    for (const { key } of rows) {
-      const answer = await change("POST", `${api}/exclusions`, { body: { rater: key, reason }, said: where, refused: (refusal) => refusal.status === 409 && numbers.push(null) });
+    const { done, before, left } = await each(rows, where, async ({ key }, refused) => {
+      const answer = await change("POST", `${api}/exclusions`, { body: { rater: key, reason }, said: where, refused });
       if (answer) numbers.push(answer.body.exclusion);
-      else if (numbers.at(-1) !== null) return false;
-    }
-    const new_ = numbers.filter((n) => n !== null);
-    toast(count(new_.length, "{n} rater is excluded. The judgments stay.", "{n} raters are excluded. Their judgments stay."), new_.length ? () => lift(new_) : null);
-    await raters.done();
-    return true;
+      return answer;
+    }, (answer) => answer.body?.type === EXCLUDED);
+    rows = left;
+    if (done.length) toast(count(done.length, "{n} rater is excluded. The judgments stay.", "{n} raters are excluded. Their judgments stay."), () => lift(numbers));
+    if (before.length) toast(count(before.length, "{n} rater was excluded already.", "{n} raters were excluded already."));
+    await raters.done(left);
+    return !left.length;
   });
 }
 
+// Those that are lifted leave `numbers`, so that whoever asks again after a failure asks for the rest.
 async function lift(numbers) {
   const reason = encodeURIComponent(t("undone"));
-  for (const n of numbers) if (!(await change("DELETE", `${api}/exclusions/${n}?reason=${reason}`, { said }))) return false;
-  return true;
+  const { left } = await each([...numbers], said, (n, refused) => change("DELETE", `${api}/exclusions/${n}?reason=${reason}`, { said, refused }));
+  numbers.splice(0, numbers.length, ...left);
+  return !left.length;
 }
 
 function write(rows) {
@@ -206,7 +187,7 @@ const raters = new Browse($("#raters"), {
     { head: t("Capacity"), cell: capacity, look: "wide" },
     { head: t("Languages"), cell: (one) => one.languages.join(", ") || null, look: "wide" },
     { head: t("Since"), sort: "enrolled", cell: (one) => (one.enrolled_at ? MADE.format(new Date(one.enrolled_at)) : null), look: "wide" },
-    { head: t("What to do"), cell: steps },
+    { head: t("What to do"), cell: steps, look: "steps" },
   ],
   actions: manages ? [
     { label: t("Pause"), icon: "pause", run: (rows) => set(rows, { state: "paused" }) },

@@ -2,8 +2,10 @@
 
 import { $, button, dialog, fill, fresh, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
-import { all, api, change, facts, fetched, figure, foreign, get, here, inHand, moment, NONE, percent, resting, sure, table, warned } from "./parts.js";
-import { Listing, reading } from "./reading.js";
+import { Browse } from "./browse.js";
+import { changeRaters, DONE } from "./changed_raters.js";
+import { all, api, badge, change, facts, fetched, figure, foreign, get, here, inHand, moment, NONE, percent, resting, sure, table, warned } from "./parts.js";
+import { reading } from "./reading.js";
 import { settled } from "./waiting.js";
 
 const said = $("#said");
@@ -16,10 +18,10 @@ const MOST_SHOWN = 200;
 const STATES = { active: t("active"), paused: t("paused"), left: t("left"), withdrawn: t("withdrawn") };
 const MOVES = { stayed: t("stay as they are"), moved: t("go to another rater"), redone: t("are judged again"), new: t("are new"), dropped: t("are dropped") };
 const MOVED = { stayed: t("stays"), moved: t("moves"), redone: t("again"), new: t("new"), dropped: t("dropped") };
-const people = new Listing(`${api}/raters`);
 const inPlan = new Set(JSON.parse(form.dataset.documents));
 const ranked = new Set(JSON.parse(form.dataset.systems));
 let plan = null;
+let opened = false; // the list of raters
 form.hidden = true; // until there is what it goes on from
 
 // What is changed is to be looked at again before it is done.
@@ -27,12 +29,14 @@ function forget() {
   done.disabled = true;
 }
 
-async function put(path, body, headers = {}) {
-  if (!(await change("PUT", path, { body, said, headers }))) return;
+// What was looked at before is another plan now. left: raters that are still to be changed.
+async function changed(left = []) {
   forget();
   fill(place);
-  await show();
+  await Promise.all([raters.done(left), show()]);
 }
+
+const put = async (path, body, headers = {}) => (await change("PUT", path, { body, said, headers })) && changed();
 
 const enrolled = ({ capacity, capacity_unit, team, buckets, languages, attributes, state }) => ({ capacity, capacity_unit, team, buckets, languages, attributes, state });
 const enrol = (one, news) => put(`${api}/raters/${encodeURIComponent(one.key)}`, { ...enrolled(one), ...news }, { "If-Match": `"${one.settings_version}"` });
@@ -50,25 +54,39 @@ function bound(one) {
   });
 }
 
-function leave(one) {
-  sure(t("Has {rater} left?", { rater: one.key }), t("Their link stops working. Work they handed in counts; the rest goes to others with the new plan."), t("They have left"), () => enrol(one, { state: "left" }));
+const several = changeRaters({ said });
+const set = (rows, state) => several.set({ show: changed, done: changed }, rows, { state }, DONE[state]);
+
+function leave(rows) {
+  const title = rows.length === 1 ? t("Has {rater} left?", { rater: rows[0].key }) : count(rows.length, "Has {n} rater left?", "Have {n} raters left?");
+  sure(title, t("Their link stops working. Work they handed in counts; the rest goes to others with the new plan."), t("They have left"), () => set(rows, "left"));
 }
 
 function raterSteps(one) {
-  if (!["active", "paused"].includes(one.state)) return one.state === "left" ? button(t("Is back"), () => enrol(one, { state: "active" }), { class: "quiet", "aria-label": t("{rater} is back", { rater: one.key }) }) : null;
+  if (!["active", "paused"].includes(one.state)) return one.state === "left" ? button(t("Is back"), () => set([one], "active"), { class: "ghost", "aria-label": t("{rater} is back", { rater: one.key }) }) : null;
   return h("span", { class: "actions" },
-    button(t("Has left …"), () => leave(one), { class: "quiet", "aria-label": t("{rater} has left", { rater: one.key }) }),
-    button(t("Capacity …"), () => bound(one), { class: "quiet", "aria-label": t("Capacity of {rater}", { rater: one.key }) }));
+    button(t("Has left …"), () => leave([one]), { class: "ghost", "aria-label": t("{rater} has left", { rater: one.key }) }),
+    button(t("Capacity …"), () => bound(one), { class: "ghost", "aria-label": t("Capacity of {rater}", { rater: one.key }) }));
 }
 
 const UNITS = { items: t("items"), segments: t("segments"), words: t("words") };
-
-function raters(found) {
-  return [h("h2", {}, t("Raters")), found.length ? table(t("Raters"), [
-    [t("Rater"), (one) => one.key], [t("State"), (one) => STATES[one.state] ?? t("not enrolled")],
-    [t("Capacity"), (one) => (one.capacity === null ? t("no bound") : `${figure(one.capacity)} ${UNITS[one.capacity_unit]}`)], [t("What to do"), raterSteps],
-  ], found) : h("p", {}, t("Nobody is enrolled.")), people.rest(show), h("p", {}, h("a", { href: `${here}/raters` }, t("Enrol raters")))];
-}
+const raters = new Browse(h("div", { class: "browse short" }), {
+  label: t("Raters"),
+  path: `${api}/raters`,
+  key: (one) => one.key,
+  search: t("Search by key, name or address"),
+  filters: [{ name: "state", label: t("State"), options: [["", t("all")], ...["active", "paused", "left"].map((state) => [state, STATES[state]])] }],
+  columns: [
+    { head: t("Rater"), sort: "key", cell: (one) => h("a", { href: `${here}/raters/${encodeURIComponent(one.key)}` }, one.key) },
+    { head: t("State"), sort: "state", cell: (one) => badge(one.state ?? "none", STATES[one.state] ?? t("not enrolled")) },
+    { head: t("Team"), sort: "team", cell: (one) => one.team, look: "wide" },
+    { head: t("Capacity"), cell: (one) => (one.capacity === null ? t("no bound") : `${figure(one.capacity)} ${UNITS[one.capacity_unit]}`) },
+    { head: t("What to do"), cell: raterSteps, look: "steps" },
+  ],
+  actions: [{ label: t("Has left …"), icon: "left", run: leave }],
+  choosable: (one) => ["active", "paused"].includes(one.state),
+  nothing: { icon: "people", title: t("Nobody is enrolled yet."), text: t("A plan gives work to raters who are enrolled."), action: h("a", { class: "button plain", href: `${here}/raters` }, t("Enrol raters")) },
+});
 
 function systems(found) {
   const turn = (one) => {
@@ -156,11 +174,12 @@ const show = reading(where, async () => {
     fill(where, h("p", {}, t("There is no plan yet to change."), " ", h("a", { href: `${here}/design` }, t("Make one"))));
     return;
   }
-  const [taking, there, texts] = [await people.read(), await all(`${api}/systems`), await all(`${api}/documents`)];
+  const [there, texts] = await Promise.all([all(`${api}/systems`), all(`${api}/documents`), opened ? null : raters.open()]);
+  opened = true;
   fill(where, h("p", {}, t("Plan {n} of {when}.", { n: figure(plan.version), when: moment(plan.at) })),
     plan.stale?.length ? h("p", { class: "note" }, t("Since it was compiled:"), " ", foreign(`${plan.stale.join("; ")}.`)) : h("p", {}, t("Nothing has changed since the plan was compiled.")),
     fetched([["JSON", `${api}/plan`]]),
-    raters(taking), systems(there));
+    h("h2", {}, t("Raters")), raters.place, h("p", {}, h("a", { href: `${here}/raters` }, t("Enrol raters"))), systems(there));
   fill($("#documents"), documents(texts));
   form.hidden = false;
 });

@@ -2,7 +2,7 @@
 
 import { h } from "../shared/dom.js";
 import { language, t } from "../shared/messages.js";
-import { toClipboard } from "./copying.js";
+import { tableText, toClipboard } from "./copying.js";
 
 const MANY = 10; // rows from which on a table can be filtered
 const COMMA = language() === "de";
@@ -53,11 +53,6 @@ function sortable(table) {
   }
 }
 
-function asText(table) {
-  const rows = [...table.rows].filter((row) => !row.hidden);
-  return rows.map((row) => [...row.cells].map((cell) => cell.textContent.trim().replace(/\s+/g, " ")).join("\t")).join("\n");
-}
-
 function filter(table, label) {
   const rows = [...table.tBodies[0].rows];
   const left = h("span", { class: "quiet", role: "status" });
@@ -80,7 +75,7 @@ export function enhanceTable(box) {
   if (!tools.parentNode) box.before(tools);
   if (table.tBodies[0].rows.length > 1) sortable(table);
   const copy = h("button", { type: "button", class: "quiet copy" }, t("Copy as TSV"));
-  copy.addEventListener("click", () => toClipboard(copy, asText(table)));
+  copy.addEventListener("click", () => toClipboard(copy, tableText(table)));
   tools.replaceChildren(...(table.tBodies[0].rows.length > MANY ? filter(table, label) : []), copy);
 }
 

@@ -42,7 +42,7 @@ const tokens = new Browse($("#tokens"), {
     { head: t("Made"), sort: "made", cell: (one) => day(one.created_at), look: "wide" },
     { head: t("Last used"), cell: (one) => day(one.last_used_at), look: "wide" },
     { head: t("Ends"), cell: (one) => day(one.expires_at), look: "wide" },
-    { head: t("What to do"), cell: (one) => (one.live ? button(t("Revoke …"), () => revoke([one]), { class: "ghost", "aria-label": t("Revoke {token}", { token: one.prefix }) }) : null) },
+    { head: t("What to do"), cell: (one) => (one.live ? button(t("Revoke …"), () => revoke([one]), { class: "ghost", "aria-label": t("Revoke {token}", { token: one.prefix }) }) : null), look: "steps" },
   ],
   actions: [{ label: t("Revoke …"), icon: "exclude", look: "danger", run: (rows) => revoke(rows) }],
   choosable: (one) => one.live,

@@ -3,16 +3,16 @@
 import { $, button, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { Unfinished } from "./judging.js";
+import { Browse } from "./browse.js";
 import { checkKey } from "./keys.js";
 import { Items } from "./known.js";
-import { all, api, change, fetched, figure, get, listed, moment, resting, say, sure, table } from "./parts.js";
-import { Listing, reading, tried } from "./reading.js";
+import { all, api, change, empty, fetched, figure, get, here, listed, moment, resting, say, sure, table } from "./parts.js";
+import { reading, tried } from "./reading.js";
 
 const form = $("#tutorial");
 const said = $(".said", form);
 const place = $("#documents");
 const items = new Items($("#items"), form.dataset, (n) => t("Segment {n}", { n }));
-const judged = new Listing(`${api}/tutorial/results`);
 const path = (key) => `${api}/documents/${encodeURIComponent(key)}`;
 
 async function edit(key) {
@@ -34,11 +34,12 @@ const steps = (one) => h("span", { class: "actions" },
   button(t("Change"), () => tried(() => edit(one.key), $("#said")), { class: "quiet", "aria-label": t("Change {key}", { key: one.key }) }),
   button(t("Delete …"), () => remove(one), { class: "quiet", "aria-label": t("Delete {key}", { key: one.key }) }));
 
+// A tutorial has a few documents, which are shown whole.
 const show = reading(place, async () => {
   const found = (await all(`${api}/documents`)).filter((one) => one.kind === "tutorial");
   fill(place, found.length ? table(t("Tutorial documents"), [
     [t("Document"), (one) => one.name], [t("Position"), (one) => figure(one.position), "right"], [t("What to do"), steps],
-  ], found) : h("p", {}, t("There is no tutorial yet, so raters start with their first task.")), fetched([listed(`${api}/documents`)]));
+  ], found) : empty({ icon: "texts", title: t("There is no tutorial yet."), text: t("Raters start with their first task.") }), fetched([listed(`${api}/documents`)]));
 });
 
 function segment({ source, text, question, payload, tolerance, reasons, columns, rules, retry }, rest) {
@@ -66,13 +67,22 @@ async function save() {
   await show();
 }
 
-const results = reading($("#results"), async () => {
-  const found = await judged.read();
-  const right = (one) => (one.marked ? t("{right} of {n}", { right: figure(one.right), n: figure(one.marked) }) : null);
-  fill($("#results"), found.length ? table(t("How raters did"), [
-    [t("Rater"), (one) => one.rater], [t("Team"), (one) => one.team], [t("Answered"), (one) => figure(one.answered), "right"],
-    [t("Right at first"), right, "right"], [t("When"), (one) => moment(one.at)],
-  ], found) : h("p", {}, t("Nobody is enrolled yet.")), judged.rest(results), fetched([listed(judged.path)]));
+const right = (one) => (one.marked ? t("{right} of {n}", { right: figure(one.right), n: figure(one.marked) }) : null);
+const results = new Browse($("#results"), {
+  label: t("How raters did"),
+  path: `${api}/tutorial/results`,
+  key: (one) => one.rater,
+  sort: "rater",
+  search: t("Search by rater or team"),
+  filters: [{ name: "answered", label: t("State"), options: [["", t("all")], ["true", t("begun")], ["false", t("not begun")]] }],
+  columns: [
+    { head: t("Rater"), sort: "rater", cell: (one) => h("a", { href: `${here}/raters/${encodeURIComponent(one.rater)}` }, one.rater) },
+    { head: t("Team"), sort: "team", cell: (one) => one.team, look: "wide" },
+    { head: t("Answered"), sort: "answered", cell: (one) => figure(one.answered), look: "right" },
+    { head: t("Right at first"), sort: "right", cell: right, look: "right" },
+    { head: t("When"), sort: "at", cell: (one) => moment(one.at), look: "wide" },
+  ],
+  nothing: { icon: "people", title: t("Nobody is enrolled yet."), text: t("Each rater whom you enrol stands here with what they answered.") },
 });
 
 for (const add of form.querySelectorAll("[data-add]")) add.addEventListener("click", () => items.add(add.dataset.add, {}, { focus: true }));
@@ -82,4 +92,4 @@ form.addEventListener("submit", (event) => {
   resting($("button[type=submit]", form), save);
 });
 await show();
-await results();
+await results.open();

@@ -2,8 +2,9 @@
 
 import { $, button, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
-import { all, api, change, empty, fetched, figure, get, listed, moment, resting, sure, table } from "./parts.js";
-import { reading, tried } from "./reading.js";
+import { Browse } from "./browse.js";
+import { all, api, badge, change, empty, fetched, figure, listed, moment, resting, sure, table } from "./parts.js";
+import { reading } from "./reading.js";
 
 const form = $("#hook");
 const said = $("#said");
@@ -23,10 +24,10 @@ async function make() {
 function state(one) {
   if (one.stopped_at) {
     const why = one.stopped_because === "gone" ? t("the receiver wants no more messages") : t("the receiver took nothing for 3 days");
-    return t("stopped {when}: {why}", { when: moment(one.stopped_at), why });
+    return badge("fail", t("stopped {when}: {why}", { when: moment(one.stopped_at), why }));
   }
-  if (one.failing_since) return t("failing since {when}; will be sent again", { when: moment(one.failing_since) });
-  return t("working");
+  if (one.failing_since) return badge("waiting", t("failing since {when}; will be sent again", { when: moment(one.failing_since) }));
+  return badge("pass", t("working"));
 }
 
 const every = form.querySelectorAll("input[name=events]").length;
@@ -62,6 +63,7 @@ function actions(one) {
 }
 
 const place = $("#webhooks");
+// A campaign has 20 webhooks at most, which are shown whole.
 const show = reading(place, async () => {
   const found = await all(`${api}/webhooks`);
   fill(place, found.length ? table(t("Webhooks"), [
@@ -70,22 +72,35 @@ const show = reading(place, async () => {
   fetched([listed(`${api}/webhooks`)]));
 });
 
-const met = (delivery) => (delivery.status === null ? delivery.error : figure(delivery.status));
+const taken = (delivery) => delivery.status >= 200 && delivery.status < 300;
+const met = (delivery) => badge(taken(delivery) ? "pass" : "fail", delivery.status === null ? delivery.error : figure(delivery.status));
+const kinds = [...form.elements.events].map((box) => box.value);
 
+// What was sent to a webhook, in a list of its own.
 async function deliveries(one) {
-  const here = $("#deliveries");
-  await tried(async () => {
-    const { items } = await get(`${path(one)}/deliveries?limit=50`);
-    const resend = (delivery) => button(t("Send again from here"), () => again(one, { from: delivery.event }),
-      { class: "quiet", "aria-label": t("Send again from event {n}", { n: delivery.event }) });
-    const refresh = button(t("Refresh"), () => resting(refresh, () => deliveries(one)), { class: "quiet" });
-    fill(here, h("h2", {}, t("Messages to {host}", { host: named(one) })), items.length ? table(t("Messages to {host}", { host: named(one) }), [
-      [t("When"), (delivery) => moment(delivery.at)], [t("Event"), (delivery) => figure(delivery.event), "right"], [t("Kind"), (delivery) => delivery.kind],
-      [t("Attempt"), (delivery) => figure(delivery.attempt), "right"], [t("Answer"), met], [t("Milliseconds"), (delivery) => figure(delivery.milliseconds), "right"],
-      [t("What to do"), resend],
-    ], items) : h("p", {}, t("Nothing has been sent yet. A test shows whether messages arrive.")),
-    h("p", { class: "actions" }, refresh), fetched([listed(`${path(one)}/deliveries`)]));
-  }, said);
+  const list = new Browse(h("div", { class: "browse short" }), {
+    name: "sent",
+    label: t("Messages to {host}", { host: named(one) }),
+    path: `${path(one)}/deliveries`,
+    key: (delivery) => String(delivery.id),
+    filters: [
+      { name: "taken", label: t("Answer"), options: [["", t("all")], ["true", t("taken")], ["false", t("not taken")]] },
+      { name: "kind", label: t("Kind"), options: [["", t("all")], ...[...kinds, "webhook.test"].map((kind) => [kind, kind])] },
+    ],
+    columns: [
+      { head: t("When"), cell: (delivery) => moment(delivery.at) },
+      { head: t("Kind"), cell: (delivery) => delivery.kind },
+      { head: t("Event"), cell: (delivery) => figure(delivery.event), look: "right" },
+      { head: t("Attempt"), cell: (delivery) => figure(delivery.attempt), look: "right" },
+      { head: t("Answer"), cell: met },
+      { head: t("Milliseconds"), cell: (delivery) => figure(delivery.milliseconds), look: "right wide" },
+      { head: t("What to do"), cell: (delivery) => button(t("Send again from here"), () => again(one, { from: delivery.event }), { class: "ghost", "aria-label": t("Send again from event {n}", { n: delivery.event }) }), look: "steps" },
+    ],
+    nothing: { icon: "message", title: t("Nothing has been sent yet."), text: t("A test shows whether messages arrive.") },
+  });
+  const refresh = button(t("Refresh"), () => resting(refresh, () => list.show()), { class: "quiet" });
+  fill($("#deliveries"), h("div", { class: "headline" }, h("h2", {}, t("Messages to {host}", { host: named(one) })), refresh), list.place);
+  await list.open();
 }
 
 form.addEventListener("submit", (event) => {
