@@ -18,7 +18,7 @@ from fastapi import APIRouter, Request, Response
 
 from app.domain.errors import NotFound
 from app.ui import messages
-from app.ui.bundles import bundle_module
+from app.ui.bundles import bundle_module, list_imported_modules
 
 FOLDER = Path(__file__).parent / "static"
 STYLE = "style.css"
@@ -71,9 +71,12 @@ def asset_address(name: str) -> str:
     return f"/assets/{static_files_digest()}/{name}"
 
 
-def list_modules(folder: str) -> tuple[str, ...]:
-    """The modules of a folder, so that a page can fetch all of them at once."""
-    return tuple(sorted(name for name in load_static_files() if name.startswith(f"{folder}/") and name.endswith(".js")))
+@cache
+def list_modules(name: str) -> tuple[str, ...]:
+    """The modules that a module imports, and that these import, so that a page can fetch all of them at once."""
+    files = load_static_files().items()
+    sources = {path: file.content.decode() for path, file in files if file.media_type == MEDIA_TYPES[".js"]}
+    return list_imported_modules(name, sources)
 
 
 @router.get("/assets/{given}/{name:path}")

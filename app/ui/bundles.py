@@ -32,6 +32,11 @@ def find_imported_modules(name: str, source: str) -> list[str]:
     return [normpath(join(dirname(name), found[2])) for found in IMPORT.finditer(source)]
 
 
+def list_imported_modules(name: str, sources: Mapping[str, str]) -> tuple[str, ...]:
+    """All modules that a module needs, each after those that it imports. Raises as `bundle_module`."""
+    return tuple(dict.fromkeys(_order(name, sources, ())))[:-1]
+
+
 def _order(name: str, sources: Mapping[str, str], above: tuple[str, ...]) -> Iterator[str]:
     """A module after all that it imports."""
     if name in above:

@@ -29,14 +29,19 @@ const FIELDS = ["document", "segment", "system", "other", "rater", "severity", "
 // What the form asks for; only what is filled in.
 const asked = () => Object.fromEntries(FIELDS.map((name) => [name, form.elements[name].value.trim()]).filter(([, value]) => value));
 
+// What the address asks for.
+function inAddress() {
+  const given = new URLSearchParams(location.search);
+  return Object.fromEntries(FIELDS.map((name) => [name, given.get(name)?.trim()]).filter(([, value]) => value));
+}
+
 async function choices() {
-  const [documents, systems] = [await all(`${api}/documents`), await all(`${api}/systems`)];
+  const [documents, systems] = await Promise.all([all(`${api}/documents`), all(`${api}/systems`)]);
   form.elements.document.append(...documents.map((one) => h("option", { value: one.key }, one.name)));
   for (const name of ["system", "other"]) {
     form.elements[name].append(...systems.map((one) => h("option", { value: one.key }, one.name)));
   }
-  const given = new URLSearchParams(location.search);
-  for (const name of FIELDS) if (given.get(name)) form.elements[name].value = given.get(name);
+  for (const [name, value] of Object.entries(inAddress())) form.elements[name].value = value;
   return [documents, systems];
 }
 
@@ -144,15 +149,31 @@ function filesOf(query) {
   return fetched(files(new URLSearchParams(rest)));
 }
 
-async function ofDocument(query, systems) {
-  const wanted = query.system || query.other ? systems.filter((one) => [query.system, query.other].includes(one.key)) : systems;
+const outputsOf = (key, document_) => get(`${api}/systems/${encodeURIComponent(key)}/outputs/${encodeURIComponent(document_)}`);
+
+// What is asked for of a document before it is known which documents and systems there are. judgments, outputs: by the
+// key of a system; judgments of all systems by an empty one.
+function readDocument(query) {
+  const { other, system, ...filters } = query;
+  const named = [...new Set([system, other].filter(Boolean))];
+  const judgments = named.length ? named.map((key) => [key, { ...filters, system: key }]) : [["", filters]];
+  const read = {
+    query: JSON.stringify(query),
+    text: get(`${api}/documents/${encodeURIComponent(query.document)}`),
+    judgments: new Map(judgments.map(([key, only]) => [key, all(`${api}/judgments?${new URLSearchParams(only)}`)])),
+    outputs: new Map(named.map((key) => [key, outputsOf(key, query.document)])),
+  };
+  for (const one of [read.text, ...read.judgments.values(), ...read.outputs.values()]) one.catch(() => {}); // told by who waits for it
+  return read;
+}
+
+async function ofDocument(query, systems, read) {
+  const named = [query.system, query.other].filter(Boolean);
+  const wanted = named.length ? systems.filter((one) => named.includes(one.key)) : systems;
   if (query.other && wanted[0]?.key === query.other) wanted.reverse();
-  const at = encodeURIComponent(query.document);
-  const { other: _, system: __, ...filters } = query;
-  const queries = query.system || query.other ? wanted.map((one) => ({ ...filters, system: one.key })) : [filters];
-  const [text, ...found] = await Promise.all([get(`${api}/documents/${at}`), ...queries.map((one) => all(`${api}/judgments?${new URLSearchParams(one)}`))]);
+  const [text, ...found] = await Promise.all([read.text, ...(named.length ? wanted.map((one) => read.judgments.get(one.key)) : read.judgments.values())]);
   const judgments = found.flat(); // one of several systems comes with each of them, and is shown once
-  const outputs = await Promise.all(wanted.map(async (system) => [system, (await get(`${api}/systems/${encodeURIComponent(system.key)}/outputs/${at}`)).segments]));
+  const outputs = await Promise.all(wanted.map(async (system) => [system, (await (read.outputs.get(system.key) ?? outputsOf(system.key, query.document))).segments]));
   const media = await loadShownMedia([...text.segments.map((one) => one.source), ...outputs.flatMap(([, segments]) => segments.map((one) => one?.text))], all, api);
   const shown = latest(judgments).filter((one) => one.systems.some((key) => wanted.some((system) => system.key === key)));
   const whole = shown.filter((one) => one.segment === null);
@@ -201,7 +222,8 @@ function tellDisagreements({ segment: _, severity: __, category: ___, commented:
   $("#disagreements").href = `${here}/reports/disagreements?${new URLSearchParams(compared)}`;
 }
 
-async function show([documents, systems]) {
+// read: of the document that the address names, begun before.
+async function show([documents, systems], read = null) {
   say(said, "");
   const query = asked();
   if (!documents.length) return fill(place, empty({ icon: "texts", title: t("There are no texts yet."), text: t("Import the texts of your systems first."), action: h("a", { class: "button plain", href: `${here}/texts` }, t("Texts")) }));
@@ -218,7 +240,7 @@ async function show([documents, systems]) {
   const { document: _, segment: __, other: ___, ...wide } = query;
   $("#all").href = `?${new URLSearchParams(wide)}`;
   tellDisagreements(query);
-  fill(place, filesOf(query), await ofDocument(query, systems));
+  fill(place, filesOf(query), await ofDocument(query, systems, read?.query === JSON.stringify(query) ? read : readDocument(query)));
   return location.hash && document.querySelector(location.hash)?.scrollIntoView();
 }
 
@@ -239,8 +261,10 @@ let known = null;
 let list = null;
 let asksForm = false; // whether it was asked by the form, or by the address
 async function shown() {
+  const query = inAddress();
+  const read = !known && query.document ? readDocument(query) : null;
   known ??= await tried(choices);
-  if (known) await tried(() => show(known));
+  if (known) await tried(() => show(known, read));
   place.removeAttribute("aria-busy");
 }
 form.addEventListener("submit", (event) => {

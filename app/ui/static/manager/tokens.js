@@ -6,7 +6,7 @@ import { count, locale, t } from "../shared/messages.js";
 import { Browse } from "./browse.js";
 import { copyButton } from "./copying.js";
 import { each } from "./each.js";
-import { badge, change, get, moment, resting, sure } from "./parts.js";
+import { badge, change, get, icon, moment, resting, sure } from "./parts.js";
 import { tried } from "./reading.js";
 import { toast } from "./toast.js";
 
@@ -20,6 +20,9 @@ const STAFF = Object.keys(ROLES).filter((role) => role !== "rater");
 
 const day = (iso) => (iso ? h("time", { datetime: iso, title: moment(iso) }, new Intl.DateTimeFormat(locale(), { dateStyle: "medium" }).format(new Date(iso))) : null);
 const state = (one) => (one.live ? badge("active", t("live")) : badge("left", one.revoked_at ? t("revoked") : t("ended")));
+
+// Whose campaign it opens, and of that only a team's or a rater's part.
+const scope = (one) => [one.campaign ?? t("all"), one.team ?? one.rater].filter(Boolean).join(" · ");
 
 // Links of raters are many, and are asked for.
 const tokens = new Browse($("#tokens"), {
@@ -36,13 +39,12 @@ const tokens = new Browse($("#tokens"), {
     { head: t("For"), cell: (one) => one.name || null, look: "text" },
     { head: t("Role"), cell: (one) => ROLES[one.role] ?? one.role },
     { head: t("State"), cell: state },
-    { head: t("Campaign"), cell: (one) => one.campaign ?? t("all"), look: "wide" },
-    { head: t("Team or rater"), cell: (one) => one.team ?? one.rater, look: "wide" },
+    { head: t("Campaign"), cell: scope, look: "wide" },
     { head: t("Token"), cell: (one) => h("code", {}, `plb_${one.prefix}_…`), look: "wide" },
     { head: t("Made"), sort: "made", cell: (one) => day(one.created_at), look: "wide" },
     { head: t("Last used"), cell: (one) => day(one.last_used_at), look: "wide" },
     { head: t("Ends"), cell: (one) => day(one.expires_at), look: "wide" },
-    { head: t("What to do"), cell: (one) => (one.live ? button(t("Revoke …"), () => revoke([one]), { class: "ghost", "aria-label": t("Revoke {token}", { token: one.prefix }) }) : null), look: "steps" },
+    { head: t("What to do"), cell: (one) => (one.live ? button(icon("exclude"), () => revoke([one]), { class: "ghost only-icon", title: t("Revoke …"), "aria-label": t("Revoke {token}", { token: one.prefix }) }) : null), look: "steps" },
   ],
   actions: [{ label: t("Revoke …"), icon: "exclude", look: "danger", run: (rows) => revoke(rows) }],
   choosable: (one) => one.live,

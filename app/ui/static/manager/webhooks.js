@@ -93,7 +93,7 @@ async function deliveries(one) {
       { head: t("Event"), cell: (delivery) => figure(delivery.event), look: "right" },
       { head: t("Attempt"), cell: (delivery) => figure(delivery.attempt), look: "right" },
       { head: t("Answer"), cell: met },
-      { head: t("Milliseconds"), cell: (delivery) => figure(delivery.milliseconds), look: "right wide" },
+      { head: t("Milliseconds"), cell: (delivery) => figure(delivery.milliseconds), look: "right" },
       { head: t("What to do"), cell: (delivery) => button(t("Send again from here"), () => again(one, { from: delivery.event }), { class: "ghost", "aria-label": t("Send again from event {n}", { n: delivery.event }) }), look: "steps" },
     ],
     nothing: { icon: "message", title: t("Nothing has been sent yet."), text: t("A test shows whether messages arrive.") },
