@@ -1,1 +1,1 @@
-"""Plumbline: human evaluation of machine translation, from design to defended ranking."""
+"""Plumbline: human evaluation of machine translation, from the design to a ranking you can defend."""

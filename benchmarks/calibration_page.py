@@ -22,19 +22,19 @@ HEADINGS: Final[Mapping[str, str]] = MappingProxyType({"size": "False claims", "
 
 HEAD: Final = """# Calibration: how often claims err
 
-Every test, interval and flag promises an error rate, and keeps it under assumptions: many documents of equal length,
-raters who differ in severity alone, symmetric scores, one look at the data. Campaigns are not like that. This page
-simulates up to {n:,} campaigns in each of {worlds} worlds and counts. `python -m benchmarks.calibration` makes it anew.
+Every test, interval and flag has a nominal error rate. The rate holds under assumptions: many documents of equal length,
+raters who differ only in severity, symmetric scores, one look at the data. Real campaigns violate them. This page
+simulates up to {n:,} campaigns in each of {worlds} worlds and counts errors. `python -m benchmarks.calibration` regenerates it.
 
-![Measured shares of each claim in each world, beside what is promised](pictures/calibration.svg)
+![Measured shares of each claim in each world, next to the nominal level](pictures/calibration.svg)
 
-In every world no system is better than another; for a gate, the candidate stands at the border of its claim.
+In every world no system is better than another; for a gate, the candidate is exactly at the border of its claim.
 
 {described}
 
-A share of false claims should be at most its level, a coverage at least. A share marked **!** is off by more than three
-standard errors and the program warns; the warning stands below the tables. A share marked **!!** is off, and no warning
-is about it.
+A share of false claims should be at most its level, and a coverage at least its level. **!** marks a share that misses its
+level by more than three standard errors; the program warns about it, and the warning is quoted below the tables. **!!** marks
+such a share without a warning.
 """
 
 
@@ -49,7 +49,7 @@ def page(cells: Sequence[Cell]) -> str:
         these = [cell for cell in cells if cell.kind == kind]
         if these:
             parts += [f"## {heading}\n", *_table(these), "\n"]
-    parts += ["## What the program says\n", *_warnings(cells)]
+    parts += ["## Warnings of the program\n", *_warnings(cells)]
     return "\n".join(parts).rstrip() + "\n"
 
 

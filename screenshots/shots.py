@@ -84,7 +84,7 @@ def _previewing(page: Page) -> None:
     page.get_by_role("button", name="Exclude rater-5").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Reason").fill("To see what it would do.")
-    dialog.get_by_role("button", name="See what it does").click()
+    dialog.get_by_role("button", name="Preview the effect").click()
     expect(dialog.get_by_role("region", name="Ranking before and after")).to_be_visible(timeout=LONG)
 
 

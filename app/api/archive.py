@@ -170,7 +170,7 @@ def get_archive_link(caller: Manager, request: Request, campaign: CampaignKey, s
     return _link(request, archive.get_archive_link(session, campaign))
 
 
-@router.delete("/campaigns/{campaign}/archive", status_code=204, summary="Take the link back")
+@router.delete("/campaigns/{campaign}/archive", status_code=204, summary="Disable the public link")
 def delete_archive(caller: Manager, campaign: CampaignKey, session: SessionDep) -> None:
     """The address never opens again; a new one can be made."""
     archive.close_archive(session, campaign, actor=caller.actor)

@@ -38,7 +38,7 @@ class TextsOut(AnswerModel):
 
 
 ENGLISH = {"en": "# How to judge\n\nRead the whole document first."}
-AGREE = {"en": "I take part of my own will.", "de": "Ich nehme freiwillig teil."}
+AGREE = {"en": "I take part voluntarily.", "de": "Ich nehme freiwillig teil."}
 EXAMPLE = TextsOut.model_validate({"version": 1, "texts": ENGLISH, "at": "2026-11-20T12:00:00Z"})
 CONSENT = TextsOut.model_validate({"version": 2, "texts": AGREE, "at": "2026-11-20T12:00:00Z"})
 

@@ -70,7 +70,7 @@ async def get_quality(
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
-    """Control items, repeats, level beside the others, pace, habits and drift of each rater.
+    """Control items, repeats, level compared with the others, pace, habits and drift of each rater.
 
     The verdict is that of the control items; nothing here leaves anybody out. Coordinators get the verdicts of their
     team, without scores.

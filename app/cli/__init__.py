@@ -22,7 +22,7 @@ def build_command_line(command: str | None = None) -> typer.Typer:
     """
     app = typer.Typer(
         name="plumbline",
-        help="Human evaluation of machine translation, from design to defended ranking.",
+        help="Human evaluation of machine translation, from the design to a ranking you can defend.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
@@ -48,7 +48,7 @@ def _built() -> typer.Typer:
 
 
 def _group() -> None:
-    """Human evaluation of machine translation, from design to defended ranking."""
+    """Human evaluation of machine translation, from the design to a ranking you can defend."""
 
 
 def main() -> None:

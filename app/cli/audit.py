@@ -31,9 +31,9 @@ def audit(
     ] = False,
     server: _remote.Server = None,
 ) -> None:
-    """The last hash of every campaign's chain: noted elsewhere, it proves that nothing before it was changed.
+    """Print the last hash of every campaign's chain. Noted elsewhere, it proves that nothing before it was changed.
 
-    `--check` follows the log and every campaign's judgments.
+    `--check` recomputes the hashes of the log and of every campaign's judgments.
     """
     if seal and (check or server):
         what = "--seal works on the database and cannot be combined with --check"

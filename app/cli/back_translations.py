@@ -29,7 +29,7 @@ def back_translations(
     as_json: Json = False,
     server: _remote.Server = None,
 ) -> None:
-    """Make the texts that raters wrote the outputs of the same systems in another campaign."""
+    """Copy the texts that raters wrote to another campaign, as outputs of the same systems."""
     if (remote := _remote.find_configured_remote(server)) is not None:
         path = f"/v1/campaigns/{quote(campaign, safe='')}/back-translations"
         body = remote.write("POST", path, {}, {"to": to, "rater": rater})

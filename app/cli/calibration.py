@@ -26,13 +26,15 @@ def build(
     ] = 100,
     fewest: Annotated[int, typer.Option(min=2, help="Minimum number of ratings of a pair.")] = 2,
     apart: Annotated[float | None, typer.Option(min=0, help="Maximum distance of raters from their median.")] = None,
-    reference: Annotated[bool, typer.Option("--reference", help="The reference beside the output.")] = False,
+    reference: Annotated[
+        bool, typer.Option("--reference", help="Pair the output with the reference instead of the source.")
+    ] = False,
     put: Annotated[str | None, typer.Option(metavar="KEY", help="Store it as a calibration set.")] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the set in the form that PUT /v1/calibration-sets accepts.")
     ] = False,
 ) -> None:
-    """Choose the pairs on which raters agreed most, equally many of each quality level."""
+    """Choose the pairs on which raters agreed most, the same number of each quality level."""
     with context.database() as database, database.transaction() as session:
         proposal = calibration_builder.propose_calibration_set(
             session, campaigns, per_stratum=per_stratum, fewest=fewest, apart=apart, reference=reference

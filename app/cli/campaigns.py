@@ -41,7 +41,7 @@ def create(
     target: Annotated[str | None, typer.Option(help="Target language, such as de.")] = None,
     server: _remote.Server = None,
 ) -> None:
-    """Create a campaign in state draft; what a template sets can be changed later."""
+    """Create a draft campaign. You can later change what a template sets."""
     if template is None and protocol is None:
         raise Invalid("the arguments are not valid", places=(Place(("--template",), "or --protocol is needed"),))
     asked = {"name": name, "protocol": protocol, "source_language": source, "target_language": target}
@@ -58,7 +58,7 @@ def create(
 
 
 def list_templates(as_json: Json = False) -> None:
-    """Templates, with their protocol and when to use each."""
+    """List templates, with their protocol and when to use each."""
     if as_json:
         told = [CampaignTemplateOut.model_validate(one).model_dump(mode="json") for one in TEMPLATES.values()]
         write([json.dumps({"items": told, "next": None}, ensure_ascii=False).encode()])

@@ -28,10 +28,10 @@ def conformance(
     url: Annotated[
         str, typer.Argument(help="Address of the server; PLUMBLINE_TOKEN must be a manager's token for all campaigns.")
     ],
-    protocol: Annotated[str | None, typer.Option(help="Try the worked examples of this protocol only.")] = None,
+    protocol: Annotated[str | None, typer.Option(help="Test only the worked examples of this protocol.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON.")] = False,
 ) -> None:
-    """Check a server: create campaigns, judge by and against the rules, close them. Exit code 1 if a check fails.
+    """Check a server: create campaigns, follow and break the rules, close them. Exit code 1 if a check fails.
 
     The worked examples of every protocol are posted and must score as stated.
     """

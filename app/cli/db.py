@@ -22,14 +22,14 @@ File = Annotated[Path, typer.Argument(help="The backup: one file, checked by its
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(help="The schema of the database, and its backups.", no_args_is_help=True)
+    group = typer.Typer(help="Upgrade, check, back up and restore the database.", no_args_is_help=True)
     for command in (upgrade, check, backup, restore):
         group.command(command.__name__)(command)
     app.add_typer(group, name="db")
 
 
 def upgrade() -> None:
-    """Bring the schema to this version, and grant the serving role what it may do."""
+    """Upgrade the schema to this version, and grant the serving role its rights."""
     with context.owner_url() as url:
         prepare_serving_role(url)
         migrate.upgrade_schema(url)
@@ -38,10 +38,11 @@ def upgrade() -> None:
 
 def check(
     or_later: Annotated[
-        bool, typer.Option("--or-later", help="The schema of a later version is enough: this version can serve it.")
+        bool,
+        typer.Option("--or-later", help="Also accept the schema of a later version, which this version can serve."),
     ] = False,
 ) -> None:
-    """Say whether the database has exactly the schema of this version; exit code 2 where it has not."""
+    """Check whether the database has exactly the schema of this version. Exit code 2 if it does not."""
     with context.owner_url() as url:
         migrate.check_schema(url, or_later=or_later)
     typer.echo("this version can serve the schema" if or_later else "the schema matches this version")
@@ -51,7 +52,7 @@ def backup(
     file: File,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Overwrite an existing file.")] = False,
     without_media: Annotated[
-        bool, typer.Option("--without-media", help="Leave media out, as where their store is backed up by itself.")
+        bool, typer.Option("--without-media", help="Leave out media, for example if their store has its own backup.")
     ] = False,
 ) -> None:
     """Write one consistent state of the database to a file, while it is in use; media go to FILE.media.tar."""

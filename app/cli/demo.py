@@ -60,7 +60,7 @@ def demo(
 ) -> None:
     """Load a made-up campaign, let simulated raters judge it over HTTP, rank it, and serve it until Ctrl+C.
 
-    The last report tells whether the ranking would be found again.
+    The last report estimates whether another study would give the same ranking.
     """
     settings, console = Settings.load(), Console()
     with (

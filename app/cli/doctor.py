@@ -34,7 +34,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="The findings as JSON.")] = False) -> None:
-    """Say what is wrong here and what to do, without changing anything. Exit code 1 if anything is wrong."""
+    """Find out what is wrong and what to do, without changing anything. Exit code 1 if anything is wrong."""
     settings = Settings.load()
     results = list(check_everything(settings))
     if as_json:

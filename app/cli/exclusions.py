@@ -24,7 +24,7 @@ from app.reports.source import named_recipes
 from app.services.campaigns import exclusions as service
 
 Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
-Reason = Annotated[str, typer.Option(help="Why; it is kept.")]
+Reason = Annotated[str, typer.Option(help="Reason; it is stored.")]
 PAGE = 200
 
 
@@ -38,7 +38,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_exclusions(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
-    """Exclusions in the order in which they were made, lifted ones included."""
+    """List exclusions in the order in which they were added, including lifted ones."""
     remote = _remote.find_configured_remote(server)
     rows = list(remote.items(_path(campaign))) if remote is not None else _load_exclusions(campaign)
     if as_json:
@@ -58,7 +58,7 @@ def add(
     as_json: Json = False,
     server: _remote.Server = None,
 ) -> None:
-    """Leave something out from the next data version on. Nothing is deleted."""
+    """Exclude a rater, task, document or system from the next data version on. Nothing is deleted."""
     wanted = _parse_rule(what)
     if (remote := _remote.find_configured_remote(server)) is not None:
         body = _over_http(remote, campaign, {wanted.what: wanted.key, "reason": reason}, recipe if dry_run else None)
@@ -69,12 +69,12 @@ def add(
 
 def lift(
     campaign: Campaign,
-    exclusion: Annotated[int, typer.Argument(help="Its number.", min=1)],
+    exclusion: Annotated[int, typer.Argument(help="Number of the exclusion.", min=1)],
     reason: Reason,
     as_json: Json = False,
     server: _remote.Server = None,
 ) -> None:
-    """Let an exclusion end with the next data version; it is kept with both reasons."""
+    """Lift an exclusion with the next data version. Both reasons stay on record."""
     if (remote := _remote.find_configured_remote(server)) is not None:
         body = remote.write("DELETE", f"{_path(campaign)}/{exclusion}", {"reason": reason})
     else:

@@ -35,7 +35,7 @@ def export(
     ] = None,
     server: _remote.Server = None,
 ) -> None:
-    """Export a campaign. Standard error counts what the format cannot hold.
+    """Export a campaign. Standard error reports what the format cannot hold.
 
     Formats that are several files (mtme, appraise, pearmut) fill a new folder, or a tar archive where the output is
     called *.tar or is standard output.

@@ -31,13 +31,13 @@ def register(app: typer.Typer) -> None:
 
 def payable(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
-    team: Annotated[str | None, typer.Option(help="Of this team only.")] = None,
+    team: Annotated[str | None, typer.Option(help="Only this team.")] = None,
     utc_offset: Annotated[int, typer.Option(min=-840, max=840, help="Offset of the days from UTC, in minutes.")] = 0,
     as_json: Json = False,
     csv: Csv = False,
     server: _remote.Server = None,
 ) -> None:
-    """Payable hours by rater and day, and by team."""
+    """Show payable hours by rater and day, and by team."""
     shape = choose_output_format(json=as_json, csv=csv, latex=False, markdown=False, svg=False)
     remote = _remote.find_configured_remote(server)
     if remote is None:

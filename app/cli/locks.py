@@ -28,7 +28,7 @@ def locks(
     as_json: Json = False,
     server: _remote.Server = None,
 ) -> None:
-    """What is locked in a campaign, since when, and every amendment with its reason."""
+    """Show the lock of a campaign, and every amendment with its reason."""
     if (remote := _remote.find_configured_remote(server)) is not None:
         body = remote.body(f"/v1/campaigns/{quote(campaign, safe='')}/lock", accept="application/json")
     else:

@@ -39,7 +39,7 @@ def add(
 ) -> None:
     """Add files. In a folder, talks/1.wav is called talks:1.wav.
 
-    To a server large files go in parts; run the command again after a break, and it goes on where it ended.
+    Large files are sent to a server in parts. If the upload breaks off, run the command again: it continues.
     """
     files = list(_files(paths))
     if (remote := _remote.find_configured_remote(server)) is not None:
@@ -87,7 +87,7 @@ def _send(remote: _remote.Remote, campaign: str, name: str, file: Path) -> dict[
 
 
 def list_(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
-    """The files of a campaign."""
+    """List the media files of a campaign."""
     if (remote := _remote.find_configured_remote(server)) is not None:
         items: list[dict[str, Any]] = list(remote.items(_path(campaign)))
     else:
@@ -101,10 +101,10 @@ def caption(
     campaign: Campaign,
     name: Name,
     captions: Annotated[str | None, typer.Option(help="Name of a WebVTT file that was added.")] = None,
-    transcript: Annotated[Path | None, typer.Option(help="A text file with what is said.")] = None,
+    transcript: Annotated[Path | None, typer.Option(help="A text file with the transcript.")] = None,
     server: _remote.Server = None,
 ) -> None:
-    """Say which captions and transcript a file has."""
+    """Set the captions and the transcript of a file."""
     changes: dict[str, str | None] = {} if captions is None else {"captions": captions}
     if transcript is not None:
         changes["transcript"] = _text(transcript)

@@ -37,7 +37,7 @@ def import_(
     as_json: Json = False,
     server: _remote.Server = None,
 ) -> None:
-    """Store the scores of one metric in place of what it had."""
+    """Store the scores of one metric, replacing its previous scores."""
     texts = {path.as_posix(): _text(path) for path in files}
     said = {named for path in texts if (named := metrics_files.parse_metric_name(path)) is not None}
     if name is None and len(said) != 1:
@@ -63,7 +63,7 @@ def import_(
 
 
 def list_(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
-    """The metrics of a campaign."""
+    """List the metrics of a campaign."""
     if (remote := _remote.find_configured_remote(server)) is not None:
         items = json.loads(remote.body(_path(campaign), accept="application/json"))["items"]
     else:

@@ -23,7 +23,7 @@ from app.services.pearmut.moving import MovedCampaign, move_campaign, read_runni
 
 OLD_IDS = typer.Option(
     "--old-ids",
-    help="Names of users, and the dashboard's token, stay credentials: old links work, and can be guessed.",
+    help="Keep user names and the dashboard's token as credentials: old links work, but can be guessed.",
 )
 AS_JSON = typer.Option("--json", help="As JSON.")
 
@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
 
 
 def add(
-    files: Annotated[list[Path], typer.Argument(help="Campaign files of Pearmut, as its own `add` takes them.")],
+    files: Annotated[list[Path], typer.Argument(help="Campaign files of Pearmut, as `pearmut add` takes them.")],
     old_ids: Annotated[bool, OLD_IDS] = False,
     as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
@@ -53,12 +53,12 @@ def add(
 
 
 def move(
-    folder: Annotated[Path, typer.Argument(help="The folder that Pearmut ran in; stop it first.")],
+    folder: Annotated[Path, typer.Argument(help="The folder that Pearmut ran in; stop Pearmut first.")],
     campaign: Annotated[str | None, typer.Option(help="Only this campaign.")] = None,
     old_ids: Annotated[bool, OLD_IDS] = False,
     as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
-    """Take over a running Pearmut: users, codes, and all that was done; print what each user has done on both sides."""
+    """Take over a running Pearmut: users, codes and all answers. Print how much each user has done there and here."""
     running = read_running(folder, campaign)
     actor = context.actor()
     with context.database() as database, database.transaction() as session:

@@ -20,12 +20,12 @@ from app.domain.errors import Invalid, Place
 
 Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
 DryRun = Annotated[bool, typer.Option(help="Only show what would be done.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(help="Studies on Prolific, and paying for them.", no_args_is_help=True)
+    group = typer.Typer(help="Create studies on Prolific, and pay participants.", no_args_is_help=True)
     group.command("create")(create_study)
     group.command("settle")(settle)
     app.add_typer(group, name="prolific")
@@ -34,14 +34,14 @@ def register(app: typer.Typer) -> None:
 def create_study(
     campaign: Campaign,
     name: Annotated[str, typer.Option(help="What participants see as the title.")],
-    description: Annotated[str, typer.Option(help="What they read before they take part.")],
-    places: Annotated[int, typer.Option(min=1, help="How many may take part.")],
-    minutes: Annotated[int, typer.Option(min=1, help="How long it takes.")],
-    reward: Annotated[int, typer.Option(min=1, help="For each of them, in cents or pence.")],
+    description: Annotated[str, typer.Option(help="What participants read before they take part.")],
+    places: Annotated[int, typer.Option(min=1, help="Number of participants.")],
+    minutes: Annotated[int, typer.Option(min=1, help="Expected duration in minutes.")],
+    reward: Annotated[int, typer.Option(min=1, help="Reward per participant, in cents or pence.")],
     dry_run: DryRun = False,
     server: _remote.Server = None,
 ) -> None:
-    """Make an invitation, and a study on Prolific that leads to it. The study is not published: look at it there first.
+    """Create an invitation, and a draft of a study on Prolific that leads to it. Check the draft before you publish it.
 
     The campaign needs `settings.quality.code_pass` and `code_fail` without {code}: Prolific knows only fixed codes.
     """
@@ -75,10 +75,10 @@ def settle(
     yes: Yes = False,
     server: _remote.Server = None,
 ) -> None:
-    """Pay submissions whose codes pass, ask for those back whose codes fail, and list what a person has to decide.
+    """Approve submissions whose codes pass, ask to return those whose codes fail, and list those left to a person.
 
-    Only what was handed in by the study's own invitation counts. Studies of other campaigns, and copies, are refused.
-    It asks before it does anything. Running it again pays nobody twice: what is decided on Prolific stays as it is.
+    Only work handed in through the study's own invitation counts. Copies and studies of other campaigns are refused.
+    It asks for confirmation first. Running it again pays nobody twice, and decisions made on Prolific are not changed.
     """
     remote = _find_server(server)
     verdicts = CodeVerdicts.of(_settings(remote, campaign))

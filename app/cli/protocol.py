@@ -26,7 +26,7 @@ def protocol(
     file: Annotated[
         Path | None, typer.Argument(help='The protocol as JSON, {"protocol": …, "options": …}: the campaign takes it.')
     ] = None,
-    like: Annotated[str | None, typer.Option(help="Print a built-in protocol as a start for your own.")] = None,
+    like: Annotated[str | None, typer.Option(help="Print a built-in protocol to start your own from.")] = None,
 ) -> None:
     """Print or replace the protocol of a campaign; with --like, print a protocol to start from."""
     if like is not None:

@@ -30,11 +30,11 @@ def questionnaires(
         Path | None, typer.Argument(help='The questions as JSON, {"before": […], "after": […]}: raters are asked them.')
     ] = None,
     biography: Annotated[
-        bool, typer.Option("--language-biography", help="Print questions about languages to begin with.")
+        bool, typer.Option("--language-biography", help="Print questions about languages to start from.")
     ] = False,
     answers: Annotated[bool, typer.Option("--answers", help="Print the raters' answers, one line each.")] = False,
 ) -> None:
-    """Print or replace what raters are asked before and after their work, or print the answers."""
+    """Print or replace the questions to raters before and after their work, or print the answers."""
     if biography:
         _print(Questionnaires(before=make_language_biography()))
         return

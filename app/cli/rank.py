@@ -31,11 +31,11 @@ CHOICE_OPTIONS = "\b\n" + "\n".join(
     f"--{choice.name.replace('_', '-')}: {choice.wording.sentence} ({choice.allowed.replace('`', '')})"
     for choice in CHOICES.values()
 )
-HELP = f"""The ranking of a campaign under a recipe.
+HELP = f"""Rank the systems of a campaign under a recipe.
 
 The named recipes are {", ".join(NAMED)}.
 
-Every choice of the recipe can be overridden by an option: --normalize z --clusters paper --alpha 0.01
+You can override every choice of the recipe by an option: --normalize z --clusters paper --alpha 0.01
 --exclude system:X --scoring spans:wmt24 --seed 7 …
 
 {CHOICE_OPTIONS}
@@ -57,7 +57,7 @@ def rank(
     recipe: Annotated[str, typer.Option(help="Name of a recipe, including the campaign's own.")] = "recommended",
     as_of: When = None,
     as_json: Annotated[bool, typer.Option("--json", help="The whole report as JSON.")] = False,
-    csv: Annotated[bool, typer.Option("--csv", help="A line a system.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="One line per system.")] = False,
     latex: Annotated[bool, typer.Option("--latex", help="A table for a paper.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="A table for a pull request.")] = False,
     svg: Annotated[
@@ -149,7 +149,7 @@ def _check_table(table: str, kinds: list[str]) -> None:
 
 
 def recipes(server: _remote.Server = None) -> None:
-    """The named recipes, and what each was checked against."""
+    """List the named recipes, and what each was checked against."""
     remote = _remote.find_configured_remote(server)
     sources = {name: CHECKED_AGAINST[name] for name in NAMED}
     if remote is not None:

@@ -27,8 +27,8 @@ from app.storage.db import Database
 
 Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
 Key = Annotated[str, typer.Argument(help="Key of the rater: a pseudonym.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
-Days = Annotated[int, typer.Option(min=1, max=400, help="Until the link ends.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+Days = Annotated[int, typer.Option(min=1, max=400, help="Days until the link expires.")]
 PAGE = 200
 
 
@@ -45,7 +45,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_raters(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
-    """Raters by key, those who are known from judgments only included."""
+    """List raters by key, including those known only from judgments."""
     remote = _remote.find_configured_remote(server)
     listed = list(remote.items(_path(campaign))) if remote is not None else _load_raters(campaign)
     if as_json:
@@ -68,7 +68,7 @@ def add(
     email: Annotated[str | None, typer.Option(help="Personal data, erasable.")] = None,
     server: _remote.Server = None,
 ) -> None:
-    """Enrol a rater. One who is enrolled already is changed by `raters change`."""
+    """Enrol a rater. To change a rater who is enrolled, use `raters change`."""
     contact = RaterContact(name, email) if name or email else None
     if (remote := _remote.find_configured_remote(server)) is not None:
         body: dict[str, object] = {"team": team, "capacity": capacity, "capacity_unit": unit}
@@ -101,7 +101,7 @@ def change(
     unit: Annotated[str | None, typer.Option(help="What the capacity counts.")] = None,
     server: _remote.Server = None,
 ) -> None:
-    """Change what is said of a rater who is enrolled, and leave the rest; `--state left` for one who has left."""
+    """Change some data of an enrolled rater. Use `--state left` for a rater who has left."""
     given: dict[str, object] = {"state": state, "team": team, "capacity": capacity, "capacity_unit": unit}
     given = {name: value or None for name, value in given.items() if value is not None} | (
         {} if capacity is None else {"capacity": capacity}
@@ -137,7 +137,7 @@ def _parse_rater(body: dict[str, object]) -> RaterIn:
 
 
 def link(campaign: Campaign, key: Key, days: Days = 90, server: _remote.Server = None) -> None:
-    """Print a new link for a rater; the one before ends, and this one cannot be shown again."""
+    """Print a new link for a rater. It replaces the previous one and cannot be shown again."""
     if (remote := _remote.find_configured_remote(server)) is not None:
         made = remote.write("POST", f"{_path(campaign)}/{quote(key, safe='')}/link", {"days": days})
         typer.echo(json.loads(made)["link"])
@@ -151,11 +151,13 @@ def link(campaign: Campaign, key: Key, days: Days = 90, server: _remote.Server =
 
 def erase(
     key: Key,
-    campaign: Annotated[str | None, typer.Option(help="Where several campaigns have one of this key.")] = None,
+    campaign: Annotated[
+        str | None, typer.Option(help="Campaign of the rater, if several campaigns have this key.")
+    ] = None,
     yes: Yes = False,
     server: _remote.Server = None,
 ) -> None:
-    """Remove who a rater is, in every campaign of theirs; what they judged stays under the pseudonym."""
+    """Erase a rater's personal data in all their campaigns. The judgments stay under the pseudonym."""
     if not yes:
         typer.confirm(f"Erase the personal data of {key}? This cannot be undone", abort=True)
     if (remote := _remote.find_configured_remote(server)) is not None:
@@ -171,7 +173,7 @@ def erase(
 
 
 def purge(campaign: Campaign, key: Key, yes: Yes = False) -> None:
-    """Delete what an erased rater judged, as the schema's owner; the audit log keeps what each row hashed to."""
+    """Delete the judgments of an erased rater, as the schema's owner. The audit log keeps the hash of each row."""
     if not yes:
         typer.confirm(f"Delete everything that {key} judged in {campaign}? This cannot be undone", abort=True)
     with context.database(), context.owner_url() as url:

@@ -43,11 +43,11 @@ def register(app: typer.Typer) -> None:
         "quality: control items, repeats, pace and habits of the raters. --test --min-pairs --adjust --on",
         "timing · revisions: duration of judgments · changed answers.",
     ]
-    of_one = ["A report on a campaign.", *_lines("campaign"), *own]
+    of_one = ["Show a report on a campaign.", *_lines("campaign"), *own]
     words = typer.Argument(metavar="CAMPAIGN KIND", help="Each report has its own options, as listed above.")
     app.command("report", help="\n\n".join(of_one), context_settings=EXTRA)(_command(words, report))
     words = typer.Argument(metavar="KIND CAMPAIGN…", help="Two campaigns or more.")
-    of_several = ["Campaigns beside each other.", *_lines("campaigns")]
+    of_several = ["Compare campaigns.", *_lines("campaigns")]
     app.command("compare", help="\n\n".join(of_several), context_settings=EXTRA)(_command(words, compare))
 
 
@@ -93,7 +93,7 @@ def _options(kind: AnyKind) -> str:
 
 
 def report(names: list[str], options: Options, how: OutputForm) -> None:
-    """A report on a campaign."""
+    """Show a report on a campaign."""
     if len(names) != 2:
         raise Invalid("the arguments are not valid", places=(Place(("CAMPAIGN", "KIND"), "both are needed"),))
     campaign, name = names if names[1] in _list_kinds() or names[0] not in _list_kinds() else names[::-1]
@@ -110,7 +110,7 @@ def report(names: list[str], options: Options, how: OutputForm) -> None:
 
 
 def compare(names: list[str], options: Options, how: OutputForm) -> None:
-    """Campaigns beside each other."""
+    """Compare campaigns."""
     if len(names) < 3:
         raise Invalid("the arguments are not valid", places=(Place(("CAMPAIGN…",), "two or more are needed"),))
     _answer(

@@ -29,7 +29,7 @@ def request(
     if_match: Annotated[str | None, typer.Option(help="The version that you saw, if the API asks for it.")] = None,
     server: _remote.Server = None,
 ) -> None:
-    """Send any request of the API to a server, for what has no command of its own."""
+    """Send any request of the API to a server, for actions that have no command."""
     remote = _remote.find_configured_remote(server)
     if remote is None:
         raise Invalid(NOT_VALID, places=(Place(("--server",), "is missing: a request goes to a server"),))

@@ -46,13 +46,13 @@ def register(app: typer.Typer) -> None:
 def series(
     manifest: Annotated[Path, typer.Argument(help="The manifest as JSON.")],
     step: Annotated[list[str] | None, typer.Argument(help=f"{', '.join(ALL)}, in order; progress if none.")] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="Where links go as CSV.")] = None,
-    days: Annotated[int, typer.Option(min=1, max=400, help="Until links end.")] = 90,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="CSV file for the links.")] = None,
+    days: Annotated[int, typer.Option(min=1, max=400, help="Days until the links expire.")] = 90,
     renew: Annotated[bool, typer.Option(help="New links for all raters; previous links stop working.")] = False,
     as_json: Json = False,
     server: _remote.Server = None,
 ) -> None:
-    """Create, plan and open the campaigns of a series, hand out links, follow and rank; run it as often as needed."""
+    """Create, plan and open the campaigns of a series, create links, show progress, rank. Steps can be repeated."""
     wanted = step or [PROGRESS]
     unknown = [name for name in wanted if name not in ALL]
     if unknown:

@@ -35,7 +35,7 @@ def serve(
     no_migrate: Annotated[
         bool, typer.Option("--no-migrate", help="Do not migrate; refuse to start if the schema is outdated.")
     ] = False,
-    no_worker: Annotated[bool, typer.Option("--no-worker", help="Start no worker.")] = False,
+    no_worker: Annotated[bool, typer.Option("--no-worker", help="Do not start a worker.")] = False,
 ) -> None:
     """Serve until stopped, with one worker. A process that ends or hangs is restarted."""
     settings = Settings.load()

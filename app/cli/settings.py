@@ -37,9 +37,11 @@ def settings(
     campaign: Campaign,
     changes: Annotated[
         list[str] | None,
-        typer.Argument(help="name=VALUE, as JSON or plain text; options.NAME=VALUE for one of several; null removes."),
+        typer.Argument(
+            help="name=VALUE, as JSON or plain text; options.NAME=VALUE for one of several; null removes a value."
+        ),
     ] = None,
-    file: Annotated[Path | None, typer.Option(help="Changes as one JSON object, before the others.")] = None,
+    file: Annotated[Path | None, typer.Option(help="Changes as one JSON object, applied before the others.")] = None,
     server: _remote.Server = None,
 ) -> None:
     """Print or change a campaign's name, languages, protocol, options such as weights, and settings."""

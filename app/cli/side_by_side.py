@@ -46,7 +46,7 @@ def report(campaign: str, recipes: Sequence[str], as_of: int | None, shape: str,
 
 
 def rank_series(
-    series: Annotated[str, typer.Argument(help="The series that campaigns name.")],
+    series: Annotated[str, typer.Argument(help="Name of the series, as in the campaigns' settings.")],
     recipe: Annotated[str, typer.Option(help="Recipe name as defined in each campaign, including custom recipes.")] = (
         "recommended"
     ),

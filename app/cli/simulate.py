@@ -46,12 +46,12 @@ def simulate(
     template: Annotated[
         bool, typer.Option("--template", help="Write a model template for this campaign instead.")
     ] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where the template goes.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File for the template.")] = None,
     quality: Annotated[list[str] | None, typer.Option(help="template: SYSTEM=POINTS, 0 to 100; may repeat.")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Another seed than the model's.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Replaces the seed of the model.")] = None,
     speed: Annotated[float, typer.Option(min=0, help="Speed relative to people; 0: no pauses.")] = 0.0,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Number of raters working at the same time.")] = 8,
-    patience: Annotated[float, typer.Option(min=0, help="Seconds for which a rater waits for work.")] = 30.0,
+    patience: Annotated[float, typer.Option(min=0, help="How many seconds a rater waits for work.")] = 30.0,
     as_json: Annotated[bool, typer.Option("--json", help="The summary as JSON.")] = False,
     server: _remote.Server = None,
 ) -> None:

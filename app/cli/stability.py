@@ -38,10 +38,10 @@ def stability(
         list[str] | None, typer.Option(help="psxs, system_balanced or none; repeat to add curves.")
     ] = None,
     balance: Annotated[list[str] | None, typer.Option(help="full, or a normalized entropy like 0.7.")] = None,
-    ratings_per_item: Annotated[list[int] | None, typer.Option(help="Raters of each item.")] = None,
+    ratings_per_item: Annotated[list[int] | None, typer.Option(help="Raters per item.")] = None,
     normalize: Annotated[list[str] | None, typer.Option(help="none, mean, center, error, error_rate or z.")] = None,
     documents: Annotated[str | None, typer.Option(help="Numbers of documents in a study, separated by commas.")] = None,
-    studies: Annotated[int | None, typer.Option(help="Simulated studies of a point.")] = None,
+    studies: Annotated[int | None, typer.Option(help="Simulated studies per point.")] = None,
     per_set: Annotated[
         int | None,
         typer.Option("--studies-per-document-set", help="1 draws new documents for every study; needs --pairs all."),

@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 
 
 def list_teams(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
-    """Teams by key, with how many raters are enrolled in each."""
+    """List teams by key, with the number of raters in each."""
     teams = _load_teams(campaign, server)
     if as_json:
         write([json.dumps({"items": teams, "next": None}, ensure_ascii=False).encode()])
@@ -47,7 +47,7 @@ def put(
     name: Annotated[str | None, typer.Option(help="Name of the team; default: its key.")] = None,
     server: _remote.Server = None,
 ) -> None:
-    """Make a team, or name it otherwise."""
+    """Create a team, or rename it."""
     if (remote := _remote.find_configured_remote(server)) is not None:
         remote.write("PUT", f"{_path(campaign)}/{quote(key, safe='')}", {}, {"name": name or key})
         return

@@ -36,7 +36,7 @@ def create(
     name: Annotated[str, typer.Option(help="What it is for.")] = "",
     days: Annotated[float | None, typer.Option(min=0.001, max=36500, help="Days until it stops working.")] = None,
 ) -> None:
-    """Make a token and print it: it is not stored and cannot be shown again."""
+    """Create a token and print it. Only its hash is stored, so it cannot be shown again."""
     with context.database() as database, database.transaction() as session:
         ends = None if days is None else clock.database_time_after(session, days)
         issued = tokens.issue_token(session, role=_role(role), campaign=campaign, team=team, name=name, expires_at=ends)
@@ -44,7 +44,7 @@ def create(
 
 
 def list_(server: _remote.Server = None) -> None:
-    """The tokens that were made, without their secrets; with --server those that PLUMBLINE_TOKEN manages there."""
+    """List tokens, without their secrets; with --server, those that PLUMBLINE_TOKEN manages there."""
     table = Table("token", "role", "campaign", "name", "made", "last used", "ends", "state")
     remote = _remote.explicit_remote(server)  # else where `token revoke` works, whatever the settings name
     for token in _list_tokens(remote):

@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 def validate(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     recipe: Annotated[str, typer.Option(help="Name of a recipe, including the campaign's own.")] = "recommended",
-    studies: Annotated[int | None, typer.Option(help="Simulated studies of each kind.")] = None,
+    studies: Annotated[int | None, typer.Option(help="Simulated studies of each kind of world.")] = None,
     worlds: Annotated[
         bool,
         typer.Option("--worlds", help="Also simulate topics, raters' preferences, rare failures and repeated looks."),
@@ -34,7 +34,7 @@ def validate(
     svg: Svg = False,
     server: remote.Server = None,
 ) -> None:
-    """Try a recipe on studies made of the campaign's own documents and raters, where the truth is known."""
+    """Test a recipe on simulated studies of the campaign's own documents and raters, in which the truth is known."""
     asked = {"recipe": recipe, "studies": studies, "worlds": worlds or None, "seed": seed}
     options = {name: [str(value)] for name, value in asked.items() if value is not None}
     shape = choose_output_format(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)

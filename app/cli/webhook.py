@@ -31,7 +31,7 @@ def register(app: typer.Typer) -> None:
 
 def add(
     campaign: Campaign,
-    url: Annotated[str, typer.Argument(help="Where messages are posted.")],
+    url: Annotated[str, typer.Argument(help="Address that messages are posted to.")],
     event: Annotated[
         list[str] | None, typer.Option(help=f"Which events: {', '.join(EVENT_KINDS)}; all by default.")
     ] = None,
@@ -73,7 +73,7 @@ def replay(
         int | None, typer.Option("--from", help="Number of the first event; by default the first undelivered one.")
     ] = None,
 ) -> None:
-    """Send events again, in their order; a webhook that stopped starts again."""
+    """Send events again, in order. A stopped webhook starts again."""
     with context.database() as database, database.transaction() as session:
         webhooks.replay_events(session, campaign, webhook, event=event, actor=context.actor())
 

@@ -59,7 +59,7 @@ def worker(
     ] = False,
     line: Annotated[int | None, typer.Option(hidden=True, help="Descriptor of the line to the supervisor.")] = None,
 ) -> None:
-    """Compute long reports and delete what has expired, until stopped."""
+    """Compute long reports and delete expired data, until stopped."""
     if alive:
         return _require_alive()
     logging.basicConfig(stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s")

@@ -103,7 +103,7 @@ class ContrastiveOptions(CampaignOptions):
     """Of a protocol that can be shown side by side. preference: what is asked of the columns of a screen together."""
 
     preference: Literal["none", "best", "best_worst", "ranking"] = Field(
-        "none", title="Comparison of columns", description="Side by side only: what raters say of the columns together."
+        "none", title="Comparison of columns", description="Side by side only: how raters compare the columns."
     )
 
 

@@ -55,7 +55,7 @@ class Criterion(CampaignOptions):
             max_length=101,
             default_factory=dict,
             title="Labels of values",
-            description="One a line, such as 1: incomprehensible",
+            description="One per line, such as 1: incomprehensible",
         ),
     ]
     higher_is_better: bool = Field(default=True, title="Higher is better")
@@ -81,7 +81,7 @@ class RatingOptions(ContrastiveOptions):
             max_length=MOST_CRITERIA,
             strict=False,
             title="Criteria",
-            description="Each is a question with a scale; the first one ranks.",
+            description="Each criterion is a question with a scale; the first one ranks the systems.",
         ),
     ]
     document_score: bool = Field(

@@ -386,7 +386,8 @@ REPORT: Report[RaterGroupOptions, RaterGroupsView] = Report(
     name="rater_groups",
     role="manager",
     title="Raters by group",
-    summary="Raters by their answer to a question: severity, agreement and ranking of each group; no group of few.",
+    summary="Raters grouped by their answer to a question: severity, agreement and ranking of each group. "
+    "Small groups are merged.",
     options=RaterGroupOptions,
     result=RaterGroupsView,
     example=EXAMPLE,

@@ -43,13 +43,13 @@ def test_a_test_is_written_by_its_form_and_a_rater_is_spared_it(manager, ask):
     type_number(first.locator("input[type=range]"), 90)
     first.get_by_label("Tolerance for “score”").fill("ten")
     page.get_by_role("button", name="Save the test").click()
-    expect(page.locator("#test .said")).to_contain_text("Item 1: “ten” is no number.")
+    expect(page.locator("#test .said")).to_contain_text("Item 1: “ten” is not a number.")
     first.get_by_label("Tolerance for “score”").fill("7.5")
     first.get_by_label("Explanation").fill("en: Nothing is wrong.\nde: Nichts ist falsch.")
     page.get_by_role("button", name="Add a choice").click()
     second = page.get_by_role("group", name="Item 2")
     second.get_by_label("Question").fill("Which?")
-    second.get_by_label("Choices, one a line").fill("good\nbad")
+    second.get_by_label("Choices, one per line").fill("good\nbad")
     second.get_by_label("The right one").fill("neither")
     page.get_by_role("button", name="Save the test").click()
     expect(page.locator("#test .said")).to_contain_text("must be one of the choices")
@@ -61,10 +61,10 @@ def test_a_test_is_written_by_its_form_and_a_rater_is_spared_it(manager, ask):
     assert [one["choice"] for one in stored] == [None, "bad"]
     assert (stored[0]["payload"], stored[0]["tolerance"]) == ({"protocol": "da", "score": 90}, {"score": 7.5})
     assert stored[0]["reasons"] == {"en": "Nothing is wrong.", "de": "Nichts ist falsch."}
-    page.get_by_role("button", name="Spare r1 the test").click()
+    page.get_by_role("button", name="Waive the test for r1").click()
     page.get_by_role("dialog").get_by_label("Reason").fill("judged before")
-    page.get_by_role("button", name="Spare the test", exact=True).click()
-    expect(page.get_by_role("cell", name="spared: judged before")).to_be_visible()
+    page.get_by_role("button", name="Waive the test", exact=True).click()
+    expect(page.get_by_role("cell", name="waived: judged before")).to_be_visible()
 
 
 def test_errors_of_a_known_answer_are_marked_and_move_with_their_text(manager, ask):
@@ -137,7 +137,7 @@ def test_texts_side_by_side_are_judged_until_the_rules_are_kept(manager, ask, se
     first.get_by_label("Texts side by side").fill("Der Hund bellte.\nDie Katze bellte.")
     first.get_by_role("button", name="Add: One text is judged better than another").click()
     first.get_by_label("Warning").fill(f"en: The second has another animal. {HOSTILE}")
-    first.get_by_label("Raters answer again until all is right").check()
+    first.get_by_label("Raters answer again until everything is right").check()
     check(page, "rules of a tutorial")
     glance(page, "rules of a tutorial")
     page.get_by_role("button", name="Save the document").click()
@@ -167,7 +167,7 @@ def test_questions_are_written_then_answered_before_the_first_task_and_after_it(
     parts = before.locator("fieldset.part")
     expect(parts).to_have_count(9)
     for _ in range(8):
-        parts.nth(1).get_by_role("button", name="Take out").click()
+        parts.nth(1).get_by_role("button", name="Remove").click()
     before.get_by_role("button", name="Add a question").click()
     parts.nth(1).get_by_label("Kind of answer").select_option("number")
     parts.nth(1).get_by_label("Question", exact=True).fill(f"How many years? {HOSTILE}")

@@ -17,7 +17,7 @@ from tests.browser.desk import glance, sign_in
 MANY = 1105
 EVERY = 2000  # milliseconds between looks at jobs
 CUT = "The server cannot be reached. Try again in a moment."
-AGAIN = "Ask again"
+AGAIN = "Retry"
 READ_AT_FIRST = (  # by modules, once the page is there
     "texts",
     "raters",
@@ -223,7 +223,7 @@ def test_disputes_that_can_be_answered_are_though_others_cannot(manager, draft):
     refuse = page.get_by_role("dialog").get_by_role("button", name="Refuse", exact=True)
     refuse.click()
     said = page.get_by_role("dialog").get_by_role("alert")
-    expect(said).to_have_text("3 of 4 are done. What stopped the first of the others: There is too much to do.")
+    expect(said).to_have_text("3 of 4 are done. The first failure: There is too much to do.")
     expect(page.get_by_text("2 disputes are refused.")).to_be_visible()
     expect(page.get_by_text("1 dispute was answered already.")).to_be_visible()
     expect(page.locator("#hours").get_by_text("1 chosen")).to_be_attached()
@@ -315,7 +315,7 @@ def test_a_page_that_is_cut_off_says_so_in_german_and_refusals_in_english(manage
 def test_a_form_is_not_sent_before_it_is_known_what_it_changes(manager, ask):
     key = ask.opened("unknown-yet")
     page = manager.page
-    for way, button in (("settings", "Save"), ("qualification", "Save the test"), ("replan", "Look at what it moves")):
+    for way, button in (("settings", "Save"), ("qualification", "Save the test"), ("replan", "Preview the changes")):
         cut(page)
         manager.open(f"/campaigns/{key}/{way}")
         send = page.locator("form[id]").get_by_role("button", name=button, include_hidden=True)
@@ -366,7 +366,7 @@ def test_jobs_under_way_that_a_filter_brings_are_followed(manager, draft):
     rows = page.get_by_role("region", name="Jobs", exact=True).locator("tbody tr")
     expect(rows.first).to_contain_text("done")
     page.locator("#jobs").get_by_label("State").select_option("running")
-    expect(rows.first).to_contain_text("under way")
+    expect(rows.first).to_contain_text("running")
     for state, told in (("queued", "waiting"), ("done", "done")):
         states["running"] = state
         page.clock.run_for(EVERY)

@@ -238,7 +238,7 @@ def test_what_raters_report_is_answered_and_raters_are_paused(manager, spine, se
     page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_label("Choose r1: bad source").check()
     page.get_by_role("button", name="Assign …").click()
-    page.get_by_label("Name, or nothing").fill("Ada")
+    page.get_by_label("Name; empty").fill("Ada")
     page.get_by_role("button", name="Assign", exact=True).click()
     expect(page.get_by_role("cell", name="Ada")).to_be_visible()
     check(page, "a problem of somebody")

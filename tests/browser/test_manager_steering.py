@@ -64,7 +64,7 @@ def test_after_a_dropout_a_new_plan_is_looked_at_and_then_done(manager, ask):
         ask("PUT", f"/campaigns/{key}/systems/{system}/outputs/late", {"segments": [f"Spät, {system}."]})
     page = manager.page
     manager.open(f"/campaigns/{key}/replan")
-    done = page.get_by_role("button", name="Plan anew")
+    done = page.get_by_role("button", name="Apply the new plan")
     expect(done).to_be_disabled()
     page.get_by_role("button", name="r2 has left").click()
     page.get_by_role("button", name="They have left").click()
@@ -78,8 +78,8 @@ def test_after_a_dropout_a_new_plan_is_looked_at_and_then_done(manager, ask):
     expect(page.get_by_role("cell", name="500 items")).to_be_visible()
     check(page, "what changed")
     page.get_by_label("Reason", exact=True).fill("r2 has left")
-    page.get_by_role("button", name="Look at what it moves").click()
-    moves = page.get_by_role("region", name="What becomes of the ratings")
+    page.get_by_role("button", name="Preview the changes").click()
+    moves = page.get_by_role("region", name="What happens to the ratings")
     expect(moves).to_contain_text("go to another rater", timeout=LONG)
     expect(moves).to_contain_text("are new")
     glance(page, "preview the new plan")
@@ -87,7 +87,7 @@ def test_after_a_dropout_a_new_plan_is_looked_at_and_then_done(manager, ask):
     page.get_by_role("checkbox", name="late", exact=True).uncheck()
     expect(done).to_be_disabled()  # what was looked at was another plan
     page.get_by_role("checkbox", name="late", exact=True).check()
-    page.get_by_role("button", name="Look at what it moves").click()
+    page.get_by_role("button", name="Preview the changes").click()
     expect(done).to_be_enabled(timeout=LONG)
     done.click()
     expect(page.get_by_role("heading", name="Plan 2 is in force")).to_be_visible(timeout=LONG)
@@ -188,7 +188,7 @@ def test_a_campaign_without_a_plan_has_nothing_to_plan_anew(manager, ask):
     ask.draft("unplanned")
     manager.open("/campaigns/unplanned/replan")
     expect(manager.page.get_by_text("There is no plan yet to change.")).to_be_visible()
-    expect(manager.page.get_by_role("button", name="Plan anew")).to_be_hidden()
+    expect(manager.page.get_by_role("button", name="Apply the new plan")).to_be_hidden()
 
 
 def look_later(page, spine, demo, monkeypatch, wanted):
@@ -212,7 +212,7 @@ def test_a_system_is_excluded_after_the_preview_and_the_exclusion_is_lifted(mana
     page.get_by_label("Key", exact=True).fill("Birke")
     page.get_by_label("Reason", exact=True).fill(HOSTILE)
     expect(done).to_be_disabled()
-    page.get_by_role("button", name="See what it does").click()
+    page.get_by_role("button", name="Preview the effect").click()
     expect(page.locator("#effect")).to_contain_text("queued")
     expect(page.locator("#effect progress")).to_be_visible()
     with draining(spine.database):
@@ -222,7 +222,7 @@ def test_a_system_is_excluded_after_the_preview_and_the_exclusion_is_lifted(mana
     page.get_by_label("Key", exact=True).fill("Eibe")
     expect(done).to_be_disabled()  # its preview was another one's
     page.get_by_label("Key", exact=True).fill("Birke")
-    page.get_by_role("button", name="See what it does").click()
+    page.get_by_role("button", name="Preview the effect").click()
     expect(done).to_be_enabled(timeout=LONG)
     done.click()
     standing = page.get_by_role("region", name="What is left out")
@@ -244,7 +244,7 @@ def test_a_preview_on_the_page_of_quality_that_a_job_makes_is_waited_for(manager
     dialog = page.get_by_role("dialog")
     done = dialog.get_by_role("button", name="Exclude", exact=True)
     dialog.get_by_label("Reason").fill("rates everything alike")
-    dialog.get_by_role("button", name="See what it does").click()
+    dialog.get_by_role("button", name="Preview the effect").click()
     expect(dialog.get_by_role("status")).to_contain_text("queued")
     expect(dialog.locator("progress")).to_be_visible()
     expect(done).to_be_disabled()
@@ -310,7 +310,7 @@ def test_files_are_fetched_from_the_page_that_lists_them(manager, demo):
         page.get_by_role("link", name="jsonl", exact=True).click()
     path = waited.value.path()
     assert json.loads(path.read_text().splitlines()[0])["version"] == 1
-    assert page.get_by_role("link", name="Fetch the bundle").get_attribute("href").endswith("/exports/bundle")
+    assert page.get_by_role("link", name="Download the bundle").get_attribute("href").endswith("/exports/bundle")
 
 
 def test_on_a_phone_the_way_to_this_page_is_in_sight(manager, demo):

@@ -52,7 +52,7 @@ def test_a_template_fills_the_form_and_its_campaign_begins_with_guidelines_and_d
 def test_choosing_another_protocol_leaves_the_template(manager, ask):
     page = manager.page
     manager.open("/new-campaign")
-    page.get_by_label("XSTS over languages").check()
+    page.get_by_label("XSTS across languages").check()
     page.get_by_label("Protocol", exact=True).select_option("da")
     expect(page.get_by_label("No template")).to_be_checked()
     page.get_by_label("Key", exact=True).fill("no-template")
@@ -88,10 +88,10 @@ def test_weights_of_ones_own_are_lines(manager, ask):
     page.get_by_label("Key", exact=True).fill("own-weights")
     page.get_by_label("Protocol", exact=True).select_option("mqm")
     page.get_by_label("Weights of errors").select_option("a table of your own")
-    page.get_by_label("Weights, one a line").fill("Major: 5\nMinor")
+    page.get_by_label("Weights, one per line").fill("Major: 5\nMinor")
     page.get_by_role("button", name="Create campaign").click()
     expect(page.locator("#new .said")).to_contain_text("“Minor” is not a key and a value")
-    page.get_by_label("Weights, one a line").fill("Major: 5\nMinor/Fluency: 0.5")
+    page.get_by_label("Weights, one per line").fill("Major: 5\nMinor/Fluency: 0.5")
     page.get_by_role("button", name="Create campaign").click()
     page.wait_for_url("**/campaigns/own-weights/texts")
     assert ask("GET", "/campaigns/own-weights").json()["options"] == {"weights": {"Major": 5, "Minor/Fluency": 0.5}}
@@ -136,7 +136,7 @@ def test_a_campaign_with_data_says_why_its_protocol_stays(manager, ask):
     page = manager.page
     manager.open(f"/campaigns/{key}/settings")
     expect(page.get_by_label("Protocol", exact=True)).to_be_disabled()
-    expect(page.locator("#settled")).to_contain_text("protocol and options stay")
+    expect(page.locator("#settled")).to_contain_text("protocol and options cannot change")
     page.get_by_label("Presentation").select_option("one segment at a time")
     page.get_by_role("button", name="Save").click()
     expect(page.locator("#saved")).to_have_text("Saved.")

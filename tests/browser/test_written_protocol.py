@@ -52,13 +52,13 @@ def test_a_protocol_that_is_written_here_is_judged_ranked_exported_and_read_agai
     held: list[Route] = []
     page.route(f"**/v1/campaigns/{KEY}/protocol", lambda route: held.append(route), times=1)  # noqa: PLW0108  (it takes no method of C)
     page.goto(f"{served.url}/campaigns/{KEY}/protocol")
-    page.get_by_label("Begin with").select_option("da")
+    page.get_by_label("Start with").select_option("da")
     page.get_by_role("button", name="Write my own from it").click()
     parts = page.locator("fieldset.part")
     expect(parts).to_have_count(2)  # the score of DA, and what holds for all
     held.pop().continue_()  # what is stored is known only now, and is not put over what was begun
     expect(page.get_by_role("button", name="Save the protocol")).to_be_enabled()
-    expect(page.get_by_label("Begin with")).to_have_value("da")
+    expect(page.get_by_label("Start with")).to_have_value("da")
     parts.first.get_by_label("Question").fill("How faithful is it?")
     parts.first.get_by_label("Name in reports and files").fill("faithful")
     parts.first.get_by_label("Share of the overall score").fill("2")
@@ -74,7 +74,7 @@ def test_a_protocol_that_is_written_here_is_judged_ranked_exported_and_read_agai
         spans.get_by_role("button", name="Up").click()
     page.get_by_role("button", name="Add: Yes or no").click()
     page.get_by_label("Systems are ranked by").select_option("overall")
-    page.get_by_label("Asked of systems side by side").select_option("ranking")
+    page.get_by_label("Comparison of systems side by side").select_option("ranking")
     # The task beside it is what raters will see.
     preview = page.locator("#work")
     expect(preview.get_by_text("How faithful is it?").first).to_be_visible()

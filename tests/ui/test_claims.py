@@ -36,40 +36,40 @@ def every(order: str) -> set[str]:
             ranking("AB", {"AB"}),
             (
                 "You may claim that A is better than every other system.",
-                "Every pair of systems differs significantly: the whole order may be claimed.",
+                "Every pair of systems differs significantly: you may claim the whole order.",
             ),
         ),
         (
             ranking("ABC", {"BC"}),
             (
                 "A ranks first, but you may not claim that it is better than any other system.",
-                "1 of 3 pairs differ significantly. The order within a cluster may not be claimed.",
+                "1 of 3 pairs differ significantly. You may not claim the order within a cluster.",
             ),
         ),
         (
             ranking("ABC", {"AC"}),
             (
-                "A ranks first. You may not claim that it is better than B; of all others you may.",
-                "1 of 3 pairs differ significantly. The order within a cluster may not be claimed.",
+                "A ranks first. You may claim that it is better than all others except B.",
+                "1 of 3 pairs differ significantly. You may not claim the order within a cluster.",
             ),
         ),
         (
             ranking("ABC", {"AB", "AC", "BC"}, human="A"),
             (
                 "Human translations aside: You may claim that B is better than every other system.",
-                "Every pair of systems differs significantly: the whole order may be claimed.",
+                "Every pair of systems differs significantly: you may claim the whole order.",
             ),
         ),
         (
             ranking("AB", {"AB"}, human="A"),
             (
                 "You may claim that A is better than every other system.",
-                "Every pair of systems differs significantly: the whole order may be claimed.",
+                "Every pair of systems differs significantly: you may claim the whole order.",
             ),
         ),
         (
             ranking("AB", set(), tested=False),
-            ("This recipe tests no differences. The order of the systems is no claim.",),
+            ("This recipe tests no differences, so you may not claim the order of the systems.",),
         ),
         (ranking("A", set()), ()),
         (ranking("", set()), ()),
@@ -83,8 +83,8 @@ def test_what_may_be_claimed(view: RankingView, said: tuple[str, ...]) -> None:
 def test_many_systems_are_counted_and_not_named(more: int) -> None:
     order = "ABCDEFGHI"[: MOST_NAMES + 2 + more]
     first = describe_claims(ranking(order, {"A" + order[-1]}), ENGLISH)[0]
-    named = "7 other systems" if more else "B, C, D, E, F, G"
-    assert first == f"A ranks first. You may not claim that it is better than {named}; of all others you may."
+    named = "7 systems" if more else "B, C, D, E, F, G"
+    assert first == f"A ranks first. You may claim that it is better than all others except {named}."
 
 
 def test_a_pair_that_could_not_be_tested_is_no_claim() -> None:
@@ -92,6 +92,6 @@ def test_a_pair_that_could_not_be_tested_is_no_claim() -> None:
     untested = view.pairs[0].model_copy(update={"testable": False})
     view = view.model_copy(update={"pairs": [untested, *view.pairs[1:]]})
     assert describe_claims(view, ENGLISH) == (
-        "A ranks first. You may not claim that it is better than B; of all others you may.",
-        "2 of 3 pairs differ significantly. The order within a cluster may not be claimed.",
+        "A ranks first. You may claim that it is better than all others except B.",
+        "2 of 3 pairs differ significantly. You may not claim the order within a cluster.",
     )

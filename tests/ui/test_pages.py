@@ -108,7 +108,7 @@ def test_the_list_shows_every_campaign_with_a_link(sign_in, demo):
 
 
 def test_an_empty_list_says_what_to_do_next(sign_in):
-    assert "A manager creates campaigns" in sign_in().get("/campaigns").text
+    assert "Managers create campaigns" in sign_in().get("/campaigns").text
     assert "plumbline import" in sign_in("manager").get("/campaigns").text
 
 

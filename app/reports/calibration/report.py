@@ -54,7 +54,7 @@ class CalibrationOptions(ScoreSourceOptions):
     raters: Literal["all", "complete"] = Field(
         "all", description="All raters, or only those who judged all of these items."
     )
-    level: Annotated[float, Field(gt=0.5, lt=1)] = Field(0.95, description="Of the intervals.")
+    level: Annotated[float, Field(gt=0.5, lt=1)] = Field(0.95, description="Level of the intervals.")
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = Field(
         0, description="Seed for splitting the documents into halves."
     )

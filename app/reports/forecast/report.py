@@ -59,7 +59,7 @@ class ForecastOptions(RecipeOptions):
     """By which recipe rows are taken (its normalization is not used), and which studies are forecast."""
 
     alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.05
-    studies: Annotated[int, Field(ge=20, le=2000)] = Field(250, description="Drawn of documents.")
+    studies: Annotated[int, Field(ge=20, le=2000)] = Field(250, description="Number of studies drawn by documents.")
     scoring: Annotated[str, StringConstraints(max_length=80)] = Field(
         "", description="Overrides the recipe, as the option `scoring` of a ranking."
     )

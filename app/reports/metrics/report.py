@@ -39,8 +39,10 @@ CHANGES: tuple[Group, ...] = ("references", "lowest", "highest", "degraded", "in
 class MetricsOptions(RecipeOptions):
     """Under which recipe, and which changes of the human scores are followed."""
 
-    permutations: int = Field(PERMUTATIONS, ge=100, le=20_000, description="Behind each p of SPA.", examples=[1000])
-    unit: Literal["document", "segment"] = Field("document", description="What is swapped as one.")
+    permutations: int = Field(
+        PERMUTATIONS, ge=100, le=20_000, description="Permutations for each p of SPA.", examples=[1000]
+    )
+    unit: Literal["document", "segment"] = Field("document", description="What is swapped as a whole.")
     humans: bool = Field(
         default=False, description="Also compare human translations, which metrics may use as references."
     )

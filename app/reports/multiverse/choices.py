@@ -34,9 +34,9 @@ class MultiverseOptions(RecipeOptions):
     scorings: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._~@+:,\-]{0,400}$")] = Field(
         "", description="Separated by commas, as in the option `scoring` of a ranking; default: all of the protocol's."
     )
-    normalize: Names = Field(",".join(NORMALIZATIONS), description="With commas between.")
+    normalize: Names = Field(",".join(NORMALIZATIONS), description="Separated by commas.")
     tests: Names = Field(",".join(TESTS), description="TEST:UNIT, separated by commas.", examples=["rank_sum:segment"])
-    adjust: Names = Field(",".join(ADJUSTMENTS), description="With commas between.")
+    adjust: Names = Field(",".join(ADJUSTMENTS), description="Separated by commas.")
     exclude: Annotated[str, StringConstraints(pattern=LEFT_OUT)] = Field(
         "", description="Additional exclusions to combine: WHAT:KEY, separated by commas, for systems and documents."
     )

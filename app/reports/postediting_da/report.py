@@ -59,7 +59,7 @@ class PosteditingDAOptions(PostEditsOptions):
     rule: Rule = Field(
         "median", description="How groups are formed (few and many, low and high): medians, outer thirds, residuals."
     )
-    most: int = Field(100, ge=0, le=1_000, description="Disagreements to list.", examples=[100])
+    most: int = Field(100, ge=0, le=1_000, description="Number of disagreements to list.", examples=[100])
 
 
 def _prepare(

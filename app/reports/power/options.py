@@ -34,11 +34,11 @@ class PowerOptions(RecipeOptions):
     alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] = 0.05
     adjust: Adjusted = Field("holm", description="holm: alpha split over all pairs, a safe bound for Holm.")
     systems: Annotated[int, Field(ge=2, le=200)] | None = None
-    groupings: Groupings = Field("psxs,system_balanced,none", description="With commas between.")
+    groupings: Groupings = Field("psxs,system_balanced,none", description="Separated by commas.")
     ratings: Numbers = Field("1,2", description="Ratings per item, separated by commas.")
     raters: Annotated[int, Field(ge=1, le=2000)] | None = None
     documents: Numbers | None = Field(None, description="Numbers of documents, separated by commas; at most 20.")
-    segments: Annotated[float, Field(gt=0, le=1000)] | None = Field(None, description="Of a document.")
+    segments: Annotated[float, Field(gt=0, le=1000)] | None = Field(None, description="Segments per document.")
     fixed_panel: bool = Field(default=False, description="Claims are about these raters only.")
     components: Values | None = Field(
         None, description="Your own variance components as name=value, separated by commas.", examples=["residual=8"]
@@ -49,19 +49,21 @@ class PowerOptions(RecipeOptions):
         examples=["pilot"],
     )
     words: Annotated[float, Field(gt=0, le=10_000)] | None = Field(
-        None, description="Words of a segment, source and output."
+        None, description="Words per segment, source and output together."
     )
     seconds_per_word: Annotated[float, Field(gt=0, le=60)] = 0.8
     overhead: Annotated[float, Field(ge=0, le=5)] = Field(0.1, description="Share added for controls and repeats.")
-    onboarding_hours: Annotated[float, Field(ge=0, le=1000)] = Field(1.0, description="Of each rater.")
-    hourly: Annotated[float, Field(ge=0, le=1e6)] | None = Field(None, description="Pay of an hour.")
+    onboarding_hours: Annotated[float, Field(ge=0, le=1000)] = Field(1.0, description="Onboarding hours per rater.")
+    hourly: Annotated[float, Field(ge=0, le=1e6)] | None = Field(None, description="Pay per hour.")
     scores: Scores = Field(
         "normal",
         description="The scale of simulated studies; all except the first are fitted to the single ratings of the "
         "campaign or its pilot.",
     )
     clusters: ClusterRule = Field("none", description="Cluster rule for the simulated expected number of clusters.")
-    studies: Annotated[int, Field(ge=20, le=2000)] = Field(200, description="Drawn for each point.")
+    studies: Annotated[int, Field(ge=20, le=2000)] = Field(
+        200, description="Number of studies simulated for each point."
+    )
     draws: Annotated[int, Field(ge=0, le=MOST_DRAWS)] | None = Field(
         None, description="Bootstrap draws of the components, for intervals; 0 for none."
     )

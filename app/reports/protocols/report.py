@@ -63,7 +63,7 @@ class ProtocolsOptions(ScoreSourceOptions):
     bootstrap: Annotated[int, Field(ge=0, le=20_000)] = Field(
         1_000, description="Number of draws of documents; 0 for none."
     )
-    level: Annotated[float, Field(gt=0.5, lt=1)] = Field(0.95, description="Of the intervals.")
+    level: Annotated[float, Field(gt=0.5, lt=1)] = Field(0.95, description="Level of the intervals.")
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
 
 

@@ -108,7 +108,7 @@ EXAMPLE = QualityView(
 REPORT: Report[QualityOptions, QualityView] = Report(
     name="quality",
     title="Quality of the raters' work",
-    summary="Control items, repeats, level beside the others, pace, habits and drift of each rater.",
+    summary="Control items, repeats, level compared with the others, pace, habits and drift of each rater.",
     options=QualityOptions,
     result=QualityView,
     example=EXAMPLE.model_dump(mode="json"),

@@ -46,7 +46,7 @@ class PostEditsOptions(BaseModel):
     reference: str = Field(
         "", max_length=128, description="Name of the external reference; default: the first by name."
     )
-    level: float = Field(0.95, gt=0.5, lt=1, description="Of the intervals.", examples=[0.95])
+    level: float = Field(0.95, gt=0.5, lt=1, description="Level of the intervals.", examples=[0.95])
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ TEMPLATES: Mapping[str, CampaignTemplate] = MappingProxyType(
             ),
             CampaignTemplate(
                 name="xsts-languages",
-                title="XSTS over languages",
+                title="XSTS across languages",
                 purpose="Bilingual raters score how much meaning two sentences share, from 1 to 5; three raters judge "
                 "each item and the median counts. Add a calibration set to compare languages.",
                 protocol="xsts",
@@ -123,8 +123,8 @@ TEMPLATES: Mapping[str, CampaignTemplate] = MappingProxyType(
             CampaignTemplate(
                 name="wmt26-cesa",
                 title="Contrastive ESA, as at WMT26",
-                purpose="Two to five outputs stand in shuffled columns; raters mark errors, violated instructions and "
-                "omissions, then score each output on a slider with five bands.",
+                purpose="Two to five outputs are shown in shuffled columns; raters mark errors, violated instructions "
+                "and omissions, then score each output on a slider with five bands.",
                 protocol="cesa",
                 settings={"presentation": "side_by_side", "lease_seconds": 2 * 3600},
                 design={**DESIGN, "task": {"max_segments": 100, "columns": 3}},

@@ -22,7 +22,7 @@ def describe_claims(view: RankingView, words: PageMessages) -> tuple[str, ...]:
     if len(view.systems) < 2:
         return ()
     if not tested:
-        return (words.say(message("This recipe tests no differences. The order of the systems is no claim.")),)
+        return (words.say(message("This recipe tests no differences, so you may not claim the order of the systems.")),)
     names = {line.system: line.name or line.system for line in view.systems}
     machines = [line.system for line in view.systems if line.kind != "human"]
     asked = machines if len(machines) > 1 else list(names)
@@ -47,9 +47,9 @@ def _claims_of_best(
         )
     told = ", ".join(names[key] for key in rest[:MOST_NAMES])
     if len(rest) > MOST_NAMES:
-        told = words.say(message("{n} other systems"), n=words.figure(len(rest)))
+        told = words.say(message("{n} systems"), n=words.figure(len(rest)))
     return words.say(
-        message("{best} ranks first. You may not claim that it is better than {rest}; of all others you may."),
+        message("{best} ranks first. You may claim that it is better than all others except {rest}."),
         best=names[best],
         rest=told,
     )
@@ -58,9 +58,9 @@ def _claims_of_best(
 def _claims_of_all_pairs(tested: Sequence[PairLine], pairs: int, words: PageMessages) -> str:
     significant = sum(pair.significant for pair in tested)
     if significant == pairs:
-        return words.say(message("Every pair of systems differs significantly: the whole order may be claimed."))
+        return words.say(message("Every pair of systems differs significantly: you may claim the whole order."))
     return words.say(
-        message("{n} of {all} pairs differ significantly. The order within a cluster may not be claimed."),
+        message("{n} of {all} pairs differ significantly. You may not claim the order within a cluster."),
         n=words.figure(significant),
         all=words.figure(pairs),
     )

@@ -50,7 +50,7 @@ STEPS: dict[str, tuple[tuple[str, str], ...]] = {
 }
 TEXT_KINDS: tuple[tuple[Kind, str], ...] = (
     ("guidelines", message("Guidelines")),
-    ("consent", message("Text of consent")),
+    ("consent", message("Consent text")),
 )
 EVENT_MEANINGS: Mapping[EventKind, str] = MappingProxyType(
     {

@@ -63,7 +63,9 @@ def _stability(session: Session, campaign: str, words: PageMessages) -> str:
     if last is None:
         return words.say(message("Not computed yet; it takes a while."))
     return words.say(
-        message("{share} % of studies with {documents} documents would contradict no claim of one another."),
+        message(
+            "{share} % of studies with {documents} documents would not contradict the claims of another such study."
+        ),
         share=words.figure(round(100 * last.srp)),
         documents=words.figure(last.documents),
     )

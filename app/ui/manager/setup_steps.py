@@ -79,9 +79,9 @@ def _drafts(facts: SetupFacts, state: str, protocol: str, words: PageMessages) -
     chosen = True  # with the campaign
     yield _Draft(say(message("Protocol")), chosen, protocol, "/protocol", message("Protocol"))
     guided = (
-        say(message("Guidelines are there, and a text of consent."))
+        say(message("There are guidelines and a consent text."))
         if facts.consent
-        else say(message("Guidelines are there."))
+        else say(message("There are guidelines."))
     )
     yield _Draft(
         say(message("Guidelines and consent")),
@@ -169,7 +169,7 @@ def _watching(facts: SetupFacts, words: PageMessages, *, finished: bool, opened:
     if finished:
         return words.say(message("All tasks are handed in."))
     if opened and not facts.judgments:
-        return words.say(message("No judgment has come yet. Give each rater a link."))
+        return words.say(message("There are no judgments yet. Give each rater a link."))
     return words.say(message("Progress, pace and quality of raters."))
 
 

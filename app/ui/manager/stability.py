@@ -41,7 +41,7 @@ from app.web.deps import CampaignKey, DatabaseDep
 Shape = Literal["csv", "tex", "md", "svg", "json"]
 PICTURE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 PICTURES: tuple[tuple[Literal["documents", "power"], str], ...] = (
-    ("documents", message("Stable Ranking Probability against the number of documents, one line a design")),
+    ("documents", message("Stable Ranking Probability against the number of documents, one line per design")),
     ("power", message("Stable Ranking Probability against the number of significant pairs")),
 )
 SHAPES = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ".json"))

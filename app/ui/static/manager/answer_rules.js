@@ -46,12 +46,12 @@ export class Rules {
     for (const rule of this.rules) for (const [name, value] of Object.entries(rule)) if (value === null) delete rule[name];
     this.place = h("div");
     const retry = h("input", { type: "checkbox", checked: this.retry, onchange: () => (this.retry = retry.checked) });
-    const columns = field(t("Texts side by side, one a line"), this.columns.join("\n"), (text) => (this.columns = lines(text)), { rows: 2, help: t("In the place of the output. Then rules say what is right.") });
+    const columns = field(t("Texts side by side, one per line"), this.columns.join("\n"), (text) => (this.columns = lines(text)), { rows: 2, help: t("Instead of the output. Rules then decide which answers are right.") });
     const adds = Object.entries(KINDS).map(([, kind]) => button(t("Add: {what}", { what: kind.title() }), () => {
       this.rules.push(kind.fresh(asked));
       this.draw();
     }, { class: "quiet" }));
-    const check = h("div", { class: "check" }, h("label", { class: "point" }, retry, t("Raters answer again until all is right")));
+    const check = h("div", { class: "check" }, h("label", { class: "point" }, retry, t("Raters answer again until everything is right")));
     this.element = h("details", { open: this.columns.length + this.rules.length > 0 }, h("summary", {}, t("Rules and several texts")), columns, this.place, h("p", { class: "actions" }, adds), check);
     this.draw();
   }
@@ -60,7 +60,7 @@ export class Rules {
     fill(this.place, this.rules.map((rule, n) => h("fieldset", { class: "part" }, h("legend", {}, KINDS[kindOf(rule)].title()), h("div", { class: "fields" },
       numbered(rule, "column", t("Text number (1 if empty)")), FIELDS[kindOf(rule)](rule, this.asked),
       field(t("Warning, one language per line, for example en: …"), warningAs(rule.warning), (text) => (rule.warning = warningOf(text)), { rows: 2 })),
-      h("p", { class: "actions" }, button(t("Take it out"), () => {
+      h("p", { class: "actions" }, button(t("Remove it"), () => {
         this.rules.splice(n, 1);
         this.draw();
       }, { class: "quiet" })))));

@@ -13,7 +13,7 @@ await new Browse($("#log"), {
   label: t("Who changed what"),
   path: campaign ? `/v1/audit?${new URLSearchParams({ campaign })}` : "/v1/audit",
   key: (one) => `${one.campaign} ${one.n}`,
-  search: t("Search by who, what or key"),
+  search: t("Search by person, action or key"),
   columns: [
     { head: t("When"), cell: (one) => moment(one.at) },
     campaign ? null : { head: t("Campaign"), cell: (one) => one.campaign, look: "wide" },
@@ -21,5 +21,5 @@ await new Browse($("#log"), {
     { head: t("What"), cell: (one) => h("b", {}, foreign(one.action)) },
     { head: t("More"), cell: (one) => details(one), look: "text" },
   ].filter(Boolean),
-  nothing: { icon: "clock", title: t("Nothing was changed yet."), text: t("Every change stands here with who made it.") },
+  nothing: { icon: "clock", title: t("Nothing has been changed yet."), text: t("Every change is listed here, with the name of whoever made it.") },
 }).open();

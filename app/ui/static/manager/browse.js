@@ -145,10 +145,10 @@ export class Browse {
 
   // What stands in place of rows: the server looks further, or nothing is so, or there is nothing at all.
   without() {
-    if (this.next) return empty({ icon: "search", title: t("None so far."), text: t("There is more to look through."), action: button(t("Look further"), () => this.forth(), { class: "quiet" }) });
+    if (this.next) return empty({ icon: "search", title: t("None so far."), text: t("There is more to search."), action: button(t("Search further"), () => this.forth(), { class: "quiet" }) });
     if (!this.filtered && this.pages.length === 1) return empty(this.nothing);
     const clear = this.filtered ? button(t("Clear the search and filters"), () => this.clear(), { class: "quiet" }) : null;
-    return empty({ icon: "search", title: t("Nothing is like this."), text: t("Try other words, or fewer filters."), action: clear });
+    return empty({ icon: "search", title: t("Nothing matches."), text: t("Try other words, or fewer filters."), action: clear });
   }
 
   clear() {

@@ -24,7 +24,7 @@ function taken({ judgments, raters, left, data_version: version }) {
   return [
     h("p", {}, count(judgments, "{n} judgment was copied.", "{n} judgments were copied."), " ",
       count(raters, "{n} rater is new.", "{n} raters are new."), " ", t("Data version {n}.", { n: figure(version) })),
-    reasons.length ? table(t("What stayed behind"), [[t("Why"), (row) => foreign(row[0])], [t("Judgments"), (row) => figure(row[1]), "right"]], reasons) : null,
+    reasons.length ? table(t("Not copied"), [[t("Why"), (row) => foreign(row[0])], [t("Judgments"), (row) => figure(row[1]), "right"]], reasons) : null,
   ];
 }
 

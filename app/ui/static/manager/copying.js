@@ -10,7 +10,7 @@ const SHOWN = 2500; // milliseconds
 export async function toClipboard(button, text) {
   const label = button.textContent;
   const done = text !== null && (await write(text));
-  announce(done ? t("Copied.") : t("This browser did not let the page copy."));
+  announce(done ? t("Copied.") : t("This browser did not allow the page to copy."));
   button.classList.toggle("is-done", done);
   button.classList.toggle("is-failed", !done);
   setTimeout(() => button.classList.remove("is-done", "is-failed"), SHOWN);

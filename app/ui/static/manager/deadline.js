@@ -6,7 +6,7 @@ import { figure, moment } from "./parts.js";
 
 const verdict = ({ on_time: onTime, tasks_left: left }) => {
   if (onTime === null) return t("too early to tell");
-  if (left === 0) return t("all is handed in");
+  if (left === 0) return t("everything is handed in");
   return onTime ? t("on time at the current pace") : t("late at the current pace");
 };
 
@@ -20,6 +20,6 @@ export function held(deadline) {
 export function fact(deadline) {
   if (!deadline) return null;
   const { tasks_a_day: needed, tasks_left: left } = deadline;
-  const pace = left === 0 ? "" : needed === null ? t("it is over") : t("{n} tasks per day needed", { n: figure(needed, 1) });
+  const pace = left === 0 ? "" : needed === null ? t("passed") : t("{n} tasks per day needed", { n: figure(needed, 1) });
   return [t("Deadline"), moment(deadline.at), [verdict(deadline), pace].filter(Boolean).join("; ")];
 }

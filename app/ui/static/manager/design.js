@@ -137,7 +137,7 @@ function draw(plan) {
     ], report.recommendations)] : null,
     h("p", { class: "words" }, t("Seed {seed}, {hash}, data version {version}.", { seed: plan.seed, hash: plan.hash, version: figure(plan.data_version) })),
     frozen ? fetched([["JSON", `${api}/plan`], ["SVG", `${api}/plan.svg`]]) : inHand(plan, "plan"),
-    frozen ? h("p", { class: "actions" }, h("a", { class: "button", href: `${here}/overview` }, t("Go on: open the campaign"))) : null,
+    frozen ? h("p", { class: "actions" }, h("a", { class: "button", href: `${here}/overview` }, t("Continue: open the campaign"))) : null,
   );
 }
 

@@ -22,6 +22,6 @@ export async function each(rows, said, send, isSo = () => false) {
     }
   }
   said.removeAttribute("lang");
-  fill(said, first && rows.length > 1 ? t("{n} of {all} are done. What stopped the first of the others:", { n: rows.length - left.length, all: rows.length }) : null, first && " ", first);
+  fill(said, first && rows.length > 1 ? t("{n} of {all} are done. The first failure:", { n: rows.length - left.length, all: rows.length }) : null, first && " ", first);
   return { done, before, left };
 }

@@ -40,9 +40,9 @@ function stable(one) {
 function effect(body) {
   const n = { before: figure(body.n_ratings_before), after: figure(body.n_ratings_after) };
   return [
-    h("h2", {}, t("What it would do")),
+    h("h2", {}, t("The effect")),
     h("p", {}, t("{before} ratings before, {after} after.", n), " ",
-      h("b", {}, body.order_changed ? t("The order of the systems changes.") : t("The order of the systems stays."))),
+      h("b", {}, body.order_changed ? t("The order of the systems changes.") : t("The order of the systems does not change."))),
     h("p", {}, body.pairs.length ? count(body.pairs.length, "{n} pair changes.", "{n} pairs change.") : t("No pair changes.")),
     warned(body.warnings),
     table(t("Ranking before and after"), [
@@ -121,7 +121,7 @@ const list = new Browse(place, {
   ],
   actions: [{ label: t("Lift …"), icon: "undo", run: lift }],
   choosable: (one) => !one.lifted,
-  nothing: { icon: "exclude", title: t("Nothing is left out."), text: t("Raters, systems, documents and tasks that you exclude stand here with the reason, and can come back.") },
+  nothing: { icon: "exclude", title: t("Nothing is left out."), text: t("Raters, systems, documents and tasks that you exclude are listed here with the reason. You can lift each exclusion.") },
 });
 
 form.elements.what.addEventListener("change", () => {

@@ -16,10 +16,10 @@ function show(link) {
   if (link) {
     fill(place,
       h("p", {}, h("a", { href: link.link }, link.link), " ", h("span", { class: "quiet" }, t("since {when}", { when: moment(link.created_at) }))),
-      h("p", { class: "actions" }, button(t("Take the link back"), () =>
-        sure(t("Take the link back?"), t("The address stops working and never works again. You can make another one."), t("Take the link back"), close), { class: "quiet" })));
+      h("p", { class: "actions" }, button(t("Disable the link"), () =>
+        sure(t("Disable the link?"), t("The address stops working for good. You can create another one."), t("Disable the link"), close), { class: "quiet" })));
   } else if (section.dataset.state === "closed") {
-    fill(place, h("p", { class: "actions" }, button(t("Make a public link"), (event) => resting(event.currentTarget, open))));
+    fill(place, h("p", { class: "actions" }, button(t("Create a public link"), (event) => resting(event.currentTarget, open))));
   } else fill(place, h("p", {}, t("This is possible once the campaign is closed.")));
 }
 

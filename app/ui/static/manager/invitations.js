@@ -27,9 +27,9 @@ async function make() {
   const answer = await change("POST", `${api}/invitations`, { body, said: $(".said", form) });
   if (!answer) return;
   const key = answer.body.signing_key;
-  fill($("#made"), h("p", {}, t("The link for the platform, shown this once:")), h("p", { class: "secret" }, answer.body.link),
+  fill($("#made"), h("p", {}, t("The link for the platform, shown only once:")), h("p", { class: "secret" }, answer.body.link),
     h("p", { class: "actions" }, copyButton(t("Copy the link"), () => answer.body.link)),
-    ...(key ? [h("p", {}, t("The key by which the platform signs its ids, shown this once:")), h("p", { class: "secret" }, key), h("p", { class: "actions" }, copyButton(t("Copy the key"), () => key))] : []));
+    ...(key ? [h("p", {}, t("The key with which the platform signs its ids, shown only once:")), h("p", { class: "secret" }, key), h("p", { class: "actions" }, copyButton(t("Copy the key"), () => key))] : []));
   form.reset();
   await invitations.show();
 }
@@ -61,12 +61,12 @@ const invitations = new Browse($("#invitations"), {
     form.elements.team.append(...teams.map((one) => h("option", { value: one.key }, one.name)));
   },
   columns: [
-    { head: t("Made"), sort: "made", cell: (one) => moment(one.created_at) },
+    { head: t("Created"), sort: "made", cell: (one) => moment(one.created_at) },
     { head: t("State"), cell: state },
     { head: t("Platform"), cell: (one) => PLATFORMS[one.platform] ?? one.platform },
     { head: t("Seats"), cell: (one) => figure(one.count), look: "right" },
     { head: t("Taken"), cell: (one) => figure(one.taken), look: "right" },
-    { head: t("New in an hour"), cell: (one) => figure(one.per_hour), look: "right" },
+    { head: t("New per hour"), cell: (one) => figure(one.per_hour), look: "right" },
     { head: t("Ids"), cell: (one) => (one.signed ? t("signed") : t("not signed")), look: "wide" },
     { head: t("Team"), cell: (one) => one.team, look: "wide" },
     { head: t("Ends"), cell: (one) => moment(one.expires_at), look: "wide" },
@@ -74,12 +74,12 @@ const invitations = new Browse($("#invitations"), {
   ],
   actions: [{ label: t("End …"), icon: "exclude", look: "danger", run: end }],
   choosable: (one) => one.live,
-  nothing: { icon: "link", title: t("There are no invitations."), text: t("An invitation is one link for many raters, as crowd platforms want it.") },
+  nothing: { icon: "link", title: t("There are no invitations."), text: t("An invitation is one link for many raters, as crowd platforms need it.") },
 });
 
 const completions = new Browse($("#completions"), {
   name: "codes",
-  label: t("Codes of completion"),
+  label: t("Completion codes"),
   path: `${api}/completions`,
   key: (one) => one.task,
   search: t("Search by rater, id, code or platform"),

@@ -86,7 +86,7 @@ const comments = ({ comment, screen_comment: screen }) => [[t("Comment"), commen
 
 // source, output: as they are stored, each with its layout. files: the players that stand in their places, by side.
 function judged(one, source, output, files = {}) {
-  const notes = [one.role === "rating" ? "" : one.role, one.surplus ? t("surplus") : "", one.void ? t("set aside: {why}", { why: one.void }) : ""].filter(Boolean);
+  const notes = [one.role === "rating" ? "" : one.role, one.surplus ? t("surplus") : "", one.void ? t("voided: {why}", { why: one.void }) : ""].filter(Boolean);
   const own = typeof one.payload.text === "string" ? one.payload.text : null;
   const source_ = marksOf(one, "source");
   return h("li", {},
@@ -180,7 +180,7 @@ async function ofDocument(query, systems, read) {
   const narrow = query.rater || query.severity || query.category || query.commented;
   const numbers = text.segments.map((_one, i) => i + 1).filter((n) => (query.segment ? n === Number(query.segment) : !narrow || shown.some((one) => one.segment === n)));
   const rest = query.segment ? h("p", {}, h("a", { href: `?${new URLSearchParams({ ...query, segment: "" })}#segment-${query.segment}` }, t("The whole document"))) : null;
-  return [rest, numbers.length ? null : h("p", {}, t("No judgment is like this.")), numbers.map((n) => segment(n, text.segments[n - 1], outputs, shown, media)),
+  return [rest, numbers.length ? null : h("p", {}, t("No judgment matches.")), numbers.map((n) => segment(n, text.segments[n - 1], outputs, shown, media)),
     whole.length ? h("section", {}, h("h2", {}, t("Document scores")), h("ul", { class: "judged" }, whole.map((one) => h("li", {}, `${one.systems.join(", ")}: `, judged(one, null, null).firstChild)))) : null];
 }
 

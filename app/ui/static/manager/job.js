@@ -18,7 +18,7 @@ function ended(job) {
   if (job.state === "done") return location.reload();
   fill(told, job.state === "cancelled" ? t("Cancelled. The parts already computed are kept.") : foreign(`${job.error.title}: ${job.error.detail}`));
   bar.remove();
-  return place.append(h("p", {}, h("a", { class: "button", href: location.href, onclick: asks }, t("Ask again"))));
+  return place.append(h("p", {}, h("a", { class: "button", href: location.href, onclick: asks }, t("Retry"))));
 }
 
 cancel?.addEventListener("click", () => resting(cancel, () => change("DELETE", address, { said })));

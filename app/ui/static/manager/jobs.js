@@ -8,7 +8,7 @@ import { api, badge, change, figure, foreign, main, moment, NONE, Refused, say, 
 
 const said = $("#said");
 const manages = ["manager", "admin"].includes(main.dataset.role);
-const STATES = { queued: t("waiting"), running: t("under way"), done: t("done"), failed: t("failed"), cancelled: t("cancelled") };
+const STATES = { queued: t("waiting"), running: t("running"), done: t("done"), failed: t("failed"), cancelled: t("cancelled") };
 const LOOKS = { queued: "waiting", running: "waiting", done: "done", failed: "fail", cancelled: "none" };
 const EVERY = 2000; // milliseconds
 let next; // look
@@ -18,7 +18,7 @@ const ended = (job) => ["done", "failed", "cancelled"].includes(job.state);
 function bar(job) {
   if (ended(job)) return job.total ? t("{done} of {total} parts", { done: figure(job.done), total: figure(job.total) }) : NONE;
   const share = job.total ? { max: String(job.total), value: String(job.done) } : {};
-  return h("progress", { ...share, "aria-label": t("Parts that are computed") });
+  return h("progress", { ...share, "aria-label": t("Computed parts") });
 }
 
 function outcome(job) {
@@ -32,7 +32,7 @@ function cancel(job) {
   const end = async () => {
     if (await change("DELETE", `/v1/jobs/${job.job}`, { said })) await list.show();
   };
-  const ask = () => sure(t("Cancel this job?"), t("Nothing is kept. Requesting the report again starts a new job."), t("Cancel it"), end);
+  const ask = () => sure(t("Cancel this job?"), t("The parts already computed are kept. Requesting the report again continues from them."), t("Cancel it"), end);
   return button(t("Cancel …"), ask, { class: "ghost", "aria-label": t("Cancel the job for {kind}", { kind: job.kind }) });
 }
 
@@ -44,7 +44,7 @@ const list = new Browse($("#jobs"), {
   columns: [
     { head: t("Report"), cell: (job) => job.kind },
     { head: t("State"), cell: (job) => badge(LOOKS[job.state] ?? "none", STATES[job.state] ?? job.state) },
-    { head: t("Asked"), cell: (job) => moment(job.created_at), look: "wide" },
+    { head: t("Requested"), cell: (job) => moment(job.created_at), look: "wide" },
     { head: t("Done"), cell: bar },
     { head: t("Time"), cell: (job) => t("{n} s", { n: figure(job.seconds) }), look: "right" },
     { head: t("Outcome"), cell: outcome, look: "text" },

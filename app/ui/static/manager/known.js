@@ -31,7 +31,7 @@ function tolerances(measures, given) {
 
 function within({ name, input }) {
   const value = numeral(input.value.trim());
-  if (Number.isNaN(value)) throw new Unfinished(t("“{text}” is no number.", { text: input.value.trim() }));
+  if (Number.isNaN(value)) throw new Unfinished(t("“{text}” is not a number.", { text: input.value.trim() }));
   return [name, value];
 }
 
@@ -53,7 +53,7 @@ class Item {
     this.question = field(t("Question (optional)"), given.question, { rows: 1 });
     this.reasons = field(t("Explanation, one language per line, for example en: …"), reasonsAs(given.reasons));
     if (kind === "choice") {
-      this.choices = field(t("Choices, one a line"), (given.choices ?? []).join("\n"), { rows: 3 });
+      this.choices = field(t("Choices, one per line"), (given.choices ?? []).join("\n"), { rows: 3 });
       this.choice = field(t("The right one"), given.choice, { rows: 1 });
     } else {
       this.judgment = new Judgment(asked.form, asked.about, given.payload, () => ({ source: this.source.input.value.trim(), text: this.text.input.value.trim() }));
@@ -64,7 +64,7 @@ class Item {
     const judged = this.judgment ? { element: h("div", { role: "group", "aria-label": t("The right judgment") }, h("p", { class: "named" }, t("The right judgment")), this.judgment.element) } : null;
     const parts = [this.source, this.text, this.question, this.choices, this.choice, judged, this.tolerance, this.rules, this.reasons];
     this.element = h("fieldset", { class: "known" }, this.legend, parts.filter(Boolean).map((part) => part.element),
-      h("p", { class: "actions" }, button(t("Take it out"), () => taken(this), { class: "quiet" })));
+      h("p", { class: "actions" }, button(t("Remove it"), () => taken(this), { class: "quiet" })));
   }
 
   // As the interface takes it. Throws Unfinished.

@@ -17,7 +17,7 @@ const letter = (name, link, ends) => [
   name ? t("Hello {name},", { name }) : t("Hello,"), "",
   t("with this link you can start judging translations. It is only for you: please do not forward it."), "",
   link, "",
-  t("It works until {date}. Your answers are saved as you make them, and you can go on with the same link at any time.", { date: ends }),
+  t("It works until {date}. Your answers are saved as you make them, and you can continue with the same link at any time.", { date: ends }),
 ].join("\n");
 
 // Give a rater a new link, and show it in a place.
@@ -28,11 +28,11 @@ export async function giveLink(rater, place, said) {
   const text = h("textarea", { rows: "8", "aria-label": t("Message to {rater}", { rater: rater.key }) });
   text.value = letter(rater.contact?.name, link, moment(ends));
   const mail = () => `mailto:${encodeURIComponent(rater.contact?.email ?? "")}?${new URLSearchParams({ subject: t("Your link for judging translations"), body: text.value }).toString().replaceAll("+", "%20")}`;
-  const send = h("a", { class: "button plain", href: mail() }, icon("mail"), t("Open in the mail program"));
+  const send = h("a", { class: "button plain", href: mail() }, icon("mail"), t("Open in your mail program"));
   text.addEventListener("input", () => send.setAttribute("href", mail()));
   fill(place, h("section", { class: "card new-link", "aria-label": t("New link for {rater}", { rater: rater.key }) },
     h("div", {},
-      h("p", {}, t("The link of {rater}, shown this once:", { rater: rater.key })),
+      h("p", {}, t("The link of {rater}, shown only once:", { rater: rater.key })),
       h("p", { class: "secret" }, link),
       h("p", { class: "actions" }, copyButton(t("Copy the link"), () => link)),
       h("details", {}, h("summary", {}, t("Text for a message")), h("div", { class: "field" }, text),

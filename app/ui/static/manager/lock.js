@@ -20,13 +20,13 @@ function entry(one) {
   return h("section", { class: "output" },
     h("h2", {}, one.n === 1 ? t("The lock") : t("Amendment {n}", { n: one.n - 1 }), " · ", moment(one.at)),
     facts([
-      [t("Recipe"), one.recipe.name], [t("Made"), one.before_judgments ? t("before the first judgment") : t("after the first judgment")],
+      [t("Recipe"), one.recipe.name], [t("Registered"), one.before_judgments ? t("before the first judgment") : t("after the first judgment")],
       [t("By"), one.actor], [t("Data version"), figure(one.data_version)],
     ]),
     one.reason ? h("p", {}, h("b", {}, t("Reason")), ": ", h("span", { dir: "auto" }, one.reason)) : null,
     h("h3", {}, t("Hypotheses")), list(one.hypotheses),
-    h("h3", {}, t("Rules of exclusion")), list(one.exclusion_rules),
-    h("h3", {}, t("When collecting ends")), h("p", { dir: "auto" }, one.stopping_rule ?? t("not said")),
+    h("h3", {}, t("Exclusion rules")), list(one.exclusion_rules),
+    h("h3", {}, t("When data collection ends")), h("p", { dir: "auto" }, one.stopping_rule ?? t("not stated")),
     choices(one.recipe),
     h("p", { class: "words" }, h("code", {}, one.hash)));
 }

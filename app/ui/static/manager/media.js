@@ -65,7 +65,7 @@ async function sendPart(file, { upload, offset }) {
     tell(said, told({ status: answer.status, ok: false, body }));
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof SyntaxError)) throw error;
-    say(said, t("The connection broke. Send the file again; it goes on where it ended."));
+    say(said, t("The connection broke. Send the file again; it continues where it stopped."));
   }
   return null;
 }

@@ -28,8 +28,8 @@ const state = (progress, name) => progress.states.find((one) => one.state === na
 const lastDay = (n) => t("{n} in the last day", { n: figure(n) });
 
 function ending({ forecast, share }) {
-  if (share === 1) return t("all is handed in");
-  if (!forecast) return t("not enough is known");
+  if (share === 1) return t("everything is handed in");
+  if (!forecast) return t("not enough data");
   return t("{share}: {low} to {high}", { share: percent(forecast.level), low: moment(forecast.low), high: moment(forecast.high) });
 }
 
@@ -43,7 +43,7 @@ function whole(progress) {
       [t("Judgments"), figure(progress.total.judgments), lastDay(pace.judgments_last_day)],
       [t("Pace"), t("{n} tasks a day", { n: figure(pace.tasks_a_day, 1) }), lastDay(pace.tasks_last_day)],
       [
-        t("End, if raters go on so"),
+        t("Expected end at this pace"),
         forecast && progress.share < 1 ? moment(forecast.median) : NONE,
         ending(progress),
       ],
@@ -96,7 +96,7 @@ function systems(progress) {
     [t("System"), (one) => one.name],
     [t("Done"), (one) => bar(one.items_handed_in / Math.max(1, one.items), t("{system}: share of its items handed in", { system: one.name }))],
     [t("Items"), (one) => figure(one.items), "right"],
-    [t("Begun"), (one) => figure(one.items_begun), "right"],
+    [t("Started"), (one) => figure(one.items_begun), "right"],
     [t("Handed in"), (one) => figure(one.items_handed_in), "right"],
     [t("Judgments"), (one) => figure(one.judgments), "right"],
   ], progress.systems)];
@@ -104,7 +104,7 @@ function systems(progress) {
 
 function expired(progress) {
   if (!progress.leases.expired.length) return null;
-  return [h("h2", {}, t("Leases that ran out")), table(t("Leases that ran out"), [
+  return [h("h2", {}, t("Expired leases")), table(t("Expired leases"), [
     [t("Task"), (one) => one.task],
     [t("Rater"), (one) => one.rater],
     [t("Since"), (one) => moment(one.since)],

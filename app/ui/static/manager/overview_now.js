@@ -24,16 +24,16 @@ function duties(progress, { paid, plan, quality }) {
     quality?.fail && lead("/quality", count(quality.fail, "{n} rater fails the control items", "{n} raters fail the control items")),
     plan?.stale?.length && [lead(progress.total.judgments ? "/replan" : "/design", t("The plan is older than the campaign:")), " ", foreign(plan.stale[0])],
     unseen.length && lead("/raters", count(unseen.length, "{n} rater has not begun: did they get a link?", "{n} raters have not begun: did they get a link?")),
-    waiting.length && lead("/raters", count(waiting.length, "{n} rater has work left and was not seen for a day", "{n} raters have work left and were not seen for a day")),
-    progress.leases.n_expired && count(progress.leases.n_expired, "{n} lease ran out", "{n} leases ran out"),
+    waiting.length && lead("/raters", count(waiting.length, "{n} rater has work left and has not been seen for a day", "{n} raters have work left and have not been seen for a day")),
+    progress.leases.n_expired && count(progress.leases.n_expired, "{n} lease expired", "{n} leases expired"),
     progress.deadline?.on_time === false && t("At this pace the deadline will be missed."),
   ].filter(Boolean);
 }
 
 export function needsNow(progress, known) {
   const list = duties(progress, known);
-  return h("section", { class: "card needs", "aria-label": t("What needs you now") }, h("h2", {}, t("What needs you now")),
-    list.length ? h("ul", {}, list.map((one) => h("li", {}, one))) : h("p", { class: "quiet" }, t("Nothing: no flag, dispute or delay waits for you.")));
+  return h("section", { class: "card needs", "aria-label": t("What needs your attention") }, h("h2", {}, t("What needs your attention")),
+    list.length ? h("ul", {}, list.map((one) => h("li", {}, one))) : h("p", { class: "quiet" }, t("Nothing: there are no open flags, disputes or delays.")));
 }
 
 // Verdicts on the control items, of the newest report that is stored.

@@ -27,7 +27,7 @@ function where(one) {
 
 const several = new Several({
   path: `${api}/flags`, name: "flags", key: (one) => one.flag, type: "urn:plumbline:problem:flags-changed-meanwhile", said,
-  kept: (n) => count(n, "{n} problem was changed by somebody else meanwhile and stays as it is.", "{n} problems were changed by somebody else meanwhile and stay as they are."),
+  kept: (n) => count(n, "{n} problem was changed by somebody else meanwhile and was left unchanged.", "{n} problems were changed by somebody else meanwhile and were left unchanged."),
 });
 const set = (rows, values, words, place) => several.set(flags, rows, values, words, place);
 
@@ -46,7 +46,7 @@ function assign(rows) {
   const field = h("input", { id, list: list.id, maxlength: "128", autocomplete: "off", value: rows.length === 1 ? rows[0].assignee ?? "" : "" });
   const wrong = h("p", { class: "said", role: "alert" });
   const go = h("button", { type: "submit" }, t("Assign"));
-  const form = h("form", { class: "field" }, h("label", { for: id }, t("Name, or nothing for nobody")), field, list, wrong, h("p", { class: "actions" }, go));
+  const form = h("form", { class: "field" }, h("label", { for: id }, t("Name; empty for nobody")), field, list, wrong, h("p", { class: "actions" }, go));
   const box = dialog(count(rows.length, "Assign a problem", "Assign {n} problems"), form, { closeLabel: t("Back") });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -80,7 +80,7 @@ const flags = new Browse($("#flags"), {
     { label: t("Assign …"), icon: "people", run: assign },
     { label: t("Open again"), icon: "undo", run: reopen },
   ],
-  nothing: { icon: "flag", title: t("No problem is open."), text: t("What raters report about items without leaving their task appears here, and they see your answer.") },
+  nothing: { icon: "flag", title: t("No problem is open."), text: t("Problems that raters report about items appear here. They see your answer.") },
 });
 
 // Each dispute is answered by an entry of its own, which stays: it is asked before, and cannot be undone. One that

@@ -24,7 +24,7 @@ function draw() {
   if (written.protocol === "custom") drawParts(place, written.options, { changed: later, drawn: draw });
   else {
     const title = [...$("#start").options].find((one) => one.value === written.protocol)?.textContent ?? written.protocol;
-    fill(place, h("p", {}, t("Judged by: {protocol}", { protocol: title })), h("p", { class: "quiet" }, t("To change what is asked, write your own from it.")));
+    fill(place, h("p", {}, t("Judged by: {protocol}", { protocol: title })), h("p", { class: "quiet" }, t("To change the questions, write your own protocol from this one.")));
   }
   later();
 }

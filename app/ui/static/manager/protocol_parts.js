@@ -8,7 +8,7 @@ export const KINDS = {
   slider: { title: () => t("Score on a scale"), fresh: (name) => ({ kind: "slider", name, title: t("How good is the text?"), minimum: 0, maximum: 100, step: 1 }) },
   choice: { title: () => t("One of several answers"), fresh: (name) => ({ kind: "choice", name, title: t("Which one?"), options: [{ value: 1, label: t("good") }, { value: 0, label: t("bad") }] }) },
   yes_no: { title: () => t("Yes or no"), fresh: (name) => ({ kind: "yes_no", name, title: t("Could it be published as it is?") }) },
-  text: { title: () => t("Text of the rater"), fresh: (name) => ({ kind: "text", name, title: t("Why?") }) },
+  text: { title: () => t("Text by the rater"), fresh: (name) => ({ kind: "text", name, title: t("Why?") }) },
   post_edit: { title: () => t("Post-edit"), fresh: () => ({ kind: "post_edit" }) },
 };
 
@@ -66,37 +66,37 @@ function field(part, changed, name, label, { kind = "text", help = "", missing =
 }
 
 const higher = (part, changed) => field(part, changed, "higher_is_better", t("More is better"), { kind: "check", missing: true });
-const weight = (part, changed) => field(part, changed, "weight", t("Share of the overall score"), { kind: "number", missing: 0, help: t("0: it is reported by itself only.") });
+const weight = (part, changed) => field(part, changed, "weight", t("Share of the overall score"), { kind: "number", missing: 0, help: t("0: it is only reported separately.") });
 const named = (part, changed) => [field(part, changed, "title", t("Question")), field(part, changed, "name", t("Name in reports and files"))];
 
 const FIELDS = {
   spans: (part, changed) => [
-    field(part, changed, "severities", t("Severities and what one error weighs"), { kind: "severities", help: t("One a line, from light to grave: minor = 1") }),
-    field(part, changed, "categories", t("Categories"), { kind: "categories", help: t("One a line, with what is below it: Accuracy: Omission, Addition") }),
+    field(part, changed, "severities", t("Severities and the weight of one error"), { kind: "severities", help: t("One per line, from light to grave: minor = 1") }),
+    field(part, changed, "categories", t("Categories"), { kind: "categories", help: t("One per line, with its subcategories: Accuracy: Omission, Addition") }),
     field(part, changed, "free_category", t("Raters write the category themselves"), { kind: "check", missing: false }),
-    field(part, changed, "tokens", t("Errors of the whole text"), { kind: "names", help: t("One a line, such as: Instructions not followed") }),
-    field(part, changed, "weights", t("Other weights"), { kind: "weights", help: t("One a line: minor/Fluency/Punctuation = 0.1") }),
+    field(part, changed, "tokens", t("Errors of the whole text"), { kind: "names", help: t("One per line, such as: Instructions not followed") }),
+    field(part, changed, "weights", t("Other weights"), { kind: "weights", help: t("One per line: minor/Fluency/Punctuation = 0.1") }),
     field(part, changed, "missing", t("Raters can say that something is missing"), { kind: "check", missing: true }),
     field(part, changed, "source_side", t("Errors can be marked in the source, too"), { kind: "check", missing: false }),
-    field(part, changed, "most", t("Most errors in a text"), { kind: "number", help: t("Empty: as many as there are.") }),
+    field(part, changed, "most", t("Maximum number of errors in a text"), { kind: "number", help: t("Empty: no limit.") }),
   ],
   slider: (part, changed) => [
     ...named(part, changed), field(part, changed, "minimum", t("From"), { kind: "number", missing: 0 }), field(part, changed, "maximum", t("To"), { kind: "number", missing: 100 }),
-    field(part, changed, "step", t("Steps of"), { kind: "number", missing: 1 }), field(part, changed, "labels", t("What values mean"), { kind: "labels", help: t("One a line: 0 = useless") }),
+    field(part, changed, "step", t("Step"), { kind: "number", missing: 1 }), field(part, changed, "labels", t("Meaning of values"), { kind: "labels", help: t("One per line: 0 = useless") }),
     higher(part, changed), weight(part, changed),
   ],
   choice: (part, changed) => [
-    ...named(part, changed), field(part, changed, "options", t("Answers and what each scores"), { kind: "options", help: t("One a line: 2 = right") }), higher(part, changed), weight(part, changed),
+    ...named(part, changed), field(part, changed, "options", t("Answers and their scores"), { kind: "options", help: t("One per line: 2 = right") }), higher(part, changed), weight(part, changed),
   ],
   yes_no: (part, changed) => [...named(part, changed), field(part, changed, "higher_is_better", t("Yes is better"), { kind: "check", missing: true }), weight(part, changed)],
-  text: (part, changed) => [...named(part, changed), field(part, changed, "required", t("It must be filled in"), { kind: "check", missing: false })],
+  text: (part, changed) => [...named(part, changed), field(part, changed, "required", t("An answer is required"), { kind: "check", missing: false })],
   post_edit: (part, changed) => [field(part, changed, "title", t("Question"), { missing: t("The text made right") })],
 };
 
 // One part with its fields, and buttons that move it or take it out. acts: {up, down, remove}; null where it cannot move.
 export function partFields(part, n, changed, { up, down, remove }) {
   const title = `${n}. ${KINDS[part.kind].title()}`;
-  const acts = [up && button(t("Up"), up, { class: "quiet" }), down && button(t("Down"), down, { class: "quiet" }), button(t("Take out"), remove, { class: "quiet" })];
+  const acts = [up && button(t("Up"), up, { class: "quiet" }), down && button(t("Down"), down, { class: "quiet" }), button(t("Remove"), remove, { class: "quiet" })];
   return h("fieldset", { class: "part", data: { kind: part.kind } }, h("legend", {}, title), h("div", { class: "fields" }, FIELDS[part.kind](part, changed)), h("p", { class: "actions" }, acts.filter(Boolean)));
 }
 
@@ -121,9 +121,9 @@ export function wholeFields(options, changed) {
   };
   return h("fieldset", { class: "part" }, h("legend", {}, t("All parts together")), h("div", { class: "fields" },
     pick("ranks_by", t("Systems are ranked by"), [["", t("the first part that scores")], ...scored.map((name) => [name, name])], ""),
-    pick("preference", t("Asked of systems side by side"), [["none", t("nothing")], ["best", t("which are best")], ["best_worst", t("the best and the worst")], ["ranking", t("a ranking")]], "none"),
+    pick("preference", t("Comparison of systems side by side"), [["none", t("nothing")], ["best", t("which are best")], ["best_worst", t("the best and the worst")], ["ranking", t("a ranking")]], "none"),
     field(options, changed, "instructions", t("Instructions")),
-    field(rubric, ruled, "rubric", t("What words and values mean"), { kind: "labels", help: t("One a line: major = The meaning changes") })));
+    field(rubric, ruled, "rubric", t("Meaning of words and values"), { kind: "labels", help: t("One per line: major = The meaning changes") })));
 }
 
 // The parts in their order, and a button for each kind that can be added.

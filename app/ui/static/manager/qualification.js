@@ -42,8 +42,8 @@ async function save() {
 const path = (one) => `${api}/raters/${encodeURIComponent(one.rater)}/qualification/waive`;
 
 function waive(rows) {
-  const title = rows.length === 1 ? t("Spare {rater} the test", { rater: rows[0].rater }) : count(rows.length, "Spare {n} rater the test", "Spare {n} raters the test");
-  ask(title, t("Reason"), t("Spare the test"), async (reason, wrong) => {
+  const title = rows.length === 1 ? t("Waive the test for {rater}", { rater: rows[0].rater }) : count(rows.length, "Spare {n} rater the test", "Spare {n} raters the test");
+  ask(title, t("Reason"), t("Waive the test"), async (reason, wrong) => {
     const { done, before, left } = await each(rows, wrong, (one, refused) => change("POST", path(one), { body: { reason }, said: wrong, refused }), (answer) => answer.body?.type === PASSED);
     rows = left;
     if (done.length) toast(count(done.length, "{n} rater is spared the test.", "{n} raters are spared the test."));
@@ -54,8 +54,8 @@ function waive(rows) {
 }
 
 function outcome(one) {
-  if (one.waived) return t("spared: {reason}", { reason: one.waived });
-  return one.passed ? t("passed version {n}", { n: figure(one.version) }) : one.attempts ? t("not passed") : t("not tried");
+  if (one.waived) return t("waived: {reason}", { reason: one.waived });
+  return one.passed ? t("passed version {n}", { n: figure(one.version) }) : one.attempts ? t("not passed") : t("not attempted");
 }
 
 const look = (one) => (one.passed ? "pass" : one.attempts ? "fail" : "none");
@@ -74,9 +74,9 @@ const takers = new Browse(place, {
     { head: t("Best"), sort: "best", cell: (one) => percent(one.best), look: "right" },
     { head: t("Outcome"), cell: (one) => badge(look(one), outcome(one)) },
     { head: t("When"), sort: "at", cell: (one) => moment(one.at), look: "wide" },
-    { head: t("What to do"), cell: (one) => (one.passed ? null : button(t("Spare the test …"), () => waive([one]), { class: "ghost", "aria-label": t("Spare {rater} the test", { rater: one.rater }) })), look: "steps" },
+    { head: t("What to do"), cell: (one) => (one.passed ? null : button(t("Waive the test …"), () => waive([one]), { class: "ghost", "aria-label": t("Waive the test for {rater}", { rater: one.rater }) })), look: "steps" },
   ],
-  actions: [{ label: t("Spare the test …"), icon: "skipped", run: waive }],
+  actions: [{ label: t("Waive the test …"), icon: "skipped", run: waive }],
   choosable: (one) => !one.passed,
   links: (query) => [[t("Test as JSON"), `${api}/qualification`], [t("Results as JSON"), `${takers.path}?${new URLSearchParams([...query, ["limit", "200"]])}`]],
   nothing: { icon: "people", title: t("Nobody is enrolled yet."), text: t("Each rater whom you enrol stands here with attempts and outcome.") },

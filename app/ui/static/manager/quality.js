@@ -60,7 +60,7 @@ function where(one) {
 function effect(body) {
   return [
     h("p", {}, `${t("{before} ratings before, {after} after.", { before: figure(body.n_ratings_before), after: figure(body.n_ratings_after) })} `,
-      h("b", {}, body.order_changed ? t("The order of the systems changes.") : t("The order of the systems stays.")),
+      h("b", {}, body.order_changed ? t("The order of the systems changes.") : t("The order of the systems does not change.")),
       ` ${body.pairs.length ? count(body.pairs.length, "{n} pair changes.", "{n} pairs change.") : t("No pair changes.")}`),
     warned(body.warnings),
     table(t("Ranking before and after"), [
@@ -79,7 +79,7 @@ function exclude(what, key) {
   const wrong = h("p", { class: "said", role: "alert" });
   const shown = h("div", { role: "status" });
   const done = h("button", { type: "submit", class: "danger", disabled: true }, t("Exclude"));
-  const preview = button(t("See what it does"), () => resting(preview, look), { class: "quiet" });
+  const preview = button(t("Preview the effect"), () => resting(preview, look), { class: "quiet" });
   const form = h("form", { class: "field" }, h("label", { for: reasonId }, t("Reason")), reason, h("label", { for: recipeId }, t("Ranking by")), recipe,
     wrong, h("p", { class: "actions" }, preview, done), shown);
   const box = dialog(t("Exclude {rater}", { rater: key }), form, { closeLabel: t("Back"), wide: true });

@@ -14,7 +14,7 @@ const [said, place, shown] = [$(".said", form), $("#asked"), $("#shown")];
 const send = $("button[type=submit]", form);
 const draft = form.dataset.state === "draft";
 const MOMENTS = { before: t("Before the first task"), after: t("After the last task") };
-const KINDS = { text: t("Text"), number: t("Number"), choice: t("One of several answers"), choices: t("Several answers"), note: t("Words without a question") };
+const KINDS = { text: t("Text"), number: t("Number"), choice: t("One of several answers"), choices: t("Several answers"), note: t("Text without a question") };
 let seen = null; // the ETag of the campaign
 let asked = null; // {before, after}
 
@@ -80,7 +80,7 @@ function drawQuestion(list, i) {
   };
   const acts = draft && [
     i > 0 && button(t("Up"), move(i - 1), { class: "quiet" }), i + 1 < list.length && button(t("Down"), move(i + 1), { class: "quiet" }),
-    button(t("Take out"), () => {
+    button(t("Remove"), () => {
       list.splice(i, 1);
       draw();
     }, { class: "quiet" }),
@@ -89,12 +89,12 @@ function drawQuestion(list, i) {
     input(t("Question"), question.label[code] ?? "", (text) => (question.label = labelOf(code, text, others(question.label)))),
     input(t("In other languages"), others(question.label).map(([at, text]) => `${at} = ${text}`).join("\n"), (text) => {
       question.label = labelOf(code, question.label[code], lines(text).map(halves));
-    }, { rows: 2, help: t("One a line: de = Wie viele Jahre?") }),
+    }, { rows: 2, help: t("One per line: de = Wie viele Jahre?") }),
     kindField(question),
     input(t("Name in files and reports"), question.name, (text) => (question.name = text.trim())),
-    choosing && input(t("Answers"), question.options.map(optionLine).join("\n"), (text) => (question.options = lines(text).map(optionOf)), { rows: 4, help: t("One a line: value = what raters read | de = was sie auf Deutsch lesen") }),
+    choosing && input(t("Answers"), question.options.map(optionLine).join("\n"), (text) => (question.options = lines(text).map(optionOf)), { rows: 4, help: t("One per line: value = what raters read | de = was sie auf Deutsch lesen") }),
     question.kind === "number" && [numeric(question, "minimum", t("At least")), numeric(question, "maximum", t("At most"))],
-    question.kind !== "note" && check(t("It must be answered"), question.required ?? false, (on) => (question.required = on)),
+    question.kind !== "note" && check(t("An answer is required"), question.required ?? false, (on) => (question.required = on)),
     question.kind === "choice" && check(t("Reports may compare raters by the answer"), question.group ?? false, (on) => (question.group = on))),
   acts && h("p", { class: "actions" }, acts.filter(Boolean)));
 }
@@ -115,7 +115,7 @@ function drawMoment(moment) {
     list.push(...(await get("/v1/questionnaires/language-biography")).questions.filter((one) => !taken.has(one.name)));
     draw();
   }), { class: "quiet" });
-  return h("section", { data: { moment } }, h("h2", {}, MOMENTS[moment]), list.length ? list.map((_, i) => drawQuestion(list, i)) : h("p", { class: "quiet" }, t("Nothing is asked.")),
+  return h("section", { data: { moment } }, h("h2", {}, MOMENTS[moment]), list.length ? list.map((_, i) => drawQuestion(list, i)) : h("p", { class: "quiet" }, t("There are no questions.")),
     draft && h("p", { class: "actions" }, add, biography));
 }
 
@@ -128,7 +128,7 @@ function later() {
   if ($("#saved")) $("#saved").textContent = "";
   const sections = Object.entries(MOMENTS).filter(([moment]) => asked[moment].length).map(([moment, title]) =>
     [h("h3", {}, title), drawQuestions(asked[moment].map((one) => ({ options: [], ...one })), null).element]);
-  fill(shown, sections.length ? sections : h("p", { class: "quiet" }, t("Nothing is asked.")));
+  fill(shown, sections.length ? sections : h("p", { class: "quiet" }, t("There are no questions.")));
 }
 
 async function save() {

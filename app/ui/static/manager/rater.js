@@ -33,7 +33,7 @@ function steps(rater) {
   const link = button([icon("link"), t("New link")], () => resting(link, () => giveLink(rater, made, said)));
   return h("p", { class: "actions" }, rater.state === "left" ? null : link,
     manages ? [
-      rater.state === "active" ? go("pause", t("Pause"), "paused") : go("play", rater.state === "paused" ? t("Go on") : t("Take back"), "active"),
+      rater.state === "active" ? go("pause", t("Pause"), "paused") : go("play", rater.state === "paused" ? t("Resume") : t("Reinstate"), "active"),
       rater.state === "left" ? null : go("left", t("Has left"), "left"),
       h("a", { class: "button plain", href: `${here}/items?${new URLSearchParams({ rater: key })}` }, icon("texts"), t("See the judgments")),
     ] : null);
@@ -53,7 +53,7 @@ function work(rater, progress, times) {
       ...(paid?.heard_seconds ? [[t("Audio and video played"), hours(paid.heard_seconds)]] : []),
       [t("Last answer"), moment(mine?.last_at)],
     ]),
-    paid?.days.length ? table(t("Hours by day"), [[t("Day"), (one) => one.day], [t("Hours"), (one) => hours(one.active_seconds), "right"], [t("Added or taken off"), (one) => (one.adjusted_seconds ? hours(one.adjusted_seconds) : null), "right"]], paid.days.slice(-14)) : null,
+    paid?.days.length ? table(t("Hours by day"), [[t("Day"), (one) => one.day], [t("Hours"), (one) => hours(one.active_seconds), "right"], [t("Added or subtracted"), (one) => (one.adjusted_seconds ? hours(one.adjusted_seconds) : null), "right"]], paid.days.slice(-14)) : null,
   ];
 }
 
@@ -68,7 +68,7 @@ function overall(verdict) {
 
 function quality(report) {
   const mine = report.raters?.find((one) => one.rater === key);
-  if (!mine) return h("p", { class: "quiet" }, "job" in report ? t("The report of quality is being computed.") : t("Nothing can be said before the first judgments."));
+  if (!mine) return h("p", { class: "quiet" }, "job" in report ? t("The quality report is being computed.") : t("There is no evidence before the first judgments."));
   return [
     facts([
       [t("Verdict"), badge(mine.verdict, VERDICTS[mine.verdict] ?? mine.verdict)],
@@ -76,7 +76,7 @@ function quality(report) {
         [t("Degraded texts scored worse"), percent(mine.control?.share_worse)],
         [t("Repeated answers alike"), percent(mine.repeats?.within)],
         [t("Offset from other raters"), figure(mine.panel?.offset, 2)],
-        [t("Seconds a segment"), figure(mine.speed?.seconds, 1), mine.speed ? t("{ratio} of the median", { ratio: figure(mine.speed.ratio, 2) }) : null],
+        [t("Seconds per segment"), figure(mine.speed?.seconds, 1), mine.speed ? t("{ratio} of the median", { ratio: figure(mine.speed.ratio, 2) }) : null],
       ] : []),
     ]),
     mine.why ? h("p", { class: "quiet" }, foreign(mine.why)) : null,
@@ -117,7 +117,7 @@ const messages = () => new Browse(h("div"), {
 });
 
 function write() {
-  const go = button([icon("message"), t("Write a message …")], () => ask(t("Message to {rater}", { rater: key }), t("Text, shown on the rater's page until they say that they read it"), t("Send"), async (text, where) => {
+  const go = button([icon("message"), t("Write a message …")], () => ask(t("Message to {rater}", { rater: key }), t("Text, shown on the rater's page until they confirm that they have read it"), t("Send"), async (text, where) => {
     if (!(await change("POST", `${api}/messages`, { body: { raters: [key], text }, said: where }))) return false;
     toast(t("Sent."));
     await show();

@@ -22,7 +22,7 @@ const UNITS = { items: (n) => t("{n} items", { n }), segments: (n) => t("{n} seg
 const MADE = new Intl.DateTimeFormat(locale(), { dateStyle: "medium" });
 
 function capacity(one) {
-  if (one.capacity === null) return t("no bound");
+  if (one.capacity === null) return t("no limit");
   return UNITS[one.capacity_unit]?.(figure(one.capacity)) ?? `${figure(one.capacity)} ${one.capacity_unit}`;
 }
 
@@ -30,21 +30,21 @@ const state = (one) => badge(one.state ?? "none", one.state ? ENROLMENT[one.stat
 
 function steps(one) {
   if (one.state === "left" && manages) {
-    const back = button(t("Take back"), () => resting(back, () => set([one], { state: "active" })), { class: "ghost", "aria-label": t("{rater} has not left", { rater: one.key }) });
+    const back = button(t("Reinstate"), () => resting(back, () => set([one], { state: "active" })), { class: "ghost", "aria-label": t("{rater} has not left", { rater: one.key }) });
     return back;
   }
   if (!["active", "paused"].includes(one.state)) return null;
   const link = button([icon("link"), t("New link")], () => resting(link, () => giveLink(one, made, said)), { class: "ghost", "aria-label": t("New link for {rater}", { rater: one.key }) });
   if (!manages) return link;
   const next = one.state === "active" ? "paused" : "active";
-  const label = next === "paused" ? t("Pause") : t("Go on");
+  const label = next === "paused" ? t("Pause") : t("Resume");
   const step = button(icon(next === "paused" ? "pause" : "play"), () => resting(step, () => set([one], { state: next })), { class: "ghost only-icon", title: label, "aria-label": `${label}: ${one.key}` });
   const leave = button(icon("left"), () => resting(leave, () => set([one], { state: "left" })), { class: "ghost only-icon", title: t("Has left"), "aria-label": t("{rater} has left", { rater: one.key }) });
   return h("span", { class: "actions" }, link, step, leave);
 }
 
 const several = changeRaters({ said, heard: ({ warnings }) => fill(made, warned(warnings)) });
-const set = (rows, values, place) => several.set(raters, rows, values, "state" in values ? DONE[values.state] : (n) => count(n, "{n} rater changed the team.", "{n} raters changed the team."), place);
+const set = (rows, values, place) => several.set(raters, rows, values, "state" in values ? DONE[values.state] : (n) => count(n, "{n} rater changed teams.", "{n} raters changed teams."), place);
 
 // A team for all of them; a new name makes a team.
 function assign(rows) {
@@ -52,7 +52,7 @@ function assign(rows) {
   const field = h("input", { id: "new-team", list: "teams", maxlength: "128", autocomplete: "off" });
   const wrong = h("p", { class: "said", role: "alert" });
   const go = h("button", { type: "submit" }, t("Assign"));
-  const form = h("form", { class: "field" }, h("label", { for: "new-team" }, t("Team, or nothing for no team")), field, known, wrong, h("p", { class: "actions" }, go));
+  const form = h("form", { class: "field" }, h("label", { for: "new-team" }, t("Team; empty for no team")), field, known, wrong, h("p", { class: "actions" }, go));
   const box = dialog(count(rows.length, "Team of {n} rater", "Team of {n} raters"), form, { closeLabel: t("Back") });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -78,7 +78,7 @@ function exclude(rows) {
       return answer;
     }, (answer) => answer.body?.type === EXCLUDED);
     rows = left;
-    if (done.length) toast(count(done.length, "{n} rater is excluded. The judgments stay.", "{n} raters are excluded. Their judgments stay."), () => lift(numbers));
+    if (done.length) toast(count(done.length, "{n} rater is excluded. The judgments are kept.", "{n} raters are excluded. Their judgments are kept."), () => lift(numbers));
     if (before.length) toast(count(before.length, "{n} rater was excluded already.", "{n} raters were excluded already."));
     await raters.done(left);
     return !left.length;
@@ -94,7 +94,7 @@ async function lift(numbers) {
 }
 
 function write(rows) {
-  ask(count(rows.length, "Message to {n} rater", "Message to {n} raters"), t("Text, shown on the rater's page until they say that they read it"), t("Send"), async (text, where) => {
+  ask(count(rows.length, "Message to {n} rater", "Message to {n} raters"), t("Text, shown on the rater's page until they confirm that they have read it"), t("Send"), async (text, where) => {
     const answer = await change("POST", `${api}/messages`, { body: { raters: rows.map((one) => one.key), text }, said: where });
     if (answer) toast(t("Sent."));
     return Boolean(answer);
@@ -191,7 +191,7 @@ const raters = new Browse($("#raters"), {
   ],
   actions: manages ? [
     { label: t("Pause"), icon: "pause", run: (rows) => set(rows, { state: "paused" }) },
-    { label: t("Go on"), icon: "play", run: (rows) => set(rows, { state: "active" }) },
+    { label: t("Resume"), icon: "play", run: (rows) => set(rows, { state: "active" }) },
     { label: t("Team …"), icon: "team", run: assign },
     { label: t("Message …"), icon: "message", run: write },
     { label: t("New links …"), icon: "link", run: newLinks },

@@ -24,7 +24,7 @@ export function reading(place, work) {
   const read = async () => {
     const missed = h("p", { class: "said", role: "alert" });
     if (!(await tried(work, missed))) {
-      const again = button(t("Ask again"), () => resting(again, read), { class: "quiet" });
+      const again = button(t("Retry"), () => resting(again, read), { class: "quiet" });
       fill(place, missed, h("p", { class: "actions" }, again));
     }
     place.removeAttribute("aria-busy");

@@ -80,7 +80,7 @@ const raters = new Browse(h("div", { class: "browse short" }), {
     { head: t("Rater"), sort: "key", cell: (one) => h("a", { href: `${here}/raters/${encodeURIComponent(one.key)}` }, one.key) },
     { head: t("State"), sort: "state", cell: (one) => badge(one.state ?? "none", STATES[one.state] ?? t("not enrolled")) },
     { head: t("Team"), sort: "team", cell: (one) => one.team, look: "wide" },
-    { head: t("Capacity"), cell: (one) => (one.capacity === null ? t("no bound") : `${figure(one.capacity)} ${UNITS[one.capacity_unit]}`) },
+    { head: t("Capacity"), cell: (one) => (one.capacity === null ? t("no limit") : `${figure(one.capacity)} ${UNITS[one.capacity_unit]}`) },
     { head: t("What to do"), cell: raterSteps, look: "steps" },
   ],
   actions: [{ label: t("Has left …"), icon: "left", run: leave }],
@@ -103,7 +103,7 @@ function systems(found) {
 }
 
 function documents(found) {
-  const legend = h("legend", {}, t("Documents to take in"));
+  const legend = h("legend", {}, t("Documents to add"));
   const fresh_ = found.filter((one) => one.kind === "test" && !inPlan.has(one.key));
   if (!fresh_.length) return h("p", { class: "quiet" }, t("The plan already covers all documents."));
   return h("fieldset", { class: "boxes" }, legend, fresh_.map((one) => h("label", {}, h("input", { type: "checkbox", name: "document", value: one.key, checked: true }), one.name)));
@@ -118,7 +118,7 @@ function asked() {
 
 function moves({ counts }) {
   const found = Object.entries(MOVES).filter(([name]) => counts[name]);
-  return found.length ? table(t("What becomes of the ratings"), [[t("Ratings"), ([name]) => figure(counts[name]), "right"], [t("What becomes of them"), ([, text]) => text]], found) : h("p", {}, t("Nothing changes."));
+  return found.length ? table(t("What happens to the ratings"), [[t("Ratings"), ([name]) => figure(counts[name]), "right"], [t("What happens to them"), ([, text]) => text]], found) : h("p", {}, t("Nothing changes."));
 }
 
 function oneByOne({ changes }) {

@@ -78,7 +78,7 @@ function profileField(name, schema, kinds, value) {
   const own = value !== null && typeof value === "object";
   const control = h("select", {}, h("option", { value: "" }, t("of the protocol")),
     schema.examples.map((one) => h("option", { value: one, selected: one === value }, one)), h("option", { value: OWN, selected: own }, t("a table of your own")));
-  const table = mappingField(`${name} table`, { title: t("Weights, one a line, such as Major/Fluency: 5") }, kinds.find((one) => one.type === "object"), own ? value : {});
+  const table = mappingField(`${name} table`, { title: t("Weights, one per line, such as Major/Fluency: 5") }, kinds.find((one) => one.type === "object"), own ? value : {});
   table.element.hidden = !own;
   control.addEventListener("change", () => (table.element.hidden = control.value !== OWN));
   return { element: h("div", {}, labelled(schema, control, name), table.element), value: () => (control.value === OWN ? table.value() : control.value || null) };

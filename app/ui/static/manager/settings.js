@@ -60,7 +60,7 @@ async function show({ body, etag }) {
   form.elements.protocol.disabled = settled();
   const why = $("#settled");
   why.hidden = !settled();
-  say(why, body.state === "draft" ? t("The campaign has data, so protocol and options stay: every score depends on them.") : t("The campaign is no draft any more, so protocol and options stay."));
+  say(why, body.state === "draft" ? t("The campaign has data, so its protocol and options cannot change: every score depends on them.") : t("The campaign is no longer a draft, so its protocol and options cannot change."));
   await showOptions();
   const rest = Object.entries(settings).filter(([name]) => ![...OWN, ...OF_THE_SERVICE].includes(name));
   form.elements.rest.value = JSON.stringify(Object.fromEntries(rest), null, 2);
@@ -133,7 +133,7 @@ const pace = reading(place, async () => {
     fill(place, h("h2", {}, t("Against the deadline")), facts([
       fact(deadline), [t("Days left"), figure(deadline.days_left, 1)], [t("Tasks left"), figure(deadline.tasks_left)],
       [t("Pace"), now.tasks_a_day === null ? NONE : t("{n} tasks a day", { n: figure(now.tasks_a_day, 1) })],
-      [t("End, if raters go on so"), forecast ? moment(forecast.median) : NONE],
+      [t("Expected end at this pace"), forecast ? moment(forecast.median) : NONE],
     ]));
   } else fill(place);
 });

@@ -19,7 +19,7 @@ const ROLES = {
 const STAFF = Object.keys(ROLES).filter((role) => role !== "rater");
 
 const day = (iso) => (iso ? h("time", { datetime: iso, title: moment(iso) }, new Intl.DateTimeFormat(locale(), { dateStyle: "medium" }).format(new Date(iso))) : null);
-const state = (one) => (one.live ? badge("active", t("live")) : badge("left", one.revoked_at ? t("revoked") : t("ended")));
+const state = (one) => (one.live ? badge("active", t("valid")) : badge("left", one.revoked_at ? t("revoked") : t("ended")));
 
 // Whose campaign it opens, and of that only a team's or a rater's part.
 const scope = (one) => [one.campaign ?? t("all"), one.team ?? one.rater].filter(Boolean).join(" · ");
@@ -33,7 +33,7 @@ const tokens = new Browse($("#tokens"), {
   search: t("Search by purpose, campaign, team or rater"),
   filters: [
     { name: "role", label: t("Role"), value: "staff", options: [["staff", t("all but raters")], ...Object.entries(ROLES), ["", t("all")]], send: (value) => (value === "staff" ? STAFF : [value]).map((role) => ["role", role]) },
-    { name: "live", label: t("State"), value: "true", options: [["true", t("live")], ["false", t("ended or revoked")], ["", t("all")]] },
+    { name: "live", label: t("State"), value: "true", options: [["true", t("valid")], ["false", t("ended or revoked")], ["", t("all")]] },
   ],
   columns: [
     { head: t("For"), cell: (one) => one.name || null, look: "text" },
@@ -41,14 +41,14 @@ const tokens = new Browse($("#tokens"), {
     { head: t("State"), cell: state },
     { head: t("Campaign"), cell: scope, look: "wide" },
     { head: t("Token"), cell: (one) => h("code", {}, `plb_${one.prefix}_…`), look: "wide" },
-    { head: t("Made"), sort: "made", cell: (one) => day(one.created_at), look: "wide" },
+    { head: t("Created"), sort: "made", cell: (one) => day(one.created_at), look: "wide" },
     { head: t("Last used"), cell: (one) => day(one.last_used_at), look: "wide" },
     { head: t("Ends"), cell: (one) => day(one.expires_at), look: "wide" },
     { head: t("What to do"), cell: (one) => (one.live ? button(icon("exclude"), () => revoke([one]), { class: "ghost only-icon", title: t("Revoke …"), "aria-label": t("Revoke {token}", { token: one.prefix }) }) : null), look: "steps" },
   ],
   actions: [{ label: t("Revoke …"), icon: "exclude", look: "danger", run: (rows) => revoke(rows) }],
   choosable: (one) => one.live,
-  nothing: { icon: "key", title: t("There are no tokens that you manage."), text: t("A token lets a person or a program in, with the rights of its role. Create one above.") },
+  nothing: { icon: "key", title: t("There are no tokens that you manage."), text: t("A token gives a person or a program the rights of its role. Create one above.") },
 });
 
 function revoke(rows) {
@@ -70,7 +70,7 @@ async function make() {
   if (!answer) return;
   const { token } = answer.body;
   const link = `${location.origin}/#token=${token}`;
-  fill($("#made"), h("p", {}, t("The token, shown this once:")), h("p", { class: "secret" }, token), h("p", { class: "actions" }, copyButton(t("Copy the token"), () => token)),
+  fill($("#made"), h("p", {}, t("The token, shown only once:")), h("p", { class: "secret" }, token), h("p", { class: "actions" }, copyButton(t("Copy the token"), () => token)),
     h("p", {}, t("As a link that signs in:")), h("p", { class: "secret" }, link), h("p", { class: "actions" }, copyButton(t("Copy the link"), () => link)));
   await tokens.show();
 }

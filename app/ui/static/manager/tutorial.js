@@ -79,7 +79,7 @@ const results = new Browse($("#results"), {
     { head: t("Rater"), sort: "rater", cell: (one) => h("a", { href: `${here}/raters/${encodeURIComponent(one.rater)}` }, one.rater) },
     { head: t("Team"), sort: "team", cell: (one) => one.team, look: "wide" },
     { head: t("Answered"), sort: "answered", cell: (one) => figure(one.answered), look: "right" },
-    { head: t("Right at first"), sort: "right", cell: right, look: "right" },
+    { head: t("Right at the first attempt"), sort: "right", cell: right, look: "right" },
     { head: t("When"), sort: "at", cell: (one) => moment(one.at), look: "wide" },
   ],
   nothing: { icon: "people", title: t("Nobody is enrolled yet."), text: t("Each rater whom you enrol stands here with what they answered.") },

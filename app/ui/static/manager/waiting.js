@@ -10,7 +10,7 @@ const MOST_ASKED = 6; // times, while others go on with what is computed
 // → the job once it has ended; null where it cannot be looked at, or nobody waits for it any more.
 export async function ended(job, { place, said, waits = () => true }) {
   const address = `/v1/jobs/${job.job}`;
-  const bar = h("progress", { "aria-label": t("Parts that are computed") });
+  const bar = h("progress", { "aria-label": t("Computed parts") });
   const told = h("p");
   const before = [...place.childNodes];
   const cancel = button(t("Cancel"), () => resting(cancel, () => change("DELETE", address, { said })), { class: "danger" });

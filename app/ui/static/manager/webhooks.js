@@ -16,14 +16,14 @@ async function make() {
   const body = { url: form.elements.url.value.trim(), events };
   const answer = await change("POST", `${api}/webhooks`, { body, said: $(".said", form) });
   if (!answer) return;
-  fill($("#made"), h("p", {}, t("The secret that signs its messages, shown this once:")), h("p", { class: "secret" }, answer.body.secret));
+  fill($("#made"), h("p", {}, t("The secret that signs its messages, shown only once:")), h("p", { class: "secret" }, answer.body.secret));
   form.reset();
   await show();
 }
 
 function state(one) {
   if (one.stopped_at) {
-    const why = one.stopped_because === "gone" ? t("the receiver wants no more messages") : t("the receiver took nothing for 3 days");
+    const why = one.stopped_because === "gone" ? t("the receiver wants no more messages") : t("the receiver accepted nothing for 3 days");
     return badge("fail", t("stopped {when}: {why}", { when: moment(one.stopped_at), why }));
   }
   if (one.failing_since) return badge("waiting", t("failing since {when}; will be sent again", { when: moment(one.failing_since) }));
@@ -49,7 +49,7 @@ function remove(one) {
     fill($("#deliveries"));
     await show();
   };
-  sure(t("Delete this webhook?"), t("Nothing more is sent to {host}, and the list of its messages is lost.", { host: named(one) }), t("Delete it"), then);
+  sure(t("Delete this webhook?"), t("Nothing more is sent to {host}, and the list of its messages is deleted.", { host: named(one) }), t("Delete it"), then);
 }
 
 function actions(one) {

@@ -83,7 +83,7 @@ export class Player {
     else {
       const said = [
         all && !heard ? t("Play this to the end before you hand in.") : null,
-        most ? t("It can be played {n} times in all.", { n: most }) : null,
+        most ? t("It can be played {n} times in total.", { n: most }) : null,
       ].filter(Boolean);
       if (said.length) this.say(said.join(" "));
     }
