@@ -22,9 +22,10 @@ HEADINGS: Final[Mapping[str, str]] = MappingProxyType({"size": "False claims", "
 
 HEAD: Final = """# Calibration: how often claims err
 
-Every test, interval and flag has a nominal error rate. The rate holds under assumptions: many documents of equal length,
-raters who differ only in severity, symmetric scores, one look at the data. Real campaigns violate them. This page
-simulates up to {n:,} campaigns in each of {worlds} worlds and counts errors. `python -m benchmarks.calibration` regenerates it.
+Every test, interval and flag has a nominal error rate. The rate holds under assumptions: many documents of
+equal length, raters who differ only in severity, symmetric scores, one look at the data. Real campaigns
+violate them. This page simulates up to {n:,} campaigns in each of {worlds} worlds and counts errors. `python
+-m benchmarks.calibration` regenerates it.
 
 ![Measured shares of each claim in each world, next to the nominal level](pictures/calibration.svg)
 
@@ -32,9 +33,9 @@ In every world no system is better than another; for a gate, the candidate is ex
 
 {described}
 
-A share of false claims should be at most its level, and a coverage at least its level. **!** marks a share that misses its
-level by more than three standard errors; the program warns about it, and the warning is quoted below the tables. **!!** marks
-such a share without a warning.
+A share of false claims should be at most its level, and a coverage at least its level. **!** marks a share that misses
+its level by more than three standard errors; the program warns about it, and the warning is quoted below the tables.
+**!!** marks such a share without a warning.
 """
 
 
