@@ -49,6 +49,11 @@ class Bench:
         """The address that serves: not the owner's, as in production."""
         return self.server.url("app")
 
+    @property
+    def starts(self) -> int:
+        """How often what needs a process of its own is timed: more often than the rest, unless once is enough."""
+        return self.repeats + 2 if self.repeats > 1 else 1
+
     def import_mqm(self, n: int) -> str:
         """Import n MQM judgments into a campaign of their own and time it; the campaign's key."""
         file, key = self.folder / f"mqm-{n}.tsv", f"mqm-{n}"
@@ -95,7 +100,7 @@ class Bench:
         owner = self.server.url("owner")
         bounds.flatten(owner, key)
         cold, warm, flat = [], [], []
-        for _ in range(self.repeats + 2):
+        for _ in range(self.starts):
             flat.append(bounds.load_flat(owner))
             answer = run("load", self.url, key).answer
             assert answer["ratings"] == n, answer
@@ -113,7 +118,7 @@ class Bench:
         """Time a ranking that nobody asked for before, in fresh processes; seconds without imports."""
         print(f"ranking {n:,}", file=sys.stderr)
         runs, full = [], []
-        for seed in range(self.repeats + 2):
+        for seed in range(self.starts):
             runs.append(run("rank", self.url, key, str(seed), "without"))
             full.append(run("rank", self.url, key, str(seed), "with").answer["seconds"])
         assert all(one.answer["n"] == n for one in runs)

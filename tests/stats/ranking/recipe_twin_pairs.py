@@ -137,12 +137,14 @@ def signed_rank(a: Scores, b: Scores, world: World) -> Found:
 def either_bootstrap(a: Scores, b: Scores, world: World) -> Found:
     d = apart(a, b, world)
     x, y = ([scores[u] for u in world.units if u in scores] for scores in (a, b))
-    p, reverse = np.min([_bca_levels(d), _bca_levels(np.array(x), np.array(y))], axis=0)
+    p, reverse = np.min([_bca_levels(tuple(d)), _bca_levels(tuple(x), tuple(y))], axis=0)
     return Found(p, reverse, d.mean())
 
 
-def _bca_levels(*samples: np.ndarray) -> tuple[float, float]:
+@cache  # the recipe's level changes nothing here, either
+def _bca_levels(*values: tuple[float, ...]) -> tuple[float, float]:
     """The smallest level at which SciPy's one-sided interval of a mean or a difference of means leaves out 0."""
+    samples = [np.array(x) for x in values]
 
     def mean(x: np.ndarray, y: np.ndarray | None = None, axis: int = -1) -> np.ndarray:
         return np.round(np.mean(x, axis=axis) - (0.0 if y is None else np.mean(y, axis=axis)), 10)
