@@ -22,9 +22,11 @@ from app.services.campaigns import recipes
 from app.services.campaigns.campaigns import BASES
 from app.services.campaigns.setup import get_setup_facts
 from app.services.people import guidelines as guideline_texts
+from app.services.people import invitations
 from app.services.plans.plan_scope import load_plan_keys
 from app.services.tasks.preview import list_preview_documents
 from app.services.templates.templates import find_starting_design
+from app.services.webhooks import webhooks
 from app.services.webhooks.events import EVENT_KINDS, EventKind
 from app.storage.db import Session
 from app.storage.guidelines import GuidelinesNotFound, Kind
@@ -167,14 +169,16 @@ def protocol_page_values(visit: PageVisit) -> Values:
     return {"offered": offered, "documents": list_preview_documents(visit.session, visit.campaign.key)}
 
 
-def invitations_page_values(_: PageVisit) -> Values:
+def invitations_page_values(visit: PageVisit) -> Values:
     """The platforms that raters can come from, and the checks that can decide about a completion code."""
-    return {"platforms": PLATFORMS, "checks": list(CODE_CHECKS.items())}
+    there = invitations.list_invitations(visit.session, visit.campaign.key, after=None, limit=1)
+    return {"platforms": PLATFORMS, "checks": list(CODE_CHECKS.items()), "invites": bool(there)}
 
 
-def webhooks_page_values(_: PageVisit) -> Values:
+def webhooks_page_values(visit: PageVisit) -> Values:
     """The events that webhooks are told, each with what it means."""
-    return {"events": [(kind, EVENT_MEANINGS[kind]) for kind in EVENT_KINDS]}
+    there = webhooks.list_webhooks(visit.session, visit.campaign.key, after=None, limit=1)
+    return {"events": [(kind, EVENT_MEANINGS[kind]) for kind in EVENT_KINDS], "has_webhooks": bool(there)}
 
 
 def known_answers_page_values(visit: PageVisit) -> Values:

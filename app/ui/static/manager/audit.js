@@ -6,8 +6,15 @@ import { Browse } from "./browse.js";
 import { foreign, main, moment } from "./parts.js";
 
 const { campaign } = main.dataset;
-const words = (value) => (typeof value === "object" ? JSON.stringify(value) : String(value));
-const details = (one) => Object.entries(one.what).filter(([, value]) => value !== null).map(([name, value]) => h("span", { class: "detail" }, h("b", {}, name), ` ${words(value)}`));
+const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/;
+
+function words(value) {
+  if (Array.isArray(value)) return value.map(words).join(", ");
+  if (typeof value === "object") return JSON.stringify(value);
+  return TIME.test(value) ? moment(value) : String(value);
+}
+
+const details = (one) => Object.entries(one.what).filter(([, value]) => value !== null).map(([name, value]) => h("span", { class: "detail" }, h("b", {}, name.replaceAll("_", " ")), ` ${words(value)}`));
 
 await new Browse($("#log"), {
   label: t("Who changed what"),

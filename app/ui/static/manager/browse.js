@@ -49,7 +49,8 @@ export class Browse {
   }
 
   tools() {
-    return h("div", { class: "list-tools", role: "search", "aria-label": this.label }, this.search && this.searchField(), this.filters.map((one) => this.filter(one)));
+    this.toolbar = h("div", { class: "list-tools", role: "search", "aria-label": this.label }, this.search && this.searchField(), this.filters.map((one) => this.filter(one)));
+    return this.toolbar;
   }
 
   searchField() {
@@ -91,6 +92,11 @@ export class Browse {
 
   get filtered() {
     return Object.entries(this.asked).some(([name, value]) => name !== "sort" && value !== this.usual[name]);
+  }
+
+  // Whether there is nothing, whatever is asked for.
+  get hasNothing() {
+    return !this.rows.length && !this.next && this.pages.length === 1 && Object.entries(this.asked).every(([name, value]) => name === "sort" || value === "");
   }
 
   get query() {
@@ -137,6 +143,7 @@ export class Browse {
     if (this.main.parentNode !== this.results) fill(this.results, this.main, this.pager, this.files);
     if (this.rows.length) this.drawTable();
     else fill(this.main, this.without());
+    this.toolbar.hidden = this.hasNothing; // there is nothing to search in
     this.drawPager();
     this.drawFiles();
     this.tell();

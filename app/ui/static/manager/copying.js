@@ -26,10 +26,13 @@ async function write(text) {
   }
 }
 
+// What a cell says; a time that is shown in short is said whole.
+const cellText = (cell) => (cell.firstElementChild?.matches("time") ? cell.firstElementChild.dateTime : cell.innerText.trim().replace(/\s+/g, " "));
+
 // A table as TSV: the rows that are shown, without boxes to choose them and steps to take.
 export function tableText(table) {
   const cells = (row) => [...row.cells].filter((cell) => !cell.matches(".pick, .steps"));
-  return [...table.rows].filter((row) => !row.hidden).map((row) => cells(row).map((cell) => cell.innerText.trim().replace(/\s+/g, " ")).join("\t")).join("\n");
+  return [...table.rows].filter((row) => !row.hidden).map((row) => cells(row).map(cellText).join("\t")).join("\n");
 }
 
 // text: gives what the button copies.

@@ -5,7 +5,7 @@ import { count, t } from "../shared/messages.js";
 import { ask } from "./asking.js";
 import { Browse } from "./browse.js";
 import { each } from "./each.js";
-import { api, badge, change, figure, foreign, moment, NONE, resting, some, table, warned } from "./parts.js";
+import { api, badge, brief, change, figure, foreign, NONE, resting, some, table, warned } from "./parts.js";
 import { tried } from "./reading.js";
 import { toast } from "./toast.js";
 import { outcome } from "./waiting.js";
@@ -95,7 +95,7 @@ function lift(rows) {
 }
 
 function ending(one) {
-  if (one.lifted) return `${moment(one.lifted.at)}: ${one.lifted.reason}`;
+  if (one.lifted) return [brief(one.lifted.at), ` ${one.lifted.reason}`];
   return button(t("Lift …"), () => lift([one]), { class: "ghost", "aria-label": t("Lift the exclusion of {key}", { key: one.key }) });
 }
 
@@ -115,7 +115,7 @@ const list = new Browse(place, {
     { head: t("What"), cell: (one) => `${WHAT[one.what]} ${one.key}` },
     { head: t("State"), cell: (one) => (one.lifted ? badge("none", t("lifted")) : badge("excluded", t("left out"))) },
     { head: t("Reason"), cell: (one) => one.reason, look: "text" },
-    { head: t("Since"), sort: "made", cell: (one) => moment(one.at), look: "wide" },
+    { head: t("Since"), sort: "made", cell: (one) => brief(one.at), look: "wide" },
     { head: t("By"), cell: (one) => one.actor, look: "wide" },
     { head: t("Lifted"), cell: ending, look: "text" },
   ],

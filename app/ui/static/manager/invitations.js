@@ -7,7 +7,7 @@ import { absolute } from "./asking.js";
 import { Browse } from "./browse.js";
 import { copyButton } from "./copying.js";
 import { each } from "./each.js";
-import { all, api, badge, change, figure, here, moment, numeral, Refused, resting, say, sure, tell, told, written } from "./parts.js";
+import { all, api, badge, brief, change, figure, here, moment, numeral, Refused, resting, say, sure, tell, told, written } from "./parts.js";
 import { reading } from "./reading.js";
 import { toast } from "./toast.js";
 
@@ -35,7 +35,7 @@ async function make() {
 }
 
 function state(one) {
-  if (one.revoked_at) return badge("left", t("ended {when}", { when: moment(one.revoked_at) }));
+  if (one.revoked_at) return h("span", { title: moment(one.revoked_at) }, badge("left", t("ended|invitation")));
   return one.live ? badge("active", t("open")) : badge("none", t("expired"));
 }
 
@@ -61,7 +61,7 @@ const invitations = new Browse($("#invitations"), {
     form.elements.team.append(...teams.map((one) => h("option", { value: one.key }, one.name)));
   },
   columns: [
-    { head: t("Created"), sort: "made", cell: (one) => moment(one.created_at) },
+    { head: t("Created"), sort: "made", cell: (one) => brief(one.created_at) },
     { head: t("State"), cell: state },
     { head: t("Platform"), cell: (one) => PLATFORMS[one.platform] ?? one.platform },
     { head: t("Seats"), cell: (one) => figure(one.count), look: "right" },
@@ -69,7 +69,7 @@ const invitations = new Browse($("#invitations"), {
     { head: t("New per hour"), cell: (one) => figure(one.per_hour), look: "right" },
     { head: t("Ids"), cell: (one) => (one.signed ? t("signed") : t("not signed")), look: "wide" },
     { head: t("Team"), cell: (one) => one.team, look: "wide" },
-    { head: t("Ends"), cell: (one) => moment(one.expires_at), look: "wide" },
+    { head: t("Ends"), cell: (one) => brief(one.expires_at), look: "wide" },
     { head: t("What to do"), cell: (one) => (one.live ? button(t("End …"), () => end([one]), { class: "ghost", "aria-label": t("End the invitation of {when}", { when: moment(one.created_at) }) }) : null), look: "steps" },
   ],
   actions: [{ label: t("End …"), icon: "exclude", look: "danger", run: end }],
@@ -84,7 +84,7 @@ const completions = new Browse($("#completions"), {
   key: (one) => one.task,
   search: t("Search by rater, id, code or platform"),
   columns: [
-    { head: t("Handed in"), cell: (one) => moment(one.handed_in_at) },
+    { head: t("Handed in"), cell: (one) => brief(one.handed_in_at) },
     { head: t("Rater"), cell: (one) => h("a", { href: `${here}/raters/${encodeURIComponent(one.rater)}` }, one.rater) },
     { head: t("Id on the platform"), cell: (one) => one.external_id },
     { head: t("Code"), cell: (one) => h("code", {}, one.code) },

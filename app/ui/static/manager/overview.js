@@ -5,7 +5,7 @@ import { $, fill, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
 import { fact } from "./deadline.js";
 import { needsNow, overTime, verdicts, workedHours } from "./overview_now.js";
-import { api, change, facts, figure, here, hours, main, moment, NONE, percent, resting, STATES, sure, table, warned } from "./parts.js";
+import { api, brief, change, facts, figure, here, hours, main, moment, NONE, percent, resting, STATES, sure, table, filledColumns, warned } from "./parts.js";
 
 const live = $("#live");
 const COORDINATES = main.dataset.role !== "viewer";
@@ -74,7 +74,7 @@ function raters(progress) {
   if (!progress.raters) return null;
   const all = (one) => one.tasks_handed_in + one.tasks_left;
   const done = (one) => (all(one) ? bar(one.tasks_handed_in / all(one), t("{rater}: share of their tasks handed in", { rater: one.rater })) : NONE);
-  return [h("h2", {}, t("Raters")), progress.raters.length ? table(t("Progress by rater"), [
+  return [h("h2", {}, t("Raters")), progress.raters.length ? table(t("Progress by rater"), filledColumns([
     [t("Rater"), (one) => one.rater],
     [t("Team"), (one) => one.team],
     [t("State"), (one) => ENROLMENT[one.state] ?? one.state],
@@ -84,10 +84,10 @@ function raters(progress) {
     [t("Judgments"), (one) => figure(one.judgments), "right"],
     [t("Last day"), (one) => figure(one.judgments_last_day), "right"],
     [t("Hours"), (one) => (paid.has(one.rater) ? hours(paid.get(one.rater)) : NONE), "right"],
-    [t("Last seen"), (one) => moment(one.last_at)],
+    [t("Last seen"), (one) => brief(one.last_at)],
     [t("Lease"), (one) => (one.lease_expired ? t("expired") : NONE)],
-    [t("Flags"), (one) => figure(one.open_flags), "right"],
-  ], progress.raters) : h("p", {}, t("Nobody is enrolled yet."))];
+    [t("Flags"), (one) => (one.open_flags ? figure(one.open_flags) : null), "right"],
+  ], progress.raters), progress.raters) : h("p", {}, t("Nobody is enrolled yet."))];
 }
 
 function systems(progress) {

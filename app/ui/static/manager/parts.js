@@ -21,6 +21,15 @@ export function moment(iso) {
   return new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "short" }).format(new Date(iso));
 }
 
+// A time as short as it can be told apart: of today the hour, of this year the day. The whole of it is its title.
+export function brief(iso) {
+  if (!iso) return null;
+  const [at, now] = [new Date(iso), new Date()];
+  const day = at.getFullYear() === now.getFullYear() ? { day: "numeric", month: "short" } : { dateStyle: "medium" };
+  const shown = new Intl.DateTimeFormat(locale(), at.toDateString() === now.toDateString() ? { timeStyle: "short" } : day).format(at);
+  return h("time", { datetime: iso, title: moment(iso) }, shown);
+}
+
 // A text of the interface, which is in English: as the page says it where it knows how, else marked as English.
 export function foreign(text) {
   if (text === null || text === undefined || text === "") return null;
@@ -29,6 +38,9 @@ export function foreign(text) {
 }
 
 export const warned = (texts) => texts.map((text) => h("p", { class: "note" }, foreign(text)));
+
+// The columns in which some row has something.
+export const filledColumns = (columns, rows) => columns.filter(([, cell]) => rows.some((row) => ![null, undefined, NONE, "", false].includes(cell(row))));
 
 // A number as it was typed: with the mark that the page's language has before decimals, or with a point.
 const MARK = new Intl.NumberFormat(language()).formatToParts(1.5).find((part) => part.type === "decimal").value;

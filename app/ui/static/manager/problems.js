@@ -5,7 +5,7 @@ import { count, t } from "../shared/messages.js";
 import { ask } from "./asking.js";
 import { Browse } from "./browse.js";
 import { each } from "./each.js";
-import { api, badge, change, figure, here, moment, resting } from "./parts.js";
+import { api, badge, brief, change, figure, here, resting } from "./parts.js";
 import { Several } from "./several.js";
 import { toast } from "./toast.js";
 
@@ -66,7 +66,7 @@ const flags = new Browse($("#flags"), {
   search: t("Search by note, rater, text or name"),
   filters: [{ name: "answered", label: t("State"), value: "false", options: [["false", t("open")], ["true", t("answered")], ["", t("all")]] }],
   columns: [
-    { head: t("When"), cell: (one) => moment(one.at) },
+    { head: t("When"), cell: (one) => brief(one.at) },
     { head: t("Rater"), cell: raterLink },
     { head: t("Problem"), cell: (one) => badge(one.answer ? "done" : "waiting", reasonOf(one)) },
     { head: t("Where"), cell: where },
@@ -124,7 +124,7 @@ const hours = new Browse($("#hours"), {
   search: t("Search by rater or reason"),
   filters: [{ name: "answered", label: t("State"), value: "false", options: [["false", t("open disputes")], ["true", t("answered disputes")], ["", t("all")]] }],
   columns: [
-    { head: t("When"), cell: (one) => moment(one.at) },
+    { head: t("When"), cell: (one) => brief(one.at) },
     { head: t("Rater"), cell: raterLink },
     { head: t("Kind"), cell: (one) => badge(isOpen(one) ? "waiting" : "none", KINDS[one.kind] ?? one.kind) },
     { head: t("Minutes"), cell: (one) => figure(one.seconds / 60, 1), look: "right" },

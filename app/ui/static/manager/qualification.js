@@ -7,7 +7,7 @@ import { Browse } from "./browse.js";
 import { each } from "./each.js";
 import { Unfinished } from "./judging.js";
 import { Items } from "./known.js";
-import { api, badge, change, empty, figure, get, here, moment, percent, resting, say } from "./parts.js";
+import { api, badge, brief, change, empty, figure, get, here, moment, percent, resting, say } from "./parts.js";
 import { reading } from "./reading.js";
 import { toast } from "./toast.js";
 
@@ -42,11 +42,11 @@ async function save() {
 const path = (one) => `${api}/raters/${encodeURIComponent(one.rater)}/qualification/waive`;
 
 function waive(rows) {
-  const title = rows.length === 1 ? t("Waive the test for {rater}", { rater: rows[0].rater }) : count(rows.length, "Spare {n} rater the test", "Spare {n} raters the test");
+  const title = rows.length === 1 ? t("Waive the test for {rater}", { rater: rows[0].rater }) : count(rows.length, "Waive the test for {n} rater", "Waive the test for {n} raters");
   ask(title, t("Reason"), t("Waive the test"), async (reason, wrong) => {
     const { done, before, left } = await each(rows, wrong, (one, refused) => change("POST", path(one), { body: { reason }, said: wrong, refused }), (answer) => answer.body?.type === PASSED);
     rows = left;
-    if (done.length) toast(count(done.length, "{n} rater is spared the test.", "{n} raters are spared the test."));
+    if (done.length) toast(count(done.length, "The test is waived for {n} rater.", "The test is waived for {n} raters."));
     if (before.length) toast(count(before.length, "{n} rater had passed already.", "{n} raters had passed already."));
     await takers.done(left);
     return !left.length;
@@ -54,7 +54,7 @@ function waive(rows) {
 }
 
 function outcome(one) {
-  if (one.waived) return t("waived: {reason}", { reason: one.waived });
+  if (one.waived) return t("waived");
   return one.passed ? t("passed version {n}", { n: figure(one.version) }) : one.attempts ? t("not passed") : t("not attempted");
 }
 
@@ -66,14 +66,14 @@ const takers = new Browse(place, {
   key: (one) => one.rater,
   sort: "rater",
   search: t("Search by rater or team"),
-  filters: [{ name: "passed", label: t("Outcome"), options: [["", t("all")], ["false", t("not passed")], ["true", t("passed or spared")]] }],
+  filters: [{ name: "passed", label: t("Outcome"), options: [["", t("all")], ["false", t("not passed")], ["true", t("passed or waived")]] }],
   columns: [
     { head: t("Rater"), sort: "rater", cell: (one) => h("a", { href: `${here}/raters/${encodeURIComponent(one.rater)}` }, one.rater) },
     { head: t("Team"), sort: "team", cell: (one) => one.team, look: "wide" },
     { head: t("Attempts"), sort: "attempts", cell: (one) => figure(one.attempts), look: "right" },
     { head: t("Best"), sort: "best", cell: (one) => percent(one.best), look: "right" },
-    { head: t("Outcome"), cell: (one) => badge(look(one), outcome(one)) },
-    { head: t("When"), sort: "at", cell: (one) => moment(one.at), look: "wide" },
+    { head: t("Outcome"), cell: (one) => [badge(look(one), outcome(one)), one.waived && ` ${one.waived}`], look: "text" },
+    { head: t("When"), sort: "at", cell: (one) => brief(one.at), look: "wide" },
     { head: t("What to do"), cell: (one) => (one.passed ? null : button(t("Waive the test …"), () => waive([one]), { class: "ghost", "aria-label": t("Waive the test for {rater}", { rater: one.rater }) })), look: "steps" },
   ],
   actions: [{ label: t("Waive the test …"), icon: "skipped", run: waive }],

@@ -2,7 +2,7 @@
 
 import { $, button, dialog, fill, fresh, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
-import { all, api, badge, change, figure, foreign, get, main, moment, NONE, percent, resting, table, warned } from "./parts.js";
+import { all, api, badge, change, figure, foreign, get, main, moment, NONE, percent, resting, table, filledColumns, warned } from "./parts.js";
 import { reading } from "./reading.js";
 import { outcome } from "./waiting.js";
 
@@ -25,18 +25,18 @@ function verdicts(found) {
 }
 
 function evidence(found, standing) {
-  return table(t("Quality of each rater's work"), [
+  return table(t("Quality of each rater's work"), filledColumns([
     [t("Rater"), (one) => one.rater], [t("Judgments"), (one) => figure(one.n_judgments), "right"],
     [t("Verdict"), verdict],
     [t("What to do"), (one) => (standing.has(one.rater) ? t("excluded") : button(t("Exclude …"), () => exclude("rater", one.rater), { class: "quiet", "aria-label": t("Exclude {rater}", { rater: one.rater }) }))],
-    [t("Controls"), (one) => (one.control ? count(one.control.n_pairs, "{n} pair, p {p}, q {q}", "{n} pairs, p {p}, q {q}", { p: chance(one.control.p_value), q: chance(one.control.q_value) }) : NONE)],
+    [t("Controls"), (one) => (one.control ? count(one.control.n_pairs, "{n} pair, p {p}, q {q}", "{n} pairs, p {p}, q {q}", { p: chance(one.control.p_value), q: chance(one.control.q_value) }) : NONE), "brief"],
     [t("Scored worse"), (one) => percent(one.control?.share_worse), "right"],
-    [t("Repeats"), (one) => (one.repeats ? t("{n}, {share} alike", { n: figure(one.repeats.n), share: percent(one.repeats.within) }) : NONE)],
-    [t("Offset"), (one) => (one.panel ? count(one.panel.n_items, "{offset} ({basis}, {n} item)", "{offset} ({basis}, {n} items)", { offset: figure(one.panel.offset, 2), basis: one.panel.basis }) : NONE)],
-    [t("Pace"), (one) => (one.speed ? t("{seconds} s, {ratio} of the median", { seconds: figure(one.speed.seconds, 1), ratio: figure(one.speed.ratio, 2) }) : NONE)],
-    [t("Longest run"), (one) => t("{n} (expected {expected})", { n: figure(one.habits.longest_run), expected: figure(one.habits.expected_run, 1) })],
+    [t("Repeats"), (one) => (one.repeats ? t("{n}, {share} alike", { n: figure(one.repeats.n), share: percent(one.repeats.within) }) : NONE), "brief"],
+    [t("Offset"), (one) => (one.panel ? count(one.panel.n_items, "{offset} ({basis}, {n} item)", "{offset} ({basis}, {n} items)", { offset: figure(one.panel.offset, 2), basis: one.panel.basis }) : NONE), "brief"],
+    [t("Pace"), (one) => (one.speed ? t("{seconds} s, {ratio} of the median", { seconds: figure(one.speed.seconds, 1), ratio: figure(one.speed.ratio, 2) }) : NONE), "brief"],
+    [t("Longest run"), (one) => t("{n} (expected {expected})", { n: figure(one.habits.longest_run), expected: figure(one.habits.expected_run, 1) }), "brief"],
     [t("Flags"), (one) => flagged(one), "text"],
-  ], found);
+  ], found), found);
 }
 
 function copied(found) {

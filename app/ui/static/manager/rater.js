@@ -6,7 +6,7 @@ import { ask } from "./asking.js";
 import { Browse } from "./browse.js";
 import { changeRaters } from "./changed_raters.js";
 import { giveLink } from "./links.js";
-import { all, api, badge, change, facts, figure, foreign, get, here, hours, icon, main, moment, NONE, percent, resting, table, warned } from "./parts.js";
+import { all, api, badge, brief, change, facts, figure, foreign, get, here, hours, icon, main, moment, NONE, percent, resting, table, warned } from "./parts.js";
 import { reading } from "./reading.js";
 import { toast } from "./toast.js";
 
@@ -91,7 +91,7 @@ const flags = () => new Browse(h("div"), {
   search: t("Search by note or text"),
   filters: [{ name: "answered", label: t("State"), options: [["", t("all")], ["false", t("open")], ["true", t("answered")]] }],
   columns: [
-    { head: t("When"), cell: (one) => moment(one.at) },
+    { head: t("When"), cell: (one) => brief(one.at) },
     { head: t("Text"), cell: (one) => one.document },
     { head: t("Problem"), cell: (one) => badge(one.answer ? "done" : "waiting", one.reason.replaceAll("_", " ")) },
     { head: t("Note"), cell: (one) => one.note, look: "text" },
@@ -108,10 +108,10 @@ const messages = () => new Browse(h("div"), {
   key: (one) => String(one.id),
   filters: [{ name: "read", label: t("State"), options: [["", t("all")], ["false", t("not read yet")], ["true", t("read")]] }],
   columns: [
-    { head: t("When"), cell: (one) => moment(one.at) },
+    { head: t("When"), cell: (one) => brief(one.at) },
     { head: t("Text"), cell: (one) => one.text, look: "text" },
     { head: t("By"), cell: (one) => one.actor, look: "wide" },
-    { head: t("Read"), cell: (one) => (one.read_at ? moment(one.read_at) : badge("waiting", t("not yet"))) },
+    { head: t("Read"), cell: (one) => (one.read_at ? brief(one.read_at) : badge("waiting", t("not yet"))) },
   ],
   nothing: { icon: "message", title: t("Nothing was written to this rater."), text: t("The rater's page shows a message until they say that they read it.") },
 });

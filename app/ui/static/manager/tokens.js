@@ -2,11 +2,11 @@
 
 import { call } from "../shared/api.js";
 import { $, button, fill, h } from "../shared/dom.js";
-import { count, locale, t } from "../shared/messages.js";
+import { count, t } from "../shared/messages.js";
 import { Browse } from "./browse.js";
 import { copyButton } from "./copying.js";
 import { each } from "./each.js";
-import { badge, change, get, icon, moment, resting, sure } from "./parts.js";
+import { badge, brief, change, get, icon, resting, sure } from "./parts.js";
 import { tried } from "./reading.js";
 import { toast } from "./toast.js";
 
@@ -18,7 +18,6 @@ const ROLES = {
 };
 const STAFF = Object.keys(ROLES).filter((role) => role !== "rater");
 
-const day = (iso) => (iso ? h("time", { datetime: iso, title: moment(iso) }, new Intl.DateTimeFormat(locale(), { dateStyle: "medium" }).format(new Date(iso))) : null);
 const state = (one) => (one.live ? badge("active", t("valid")) : badge("left", one.revoked_at ? t("revoked") : t("ended")));
 
 // Whose campaign it opens, and of that only a team's or a rater's part.
@@ -41,9 +40,9 @@ const tokens = new Browse($("#tokens"), {
     { head: t("State"), cell: state },
     { head: t("Campaign"), cell: scope, look: "wide" },
     { head: t("Token"), cell: (one) => h("code", {}, `plb_${one.prefix}_…`), look: "wide" },
-    { head: t("Created"), sort: "made", cell: (one) => day(one.created_at), look: "wide" },
-    { head: t("Last used"), cell: (one) => day(one.last_used_at), look: "wide" },
-    { head: t("Ends"), cell: (one) => day(one.expires_at), look: "wide" },
+    { head: t("Created"), sort: "made", cell: (one) => brief(one.created_at), look: "wide" },
+    { head: t("Last used"), cell: (one) => brief(one.last_used_at), look: "wide" },
+    { head: t("Ends"), cell: (one) => brief(one.expires_at), look: "wide" },
     { head: t("What to do"), cell: (one) => (one.live ? button(icon("exclude"), () => revoke([one]), { class: "ghost only-icon", title: t("Revoke …"), "aria-label": t("Revoke {token}", { token: one.prefix }) }) : null), look: "steps" },
   ],
   actions: [{ label: t("Revoke …"), icon: "exclude", look: "danger", run: (rows) => revoke(rows) }],

@@ -6,7 +6,7 @@ import { Unfinished } from "./judging.js";
 import { Browse } from "./browse.js";
 import { checkKey } from "./keys.js";
 import { Items } from "./known.js";
-import { all, api, change, empty, fetched, figure, get, here, listed, moment, resting, say, sure, table } from "./parts.js";
+import { all, api, brief, change, empty, fetched, figure, get, here, listed, resting, say, sure, table } from "./parts.js";
 import { reading, tried } from "./reading.js";
 
 const form = $("#tutorial");
@@ -80,7 +80,7 @@ const results = new Browse($("#results"), {
     { head: t("Team"), sort: "team", cell: (one) => one.team, look: "wide" },
     { head: t("Answered"), sort: "answered", cell: (one) => figure(one.answered), look: "right" },
     { head: t("Right at the first attempt"), sort: "right", cell: right, look: "right" },
-    { head: t("When"), sort: "at", cell: (one) => moment(one.at), look: "wide" },
+    { head: t("When"), sort: "at", cell: (one) => brief(one.at), look: "wide" },
   ],
   nothing: { icon: "people", title: t("Nobody is enrolled yet."), text: t("Each rater whom you enrol stands here with what they answered.") },
 });

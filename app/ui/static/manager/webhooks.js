@@ -54,12 +54,11 @@ function remove(one) {
 
 function actions(one) {
   const quiet = (label, name, work) => button(label, work, { class: "quiet", "aria-label": name });
-  return [
+  return h("span", { class: "actions" },
     quiet(t("Messages"), t("Messages to {host}", { host: named(one) }), () => deliveries(one)),
     quiet(t("Send a test"), t("Send a test to {host}", { host: named(one) }), () => test(one)),
     one.stopped_at ? quiet(t("Start again"), t("Start again with {host}", { host: named(one) }), () => again(one, {})) : null,
-    quiet(t("Delete …"), t("Delete the webhook to {host}", { host: named(one) }), () => remove(one)),
-  ];
+    quiet(t("Delete …"), t("Delete the webhook to {host}", { host: named(one) }), () => remove(one)));
 }
 
 const place = $("#webhooks");
