@@ -19,6 +19,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from app.domain.errors import AppError, Conflict, Invalid, NotFound, StorageFull, Unavailable
+from app.storage.connections import ConfiguredConnection
 from app.storage.organizations import DEFAULT, current_organization, rely_on_organization, search_path_statement
 from app.storage.pulse import SILENT, DatabasePulse, PulsedConnection
 
@@ -132,16 +133,16 @@ class Database:
                 "prepare_threshold": None,
             },
         )
-        if self.pulse is not None:
-            sa.event.listen(engine, "do_connect", self._connect)
+        sa.event.listen(engine, "do_connect", self._connect)
         return engine
 
     def _connect(
         self, _dialect: object, _record: object, given: Sequence[Any], named: dict[str, Any]
-    ) -> PulsedConnection:
-        """A new connection that waits no longer than the pulse beats."""
-        if self.pulse is not None:
-            self.pulse.expect()
+    ) -> ConfiguredConnection:
+        """A new connection; where there is a pulse, one that waits no longer than it beats."""
+        if self.pulse is None:
+            return ConfiguredConnection.connect(*given, **named)
+        self.pulse.expect()
         made = PulsedConnection.connect(*given, **named)
         made.pulse = self.pulse
         return made

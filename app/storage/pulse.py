@@ -19,6 +19,8 @@ from psycopg import errors
 from psycopg.abc import PQGen
 from psycopg.waiting import Ready
 
+from app.storage.connections import ConfiguredAsyncConnection, ConfiguredConnection
+
 EVERY = 0.4  # seconds between an answer and the next question
 ANSWER_WITHIN = 1.0  # seconds; with the pause, and a look of the driver in a tenth of a second, less than 2
 CONNECT_WITHIN = 2  # seconds, the least that libpq knows
@@ -94,7 +96,7 @@ class DatabasePulse:
         return made
 
 
-class PulsedConnection(psycopg.Connection[Any]):
+class PulsedConnection(ConfiguredConnection):
     """A connection that waits no longer than its pulse beats. limit: the longest wait in seconds, beside that."""
 
     pulse: DatabasePulse | None = None
@@ -119,7 +121,7 @@ class PulsedConnection(psycopg.Connection[Any]):
         return look
 
 
-class PulsedAsyncConnection(psycopg.AsyncConnection[Any]):
+class PulsedAsyncConnection(ConfiguredAsyncConnection):
     """The same for the event loop."""
 
     pulse: DatabasePulse | None = None

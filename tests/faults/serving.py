@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -11,9 +12,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import psutil
@@ -96,6 +101,23 @@ class Service:
             )
 
 
+class ServiceElsewhere(Service):
+    """An application on a database that somebody else runs."""
+
+    address: str
+
+    @classmethod
+    def at(cls, url: str, home: Path) -> ServiceElsewhere:
+        """Of a database by its address; home: for its files."""
+        run = cls(home, home, None)  # type: ignore[arg-type]  # its server is only asked for its address
+        run.address = url
+        return run
+
+    @property
+    def url(self) -> str:
+        return self.address
+
+
 @contextmanager
 def service(data_dir: Path, home: Path, **environment: str) -> Iterator[Service]:
     """A migrated database and the application on it."""
@@ -122,7 +144,8 @@ Place = tuple[str, int, int]  # rater, item, segment
 class Raters:
     """Raters in threads, each with a task of its own. acked: scores by address, in the order of their revisions.
 
-    pause: seconds that each thinks between two answers.
+    They use http.client: httpx would take more of the processor for a request than the service does.
+    pause: seconds that each thinks between two answers. waits: seconds until each request was answered for good.
     """
 
     run: Service
@@ -132,6 +155,7 @@ class Raters:
     stopping: threading.Event = field(default_factory=threading.Event)
     threads: list[threading.Thread] = field(default_factory=list)
     pause: float = 0.0
+    waits: list[float] = field(default_factory=list)
 
     def begin(self) -> None:
         for rater in self.live.secrets:
@@ -145,36 +169,45 @@ class Raters:
             assert not thread.is_alive()
 
     def _judge(self, rater: str) -> None:
-        with httpx.Client(base_url=self.run.origin, headers=self.live.auth(rater), timeout=5, trust_env=False) as web:
-            task = self._until(web, "POST", f"/v1/campaigns/{self.live.key}/lease", None, None)
-            if task is None:
+        with closing(HTTPConnection(urlsplit(self.run.origin).netloc, timeout=5)) as line:
+            leased = self._until(line, rater, "POST", f"/v1/campaigns/{self.live.key}/lease", None, None)
+            if leased is None:
                 return
-            url = f"/v1/tasks/{task.json()['task']['task']}/judgments"
+            url = f"/v1/tasks/{leased[1]['task']['task']}/judgments"
             for n in range(100_000):
                 item, segment = n % self.live.n_items + 1, n // self.live.n_items % self.live.n_segments + 1
                 history = self.acked.setdefault((rater, item, segment), [])
                 score = float(n % 100) + (0.5 if len(history) % 2 else 0.0)
                 body = {"protocol": "da", "score": score}
-                answer = self._until(web, "PUT", f"{url}/{item}/{segment}", body, len(history))
+                answer = self._until(line, rater, "PUT", f"{url}/{item}/{segment}", body, len(history))
                 if answer is None:
                     return
-                if answer.status_code == 200:
-                    assert answer.json()["revision"] == len(history) + 1
+                if answer[0] == 200:
+                    assert answer[1]["revision"] == len(history) + 1
                     history.append(score)
                 self.stopping.wait(self.pause)
 
-    def _until(self, web: httpx.Client, method: str, url: str, body: object, seen: int | None) -> httpx.Response | None:
+    def _until(
+        self, line: HTTPConnection, rater: str, method: str, url: str, body: object, seen: int | None
+    ) -> tuple[int, Any] | None:
         """Send the same request until it is answered for good; None where it is time to stop."""
-        headers = {} if seen is None else {"If-Match": f'"{seen}"'}
+        headers = self.live.auth(rater)
+        if seen is not None:
+            headers |= {"Content-Type": "application/json", "If-Match": f'"{seen}"'}
+        begun = time.monotonic()
         while not self.stopping.is_set():
             try:
-                answer = web.request(method, url, headers=headers, **({} if body is None else {"json": body}))
-            except httpx.TransportError:
+                line.request(method, url, None if body is None else json.dumps(body), headers)
+                answer = line.getresponse()
+                content = answer.read()
+            except (OSError, HTTPException):
+                line.close()  # the next request opens it again
                 time.sleep(0.05)
                 continue
-            self.statuses[answer.status_code] += 1
-            if answer.status_code < 500:
-                return answer
+            self.statuses[answer.status] += 1
+            if answer.status < 500 and answer.status != HTTPStatus.TOO_MANY_REQUESTS:
+                self.waits.append(time.monotonic() - begun)
+                return answer.status, json.loads(content)
             time.sleep(0.05)
         return None
 

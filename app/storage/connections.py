@@ -1,0 +1,66 @@
+"""Connections with settings of their own, also through a pooler that takes none when a connection starts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Self
+
+import psycopg
+
+_TAKES_NONE = "unsupported startup parameter"
+_SETTING = re.compile(r"-c (\w+)=(\S+)")
+
+
+class ConfiguredConnection(psycopg.Connection[Any]):
+    """A connection whose `options` hold in any case: PgBouncer refuses them at the start, so they are set afterwards.
+
+    They hold until the connection ends, so a pooler has to keep one of the server's for each of ours (session pooling).
+    """
+
+    @classmethod
+    def connect(cls, conninfo: str = "", **given: Any) -> Self:
+        """As psycopg's. options: like `-c timezone=UTC -c role=reader`."""
+        try:
+            return super().connect(conninfo, **given)
+        except psycopg.OperationalError as error:
+            if not _is_refused(error, given):
+                raise
+        connection = super().connect(conninfo, **_without_options(given))
+        connection.execute(*_set_options(given), prepare=False)
+        if not connection.autocommit:
+            connection.commit()
+        return connection
+
+
+class ConfiguredAsyncConnection(psycopg.AsyncConnection[Any]):
+    """The same for the event loop."""
+
+    @classmethod
+    async def connect(cls, conninfo: str = "", **given: Any) -> Self:
+        """As `ConfiguredConnection.connect`."""
+        try:
+            return await super().connect(conninfo, **given)
+        except psycopg.OperationalError as error:
+            if not _is_refused(error, given):
+                raise
+        connection = await super().connect(conninfo, **_without_options(given))
+        await connection.execute(*_set_options(given), prepare=False)
+        if not connection.autocommit:
+            await connection.commit()
+        return connection
+
+
+def _is_refused(error: psycopg.OperationalError, given: Mapping[str, Any]) -> bool:
+    return bool(given.get("options")) and _TAKES_NONE in str(error)
+
+
+def _without_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name != "options"}
+
+
+def _set_options(given: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """A statement that sets what the options say, and its values."""
+    settings = _SETTING.findall(given["options"])
+    calls = ", ".join(["set_config(%s, %s, false)"] * len(settings))
+    return f"SELECT {calls}", [word for setting in settings for word in setting]
