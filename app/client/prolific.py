@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 import httpx
 
-from app.client.settlement import StudyLink, Submission, name_study_in_link
-from app.domain.errors import AppError, Unavailable
+from app.client.settlement import PlatformRefusal, PlatformWords, StudyLink, Submission, name_study_in_link
+from app.domain.errors import Unavailable
 
 TIMEOUT = 30.0  # seconds
 READS = 4  # times that a read is tried
@@ -22,7 +22,7 @@ COMPLETION_URL = "https://app.prolific.com/submissions/complete?cc={code}"
 RETURN_REASON = "The checks of this study were not passed; see the study's description."
 
 
-class ProlificRefusal(AppError):
+class ProlificRefusal(PlatformRefusal):
     """Prolific refuses."""
 
 
@@ -43,6 +43,14 @@ class StudyTexts:
 
 class ProlificClient:
     """Prolific under a researcher's token. url: without a path."""
+
+    words: ClassVar[PlatformWords] = PlatformWords(
+        name="Prolific",
+        command="prolific",
+        refuse="return",
+        refused="asked to return it",
+        question="Pay {paid}, and ask {refused} to return their submission?",
+    )
 
     def __init__(self, url: str, token: str) -> None:
         headers = {"Authorization": f"Token {token}"}
@@ -104,7 +112,7 @@ class ProlificClient:
         """Pay a submission, if it still awaits a decision; whether this did it. Raises as `submissions`."""
         return self._decide(submission, "transition/", {"action": "APPROVE"})
 
-    def ask_to_return(self, submission: str) -> bool:
+    def refuse(self, submission: str) -> bool:
         """Ask a participant to give a submission back unpaid; whether this did it. Raises as `submissions`."""
         return self._decide(submission, "request-return/", {"request_return_reasons": [RETURN_REASON]})
 

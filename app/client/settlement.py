@@ -1,21 +1,27 @@
-"""What becomes of the submissions of a crowd platform: paid, asked back, or left to a person; by the completion codes.
+"""What becomes of the submissions of a crowd platform: paid, refused, or left to a person; by the completion codes.
 
-Nothing here talks to anybody. Whoever is not certainly to be paid or to be asked back is left to a person.
+Nothing here talks to anybody. Whoever is not certainly to be paid or to be refused is left to a person.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal, Protocol
 from urllib.parse import parse_qs, quote, urlsplit
+
+from app.domain.errors import AppError
 
 CODE = "{code}"
 MADE_UP = "[0-9A-F]{10}"
 """What stands for `{code}` in a template of a completion code."""
 INVITATION = "i_[0-9a-f]{32}"
-Action = Literal["approve", "return", "leave"]
+Action = Literal["approve", "refuse", "leave"]
+
+
+class PlatformRefusal(AppError):
+    """The platform refuses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,39 @@ def name_study_in_link(link: str, study: str) -> str:
     'https://plumbline.example.org/#invitation=i.s&study=s1'
     """
     return f"{link}&study={quote(study, safe='')}"
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformWords:
+    """How the commands speak of a platform.
+
+    name: its own. command: of `plumbline`. refuse: what is done with who failed; refused: that it was done.
+    question: what is asked before, with {paid} and {refused} in place of how many.
+    """
+
+    name: str
+    command: str
+    refuse: str
+    refused: str
+    question: str
+
+
+class CrowdPlatform(Protocol):
+    """A platform whose studies can be settled. Its methods raise PlatformRefusal or Unavailable."""
+
+    words: ClassVar[PlatformWords]
+
+    def study_link(self, study: str) -> StudyLink:
+        """What the link of a study names."""
+
+    def submissions(self, study: str) -> Iterator[Submission]:
+        """All submissions of a study."""
+
+    def approve(self, submission: str) -> bool:
+        """Pay a submission, if it still awaits a decision; whether this did it."""
+
+    def refuse(self, submission: str) -> bool:
+        """Do not pay a submission, if it still awaits a decision; whether this did it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +189,7 @@ def _decide(submission: Submission, handed_in: HandedIn, verdicts: CodeVerdicts,
     if by_verdict == {"pass"}:
         return "approve", f"{len(codes)} handed in, with a code that passes"
     if by_verdict == {"fail"}:
-        return "return", f"{len(codes)} handed in, with a code that fails"
+        return "refuse", f"{len(codes)} handed in, with a code that fails"
     return "leave", "the codes of this participant say different things, or nothing"
 
 

@@ -12,18 +12,19 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import httpx
 import pytest
 from plumbline_client import Client
 
 from app.client.settlement import CodeVerdicts, HandedIn, Submission, decide_submissions
 from tests.cli.conftest import Answer, Command
-from tests.load.server import Served, serving
-from tests.patience import patient
-from tests.spine import Spine, fresh
+from tests.cli.crowd import campaign as campaign  # a fixture, as the next two
+from tests.cli.crowd import served as served
+from tests.cli.crowd import spine as spine
+from tests.cli.crowd import take_part
+from tests.load.server import Served
+from tests.spine import Spine
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "how-to" / "recruit-on-prolific.md").read_text(encoding="utf-8")
-QUALITY = {"code_pass": "GOOD1", "code_fail": "BAD22"}
 NEW = ("--name", "Judge", "--description", "Read", "--places", "3", "--minutes", "5", "--reward", "90")
 
 
@@ -113,30 +114,6 @@ def prolific(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
         thread.join()
 
 
-@pytest.fixture(scope="module")
-def spine(postgres: Any, migrated_template: str) -> Iterator[Spine]:
-    with fresh(postgres, migrated_template) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def served(spine: Spine) -> Iterator[Served]:
-    with patient(), serving(spine.url) as found:
-        yield found
-
-
-@pytest.fixture
-def campaign(served: Served, request: pytest.FixtureRequest) -> str:
-    """A campaign with fixed codes and one text to judge."""
-    key = "c-" + re.sub("[^a-z0-9]+", "-", request.node.name[-40:]).strip("-")
-    with Client(served.url, served.secret) as plumbline:
-        made = plumbline.create_campaign(key, protocol="da", target_language="de", settings={"quality": QUALITY})
-        made.data.put_document("d1", [{"source": "Rain."}])
-        made.data.put_system("alpha")
-        made.data.put_outputs("alpha", "d1", ["Regen."])
-    return key
-
-
 @pytest.fixture
 def run(command: Command, spine: Spine, served: Served, monkeypatch: pytest.MonkeyPatch) -> Any:
     """run(*words): `plumbline prolific …` on the server."""
@@ -149,24 +126,8 @@ def run(command: Command, spine: Spine, served: Served, monkeypatch: pytest.Monk
     return done
 
 
-def take_part(served: Served, campaign: str, study: dict[str, Any], participant: str) -> str:
-    """What a participant does who follows the study's address: claim, judge, hand in; the code."""
-    with Client(served.url, served.secret) as plumbline:
-        known = plumbline.campaign(campaign)
-        if known.info().state == "draft":
-            known.plan({"seed": 1})
-            known.open()
-    invitation, secret = parse_qs(urlsplit(study["external_study_url"]).fragment)["invitation"][0].split(".")
-    body = {"secret": secret, "external_id": participant, "want": "token"}
-    claimed = httpx.post(f"{served.url}/v1/invitations/{invitation}/claim", json=body, trust_env=False)
-    assert claimed.status_code == 201, claimed.text
-    with Client(served.url, claimed.json()["token"]) as front_end:
-        for task in front_end.tasks(campaign):
-            for item in task.content.items:
-                for segment in item.segments:
-                    task.judge(item.item, segment.segment, {"protocol": "da", "score": 80})
-            return task.hand_in()
-    raise AssertionError("there was no task")
+def link_of(study: dict[str, Any]) -> str:
+    return str(study["external_study_url"])
 
 
 def row(
@@ -191,7 +152,7 @@ def test_a_study_leads_to_the_campaign_and_its_participants_are_paid_once(
         ("BAD22", [{"action": "MANUALLY_REVIEW"}]),
     ]
     assert (study["reward"], study["total_available_places"]) == (90, 3)
-    code = take_part(served, campaign, prolific["studies"]["s1"], "p1")
+    code = take_part(served, campaign, link_of(prolific["studies"]["s1"]), "p1")
     assert code == "GOOD1"
     submissions = [row("a", "p1", code), row("b", "p1", code), row("c", "p2", code), row("d", "p1", code, "RETURNED")]
     prolific["submissions"] += submissions
@@ -220,8 +181,8 @@ def test_who_is_paid_in_one_study_is_not_paid_in_the_next_without_work(
         data.put_document("d2", [{"source": "Sun."}])
         data.put_outputs("alpha", "d2", ["Sonne."])
     assert [run("create", campaign, *NEW).returncode for _ in range(2)] == [0, 0]
-    code = take_part(served, campaign, prolific["studies"]["s1"], "p1")
-    assert take_part(served, campaign, prolific["studies"]["s2"], "p2") == code
+    code = take_part(served, campaign, link_of(prolific["studies"]["s1"]), "p1")
+    assert take_part(served, campaign, link_of(prolific["studies"]["s2"]), "p2") == code
     prolific["submissions"] += [
         row("a", "p1", code),
         row("b", "p1", code, study="s2"),
@@ -244,7 +205,7 @@ def test_studies_that_are_not_of_the_campaign_or_were_copied_are_refused(
     run: Any, served: Served, campaign: str, prolific: dict[str, Any]
 ) -> None:
     assert run("create", campaign, *NEW).returncode == 0
-    code = take_part(served, campaign, prolific["studies"]["s1"], "p1")
+    code = take_part(served, campaign, link_of(prolific["studies"]["s1"]), "p1")
     address = prolific["studies"]["s1"]["external_study_url"]
     others = {
         "copied": address,
@@ -271,7 +232,7 @@ def test_who_handed_in_fewer_tasks_than_a_place_has_is_left_to_a_person(
     run: Any, served: Served, campaign: str, prolific: dict[str, Any]
 ) -> None:
     assert run("create", campaign, *NEW).returncode == 0
-    code = take_part(served, campaign, prolific["studies"]["s1"], "p1")
+    code = take_part(served, campaign, link_of(prolific["studies"]["s1"]), "p1")
     prolific["submissions"].append(row("a", "p1", code))
     assert "1 handed in, of 2" in run("settle", campaign, "s1", "--tasks", "2", "--yes").stdout.decode()
     assert prolific["paid"] == []
@@ -314,7 +275,7 @@ RANDOM = CodeVerdicts(None, None)
     [
         (["GOOD1"], "GOOD1", FIXED, "approve"),
         (["GOOD1", "GOOD1"], None, FIXED, "approve"),
-        (["BAD22"], "BAD22", FIXED, "return"),
+        (["BAD22"], "BAD22", FIXED, "refuse"),
         (["GOOD1", "BAD22"], "GOOD1", FIXED, "leave"),
         (["GOOD1"], "BAD22", FIXED, "leave"),
         (["OLD33"], "OLD33", FIXED, "leave"),

@@ -1,0 +1,145 @@
+"""What the commands of crowd platforms share: a study with an invitation of its own, and paying by the verdicts."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from app.client import remote as _remote
+from app.client.remote import Remote, ServerRefusal
+from app.client.settlement import (
+    CodeVerdicts,
+    CrowdPlatform,
+    Decision,
+    HandedIn,
+    PlatformRefusal,
+    PlatformWords,
+    decide_submissions,
+)
+from app.domain.errors import Invalid, Place
+
+Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
+Study = Annotated[str, typer.Argument(help="Id of the study, as create printed it.")]
+Tasks = Annotated[int, typer.Option(min=1, help="How many tasks a participant has to hand in to be paid.")]
+DryRun = Annotated[bool, typer.Option(help="Only show what would be done.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+NOTHING = "Nothing was changed."
+
+
+def find_server(server: str | None) -> Remote:
+    """The server that participants come to. Raises Invalid where none is named."""
+    remote = _remote.find_configured_remote(server)
+    if remote is None:
+        why = "is needed: participants come to a running server"
+        raise Invalid("the options are not valid", places=(Place(("--server",), why),))
+    return remote
+
+
+def read_verdicts(remote: Remote, campaign: str) -> CodeVerdicts:
+    """The templates of a campaign's completion codes."""
+    settings: dict[str, Any] = json.loads(remote.body(_path(campaign), accept="application/json"))["settings"]
+    return CodeVerdicts.of(settings)
+
+
+def invite_study(remote: Remote, campaign: str, wanted: Mapping[str, object], make: Callable[[str, str], str]) -> str:
+    """Make an invitation and the study that leads to it; the study's id. What is refused leaves no invitation.
+
+    wanted: of the invitation. make: the study, given the invitation's link and its id.
+    """
+    invitation = json.loads(remote.write("POST", f"{_path(campaign)}/invitations", {}, wanted))
+    try:
+        return make(invitation["link"], invitation["invitation"])
+    except PlatformRefusal:
+        remote.request("DELETE", f"{_path(campaign)}/invitations/{invitation['invitation']}")
+        raise
+
+
+def settle_study(
+    platform: CrowdPlatform, remote: Remote, campaign: str, study: str, *, tasks: int, dry_run: bool, yes: bool
+) -> None:
+    """Decide on the submissions of a study, print the decisions, and carry them out once they are confirmed.
+
+    Raises Invalid where the study is not of the campaign, PlatformRefusal, ServerRefusal, Unavailable.
+    """
+    verdicts = read_verdicts(remote, campaign)
+    invitation = _find_invitation(platform, remote, campaign, study)
+    handed_in = _read_handed_in(remote, campaign, invitation)
+    decisions = decide_submissions(platform.submissions(study), handed_in, verdicts, tasks=tasks)
+    _print_decisions(decisions, platform.words)
+    to_do = [decision for decision in decisions if decision.action != "leave"]
+    if dry_run or not to_do:
+        typer.echo(NOTHING)
+        return
+    if not (yes or typer.confirm(_question(to_do, platform.words))):
+        typer.echo(NOTHING)
+        raise typer.Exit(1)
+    _carry_out(platform, to_do)
+
+
+def _find_invitation(platform: CrowdPlatform, remote: Remote, campaign: str, study: str) -> str:
+    """The campaign's invitation that is this study's alone. Raises Invalid where there is none."""
+    link, words = platform.study_link(study), platform.words
+    where = f"its link on {words.name}"
+    if link.invitation is None:
+        raise _not_of_the_campaign(f"{where} leads to no invitation; `plumbline {words.command} create` makes both")
+    if link.study is None:
+        why = f"{where} does not name the study; if no other study has this link, add &study={study} to it"
+        raise _not_of_the_campaign(why)
+    if link.study != study:
+        why = f"{where} is that of the study {link.study}, so work for that one would be paid twice"
+        raise _not_of_the_campaign(why)
+    try:
+        remote.body(f"{_path(campaign)}/invitations/{link.invitation}")
+    except ServerRefusal as error:
+        if error.status != 404:
+            raise
+        raise _not_of_the_campaign(f"{where} leads to an invitation that the campaign does not have") from error
+    return link.invitation
+
+
+def _not_of_the_campaign(why: str) -> Invalid:
+    return Invalid("the study does not belong to the campaign", places=(Place(("STUDY",), why),))
+
+
+def _read_handed_in(remote: Remote, campaign: str, invitation: str) -> HandedIn:
+    codes: dict[str, list[str]] = defaultdict(list)
+    elsewhere = set()
+    for completion in remote.items(f"{_path(campaign)}/completions"):
+        participant = str(completion["external_id"] or "")
+        if participant and completion["invitation"] == invitation:
+            codes[participant].append(str(completion["code"]))
+        elif participant:
+            elsewhere.add(participant)
+    return HandedIn(codes, elsewhere)
+
+
+def _carry_out(platform: CrowdPlatform, decisions: list[Decision]) -> None:
+    for decision in decisions:
+        approves = decision.action == "approve"
+        done = (platform.approve if approves else platform.refuse)(decision.submission.id)
+        what = "paid" if approves else platform.words.refused
+        typer.echo(f"{decision.submission.id}: {what if done else 'decided meanwhile, left as it is'}")
+
+
+def _question(decisions: list[Decision], words: PlatformWords) -> str:
+    n_paid = sum(decision.action == "approve" for decision in decisions)
+    return words.question.format(paid=n_paid, refused=len(decisions) - n_paid)
+
+
+def _print_decisions(decisions: list[Decision], words: PlatformWords) -> None:
+    table = Table("submission", "participant", "to do", "because", box=None)
+    for decision in decisions:
+        action = words.refuse if decision.action == "refuse" else decision.action
+        table.add_row(decision.submission.id, decision.submission.participant, action, decision.reason)
+    Console(width=160).print(table)
+
+
+def _path(campaign: str) -> str:
+    return f"/v1/campaigns/{quote(campaign, safe='')}"

@@ -1,0 +1,182 @@
+"""Mechanical Turk, as far as HITs and the decisions on their assignments need it. It needs the extra `mturk`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+from xml.etree import ElementTree as ET
+
+from app.client.mturk_question import CODE_FIELD, make_question
+from app.client.settlement import INVITATION, PlatformRefusal, PlatformWords, StudyLink, Submission
+from app.domain.errors import Invalid, Place, Unavailable
+
+REGION = "us-east-1"  # the only one
+TIMEOUT = 30  # seconds
+AWAITS, APPROVED = "Submitted", "Approved"
+FEEDBACK = "The checks of this task were not passed; see its description."
+ANNOTATION = "plumbline "  # then the invitation: for requesters alone, so no worker can change or see it
+_ANSWERS = "{http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd}"
+
+
+class MTurkRefusal(PlatformRefusal):
+    """Mechanical Turk refuses."""
+
+
+class MTurkUnreachable(Unavailable):
+    """Mechanical Turk cannot be reached."""
+
+
+class MTurkClientMissing(Invalid):
+    """Mechanical Turk needs boto3, which is not installed; install plumbline[mturk]."""
+
+
+@dataclass(frozen=True, slots=True)
+class HitTexts:
+    """What a HIT says. minutes: that a worker has for it. reward: for each worker, in cents.
+
+    days: for which it is offered. pay_after_days: when Mechanical Turk pays what nobody has decided on.
+    """
+
+    title: str
+    description: str
+    keywords: str
+    minutes: int
+    reward: int
+    places: int
+    days: int
+    pay_after_days: int
+
+
+class MTurkClient:
+    """Mechanical Turk, or its sandbox, under the credentials that boto3 finds. url: without a path."""
+
+    words: ClassVar[PlatformWords] = PlatformWords(
+        name="Mechanical Turk",
+        command="mturk",
+        refuse="reject",
+        refused="rejected",
+        question="Pay {paid}, and reject {refused}? Who is rejected gets nothing, and a worse record.",
+    )
+
+    def __init__(self, url: str) -> None:
+        self._submit_url = _submit_url(url)
+        # What is read, or made under a token of its own, is tried again. A decision is not: the next run reads what
+        # came of it.
+        self._client, self._deciding = (_make_client(url, tries) for tries in (4, 1))
+
+    def create_study(self, texts: HitTexts, link: str, invitation: str) -> str:
+        """A HIT, which is offered to workers at once; its id. link: where they go. invitation: whose link it is.
+
+        Raises MTurkRefusal, MTurkUnreachable.
+        """
+        with _own_errors():
+            made = self._client.create_hit(
+                Title=texts.title,
+                Description=texts.description,
+                Keywords=texts.keywords,
+                Reward=f"{texts.reward // 100}.{texts.reward % 100:02}",
+                MaxAssignments=texts.places,
+                AssignmentDurationInSeconds=texts.minutes * 60,
+                LifetimeInSeconds=texts.days * 86_400,
+                AutoApprovalDelayInSeconds=texts.pay_after_days * 86_400,
+                Question=make_question(texts.title, texts.description, link, self._submit_url),
+                RequesterAnnotation=f"{ANNOTATION}{invitation}",
+                UniqueRequestToken=invitation,
+            )
+        return str(made["HIT"]["HITId"])
+
+    def study_link(self, study: str) -> StudyLink:
+        """The invitation that a HIT was made with; one that was made elsewhere names none. Raises as `create_study`."""
+        with _own_errors():
+            annotation = str(self._client.get_hit(HITId=study)["HIT"].get("RequesterAnnotation") or "")
+        invitation = annotation.removeprefix(ANNOTATION)
+        return StudyLink(invitation if re.fullmatch(INVITATION, invitation) else None, study)
+
+    def submissions(self, study: str) -> Iterator[Submission]:
+        """All assignments of a HIT that were submitted, page after page. Raises as `create_study`."""
+        with _own_errors():
+            for page in self._client.get_paginator("list_assignments_for_hit").paginate(HITId=study):
+                yield from map(_submission, page["Assignments"])
+
+    def approve(self, submission: str) -> bool:
+        """Pay an assignment, if it still awaits a decision; whether this did it. Raises as `create_study`."""
+        with _own_errors():
+            if not self._awaits(submission):
+                return False
+            self._deciding.approve_assignment(AssignmentId=submission)
+        return True
+
+    def refuse(self, submission: str) -> bool:
+        """Reject an assignment, if it still awaits a decision; whether this did it. Raises as `create_study`."""
+        with _own_errors():
+            if not self._awaits(submission):
+                return False
+            self._deciding.reject_assignment(AssignmentId=submission, RequesterFeedback=FEEDBACK)
+        return True
+
+    def _awaits(self, submission: str) -> bool:
+        assignment = self._client.get_assignment(AssignmentId=submission)["Assignment"]
+        return bool(assignment["AssignmentStatus"] == AWAITS)
+
+
+def _make_client(url: str, tries: int) -> Any:
+    try:
+        import boto3
+        from botocore.config import Config
+    except ImportError:
+        raise MTurkClientMissing from None
+    config = Config(
+        connect_timeout=TIMEOUT, read_timeout=TIMEOUT, retries={"total_max_attempts": tries, "mode": "standard"}
+    )
+    return boto3.client("mturk", region_name=REGION, endpoint_url=url, config=config)
+
+
+@contextmanager
+def _own_errors() -> Iterator[None]:
+    """Raise what boto3 raises as ours."""
+    from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, ParamValidationError
+
+    try:
+        yield
+    except ClientError as error:
+        said = error.response.get("Error", {})
+        raise MTurkRefusal(f"{error.operation_name}: {said.get('Message') or said.get('Code')}") from error
+    except ParamValidationError as error:
+        raise MTurkRefusal(str(error)[:500]) from error
+    except NoCredentialsError as error:
+        why = "is needed, with AWS_SECRET_ACCESS_KEY, or another way in which boto3 finds credentials"
+        raise Invalid("the settings are not valid", places=(Place(("AWS_ACCESS_KEY_ID",), why),)) from error
+    except BotoCoreError as error:
+        raise MTurkUnreachable(str(error)) from error
+
+
+def _submit_url(url: str) -> str:
+    """Where answers go: workers of the sandbox have a site of their own.
+
+    >>> _submit_url("https://mturk-requester-sandbox.us-east-1.amazonaws.com")
+    'https://workersandbox.mturk.com/mturk/externalSubmit'
+    """
+    site = "workersandbox" if "sandbox" in (urlsplit(url).hostname or "") else "www"
+    return f"https://{site}.mturk.com/mturk/externalSubmit"
+
+
+def _submission(row: Mapping[str, Any]) -> Submission:
+    status = row["AssignmentStatus"]
+    code = _read_code(str(row.get("Answer") or ""))
+    return Submission(row["AssignmentId"], row["WorkerId"], code, awaits=status == AWAITS, paid=status == APPROVED)
+
+
+def _read_code(answer: str) -> str | None:
+    """The code that a worker entered; None where there is none, or the answer is not of our form."""
+    try:
+        answers = ET.fromstring(answer)  # noqa: S314  (Amazon's XML: workers' words are text in it)
+    except ET.ParseError:
+        return None
+    for one in answers.iter(f"{_ANSWERS}Answer"):
+        if one.findtext(f"{_ANSWERS}QuestionIdentifier") == CODE_FIELD:
+            return (one.findtext(f"{_ANSWERS}FreeText") or "").strip() or None
+    return None
