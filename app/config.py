@@ -61,6 +61,8 @@ class Settings(BaseSettings):
     oidc_issuer: identity provider at which people sign in; oidc_client_id, oidc_client_secret: as it knows us.
     oidc_scopes: what is asked of it. oidc_groups_claim: where it names a person's groups. oidc_roles: what they may do.
     prolific_token: of a researcher, for `plumbline prolific`. prolific_url: where its interface is.
+    mturk_url: where the interface of Mechanical Turk is, for `plumbline mturk`.
+    huggingface_token: for `plumbline huggingface`. huggingface_url: where its interface is.
     server, token: for commands that read: the server to ask instead of the database, and the credential for it.
     """
 
@@ -106,6 +108,9 @@ class Settings(BaseSettings):
     oidc_issuer: str | None = None  # after the others, which it needs
     prolific_token: SecretStr | None = None
     prolific_url: str = "https://api.prolific.com"
+    mturk_url: str = "https://mturk-requester-sandbox.us-east-1.amazonaws.com"
+    huggingface_token: SecretStr | None = None
+    huggingface_url: str = "https://huggingface.co"
     server: str | None = None
     token: SecretStr | None = None
 
@@ -137,7 +142,7 @@ class Settings(BaseSettings):
             raise ValueError("must be an address such as 10.0.0.1, a network such as 10.0.0.0/8, or * alone") from None
         return tuple(str(part) for part in read)
 
-    @field_validator("public_url", "pearmut_url", "prolific_url", "traces")
+    @field_validator("public_url", "pearmut_url", "prolific_url", "mturk_url", "huggingface_url", "traces")
     @classmethod
     def _origin(cls, value: str | None) -> str | None:
         """Only an origin: the paths are ours."""

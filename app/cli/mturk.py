@@ -25,7 +25,7 @@ from app.config import Settings
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(help="HITs on Mechanical Turk, and paying for them.", no_args_is_help=True)
+    group = typer.Typer(help="Create HITs on Mechanical Turk, and pay workers.", no_args_is_help=True)
     group.command("create")(create_study)
     group.command("settle")(settle)
     app.add_typer(group, name="mturk")

@@ -25,13 +25,25 @@ def read_settings(file: str) -> str:
     return (BACKUP / file).read_text(encoding="utf-8")
 
 
+@dataclass(frozen=True)
+class BackupStore:
+    """A store like S3, on loopback with TLS. authority: the certificate of who signed its own."""
+
+    port: int
+    authority: Path
+
+
 @dataclass
 class ArchivedServer:
-    """One cluster in `folder`. port: of this process alone, as its socket is in the folder."""
+    """One cluster in `folder`. port: of this process alone, as its socket is in the folder.
+
+    store: where the backups are; none: in a folder.
+    """
 
     folder: Path
     bin_dir: Path
     port: int = 5432
+    store: BackupStore | None = None
     process: subprocess.Popen[bytes] | None = None
     receiver: subprocess.Popen[bytes] | None = None
     environment: dict[str, str] = field(default_factory=dict)
@@ -40,6 +52,8 @@ class ArchivedServer:
         self.environment = {
             "PGBACKREST_CONFIG": str(self.folder / "pgbackrest.conf"),
             "PGBACKREST_REPO1_CIPHER_PASS": PASSPHRASE,
+            "PGBACKREST_REPO1_S3_KEY": "test",
+            "PGBACKREST_REPO1_S3_KEY_SECRET": "test",
             "PG_BIN": str(self.bin_dir),
             "PATH": os.environ["PATH"],
             "TMPDIR": str(self.folder / "tmp"),
@@ -73,7 +87,12 @@ class ArchivedServer:
         """A cluster with a database, its archive, and a first backup. archive_timeout: in seconds."""
         for name in ("repository", "logs", "locks", "tmp", "received"):
             (self.folder / name).mkdir()
-        text = read_settings("pgbackrest.conf").replace("/var/lib/pgbackrest", str(self.folder / "repository"))
+        text = read_settings("pgbackrest.conf")
+        if self.store is not None:
+            authority = self.folder / "authority"  # where the server's user can read it
+            shutil.copy(self.store.authority, authority)
+            text = _in_store(text, self.store.port, authority)
+        text = text.replace("/var/lib/pgbackrest", str(self.folder / "repository"))
         text = text.replace("/var/lib/postgresql/15/main", str(self.data)).replace("5432", str(self.port))
         text = text.replace("/var/run/postgresql", str(self.folder))
         text = text.replace("/var/log/pgbackrest", f"{self.folder / 'logs'}\nlock-path={self.folder / 'locks'}")
@@ -136,6 +155,12 @@ class ArchivedServer:
             self.bin_dir / "psql", *self.socket, f"--username={user}", "-d", "plumbline", "-XAtc", statement
         ).strip()
 
+    def archive_all(self) -> None:
+        """Have what was written until now in the archive."""
+        self.psql("SELECT pg_switch_wal()")
+        newest = "SELECT last_archived_wal >= pg_walfile_name(pg_current_wal_lsn() - 1) FROM pg_stat_archiver"
+        until(lambda: self.psql(newest) == "t", "it is archived")
+
     def receive(self) -> None:
         """Have each commit wait until its log was received elsewhere."""
         connection = f"host={self.folder} port={self.port} user={USER}"
@@ -177,6 +202,14 @@ class ArchivedServer:
         """End whatever runs."""
         if self.data.exists():
             self.lose()
+
+
+def _in_store(settings: str, port: int, authority: Path) -> str:
+    """The settings with what the file offers in place of a folder, and where a test's store is."""
+    settings = settings.replace("repo1-path=/var/lib/pgbackrest\n", "").replace("#repo1-", "repo1-")
+    settings = settings.replace("s3.example.org", "localhost")
+    place = f"repo1-storage-port={port}\nrepo1-s3-uri-style=path\n"
+    return settings.replace("[plumbline]", f"{place}repo1-storage-ca-file={authority}\n\n[plumbline]")
 
 
 def free_port() -> int:

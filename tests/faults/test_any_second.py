@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,13 +20,13 @@ import pytest
 
 from app.storage import migrate
 from app.storage.embedded import prepare_serving_role
-from tests.faults.archived import BACKUP, ArchivedServer, free_port, read_settings
-from tests.faults.serving import Raters, Service, judging
+from tests.faults.archived import BACKUP, ArchivedServer, BackupStore, free_port, read_settings
+from tests.faults.serving import Raters, Service, ServiceElsewhere, judging
 from tests.working import until
 
 ARCHIVE_TIMEOUT = 5  # seconds, of the test
 SLACK = 5.0  # seconds that a segment needs to reach the archive, on a busy machine
-RATERS = 12
+RATERS = 96
 RESTORED_WITHIN = 300.0  # seconds
 PROGRAMS = ("pgbackrest", "setpriv")
 
@@ -77,36 +78,38 @@ class Judged:
         return gone
 
 
-@pytest.fixture
-def server(scratch: Path, bin_dir15: Path, request: pytest.FixtureRequest) -> Iterator[ArchivedServer]:
+def require_programs() -> None:
     if missing := [program for program in PROGRAMS if shutil.which(program) is None]:
         pytest.skip(f"not installed (Debian's pgbackrest, util-linux): {', '.join(missing)}")
+
+
+@contextmanager
+def archived(scratch: Path, bin_dir: Path, store: BackupStore | None = None) -> Iterator[ArchivedServer]:
+    """A server with its archive and a first backup."""
+    require_programs()
     folder = scratch / f"archived-{free_port()}"
     folder.mkdir(mode=0o711)
-    found = ArchivedServer(folder, bin_dir15, free_port())
-    found.create(ARCHIVE_TIMEOUT)
-    prepare_serving_role(found.url)
-    migrate.upgrade_schema(found.url)
-    found.run("pgbackrest", "--stanza=plumbline", "--type=full", "backup")
-    yield found
-    found.stop()
-    shutil.rmtree(folder)
+    made = ArchivedServer(folder, bin_dir, free_port(), store)
+    try:
+        made.create(ARCHIVE_TIMEOUT)
+        prepare_serving_role(made.url)
+        migrate.upgrade_schema(made.url)
+        made.run("pgbackrest", "--stanza=plumbline", "--type=full", "backup")
+        yield made
+    finally:
+        made.stop()
+        shutil.rmtree(folder)
 
 
-class OnArchived(Service):
-    """A service whose database is the archived server."""
-
-    archived: ArchivedServer
-
-    @property
-    def url(self) -> str:
-        return self.archived.url
+@pytest.fixture
+def server(scratch: Path, bin_dir15: Path) -> Iterator[ArchivedServer]:
+    with archived(scratch, bin_dir15) as made:
+        yield made
 
 
 @pytest.fixture
 def judged(server: ArchivedServer, tmp_path: Path) -> Iterator[Judged]:
-    run = OnArchived(tmp_path, tmp_path, server)  # type: ignore[arg-type]  # its server is only asked for its address
-    run.archived = server
+    run = ServiceElsewhere.at(server.url, tmp_path)
     run.start()
     try:
         yield Judged(server, run, judging(run, RATERS))
@@ -165,14 +168,7 @@ def test_the_state_of_a_second_is_restored_and_a_rehearsal_checks_the_newest(jud
     plumbline = Path(sys.executable).with_name("plumbline")
     own = {**os.environ, "PLUMBLINE_DATABASE_URL": server.url, "PLUMBLINE_DATA_DIR": str(server.folder)}
     subprocess.run([plumbline, "audit", "--seal"], env=own, check=True)  # the campaign was made without its seals
-    server.psql("SELECT pg_switch_wal()")
-    until(
-        lambda: (
-            server.psql("SELECT last_archived_wal >= pg_walfile_name(pg_current_wal_lsn() - 1) FROM pg_stat_archiver")
-            == "t"
-        ),
-        "it is archived",
-    )
+    server.archive_all()
 
     done = subprocess.run(
         [server.folder / "rehearse"],

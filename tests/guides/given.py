@@ -79,6 +79,8 @@ ELSEWHERE: Mapping[str, str] = MappingProxyType(
         "docs/how-to/proxy.md": "tests/web/test_proxy.py",
         "docs/how-to/kubernetes.md": "tests/house/test_kubernetes.py",
         "docs/how-to/recruit-on-prolific.md": "tests/cli/test_prolific.py",
+        "docs/how-to/recruit-on-mechanical-turk.md": "tests/cli/test_mturk.py",
+        "docs/how-to/publish-on-hugging-face.md": "tests/cli/test_huggingface.py",
         "docs/how-to/use-the-python-client.md": "tests/guides/test_client_programs.py",
         "docs/how-to/webhooks.md": "tests/cli/test_webhook_command.py",
         "docs/how-to/use-pearmuts-pages.md": "tests/pearmut/test_the_guides_commands.py",

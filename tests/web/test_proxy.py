@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 import os
 import shutil
@@ -14,18 +13,14 @@ import wave
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from app.services.access import tokens
+from tests.certificates import make_certificates
 from tests.collecting import Collecting, collect
 from tests.spine import Spine, fresh
 from tests.working import until
@@ -66,34 +61,6 @@ class Proxied:
         """From where credentials came that were refused, as the service sees it."""
         lines = [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
         return [line["address"] for line in lines if line["logger"] == "plumbline.access"]
-
-
-def make_certificates(folder: Path) -> ssl.SSLContext:
-    """A private CA, a certificate of localhost by it in `folder`, and what trusts this CA alone."""
-    now = dt.datetime.now(dt.UTC)
-    keys = [ec.generate_private_key(ec.SECP256R1()) for _ in range(2)]
-    names = [x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]) for name in ("Private CA", "localhost")]
-
-    def sign(subject: int, *, authority: bool) -> x509.Certificate:
-        hosts = [x509.DNSName("localhost"), x509.IPAddress(ip_address("127.0.0.1"))]
-        return (
-            x509.CertificateBuilder()
-            .subject_name(names[subject])
-            .issuer_name(names[0])
-            .public_key(keys[subject].public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - dt.timedelta(hours=1))
-            .not_valid_after(now + dt.timedelta(days=1))
-            .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
-            .add_extension(x509.SubjectAlternativeName(hosts), critical=False)
-            .sign(keys[0], hashes.SHA256())
-        )
-
-    encoding = serialization.Encoding.PEM
-    (folder / "tls_certificate").write_bytes(sign(1, authority=False).public_bytes(encoding))
-    key = keys[1].private_bytes(encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    (folder / "tls_key").write_bytes(key)
-    return ssl.create_default_context(cadata=sign(0, authority=True).public_bytes(encoding).decode())
 
 
 def free_ports(n: int) -> list[int]:

@@ -1,0 +1,64 @@
+"""Release bundles as commands are given them: archives or folders, checked, and ranked again in an empty database."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from app.domain.errors import Invalid, Place
+from app.services.data import bundle_check
+from app.services.data.bundle_check import BundleVerification
+from app.storage import embedded, migrate
+from app.storage.db import APP_ROLE, Database
+from app.storage.embedded.roles import prepare_serving_role
+
+
+@contextmanager
+def open_bundle(given: Path) -> Iterator[Path]:
+    """The folder of an archive, or of a folder, whose files are as they were released.
+
+    Raises Invalid where there is none, BundleAltered naming the file that was changed.
+    """
+    if given.is_dir():
+        bundle_check.check_bundle_folder(given)
+        yield given
+    elif given.is_file():
+        with tempfile.TemporaryDirectory(prefix="plumbline-") as name:
+            bundle_check.unpack_bundle(given, Path(name))
+            yield Path(name)
+    else:
+        raise Invalid("a bundle cannot be read", places=(Place((str(given),), "there is no such file"),))
+
+
+def verify_bundle(given: Path) -> BundleVerification:
+    """Check an archive or a folder, then import and rank it in an empty database. Raises as `open_bundle`."""
+    with open_bundle(given) as folder, tempfile.TemporaryDirectory(prefix="plumbline-") as name:
+        Path(name).chmod(0o755)  # under root another user runs the server
+        with _empty(Path(name) / "data") as database:
+            return bundle_check.reproduce_bundle(folder, database)
+
+
+@contextmanager
+def _empty(folder: Path) -> Iterator[Database]:
+    """A database with nothing in it, as long as it is in use."""
+    with embedded.start_server(folder) as server:
+        url = server.url("owner")
+        role = prepare_serving_role(url)
+        migrate.upgrade_schema(url)
+        handle = Database(url, size=2, role=role and APP_ROLE)
+        try:
+            yield handle
+        finally:
+            handle.close()
+
+
+def print_verification(verified: BundleVerification) -> None:
+    """What was found, on standard output."""
+    ranked = ", ".join(verified.rankings) or "no recipe, because nothing could be ranked"
+    sys.stdout.write(f"{verified.campaign}: {verified.files:,} files are unchanged since release\n")
+    for what in verified.beside:
+        sys.stdout.write(f"{what}: as released; it also describes things outside the data, such as the plan\n")
+    sys.stdout.write(f"{verified.judgments:,} judgments, imported again, rank to identical numbers by {ranked}\n")

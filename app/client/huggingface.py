@@ -1,0 +1,266 @@
+"""Hugging Face's interface, as far as dataset repositories that hold one release bundle need it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from app.domain.errors import AppError, Conflict, Unavailable
+from app.services.data.bundle import ABOUT, SUMS
+from app.services.data.bundle_check import MOST_BYTES, MOST_FILES
+
+TIMEOUT = httpx.Timeout(30, read=300)  # seconds
+OF_THE_HUB = ".gitattributes"  # it makes this file by itself
+SAMPLE = 512  # bytes of a file by which the hub chooses how it is sent
+AT_ONCE = 250  # files of one question
+PIECE = 1 << 20  # bytes
+LFS = {"Accept": "application/vnd.git-lfs+json", "Content-Type": "application/vnd.git-lfs+json"}
+
+
+class HuggingFaceRefusal(AppError):
+    """Hugging Face refuses."""
+
+
+class HuggingFaceUnreachable(Unavailable):
+    """Hugging Face cannot be reached."""
+
+
+class NotABundlesRepository(Conflict):
+    """The repository has files that are not of a release bundle; name a new one, lest they are replaced."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A file of a bundle. path: in the repository. large: sent beside the commit, by its SHA-256."""
+
+    file: Path
+    path: str
+    size: int
+    large: bool
+
+    @property
+    def oid(self) -> str:
+        with self.file.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+class HuggingFaceClient:
+    """Hugging Face, with a token where one is needed. url: without a path."""
+
+    def __init__(self, url: str, token: str | None) -> None:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        # A redirect to another host, where large files are, does not get the token.
+        self._http = httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT, follow_redirects=True)
+        self._elsewhere = httpx.Client(timeout=TIMEOUT)
+
+    def __enter__(self) -> HuggingFaceClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+        self._elsewhere.close()
+
+    def create_dataset(self, dataset: str, *, private: bool) -> None:
+        """A dataset repository, unless it is there. dataset: like `owner/name`. private: where it is made here.
+
+        Raises HuggingFaceRefusal, HuggingFaceUnreachable.
+        """
+        owner, _, name = dataset.rpartition("/")
+        body = {"type": "dataset", "name": name, "organization": owner or None, "private": private}
+        self._ask("POST", "/api/repos/create", json=body, may_be=(409,))
+
+    def push_bundle(self, dataset: str, folder: Path, *, message: str, branch: str = "main") -> str:
+        """Make a branch hold the files of a bundle and nothing else, in one commit; the commit's id.
+
+        Raises NotABundlesRepository where it has other files, HuggingFaceRefusal, HuggingFaceUnreachable.
+        """
+        there = set(self._sizes(dataset, branch)) - {OF_THE_HUB}
+        if there and not {ABOUT, SUMS} <= there:
+            raise NotABundlesRepository(dataset)
+        files = list(self._choose_ways(dataset, folder, branch))
+        self._send_large(dataset, [file for file in files if file.large], branch)
+        gone = there - {file.path for file in files}
+        lines = b"".join(f"{json.dumps(line)}\n".encode() for line in _commit_lines(files, gone, message))
+        headers = {"Content-Type": "application/x-ndjson"}
+        answer = self._ask("POST", f"{_api(dataset)}/commit/{_quoted(branch)}", content=lines, headers=headers)
+        return str(_body(answer)["commitOid"])
+
+    def fetch_bundle(self, dataset: str, folder: Path, revision: str) -> str:
+        """Read all files of a revision into an empty folder; the id of the commit that it is.
+
+        Raises HuggingFaceRefusal also where a file would be written elsewhere, HuggingFaceUnreachable.
+        """
+        commit = str(_body(self._ask("GET", f"{_api(dataset)}/revision/{_quoted(revision)}"))["sha"])
+        sizes = self._sizes(dataset, commit)
+        if len(sizes) > MOST_FILES or sum(sizes.values()) > MOST_BYTES:
+            raise HuggingFaceRefusal(f"{dataset} is too large for a bundle")
+        for path in sorted(sizes.keys() - {OF_THE_HUB}):
+            file = folder / path
+            if ".." in PurePosixPath(path).parts or not file.resolve().is_relative_to(folder.resolve()):
+                raise HuggingFaceRefusal(f"{dataset} names a file outside itself: {path[:200]}")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            self._fetch(f"/datasets/{dataset}/resolve/{commit}/{quote(path)}", file, sizes[path])
+        return commit
+
+    def _fetch(self, address: str, file: Path, size: int) -> None:
+        with (
+            _own_errors(),
+            self._http.stream("GET", address, headers={"Accept-Encoding": "identity"}) as answer,
+            file.open("wb") as out,
+        ):
+            if not answer.is_success:
+                answer.read()
+                raise _refusal(answer)
+            for piece in answer.iter_bytes(PIECE):
+                out.write(piece)
+                if out.tell() > size:
+                    raise HuggingFaceRefusal(f"{address} is longer than it is said to be")
+
+    def _sizes(self, dataset: str, revision: str) -> dict[str, int]:
+        """The files of a revision by their paths, page after page. A branch without a commit has none."""
+        sizes: dict[str, int] = {}
+        address: str | None = f"{_api(dataset)}/tree/{_quoted(revision)}?recursive=true"
+        while address:
+            answer = self._ask("GET", address)
+            sizes |= {row["path"]: int(row["size"]) for row in answer.json() if row["type"] == "file"}
+            following = answer.links.get("next", {}).get("url")
+            address = str(self._own_address(following)) if following else None
+        return sizes
+
+    def _own_address(self, address: str) -> httpx.URL:
+        """An address that may get the token. Raises HuggingFaceRefusal for one of another server."""
+        here, there = self._http.base_url, self._http.base_url.join(address)
+        if (here.scheme, here.netloc) != (there.scheme, there.netloc):
+            raise HuggingFaceRefusal(f"it goes on at {there.host}")
+        return there
+
+    def _choose_ways(self, dataset: str, folder: Path, branch: str) -> Iterator[_Sent]:
+        """The files of a folder, each with the way in which the hub wants it."""
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        for part in _parts(files):
+            asked = [
+                {
+                    "path": file.relative_to(folder).as_posix(),
+                    "size": file.stat().st_size,
+                    "sample": base64.b64encode(_beginning(file)).decode(),
+                }
+                for file in part
+            ]
+            answer = self._ask("POST", f"{_api(dataset)}/preupload/{_quoted(branch)}", json={"files": asked})
+            ways = {row["path"]: row["uploadMode"] for row in _body(answer)["files"]}
+            for file, row in zip(part, asked, strict=True):
+                path = str(row["path"])
+                yield _Sent(file, path, file.stat().st_size, ways.get(path) == "lfs")
+
+    def _send_large(self, dataset: str, files: Sequence[_Sent], branch: str) -> None:
+        for part in _parts(files):
+            by_oid = {file.oid: file for file in part}
+            asked = {
+                "operation": "upload",
+                "transfers": ["basic", "multipart"],
+                "hash_algo": "sha256",
+                "ref": {"name": branch},
+                "objects": [{"oid": oid, "size": file.size} for oid, file in by_oid.items()],
+            }
+            address = f"/datasets/{dataset}.git/info/lfs/objects/batch"
+            for one in _body(self._ask("POST", address, json=asked, headers=LFS))["objects"]:
+                if error := one.get("error"):
+                    raise HuggingFaceRefusal(f"{by_oid[one['oid']].path}: {error.get('message')}")
+                if actions := one.get("actions"):  # else it is there
+                    self._send(by_oid[one["oid"]], one["oid"], actions)
+
+    def _send(self, file: _Sent, oid: str, actions: Mapping[str, Any]) -> None:
+        href, headers = actions["upload"]["href"], dict(actions["upload"].get("header") or {})
+        with _own_errors(), file.file.open("rb") as content:
+            if size := headers.pop("chunk_size", None):
+                addresses = [headers[n] for n in sorted(filter(str.isdigit, headers), key=int)]
+                sent = []
+                for n, address in enumerate(addresses, 1):
+                    answer = _successful(self._elsewhere.put(address, content=content.read(int(size))))
+                    sent.append({"partNumber": n, "etag": answer.headers["ETag"]})
+                done = self._elsewhere.post(href, json={"oid": oid, "parts": sent}, headers=LFS)
+            else:
+                done = self._elsewhere.put(href, content=content, headers=headers)
+            _successful(done)
+        if verify := actions.get("verify"):
+            address = str(self._own_address(verify["href"]))
+            self._ask("POST", address, json={"oid": oid, "size": file.size}, headers=verify.get("header"))
+
+    def _ask(self, method: str, address: str, *, may_be: Sequence[int] = (), **given: Any) -> httpx.Response:
+        with _own_errors():
+            answer = self._http.request(method, address, **given)
+        return answer if answer.status_code in may_be else _successful(answer)
+
+
+def _commit_lines(files: Sequence[_Sent], gone: set[str], message: str) -> Iterator[dict[str, object]]:
+    """What a commit consists of, one thing a line."""
+    yield {"key": "header", "value": {"summary": message, "description": ""}}
+    for file in files:
+        if file.large:
+            value = {"path": file.path, "algo": "sha256", "oid": file.oid, "size": file.size}
+            yield {"key": "lfsFile", "value": value}
+        else:
+            content = base64.b64encode(file.file.read_bytes()).decode()
+            yield {"key": "file", "value": {"path": file.path, "encoding": "base64", "content": content}}
+    for path in sorted(gone):
+        yield {"key": "deletedFile", "value": {"path": path}}
+
+
+def _parts(files: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    return (files[at : at + AT_ONCE] for at in range(0, len(files), AT_ONCE))
+
+
+def _beginning(file: Path) -> bytes:
+    with file.open("rb") as content:
+        return content.read(SAMPLE)
+
+
+def _api(dataset: str) -> str:
+    return f"/api/datasets/{quote(dataset)}"
+
+
+def _quoted(revision: str) -> str:
+    return quote(revision, safe="")
+
+
+@contextmanager
+def _own_errors() -> Iterator[None]:
+    try:
+        yield
+    except httpx.TransportError as error:
+        raise HuggingFaceUnreachable(str(error) or type(error).__name__) from error
+
+
+def _successful(answer: httpx.Response) -> httpx.Response:
+    if not answer.is_success:
+        raise _refusal(answer)
+    return answer
+
+
+def _refusal(answer: httpx.Response) -> HuggingFaceRefusal:
+    try:
+        why = str(answer.json()["error"])[:500]
+    except (ValueError, KeyError, TypeError):
+        why = answer.reason_phrase
+    request = answer.request
+    return HuggingFaceRefusal(f"{request.method} {request.url.path}: {answer.status_code} {why}")
+
+
+def _body(answer: httpx.Response) -> dict[str, Any]:
+    """What was answered. Raises HuggingFaceRefusal."""
+    try:
+        body = answer.json()
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        raise HuggingFaceRefusal(f"{answer.request.url.path} does not answer as Hugging Face does")
+    return body
