@@ -39,7 +39,7 @@ class NotABundlesRepository(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class _Sent:
+class BundleFile:
     """A file of a bundle. path: in the repository. large: sent beside the commit, by its SHA-256."""
 
     file: Path
@@ -91,7 +91,7 @@ class HuggingFaceClient:
         gone = there - {file.path for file in files}
         lines = b"".join(f"{json.dumps(line)}\n".encode() for line in _commit_lines(files, gone, message))
         headers = {"Content-Type": "application/x-ndjson"}
-        answer = self._ask("POST", f"{_api(dataset)}/commit/{_quoted(branch)}", content=lines, headers=headers)
+        answer = self._ask("POST", f"{_api(dataset)}/commit/{_quote_revision(branch)}", content=lines, headers=headers)
         return str(_body(answer)["commitOid"])
 
     def fetch_bundle(self, dataset: str, folder: Path, revision: str) -> str:
@@ -99,7 +99,7 @@ class HuggingFaceClient:
 
         Raises HuggingFaceRefusal also where a file would be written elsewhere, HuggingFaceUnreachable.
         """
-        commit = str(_body(self._ask("GET", f"{_api(dataset)}/revision/{_quoted(revision)}"))["sha"])
+        commit = str(_body(self._ask("GET", f"{_api(dataset)}/revision/{_quote_revision(revision)}"))["sha"])
         sizes = self._sizes(dataset, commit)
         if len(sizes) > MOST_FILES or sum(sizes.values()) > MOST_BYTES:
             raise HuggingFaceRefusal(f"{dataset} is too large for a bundle")
@@ -128,7 +128,7 @@ class HuggingFaceClient:
     def _sizes(self, dataset: str, revision: str) -> dict[str, int]:
         """The files of a revision by their paths, page after page. A branch without a commit has none."""
         sizes: dict[str, int] = {}
-        address: str | None = f"{_api(dataset)}/tree/{_quoted(revision)}?recursive=true"
+        address: str | None = f"{_api(dataset)}/tree/{_quote_revision(revision)}?recursive=true"
         while address:
             answer = self._ask("GET", address)
             sizes |= {row["path"]: int(row["size"]) for row in answer.json() if row["type"] == "file"}
@@ -143,7 +143,7 @@ class HuggingFaceClient:
             raise HuggingFaceRefusal(f"it goes on at {there.host}")
         return there
 
-    def _choose_ways(self, dataset: str, folder: Path, branch: str) -> Iterator[_Sent]:
+    def _choose_ways(self, dataset: str, folder: Path, branch: str) -> Iterator[BundleFile]:
         """The files of a folder, each with the way in which the hub wants it."""
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         for part in _parts(files):
@@ -155,13 +155,13 @@ class HuggingFaceClient:
                 }
                 for file in part
             ]
-            answer = self._ask("POST", f"{_api(dataset)}/preupload/{_quoted(branch)}", json={"files": asked})
+            answer = self._ask("POST", f"{_api(dataset)}/preupload/{_quote_revision(branch)}", json={"files": asked})
             ways = {row["path"]: row["uploadMode"] for row in _body(answer)["files"]}
             for file, row in zip(part, asked, strict=True):
                 path = str(row["path"])
-                yield _Sent(file, path, file.stat().st_size, ways.get(path) == "lfs")
+                yield BundleFile(file, path, file.stat().st_size, ways.get(path) == "lfs")
 
-    def _send_large(self, dataset: str, files: Sequence[_Sent], branch: str) -> None:
+    def _send_large(self, dataset: str, files: Sequence[BundleFile], branch: str) -> None:
         for part in _parts(files):
             by_oid = {file.oid: file for file in part}
             asked = {
@@ -178,19 +178,19 @@ class HuggingFaceClient:
                 if actions := one.get("actions"):  # else it is there
                     self._send(by_oid[one["oid"]], one["oid"], actions)
 
-    def _send(self, file: _Sent, oid: str, actions: Mapping[str, Any]) -> None:
+    def _send(self, file: BundleFile, oid: str, actions: Mapping[str, Any]) -> None:
         href, headers = actions["upload"]["href"], dict(actions["upload"].get("header") or {})
         with _own_errors(), file.file.open("rb") as content:
             if size := headers.pop("chunk_size", None):
                 addresses = [headers[n] for n in sorted(filter(str.isdigit, headers), key=int)]
                 sent = []
                 for n, address in enumerate(addresses, 1):
-                    answer = _successful(self._elsewhere.put(address, content=content.read(int(size))))
+                    answer = _require_success(self._elsewhere.put(address, content=content.read(int(size))))
                     sent.append({"partNumber": n, "etag": answer.headers["ETag"]})
                 done = self._elsewhere.post(href, json={"oid": oid, "parts": sent}, headers=LFS)
             else:
                 done = self._elsewhere.put(href, content=content, headers=headers)
-            _successful(done)
+            _require_success(done)
         if verify := actions.get("verify"):
             address = str(self._own_address(verify["href"]))
             self._ask("POST", address, json={"oid": oid, "size": file.size}, headers=verify.get("header"))
@@ -198,10 +198,10 @@ class HuggingFaceClient:
     def _ask(self, method: str, address: str, *, may_be: Sequence[int] = (), **given: Any) -> httpx.Response:
         with _own_errors():
             answer = self._http.request(method, address, **given)
-        return answer if answer.status_code in may_be else _successful(answer)
+        return answer if answer.status_code in may_be else _require_success(answer)
 
 
-def _commit_lines(files: Sequence[_Sent], gone: set[str], message: str) -> Iterator[dict[str, object]]:
+def _commit_lines(files: Sequence[BundleFile], gone: set[str], message: str) -> Iterator[dict[str, object]]:
     """What a commit consists of, one thing a line."""
     yield {"key": "header", "value": {"summary": message, "description": ""}}
     for file in files:
@@ -228,7 +228,7 @@ def _api(dataset: str) -> str:
     return f"/api/datasets/{quote(dataset)}"
 
 
-def _quoted(revision: str) -> str:
+def _quote_revision(revision: str) -> str:
     return quote(revision, safe="")
 
 
@@ -240,7 +240,7 @@ def _own_errors() -> Iterator[None]:
         raise HuggingFaceUnreachable(str(error) or type(error).__name__) from error
 
 
-def _successful(answer: httpx.Response) -> httpx.Response:
+def _require_success(answer: httpx.Response) -> httpx.Response:
     if not answer.is_success:
         raise _refusal(answer)
     return answer
