@@ -172,11 +172,11 @@ class HuggingFaceClient:
                 "objects": [{"oid": oid, "size": file.size} for oid, file in by_oid.items()],
             }
             address = f"/datasets/{dataset}.git/info/lfs/objects/batch"
-            for one in _body(self._ask("POST", address, json=asked, headers=LFS))["objects"]:
-                if error := one.get("error"):
-                    raise HuggingFaceRefusal(f"{by_oid[one['oid']].path}: {error.get('message')}")
-                if actions := one.get("actions"):  # else it is there
-                    self._send(by_oid[one["oid"]], one["oid"], actions)
+            for stored in _body(self._ask("POST", address, json=asked, headers=LFS))["objects"]:
+                if error := stored.get("error"):
+                    raise HuggingFaceRefusal(f"{by_oid[stored['oid']].path}: {error.get('message')}")
+                if actions := stored.get("actions"):  # else it is there
+                    self._send(by_oid[stored["oid"]], stored["oid"], actions)
 
     def _send(self, file: BundleFile, oid: str, actions: Mapping[str, Any]) -> None:
         href, headers = actions["upload"]["href"], dict(actions["upload"].get("header") or {})

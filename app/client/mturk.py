@@ -176,7 +176,7 @@ def _read_code(answer: str) -> str | None:
         answers = ET.fromstring(answer)  # noqa: S314  (Amazon's XML: workers' words are text in it)
     except ET.ParseError:
         return None
-    for one in answers.iter(f"{_ANSWERS}Answer"):
-        if one.findtext(f"{_ANSWERS}QuestionIdentifier") == CODE_FIELD:
-            return (one.findtext(f"{_ANSWERS}FreeText") or "").strip() or None
+    for field in answers.iter(f"{_ANSWERS}Answer"):
+        if field.findtext(f"{_ANSWERS}QuestionIdentifier") == CODE_FIELD:
+            return (field.findtext(f"{_ANSWERS}FreeText") or "").strip() or None
     return None

@@ -28,8 +28,7 @@ class ConfiguredConnection(psycopg.Connection[Any]):
                 raise
         connection = super().connect(conninfo, **_without_options(given))
         connection.execute(*_set_options(given), prepare=False)
-        if not connection.autocommit:
-            connection.commit()
+        connection.autocommit = given.get("autocommit", False)
         return connection
 
 
@@ -46,8 +45,7 @@ class ConfiguredAsyncConnection(psycopg.AsyncConnection[Any]):
                 raise
         connection = await super().connect(conninfo, **_without_options(given))
         await connection.execute(*_set_options(given), prepare=False)
-        if not connection.autocommit:
-            await connection.commit()
+        await connection.set_autocommit(given.get("autocommit", False))
         return connection
 
 
@@ -56,7 +54,8 @@ def _is_refused(error: psycopg.OperationalError, given: Mapping[str, Any]) -> bo
 
 
 def _without_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if name != "options"}
+    """As given but for the options, and outside a transaction: one that is rolled back would take the settings back."""
+    return {**{name: value for name, value in given.items() if name != "options"}, "autocommit": True}
 
 
 def _set_options(given: Mapping[str, Any]) -> tuple[str, list[str]]:
