@@ -38,10 +38,11 @@ def make_png(width: int = 8, height: int = 6, colour: tuple[int, int, int] = (20
 
 
 def make_pdf(pages: int = 1) -> bytes:
-    """Empty pages."""
+    """Empty pages; each is wider than the one before."""
     kids = " ".join(f"{3 + n} 0 R" for n in range(pages))
     objects = ["<< /Type /Catalog /Pages 2 0 R >>", f"<< /Type /Pages /Kids [{kids}] /Count {pages} >>"]
-    objects += ["<< /Type /Page /Parent 2 0 R /MediaBox [0 0 72 36] >>"] * pages
+    widths = (72 + 18 * n for n in range(pages))
+    objects += [f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {width} 36] >>" for width in widths]
     out, offsets = b"%PDF-1.4\n", []
     for n, text in enumerate(objects, 1):
         offsets.append(len(out))

@@ -42,7 +42,7 @@ class SegmentIn(BodyModel):
 class DocumentIn(BodyModel):
     """A document."""
 
-    kind: Literal["test", "tutorial"] = "test"
+    kind: Literal["test", "tutorial", "attention"] = "test"
     name: Name | None = Field(None, description="The key where nothing is said.")
     domain: Label | None = None
     origin: Label | None = None

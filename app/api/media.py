@@ -34,7 +34,12 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 class MediaTakeIn(BodyModel):
     """A file in the folder of media that the installation has."""
 
-    path: str = Field(min_length=1, max_length=1000, description="Relative to the folder.", examples=["talks/1.wav"])
+    path: str = Field(
+        min_length=1,
+        max_length=1000,
+        description="Relative to the folder; of a PDF with a page: `report.pdf#page=3`.",
+        examples=["talks/1.wav"],
+    )
     name: Name | None = Field(None, description="Made of the path where nothing is said: `talks:1.wav`.")
 
 
@@ -89,7 +94,8 @@ def put_media(
 ) -> MediaOut:
     """The bytes of the file are the body; large ones are better sent in parts. The type is told by the content.
 
-    A PDF of one page is stored as a picture of the page. The same file again changes nothing.
+    Of a PDF a page is stored, as a picture: the third one under a name such as `report.pdf~page3`, which texts call
+    `report.pdf#page=3`; the only one under any other name. The same file again changes nothing.
     """
     return MediaOut.model_validate(
         library.take_pieces(database, policy, campaign, name, upload.pieces(), actor=caller.actor)

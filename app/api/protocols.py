@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field, JsonValue, TypeAdapter
 
 from app import protocols
+from app.api.models.tasks import PairLayoutOut
 from app.protocols.base import JudgmentMeasure, Protocol, Widget, WorkedExample, resolve_scoring_options
 from app.stats.ratings import ScoreScale
 from app.web.access import Public
@@ -64,6 +65,11 @@ class ExampleOut(BaseModel):
     profile: str = Field(description="The weights under which the score holds.")
     options: dict[str, JsonValue] = Field(description="The options of the campaign under which it holds.")
     prefill: list[JsonValue] | None = Field(description="The prefilled errors, if any.")
+    markup: PairLayoutOut | None = Field(
+        None,
+        description="How a campaign with the setting `markup` shows the texts, where tags stand in them.",
+        exclude_if=lambda layout: layout is None,
+    )
 
 
 class ProtocolOut(BaseModel):
@@ -122,6 +128,7 @@ def _make_protocol_out(protocol: Protocol[Any]) -> ProtocolOut:
 
 
 def _example(example: WorkedExample[Any]) -> ExampleOut:
+    layout = PairLayoutOut.of(example.source, example.output)
     return ExampleOut(
         source=example.source,
         output=example.output,
@@ -131,6 +138,7 @@ def _example(example: WorkedExample[Any]) -> ExampleOut:
         profile=example.profile,
         options=dict(example.options),
         prefill=None if example.prefill is None else [span.model_dump(mode="json") for span in example.prefill],
+        markup=layout if layout.source or layout.text else None,
     )
 
 

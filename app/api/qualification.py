@@ -8,8 +8,10 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field, JsonValue, StringConstraints
 
 from app.api.models.raters import Language, RaterKey
+from app.api.models.tasks import PairLayoutOut
 from app.api.models.times import Time
 from app.services.access.idempotency import IdempotentAnswer as Sent
+from app.services.campaigns.display_settings import get_display_settings
 from app.services.people import qualification
 from app.services.people.qualification import QualificationAttempt, QualificationSort, QualificationTest
 from app.services.people.qualification_marks import QualificationAnswer, QualificationItem
@@ -102,6 +104,11 @@ class QualificationItemOut(BaseModel):
     text: str | None
     question: str | None
     choices: list[str] = Field(description="Empty where a judgment is asked.")
+    markup: PairLayoutOut | None = Field(
+        None,
+        description="Only where the campaign's setting `markup` is on.",
+        exclude_if=lambda layout: layout is None,
+    )
 
 
 class QualificationTestOut(BaseModel):
@@ -295,8 +302,9 @@ def waive_qualification(
 )
 def get_own_qualification(rater: RaterCaller, session: SessionDep) -> QualificationTestOut:
     """Its items without the answers, and how many attempts are left."""
-    test, standing, protocol = qualification.get_rater_qualification(session, rater)
-    return _make_qualification_out(test, protocol, standing.left, passed=standing.passed)
+    test, standing, view = qualification.get_rater_qualification(session, rater)
+    markup = get_display_settings(view.settings).markup
+    return _make_qualification_out(test, view.protocol, standing.left, passed=standing.passed, markup=markup)
 
 
 @router.post(
@@ -322,10 +330,17 @@ def attempt_qualification(
 
 
 def _make_qualification_out(
-    test: QualificationTest, protocol: str, left: int | None, *, passed: bool
+    test: QualificationTest, protocol: str, left: int | None, *, passed: bool, markup: bool
 ) -> QualificationTestOut:
     items = [
-        QualificationItemOut(item=n, source=one.source, text=one.text, question=one.question, choices=list(one.choices))
+        QualificationItemOut(
+            item=n,
+            source=one.source,
+            text=one.text,
+            question=one.question,
+            choices=list(one.choices),
+            markup=PairLayoutOut.of(one.source, one.text) if markup else None,
+        )
         for n, one in enumerate(test.items, 1)
     ]
     return QualificationTestOut(

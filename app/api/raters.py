@@ -224,7 +224,7 @@ def get_rater(caller: Coordinator, campaign: CampaignKey, rater: RaterKey, sessi
 class RuleOutcomeOut(AnswerModel):
     """What a rule says of a rater."""
 
-    rule: str = Field(description="A check of quality control, or `tutorial`.", examples=["controls"])
+    rule: str = Field(description="A check of quality control, `tutorial` or `attention`.", examples=["controls"])
     outcome: Literal["pass", "fail", "untested"] = Field(description="untested: there is nothing to judge by.")
 
 

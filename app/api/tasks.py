@@ -10,16 +10,29 @@ from app.api.protocols import WidgetOut, widget_out
 from app.protocols import RaterForm
 from app.services.tasks import quality_policy, tasks
 from app.web.access import RaterCaller
+from app.web.answers import AnswerModel
 from app.web.deps import DatabaseDep, SessionDep
 from app.web.examples import example_response
 
 router = APIRouter(prefix="/v1/tasks/{task}", tags=["tasks"])
 
 
+class AttentionWarningOut(AnswerModel):
+    """What a rater is told who did not pass an attention check."""
+
+    texts: list[dict[str, str]] = Field(description="Of the rules that were not kept, each by language.")
+    again: bool = Field(description="The same document comes once more.")
+
+
 class HandedInOut(BaseModel):
     """What a rater gets for a whole task."""
 
     completion_code: str = Field(description="The same one again for whoever asks twice.")
+    warning: AttentionWarningOut | None = Field(
+        None,
+        description="Only where the task was an attention check that warns, and was not passed.",
+        exclude_if=lambda warning: warning is None,
+    )
 
 
 @router.get("", summary="Look at a task", responses=example_response(200, EXAMPLE))
@@ -84,7 +97,9 @@ def get_forms(rater: RaterCaller, task: TaskId, session: SessionDep) -> FormsOut
 )
 def submit_task(rater: RaterCaller, task: TaskId, database: DatabaseDep) -> HandedInOut:
     """Once everything that is asked is judged; `errors` names all that is missing, such as `["items", 3]`."""
-    return HandedInOut(completion_code=quality_policy.hand_in_and_check(database, task, rater=rater))
+    receipt = quality_policy.hand_in_and_check(database, task, rater=rater)
+    warning = None if receipt.warning is None else AttentionWarningOut.model_validate(receipt.warning)
+    return HandedInOut(completion_code=receipt.code, warning=warning)
 
 
 @router.post(

@@ -15,6 +15,8 @@ from app.cli.kit.outputs import Json, write
 from app.client import remote as _remote
 from app.config import Settings, media_policy
 from app.domain.errors import Invalid, Place
+from app.domain.keys import make_key
+from app.domain.media_elements import name_from_path, split_page
 from app.services.media import library
 from app.storage.media.files import hash_file
 
@@ -33,7 +35,9 @@ def register(app: typer.Typer) -> None:
 
 def add(
     campaign: Campaign,
-    paths: Annotated[list[Path], typer.Argument(help="Files, or folders with all files in them.")],
+    paths: Annotated[
+        list[Path], typer.Argument(help="Files, or folders with all files in them; of a PDF a page: report.pdf#page=3.")
+    ],
     as_json: Json = False,
     server: _remote.Server = None,
 ) -> None:
@@ -58,15 +62,21 @@ def add(
 def _files(paths: list[Path]) -> list[tuple[str, Path]]:
     """Names and files. Raises Invalid, naming what is no file."""
     named = []
-    for path in paths:
+    for given in paths:
+        below, page = split_page(str(given))
+        path = given if given.is_file() else Path(below)
         if path.is_dir():
             inside = sorted(file for file in path.rglob("*") if file.is_file() and not file.name.startswith("."))
-            named += [(library.name_from_path(file.relative_to(path).as_posix()), file) for file in inside]
+            named += [(_name(file.relative_to(path).as_posix(), None), file) for file in inside]
         elif path.is_file():
-            named.append((library.name_from_path(path.name), path))
+            named.append((_name(path.name, None if path is given else page), path))
         else:
             raise Invalid("media cannot be read", places=(Place((str(path),), "there is no such file"),))
     return named
+
+
+def _name(path: str, page: int | None) -> str:
+    return name_from_path(path, page=page) or make_key(path)
 
 
 def _send(remote: _remote.Remote, campaign: str, name: str, file: Path) -> dict[str, Any]:

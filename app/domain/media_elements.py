@@ -12,7 +12,7 @@ from html import unescape
 from typing import Final
 
 from app.domain.instructions import read_instructions
-from app.domain.keys import is_key, make_key
+from app.domain.keys import make_key
 
 OPENING: Final = r"^\s*<(audio|video|img)(?=[\s/>])"
 """How a text begins that is media; the same pattern holds in Postgres, case aside."""
@@ -23,6 +23,13 @@ _OTHER_HOST: Final = re.compile(r"[\\/]{2}")
 _FOLDER: Final = "assets/"  # where Pearmut serves them
 _PICTURES: Final = ("png", "jpg", "jpeg", "gif", "webp", "pdf")
 _VIDEOS: Final = ("mp4", "webm", "mov")
+_SOUNDS: Final = ("wav", "mp3", "ogg", "oga", "opus", "flac", "m4a", "weba", "vtt")
+_QUERY: Final = re.compile(
+    rf"(?<=\.)({'|'.join((*_PICTURES, *_VIDEOS, *_SOUNDS))})(~page[0-9]+)?(\?.*)$", re.IGNORECASE | re.DOTALL
+)
+_PAGE: Final = re.compile(r"(?<=\.pdf)#page=([1-9][0-9]{0,5})$", re.IGNORECASE)
+_PAGE_MARK: Final = "~page"
+_SIGNS: Final = re.compile("(?:%[0-9A-Fa-f]{2})+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +65,59 @@ def find_media_element(text: str | None) -> MediaElement | None:
 def name_from_address(address: str) -> str | None:
     """The name of the file at an address within a campaign; None for an address that leads elsewhere.
 
-    >>> name_from_address("./assets/a b.png"), name_from_address("//example.org/a.png"), name_from_address("../a.png")
+    A question mark begins a query only behind a name with an ending: files may be called so. `#page=3` behind a PDF
+    names its third page.
+
+    >>> name_from_address("./assets/a%20b.png"), name_from_address("//example.org/a.png"), name_from_address("../a.png")
     ('a_b.png~47c1591e', None, None)
+    >>> name_from_address("a.png?v=2"), name_from_address("why?.wav"), name_from_address("report.pdf#page=3")
+    ('a.png', 'why_.wav~b055faac', 'report.pdf~page3')
     """
     if _OTHER_HOST.match(address) or re.match("[a-z][a-z0-9+.-]*://", address, re.IGNORECASE):
         return None
-    parts = [part for part in _SEPARATOR.split(address.partition("?")[0]) if part not in ("", ".")]
-    if parts and f"{parts[0]}/" == _FOLDER:
+    path, asked = split_page(address)
+    return name_from_path(_QUERY.sub(r"\1\2", path), page=asked, folder=_FOLDER)
+
+
+def name_from_path(path: str, *, page: int | None = None, folder: str = "") -> str | None:
+    """The name of a file at a path, below a folder that may be left out; None where that is outside, or no file.
+
+    Signs that stand in the path as addresses write them, such as `%20`, are read.
+
+    >>> name_from_path("talks/1.wav"), name_from_path("../a.wav"), name_from_path("./a%20b.png")
+    ('talks:1.wav', None, 'a_b.png~47c1591e')
+    """
+    parts = [_read_signs(part) for part in _SEPARATOR.split(path) if part not in ("", ".")]
+    if parts and f"{parts[0]}/" == folder:
         parts = parts[1:]
     if not parts or ".." in parts:
         return None
-    name = ":".join(parts)
-    return name if is_key(name) else make_key(name)
+    return make_page_name(make_key(":".join(parts)), page)
+
+
+def split_page(path: str) -> tuple[str, int | None]:
+    """A path of a PDF and the page that is meant, None where none is named.
+
+    >>> split_page("report.pdf#page=3"), split_page("a#1.png")
+    (('report.pdf', 3), ('a#1.png', None))
+    """
+    named = _PAGE.search(path)
+    return (path, None) if named is None else (path[: named.start()], int(named[1]))
+
+
+def make_page_name(name: str, page: int | None) -> str:
+    """The name under which a page of a PDF is stored, as a picture.
+
+    >>> make_page_name("report.pdf", 3), find_page("report.pdf~page3"), find_page("report.pdf")
+    ('report.pdf~page3', 3, None)
+    """
+    return name if page is None else make_key(f"{name}{_PAGE_MARK}{page}")
+
+
+def find_page(name: str) -> int | None:
+    """The page of a PDF that a name stands for, from 1; None for all other names."""
+    named = re.search(rf"{_PAGE_MARK}([1-9][0-9]{{0,5}})$", name)
+    return None if named is None else int(named[1])
 
 
 def make_media_element(name: str, kind: str | None = None) -> str:
@@ -77,13 +125,23 @@ def make_media_element(name: str, kind: str | None = None) -> str:
 
     >>> make_media_element("talks:1.wav"), make_media_element("page.pdf")
     ('<audio src="assets/talks/1.wav" controls></audio>', '<img src="assets/page.pdf">')
+    >>> make_media_element("report.pdf~page3")
+    '<img src="assets/report.pdf#page=3">'
     """
+    page = find_page(name)
+    if page is not None:
+        return f'<img src="{_FOLDER}{name.removesuffix(f"{_PAGE_MARK}{page}").replace(":", "/")}#page={page}">'
     ending = name.rpartition(".")[2].lower()
     tag = {"image": "img"}.get(kind or "", kind) or (
         "img" if ending in _PICTURES else "video" if ending in _VIDEOS else "audio"
     )
     address = _FOLDER + name.replace(":", "/")
     return f'<img src="{address}">' if tag == "img" else f'<{tag} src="{address}" controls></{tag}>'
+
+
+def _read_signs(part: str) -> str:
+    """A part of a path with signs such as `%20` read, as UTF-8 (RFC 3986, section 2.1)."""
+    return _SIGNS.sub(lambda run: bytes.fromhex(run[0].replace("%", "")).decode("utf-8", "replace"), part)
 
 
 def _split(text: str, closing: str) -> tuple[str, str, str]:

@@ -64,7 +64,7 @@ class DocumentRecord:
     at: FileLine
     key: str
     name: str
-    kind: Literal["test", "calibration", "tutorial"] = "test"
+    kind: Literal["test", "calibration", "tutorial", "attention"] = "test"
     domain: str | None = None
     position: int | None = None
     meta: Mapping[str, object] | None = None
@@ -283,11 +283,15 @@ class ShownRow:
 
 @dataclass(frozen=True, slots=True)
 class CampaignContents:
-    """All that a campaign holds, to be read as often as a writer needs: its key, the records, and what tasks show."""
+    """All that a campaign holds, to be read as often as a writer needs: its key, the records, and what tasks show.
+
+    slider_colors: whether sliders show how their values compare with those of other columns; None: nobody said.
+    """
 
     key: str
     records: Callable[[], Iterator[Record]]
     shown: Callable[[], Iterator[ShownRow]]
+    slider_colors: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ Micros = npt.NDArray[np.int64]
 class DocumentTable:
     """One entry a document code.
 
-    domain: label, None where unknown. kind: test, calibration or tutorial. segments: number of segments.
+    domain: label, None where unknown. kind: test, calibration, tutorial or attention. segments: number of segments.
     words: of all sources, counted at white space; −1 where no source is known.
     """
 

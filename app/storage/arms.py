@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy import text
 
+from app.storage.attention import IS_CHECK
 from app.storage.db import Session
 from app.storage.full_scans import stream_full_scan
 from app.storage.tables import arms, tasks
@@ -19,13 +20,13 @@ JOIN documents d ON d.campaign_id = g.campaign_id AND d.id = g.document_id
 JOIN systems y ON y.campaign_id = o.campaign_id AND y.id = o.system_id
 WHERE o.campaign_id = :campaign AND o.text IS NOT NULL"""
 
-UNFINISHED = """
+UNFINISHED = f"""
 SELECT DISTINCT r.key FROM tasks t JOIN raters r ON r.campaign_id = :campaign AND r.id = t.rater_id
-WHERE t.campaign_id = :campaign AND t.state IN ('free', 'leased')"""
+WHERE t.campaign_id = :campaign AND t.state IN ('free', 'leased') AND NOT {IS_CHECK.format(task="t")}"""
 
-NOT_DONE = """
-SELECT encode(sha256(convert_to(coalesce(string_agg(key, E'\n' ORDER BY id), ''), 'UTF8')), 'hex')
-FROM tasks WHERE campaign_id = :campaign AND NOT state = ANY(:done)"""
+NOT_DONE = f"""
+SELECT encode(sha256(convert_to(coalesce(string_agg(key, E'\\n' ORDER BY id), ''), 'UTF8')), 'hex')
+FROM tasks WHERE campaign_id = :campaign AND NOT state = ANY(:done) AND NOT {IS_CHECK.format(task="tasks")}"""
 
 DONE = ("imported", "handed_in")
 """States of a task in which nothing of it is left to do."""

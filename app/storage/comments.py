@@ -10,17 +10,49 @@ from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from app.domain.comments import ON_OUTPUT, ON_SCREEN
 from app.storage.tables import comments
 
 Row = sa.Row[Any]
 ADDRESS = ("campaign_id", "rater_id", "task_id", "item_id", "segment_id", "screen")
 SCREEN_OF_ITEM = "coalesce(i.screen, i.position)"
-# What is known of a judgment's output and screen: `j` is the judgment, `i` its item. Imported answers have theirs in
-# what else is kept with them, as Pearmut's logs name them.
-OF_OUTPUT = """coalesce((SELECT c.text FROM comments c WHERE c.campaign_id = j.campaign_id AND c.rater_id = j.rater_id
-    AND c.task_id = i.task_id AND c.item_id = j.item_id AND c.segment_id = j.segment_id), j.meta ->> 'textfield')"""
+# Imported answers of whole documents, and all that were imported before comments were set apart, have theirs in what
+# else is kept with them, as Pearmut's logs name them. That is sealed, so that an erasure cannot change it: nobody is
+# told it any more, until it is purged.
+_ERASED = "(SELECT e.state FROM enrolments e WHERE e.rater_id = j.rater_id) = 'erased'"
+_SEALED = f"CASE WHEN j.meta ->> '{{name}}' IS NOT NULL AND ({_ERASED}) IS NOT TRUE THEN j.meta ->> '{{name}}' END"
+# What is known of a judgment's output and screen: `j` is the judgment, `i` its item.
+OF_OUTPUT = f"""coalesce((SELECT c.text FROM comments c WHERE c.campaign_id = j.campaign_id AND c.rater_id = j.rater_id
+    AND c.task_id = i.task_id AND c.item_id = j.item_id AND c.segment_id = j.segment_id),
+    {_SEALED.format(name=ON_OUTPUT)})"""
 OF_SCREEN = f"""coalesce((SELECT c.text FROM comments c WHERE c.campaign_id = j.campaign_id AND c.rater_id = j.rater_id
-    AND c.task_id = i.task_id AND c.screen = {SCREEN_OF_ITEM}), j.meta ->> 'comment')"""
+    AND c.task_id = i.task_id AND c.screen = {SCREEN_OF_ITEM}), {_SEALED.format(name=ON_SCREEN)})"""
+META = f"""CASE WHEN j.meta ?| ARRAY['{ON_OUTPUT}', '{ON_SCREEN}'] AND {_ERASED}
+    THEN j.meta - '{ON_OUTPUT}' - '{ON_SCREEN}' ELSE j.meta END"""
+"""What else is kept with a judgment, without the comments of who was erased."""
+
+SET_APART = f"""nullif(
+           CASE WHEN g.id IS NULL THEN j.meta - '{ON_SCREEN}' ELSE j.meta - '{ON_OUTPUT}' - '{ON_SCREEN}' END,
+           '{{}}'::jsonb) AS meta,
+       CASE WHEN g.id IS NOT NULL THEN nullif(btrim(j.meta ->> '{ON_OUTPUT}'), '') END AS on_output,
+       nullif(btrim(j.meta ->> '{ON_SCREEN}'), '') AS on_screen"""
+"""Of staged judgments `j` of segments `g`: what is kept with them, and comments, which can be erased, apart."""
+_STAGED = """
+SELECT DISTINCT ON (r.rater_id, i.task_id, r.item_id, r.segment_id) r.rater_id, i.task_id, r.item_id, r.segment_id,
+       NULL::int AS screen, r.on_output AS text
+FROM resolved r JOIN items i ON i.campaign_id = :campaign AND i.id = r.item_id WHERE r.on_output IS NOT NULL
+ORDER BY r.rater_id, i.task_id, r.item_id, r.segment_id, r.revision DESC"""
+_STAGED_OF_SCREENS = f"""
+SELECT DISTINCT ON (r.rater_id, i.task_id, {SCREEN_OF_ITEM}) r.rater_id, i.task_id, NULL::bigint, NULL::bigint,
+       {SCREEN_OF_ITEM}, r.on_screen
+FROM resolved r JOIN items i ON i.campaign_id = :campaign AND i.id = r.item_id WHERE r.on_screen IS NOT NULL
+ORDER BY r.rater_id, i.task_id, {SCREEN_OF_ITEM}, r.revision DESC"""
+_INSERT_STAGED = f"""
+INSERT INTO comments (campaign_id, rater_id, task_id, item_id, segment_id, screen, revision, text)
+SELECT :campaign, x.rater_id, x.task_id, x.item_id, x.segment_id, x.screen, 1, x.text
+FROM (({_STAGED}) UNION ALL ({_STAGED_OF_SCREENS})) x
+ON CONFLICT ({", ".join(ADDRESS)}) DO UPDATE SET text = excluded.text, revision = comments.revision + 1, at = now()
+WHERE comments.text <> excluded.text"""
 
 
 def store_comment(
@@ -65,6 +97,14 @@ def load_own_comments(
         c.campaign_id == campaign_id, c.task_id == task_id, c.rater_id == rater_id
     )
     return list(session.execute(query if since is None else query.where(c.at >= since)))
+
+
+def insert_staged_comments(session: Session, campaign_id: int) -> None:
+    """Store what an import commented, beside the judgments that it added, once items stand on their screens.
+
+    Of several revisions of an answer the last one's comment stays.
+    """
+    session.execute(text(_INSERT_STAGED), {"campaign": campaign_id})
 
 
 def find_first_screen(session: Session, campaign_id: int, task_id: int) -> int:

@@ -8,8 +8,9 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import text
 
+from app.domain.attention import ROLE as ATTENTION
 from app.stats.ratings import RatingRole
-from app.storage.comments import SCREEN_OF_ITEM
+from app.storage.comments import META, SCREEN_OF_ITEM
 from app.storage.credited_systems import CREDITED, ITS_CREDITS
 from app.storage.db import Session
 from app.storage.full_scans import stream_full_scan
@@ -48,10 +49,11 @@ SELECT r.key, r.name, p.key AS person, r.attributes, (
     ) m) AS answered
 FROM raters r LEFT JOIN people p ON p.id = r.person_id
 WHERE r.campaign_id = :campaign ORDER BY r.key COLLATE "C" """
-# A degraded copy is a text of its own, which no output holds.
+# A degraded copy is a text of its own, which no output holds. Attention checks judge no system, so no file has them.
 JUDGMENTS = f"""
 SELECT t.key AS task, i.key AS item, i.position AS item_position, i.role, i.accepted, d.key AS document, g.position,
-       r.key AS rater, j.revision, j.payload, j.started_at, j.submitted_at, j.external_id, j.meta,
+       r.key AS rater, j.revision, j.payload, j.started_at, j.submitted_at, j.external_id,
+       {META} AS meta,
        t.meta AS task_meta, i.meta AS item_meta, i.reference, z.text AS shown, n.text AS comment,
        w.text AS screen_comment,
        k.systems, x.score, j.surplus OR i.surplus_from IS NOT NULL AS surplus
@@ -72,7 +74,7 @@ LEFT JOIN (SELECT DISTINCT ON (x.id) x.id, v.text FROM judgments x
      JOIN outputs o ON o.campaign_id = :campaign AND o.system_id = c.system_id AND o.segment_id = x.segment_id
      JOIN variants v ON v.campaign_id = :campaign AND v.output_id = o.id AND v.name = y.variant AND v.kind <> 'prefill'
      WHERE x.campaign_id = :campaign ORDER BY x.id, o.id) z ON z.id = j.id
-WHERE j.campaign_id = :campaign AND j.version <= :version
+WHERE j.campaign_id = :campaign AND j.version <= :version AND i.role <> {ATTENTION}
 ORDER BY t.key COLLATE "C", i.position, g.position NULLS LAST, r.key COLLATE "C", j.revision"""
 # Where an answer was given anew after it was set aside, nothing is void: in a file a void names all revisions there.
 _ANEW = """EXISTS (
@@ -88,7 +90,7 @@ JOIN items i ON i.campaign_id = :campaign AND i.id = j.item_id
 JOIN tasks t ON t.campaign_id = :campaign AND t.id = i.task_id
 JOIN raters r ON r.campaign_id = :campaign AND r.id = j.rater_id
 LEFT JOIN segments g ON g.campaign_id = :campaign AND g.id = j.segment_id
-WHERE v.campaign_id = :campaign AND v.version <= :version AND NOT {_ANEW}
+WHERE v.campaign_id = :campaign AND v.version <= :version AND i.role <> {ATTENTION} AND NOT {_ANEW}
 ORDER BY t.key COLLATE "C", i.position, g.position, r.key COLLATE "C", j.revision"""
 
 # The latest answer of each rater about each screen. Left out are surplus, those of a rater who lost the task to another
@@ -158,7 +160,7 @@ LEFT JOIN {CREDITED} k ON k.item_id = i.id
 LEFT JOIN credits c ON {ITS_CREDITS} AND c.item_id = i.id
 LEFT JOIN outputs o ON o.campaign_id = :campaign AND o.system_id = c.system_id AND o.segment_id = g.id
 LEFT JOIN variants v ON v.campaign_id = :campaign AND v.output_id = o.id AND v.name = i.variant AND v.kind <> 'prefill'
-WHERE t.campaign_id = :campaign AND (:judged OR t.state <> 'withdrawn')
+WHERE t.campaign_id = :campaign AND (:judged OR t.state <> 'withdrawn') AND i.role <> {ATTENTION}
 ORDER BY r.key COLLATE "C", {QUEUE}, t.key COLLATE "C", i.position, g.position, o.id"""
 
 
@@ -192,6 +194,10 @@ SELECT 'comments on what was not judged', count(*) FROM comments c WHERE c.campa
     SELECT FROM judgments j JOIN items i ON i.campaign_id = :campaign AND i.id = j.item_id
     WHERE j.campaign_id = :campaign AND j.rater_id = c.rater_id AND i.task_id = c.task_id AND j.version <= :version
       AND (c.screen = {SCREEN_OF_ITEM} OR c.item_id = j.item_id AND c.segment_id = j.segment_id))
+UNION ALL
+SELECT 'answers to attention checks', count(*)
+FROM items i JOIN judgments j ON j.item_id = i.id AND j.version <= :version
+WHERE i.campaign_id = :campaign AND i.role = {ATTENTION}
 UNION ALL
 SELECT 'exclusions that stand: make them again', count(*) FROM exclusions
 WHERE campaign_id = :campaign AND version <= :version AND (lifted_version IS NULL OR lifted_version > :version)

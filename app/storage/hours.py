@@ -13,8 +13,10 @@ import sqlalchemy as sa
 from psycopg.rows import dict_row
 from sqlalchemy import text
 
+from app.domain.attention import ROLE
 from app.domain.errors import NotFound
 from app.stats.timing.active_time import EventLog, ScreenWords
+from app.storage.attention import SHOWN_TEXT
 from app.storage.db import Session, driver_connection
 from app.storage.full_scans import plan_for_full_scans
 from app.storage.optional_filters import join_optional_conditions, join_word_conditions, word_values
@@ -73,7 +75,8 @@ texts AS MATERIALIZED (
     WHERE campaign_id = %(campaign)s AND segment_id IN (SELECT id FROM sources))
 SELECT i.task_id, i.position, coalesce(i.screen, i.position), t.presentation = 'segment',
        array_agg(s.words ORDER BY s.position),
-       array_agg(CASE WHEN i.reference IS NOT NULL THEN {reference} ELSE coalesce(o.words, 0) END ORDER BY s.position)
+       array_agg(CASE WHEN i.reference IS NOT NULL THEN {reference} WHEN i.role = {attention_role} THEN {attention}
+                      ELSE coalesce(o.words, 0) END ORDER BY s.position)
 FROM seen k JOIN tasks t ON t.campaign_id = %(campaign)s AND t.id = k.task_id
 JOIN items i ON i.campaign_id = %(campaign)s AND i.task_id = k.task_id
 JOIN sources s ON s.document_id = i.document_id
@@ -81,6 +84,7 @@ JOIN sources s ON s.document_id = i.document_id
 LEFT JOIN (SELECT item_id, min(system_id) AS system_id FROM credits WHERE campaign_id = %(campaign)s GROUP BY 1) c
      ON c.item_id = i.id
 LEFT JOIN texts o ON o.system_id = c.system_id AND o.segment_id = s.id
+LEFT JOIN segments g ON i.role = {attention_role} AND g.campaign_id = %(campaign)s AND g.id = s.id
 LEFT JOIN reference_texts f ON f.campaign_id = %(campaign)s AND f.segment_id = s.id AND f.name = i.reference
 GROUP BY i.id, t.id ORDER BY i.task_id, 3, i.position"""
 _BY_SPACES = f"coalesce({WORDS_OF}, 0)"
@@ -154,6 +158,8 @@ def _screens(session: Session, keys: Mapping[str, Any], spacing: WordSpacing, ta
         source=counted(spacing.source, "g.source"),
         target=counted(spacing.target, "o.text"),
         reference=counted(spacing.target, "f.text"),
+        attention=counted(spacing.target, SHOWN_TEXT),
+        attention_role=ROLE,
         conditions=join_optional_conditions({"raters": _ACTIVITY_BY["raters"]}, keys),
     )
     with plan_for_full_scans(session):

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from app.domain.attention import ROLE as ATTENTION
 from app.stats.ratings import RatingRole
-from app.storage import seals
+from app.storage import comments, seals
+from app.storage.attention import SHOWN_TEXT
 from app.storage.imports import staging
 from app.storage.imports.merge import MergeCheck, require_checks_pass
 from app.storage.optional_filters import join_optional_conditions
@@ -23,8 +25,8 @@ CREATE TEMP TABLE resolved ON COMMIT DROP AS
 SELECT j.n, nextval('{sequence}') AS id, i.item_id, g.id AS segment_id, i.rater_id,
        coalesce(j.revision, coalesce(had.revision, 0) + 1) AS revision, had.revision IS NOT NULL AS known,
        coalesce((extract(epoch FROM j.submitted_at) * 1000000)::bigint, 0) AS at_us, j.revision AS said, j.file, j.line,
-       j.item, j.position, j.payload, j.started_at, j.submitted_at, j.external_id, j.meta, j.score, j.n_errors,
-       j.target_end, j.source_end
+       j.item, j.position, j.payload, j.started_at, j.submitted_at, j.external_id, j.score, j.n_errors,
+       j.target_end, j.source_end, {comments}
 FROM staged_judgments j
 JOIN placed i ON i.n = j.item
 LEFT JOIN segments g ON g.campaign_id = :campaign AND g.document_id = i.document_id AND g.position = j.position
@@ -169,6 +171,7 @@ ANSWERS = f"""SELECT j.id, j.payload, g.source, CASE i.role
   WHEN {RatingRole.DEGRADED.value} THEN coalesce(j.meta ->> 'shown', (SELECT v.text {_ITS_OUTPUTS}
     JOIN variants v ON v.campaign_id = j.campaign_id AND v.output_id = o.id AND v.name = i.variant
          AND v.kind <> 'prefill' WHERE c.item_id = j.item_id ORDER BY o.id LIMIT 1))
+  WHEN {ATTENTION} THEN {SHOWN_TEXT}
   ELSE (SELECT o.text {_ITS_OUTPUTS} WHERE c.item_id = j.item_id LIMIT 1) END
 FROM judgments j JOIN items i ON i.campaign_id = j.campaign_id AND i.id = j.item_id
 LEFT JOIN segments g ON g.id = j.segment_id
@@ -193,7 +196,7 @@ def resolve_staged_judgments(session: Session, campaign_id: int, *, history: boo
     answers at one address or another answer to a stored revision.
     """
     sequence = session.execute(text(SEQUENCE)).scalar_one()
-    resolve = RESOLVE.format(sequence=sequence, history=HISTORY if history else NO_HISTORY)
+    resolve = RESOLVE.format(sequence=sequence, history=HISTORY if history else NO_HISTORY, comments=comments.SET_APART)
     session.execute(text(resolve), {"campaign": campaign_id})
     staging.sample_staging_statistics(session, "resolved (n, item_id, segment_id)")
     if session.execute(text(ANY_TWICE)).scalar():

@@ -10,6 +10,8 @@ from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from app.domain.comments import ON_OUTPUT, ON_SCREEN
+from app.storage.comments import OF_OUTPUT
 from app.storage.tables import pearmut_answers, pearmut_campaigns, pearmut_users, raters, tokens
 
 Row = sa.Row[Any]
@@ -122,7 +124,26 @@ def erase_user(session: Session, campaign_id: int, rater_id: int) -> None:
     said: dict[str, object] = {"user_id": name, "note": None, "token_id": None}
     session.execute(sa.update(pearmut_users).where(u.campaign_id == campaign_id, u.rater_id == rater_id).values(said))
     session.execute(sa.delete(pearmut_answers).where(here & a.place.op("~")("^(welcome|goodbye)_")))
-    session.execute(sa.update(pearmut_answers).where(here).values(body=a.body.op("-")("comment")))
+    for row in session.execute(sa.select(a.id, a.body).where(here)).all():
+        session.execute(sa.update(pearmut_answers).where(a.id == row.id).values(body=_without_comments(row.body)))
+
+
+def _without_comments(body: Mapping[str, Any]) -> dict[str, Any]:
+    """What a page sent, but for what was written on the screen and beside the outputs of each item."""
+    kept = {name: value for name, value in body.items() if name != ON_SCREEN}
+    if isinstance(kept.get("annotation"), list):
+        kept["annotation"] = [_without_fields(item) for item in kept["annotation"]]
+    return kept
+
+
+def _without_fields(item: object) -> object:
+    """The answers to an item, by model, without their text fields."""
+    if not isinstance(item, Mapping):
+        return item
+    return {
+        model: {**answer, ON_OUTPUT: None} if isinstance(answer, Mapping) and answer.get(ON_OUTPUT) else answer
+        for model, answer in item.items()
+    }
 
 
 def load_planned_tasks(session: Session, campaign_id: int) -> Sequence[Row]:
@@ -153,8 +174,9 @@ def insert_activity(
     session.execute(text(_ACTIVITY), {**keys, "kinds": [k for k, _ in events], "at": [at for _, at in events]})
 
 
-_JUDGED = """
-SELECT DISTINCT ON (i.id, g.position) s.key AS system, g.position, j.payload, j.meta
+_JUDGED = f"""
+SELECT DISTINCT ON (i.id, g.position) s.key AS system, g.position, j.payload,
+       coalesce(j.meta, '{{}}') || jsonb_strip_nulls(jsonb_build_object('{ON_OUTPUT}', {OF_OUTPUT})) AS meta
 FROM items i JOIN credits c ON c.campaign_id = :campaign AND c.item_id = i.id
 JOIN systems s ON s.campaign_id = :campaign AND s.id = c.system_id
 JOIN judgments j ON j.item_id = i.id AND j.rater_id = :rater

@@ -37,7 +37,7 @@ LEFT JOIN (
     JOIN (SELECT document_id, count(*) AS n FROM segments WHERE campaign_id = :campaign GROUP BY document_id) y
       ON y.document_id = x.document_id AND y.n = x.n
     GROUP BY x.document_id) f ON f.document_id = d.id
-WHERE d.campaign_id = :campaign AND d.kind <> 'tutorial'
+WHERE d.campaign_id = :campaign AND d.kind NOT IN ('tutorial', 'attention')
 GROUP BY d.id, f.refs ORDER BY d.position NULLS LAST, d.key COLLATE "C" """
 SYSTEMS = """
 SELECT id, key FROM systems WHERE campaign_id = :campaign AND state = 'active' ORDER BY key COLLATE "C" """

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from app.storage.attention import IS_CHECK
 from app.storage.campaigns import CampaignNotFound
 from app.storage.full_scans import stream_full_scan
 from app.storage.words import WORDS_OF
@@ -35,11 +36,13 @@ SELECT c.id, c.key, c.state, c.data_version, c.settings_version, date_trunc('min
            AS invitations
 FROM campaigns c WHERE c.key = :key"""
 
-_TASKS = """
+# An attention check is nothing of what a campaign has to do.
+_TASKS = f"""
 SELECT t.id, t.public_id, t.state, t.rater_id, t.bucket, coalesce(t.words, 0) AS words,
        coalesce(t.segments, 0) AS segments, t.handed_in_at, t.leased_until,
        t.state = 'leased' AND t.leased_until < clock_timestamp() AS expired
-FROM {tasks} WHERE t.campaign_id = :campaign AND t.state {states} ORDER BY t.id"""
+FROM {{tasks}} WHERE t.campaign_id = :campaign AND t.state {{states}} AND NOT {IS_CHECK.format(task="t")}
+ORDER BY t.id"""
 _OF_PARTS = f"""unnest(CAST(:parts AS bigint[])) AS p(n) CROSS JOIN LATERAL (
     SELECT * FROM tasks
     WHERE campaign_id = :campaign AND id >= p.n << {BITS} AND id < (p.n + 1) << {BITS} OFFSET 0) t"""

@@ -9,6 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from app.domain.attention import KIND
+from app.storage.attention import IS_CHECK
 from app.storage.full_scans import stream_full_scan
 from app.storage.seals import comparison_hash_sql, judgment_hash_sql, void_hash_sql
 
@@ -28,6 +30,7 @@ _DELETIONS = (
     f"DELETE FROM voids WHERE {_THEIRS}",
     *(f"DELETE FROM {table} WHERE {_OF}" for table in SEALED if table != "voids"),
     f"DELETE FROM comments WHERE {_OF}",
+    f"UPDATE tasks SET meta = meta #- ARRAY['{KIND}', 'result'] WHERE {_OF} AND {IS_CHECK.format(task='tasks')}",
     f"DELETE FROM flags WHERE {_OF}",
     f"DELETE FROM tutorial_answers WHERE {_OF}",
     f"DELETE FROM questionnaire_answers WHERE {_OF}",

@@ -78,6 +78,7 @@ def load_setup_facts(session: Session, key: str) -> SetupFacts:
     def any_of(table: sa.Table, *where: sa.ColumnElement[bool]) -> sa.Exists:
         return sa.exists().where(table.c.campaign_id == campaign, *where)
 
+    planned = tasks.c.plan.is_not(None)  # an attention check is none of the work
     query = sa.select(
         number(documents, documents.c.kind == "test").label("documents"),
         number(systems).label("systems"),
@@ -87,7 +88,7 @@ def load_setup_facts(session: Session, key: str) -> SetupFacts:
         any_of(guidelines, guidelines.c.kind == "consent").label("consent"),
         any_of(plans).label("plan"),
         # Each state has an index of its own.
-        sa.or_(any_of(tasks, tasks.c.state == "free"), any_of(tasks, tasks.c.state == "leased")).label("work_left"),
+        sa.or_(*(any_of(tasks, tasks.c.state == state, planned) for state in ("free", "leased"))).label("work_left"),
         any_of(tasks).label("tasks"),
         any_of(judgments).label("judgments"),
         any_of(screen_judgments).label("side_by_side"),

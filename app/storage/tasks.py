@@ -9,8 +9,10 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from app.domain.attention import ROLE as ATTENTION
 from app.domain.errors import NotFound
 from app.domain.media_elements import OPENING
+from app.storage.attention import SHOWN_TEXT as OF_CHECK
 from app.storage.optional_filters import join_optional_conditions
 
 Row = sa.Row[Any]
@@ -23,13 +25,15 @@ class TaskNotFound(NotFound):
 _TASK = """
 SELECT t.id, t.public_id, t.key, t.campaign_id, c.key AS campaign, c.state AS campaign_state, t.state, t.rater_id,
        t.lease, t.pooled, t.leased_until, t.leased_until < clock_timestamp() AS expired, t.presentation, t.words,
-       t.completion_code, t.plan, t.chain,
+       t.completion_code, t.plan, t.chain, t.meta,
        (SELECT max(version) FROM guidelines g WHERE g.campaign_id = c.id AND g.kind = 'guidelines') AS guidelines
 FROM tasks t JOIN campaigns c ON c.id = t.campaign_id WHERE t.public_id = :task"""
 
 # A degraded copy or another's spans are shown instead of, or with, what the credited system wrote; a reference can
-# stand in its place. Whose the text is follows from the columns and never leaves this query.
-_TEXT = "CASE WHEN i.reference IS NOT NULL THEN f.text WHEN i.variant IS NOT NULL THEN v.text ELSE o.text END"
+# stand in its place; an attention check has texts of its own. Whose the text is follows from the columns and never
+# leaves this query.
+_TEXT = f"""CASE WHEN i.reference IS NOT NULL THEN f.text WHEN i.variant IS NOT NULL THEN v.text
+            WHEN i.role = {ATTENTION} THEN {OF_CHECK} ELSE o.text END"""
 _PREFILL = """CASE WHEN i.prefill IS NOT NULL THEN coalesce(CASE WHEN i.reference IS NULL THEN p.spans END, '[]'::jsonb)
             END"""
 _SHOWN = """

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from app.domain.errors import NotFound
+from app.storage.attention import IS_CHECK
 from app.storage.db import Session
 from app.storage.tables import (
     campaigns,
@@ -66,7 +67,8 @@ def count_tasks_handed_in(session: Session, campaign_id: int) -> tuple[int, int]
     """Tasks of a campaign that are handed in, and all that raters are to do."""
     done = sa.func.count().filter(tasks.c.state == "handed_in")
     wanted = tasks.c.state.in_(("free", "leased", "handed_in"))
-    query = sa.select(done, sa.func.count()).where(tasks.c.campaign_id == campaign_id, wanted)
+    planned = sa.text(f"NOT {IS_CHECK.format(task='tasks')}")
+    query = sa.select(done, sa.func.count()).where(tasks.c.campaign_id == campaign_id, wanted, planned)
     row = session.execute(query).one()
     return int(row[0]), int(row[1])
 

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Request, Response
 
 from app.domain.questionnaires import read_questionnaires
 from app.services.campaigns import campaigns
+from app.services.campaigns.display_settings import get_display_settings
 from app.services.campaigns.phrases import get_phrases
 from app.services.people import guidelines, questionnaires, tutorials
 from app.services.people.guidelines import GuidelineTexts
@@ -94,6 +95,7 @@ def _page(
         "source_language": about.source_language or "",
         "target_language": about.target_language or "",
         "protocol": about.protocol,
+        "markup": get_display_settings(about.settings).markup,
         "tutorial": "" if not course.lessons else "outstanding" if course.outstanding else "done",
         "questionnaires": bool(asked.before or asked.after),
         "questions_after": "outstanding" if after else "",

@@ -167,6 +167,7 @@ EXPECTED: dict[str, str] = {
     "GET /v1/me/tutorial": "rater",
     "PUT /v1/me/tutorial/answers/{item}": "rater",
     "GET /v1/campaigns/{campaign}/tutorial/results": "manager",
+    "GET /v1/campaigns/{campaign}/attention-checks/results": "manager",
     "POST /v1/me/qualification/attempts": "rater",
     "GET /v1/campaigns/{campaign}/invitations": "manager",
     "POST /v1/campaigns/{campaign}/invitations": "manager",

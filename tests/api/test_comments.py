@@ -114,3 +114,35 @@ def test_comments_are_told_to_the_rater_and_erased_with_them(admin, live, dump):
     assert SECRET in dump()
     assert admin.delete(f"/v1/raters/r1?campaign={live.key}").status_code == 200
     assert SECRET not in dump()
+
+
+def test_comments_that_came_by_an_import_are_erased_with_the_person(admin, live, dump):
+    task = lease(admin, live)
+    judge(admin, live, task)
+    write(admin, live, task["task"], "1/1", SECRET)
+    write(admin, live, task["task"], "screens/1", f"{SECRET}!")
+    lines = admin.get(f"/v1/campaigns/{live.key}/exports/jsonl").content
+    admin.post("/v1/campaigns", json={"key": "again", "protocol": "da"})
+    for _ in range(2):  # once more, which adds nothing
+        read = admin.post("/v1/campaigns/again/imports", params={"format": "jsonl"}, content=lines)
+        assert read.status_code == 200, read.text
+    assert admin.get("/v1/campaigns/again/exports/jsonl").text.count(SECRET) == lines.decode().count(SECRET) > 2
+    for campaign in (live.key, "again"):
+        assert admin.delete(f"/v1/raters/r1?campaign={campaign}").status_code == 200
+    assert SECRET not in dump()
+
+
+def test_comments_that_stand_in_sealed_rows_are_told_nobody_once_the_person_is_erased(admin, live, ask, dump):
+    task = lease(admin, live)
+    judge(admin, live, task)
+    ask("ALTER TABLE judgments DISABLE TRIGGER USER")
+    ask(f"""UPDATE judgments SET meta = '{{"textfield": "{SECRET}", "comment": "{SECRET}", "n": 1}}'""")
+    ask("ALTER TABLE judgments ENABLE TRIGGER USER")
+    at = f"/v1/campaigns/{live.key}"
+    assert SECRET in admin.get(f"{at}/exports/jsonl").text
+    assert SECRET in admin.get(f"{at}/judgments").text
+    assert admin.delete(f"/v1/raters/r1?campaign={live.key}").status_code == 200
+    exported = admin.get(f"{at}/exports/jsonl").text
+    assert SECRET not in exported
+    assert '"n":1' in exported
+    assert SECRET not in admin.get(f"{at}/judgments").text

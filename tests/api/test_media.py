@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 from fastapi import FastAPI
 
@@ -19,6 +20,7 @@ from app.services.media.policy import MediaPolicy
 from app.storage.db import Database
 from app.storage.media.files import MediaFolder
 from tests.api.live_campaign import tokens_of
+from tests.api.test_data_seals import purge
 from tests.media_files import VTT, ZIP_END, make_pdf, make_png, make_wav
 
 C = "/v1/campaigns/live"
@@ -100,6 +102,13 @@ def test_a_page_is_stored_as_its_picture(draft: httpx.Client) -> None:
     stored = ok(draft.put(f"{C}/media/page.pdf", content=make_pdf()))
     assert (stored["kind"], stored["media_type"], stored["width"], stored["height"]) == ("image", "image/png", 150, 75)
     assert ok(draft.put(f"{C}/media/page.pdf", content=make_pdf())) == stored
+    third = ok(draft.put(f"{C}/media/report.pdf~page3", content=make_pdf(3)))
+    assert (third["media_type"], third["width"]) == ("image/png", 226)
+    ok(draft.put(f"{C}/media/report.pdf~page4", content=make_pdf(3)), 422)
+    text = '<img src="assets/report.pdf#page=3">'
+    ok(draft.put(f"{C}/documents/report", json={"segments": [{"source": text}]}))
+    assert "report" in ok(draft.delete(f"{C}/media/report.pdf~page3"), 409)["errors"][0]["msg"]
+    assert text in draft.get(f"{C}/exports/jsonl").text.replace('\\"', '"')
 
 
 def test_an_upload_that_breaks_goes_on_where_it_ended(draft: httpx.Client, policy: MediaPolicy) -> None:
@@ -445,3 +454,24 @@ def test_a_clone_has_the_files_that_its_texts_name(opened: httpx.Client) -> None
     ok(opened.post(f"{C}/clone", json={"key": "bare", "systems": False}), 201)
     bare = {one["name"] for one in ok(opened.get("/v1/campaigns/bare/media"))["items"]}
     assert bare < {one["name"] for one in cloned}
+
+
+def test_an_erased_rater_reads_no_media_any_more_and_a_purge_takes_what_they_heard(
+    opened: httpx.Client, database: Database
+) -> None:
+    auth = tokens_of(database)
+    task = ok(opened.post(f"{C}/lease", headers=auth("r1")))["task"]["task"]
+    one = ok(opened.get(f"/v1/tasks/{task}/media", headers=auth("r1")))["media"][0]
+    played(opened, auth("r1"), task, one["media"], ("play", 0, 0), ("pause", 1000, 1000))
+    assert opened.get(one["address"], headers=auth("r1")).status_code == 200
+    ok(opened.delete("/v1/raters/r1"))
+    ok(opened.get(one["address"], headers=auth("r1")), 401)
+    ok(opened.get(f"/v1/tasks/{task}/media", headers=auth("r1")), 401)
+    stored = ok(opened.get(f"{C}/media"))["items"]
+    assert len(stored) == 4, "the files are the campaign's"
+    heard = "SELECT count(*) FROM activity WHERE kind LIKE 'media%'"
+    with psycopg.connect(database.url) as db:
+        assert db.execute(heard).fetchall() == [(2,)]
+    purge(database, "live")
+    with psycopg.connect(database.url) as db:
+        assert db.execute(heard).fetchall() == [(0,)]

@@ -220,3 +220,18 @@ def test_one_key_for_two_raters_of_a_front_end_is_not_one_request(
     assert (first.status_code, other.status_code) == (201, 422)
     passed = [one["passed"] for one in manager.get(f"{URL}/results").json()["items"]]
     assert passed == [True, False]
+
+
+def test_tags_in_the_test_are_laid_out_where_the_campaign_lays_texts_out(manager, rater):
+    put(manager, [{**JUDGED, "text": "Der <b>Hund</b> bellte."}, CHOSEN])
+    assert "markup" not in manager.get(MINE, headers=rater).json()["items"][0]
+    etag = manager.get("/v1/campaigns/c").headers["ETag"]
+    settings = {"settings": {"markup": True}}
+    assert manager.patch("/v1/campaigns/c", json=settings, headers={"If-Match": etag}).status_code == 200
+    judged, chosen = manager.get(MINE, headers=rater).json()["items"]
+    assert judged["markup"]["source"] is None
+    assert (judged["markup"]["text"]["shown"], judged["markup"]["text"]["elements"]) == (
+        "Der Hund bellte.",
+        [["b", 4, 8]],
+    )
+    assert chosen["markup"] == {"source": None, "text": None}

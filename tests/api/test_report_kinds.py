@@ -203,15 +203,28 @@ def test_another_campaigns_credential_finds_nothing(world: Asked, kind: Report[A
 @every_kind
 @pytest.mark.parametrize("protocol", EMPTY)
 def test_an_empty_campaign_has_a_clear_statement(world: Asked, kind: Report[Any, Any], protocol: str) -> None:
+    turn = list(ALL.values()).index(kind) + EMPTY.index(protocol)  # all shapes, in turn
+    ask_empty_campaign(world, kind, protocol, list(SHAPES)[turn % len(SHAPES) :][:1])
+
+
+@pytest.mark.soak
+@every_kind
+@pytest.mark.parametrize("protocol", EMPTY)
+def test_an_empty_campaign_has_a_clear_statement_in_every_shape(
+    world: Asked, kind: Report[Any, Any], protocol: str
+) -> None:
+    ask_empty_campaign(world, kind, protocol, list(SHAPES))
+
+
+def ask_empty_campaign(world: Asked, kind: Report[Any, Any], protocol: str, shapes: list[str]) -> None:
     campaign = f"empty-{protocol}"
     answer = world.get(path_of(kind, campaign), query=query_of(kind, campaign))
     if answer.status_code == 200:
         assert kind.result.model_validate(answer.json()).warnings
         assert not NAN.search(answer.text)
-        shapes = list(SHAPES)
-        turn = list(ALL.values()).index(kind) + EMPTY.index(protocol)  # all shapes, in turn
-        shaped = world.get(f"{path_of(kind, campaign)}.{shapes[turn % len(shapes)]}", query=query_of(kind, campaign))
-        assert (shaped.status_code, NAN.search(shaped.text)) == (200, None)
+        for shape in shapes:
+            shaped = world.get(f"{path_of(kind, campaign)}.{shape}", query=query_of(kind, campaign))
+            assert (shape, shaped.status_code, NAN.search(shaped.text)) == (shape, 200, None)
     else:
         assert answer.status_code in {409, 422}, answer.text
         assert answer.json()["detail"]

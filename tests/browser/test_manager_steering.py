@@ -170,7 +170,11 @@ def test_pages_that_list_something_lead_to_it_as_json(manager, ask):
     at, page = f"/v1/campaigns/{key}", manager.page
     for path, lists in {
         f"/campaigns/{key}/raters": [f"{at}/raters?sort=key&limit=200"],
-        f"/campaigns/{key}/tutorial": [f"{at}/documents?limit=200", f"{at}/tutorial/results?sort=rater&limit=200"],
+        f"/campaigns/{key}/tutorial": [
+            f"{at}/documents?limit=200",
+            f"{at}/tutorial/results?sort=rater&limit=200",
+            f"{at}/attention-checks/results?limit=200",
+        ],
         f"/campaigns/{key}/qualification": [f"{at}/qualification", f"{at}/qualification/results?sort=rater&limit=200"],
         f"/campaigns/{key}/replan": [f"{at}/plan", f"{at}/raters?sort=key&limit=200"],
         f"/campaigns/{key}/audit": [f"/v1/audit?campaign={key}&limit=200"],

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from html import escape
+from urllib.parse import quote
 
 import pytest
 
 from app.domain.keys import is_key
-from app.domain.media_elements import find_media_element, name_from_address
-from app.services.media.library import name_from_path
+from app.domain.media_elements import find_media_element, make_media_element, name_from_address, name_from_path
 
 HOSTILE = [
     '"quote\'d".wav',
@@ -21,18 +21,33 @@ HOSTILE = [
     "a\nb.wav",
     "a;rm -rf.wav",
     "x" * 300 + ".wav",
+    "why?.wav",
+    "part #1.wav",
+    "100%.wav",
+    "a?b#c.wav",
 ]
 
 
 @pytest.mark.parametrize("path", HOSTILE)
 def test_a_hostile_name_becomes_a_key_that_its_text_finds(path: str) -> None:
     name = name_from_path(path)
+    assert name is not None
     element = find_media_element(f'<audio src="assets/{escape(path)}"></audio>')
     assert is_key(name)
     assert element is not None
     assert element.name == name
 
 
-@pytest.mark.parametrize("address", ["//other/a.wav", "\\\\other\\a.wav", "/\\other/a.wav", "../a.wav", "a\\..\\b.wav"])
+@pytest.mark.parametrize("path", ["why?.wav", "part #1.wav", "a b.wav", "report.pdf~page3"])
+def test_a_text_may_write_a_name_as_addresses_do_and_as_we_do(path: str) -> None:
+    name = name_from_path(path)
+    assert name is not None
+    assert find_media_element(make_media_element(name)) == find_media_element(f"<img src='assets/{quote(path)}'>")
+    assert name_from_address(f"assets/{quote(path)}?version=2") == name
+
+
+@pytest.mark.parametrize(
+    "address", ["//other/a.wav", "\\\\other\\a.wav", "/\\other/a.wav", "../a.wav", "a\\..\\b.wav", "%2e%2e/a.wav"]
+)
 def test_an_address_that_leads_elsewhere_names_no_file(address: str) -> None:
     assert name_from_address(address) is None

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from tests.guides.shell import ROOT, blocks
 from tests.judged_demo import load_judged
-from tests.media_files import VTT, make_png, make_wav
+from tests.media_files import VTT, make_pdf, make_png, make_wav
 from tests.reports.languages import World, lines
 from tests.services.campaigns.test_calibration_builder import campaign
 from tests.spine import BN_HI, TED, Spine, shared
@@ -60,11 +60,20 @@ RUN: Mapping[str, Given] = MappingProxyType(
         ),
         "docs/how-to/series.md": Given(printed=("wmt26-encs: created", "wmt26-ende: opened")),
         "docs/how-to/media.md": Given(
-            (MAKE,), printed=("talk.wav: audio/wav", "captions talk.vtt", '"again.wav"', "hear_all")
+            (MAKE,),
+            printed=(
+                "talk.wav: audio/wav",
+                "report.pdf~page2: image/png",
+                "captions talk.vtt",
+                '"again.wav"',
+                "hear_all",
+            ),
         ),
         "docs/how-to/release.md": Given(long=True),
         "docs/how-to/write-a-protocol.md": Given((MAKE,), printed=('"protocol": "custom"',)),
         "docs/how-to/ask-raters-questions.md": Given((MAKE,), printed=('"name": "translation"',)),
+        "docs/how-to/check-attention.md": Given((MAKE, ENROL), printed=('"created":true', '"checks": 0')),
+        "docs/how-to/show-texts.md": Given((MAKE,), printed=("Nothing to mark", '"created":true')),
         "docs/how-to/back-up-and-move.md": Given(
             (MAKE, FILL), {"plumbline db restore": "export PLUMBLINE_DATABASE_URL=$EMPTY"}, long=True
         ),
@@ -109,7 +118,12 @@ def put_files(folder: Path) -> None:
         (folder / f"{language}.jsonl").write_bytes(
             lines(World(language, 3.6 - 0.4 * n, 0.5 * n - 0.3), set_key="first")
         )
-    for name, content in {"talk.wav": make_wav(), "page.png": make_png(), "talk.vtt": VTT}.items():
+    for name, content in {
+        "talk.wav": make_wav(),
+        "page.png": make_png(),
+        "report.pdf": make_pdf(2),
+        "talk.vtt": VTT,
+    }.items():
         (folder / name).write_bytes(content)
     (folder / "wmt26.json").write_text(_shown("series.md"))
     _put_series(folder)

@@ -8,6 +8,7 @@ from fastapi import Path
 from pydantic import BaseModel, Field, JsonValue
 
 from app.api.models.times import Time
+from app.domain.markup import find_layout
 from app.services.tasks.judging import JudgmentReceipt
 from app.services.tasks.leases import LeaseResult
 from app.services.tasks.tasks import ItemView, OwnAnswer, ScreenView, SegmentView, TaskView
@@ -61,6 +62,20 @@ class TextLayoutOut(AnswerModel):
         description="Tag, start and end in `shown`; outer ones first. The tags are p, b, strong, i, em, h1, h2, h3, "
         "ul, ol, li, code and pre."
     )
+
+
+class PairLayoutOut(BaseModel):
+    """How a source and a text beside it are shown; null where one is shown as it is."""
+
+    source: TextLayoutOut | None
+    text: TextLayoutOut | None
+
+    @classmethod
+    def of(cls, source: str | None, text: str | None) -> PairLayoutOut:
+        """Of two texts as they are stored."""
+        layouts = (find_layout(one) for one in (source, text))
+        first, second = (None if one is None else TextLayoutOut.model_validate(one) for one in layouts)
+        return cls(source=first, text=second)
 
 
 class TextOut(AnswerModel):

@@ -212,7 +212,7 @@ SHAPES: Mapping[str, RecordType] = {
             "key",
             key=_key,
             name=_name,
-            kind=_check_literal("test", "calibration", "tutorial"),
+            kind=_check_literal("test", "calibration", "tutorial", "attention"),
             domain=_name,
             position=_count,
             meta=_mapping,

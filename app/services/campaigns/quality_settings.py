@@ -23,7 +23,7 @@ class QualitySettings(BaseModel):
 
     code_pass, code_fail: completion codes by verdict; `{code}` in them is a code of the task's own. code_checks: who
     fails one of these gets code_fail. code_tutorial: so does whoever has a smaller share of right first answers in the
-    tutorial.
+    tutorial. code_attention: and whoever passes a smaller share of attention checks at the first try.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
@@ -36,6 +36,7 @@ class QualitySettings(BaseModel):
     code_fail: Template | None = None
     code_checks: list[Check] = Field(["controls"], max_length=len(CHECKS))
     code_tutorial: Annotated[float, Field(ge=0, le=1)] | None = None
+    code_attention: Annotated[float, Field(ge=0, le=1)] | None = None
 
     @property
     def has_codes(self) -> bool:

@@ -194,7 +194,13 @@ def load_campaign_contents(session: Session, campaign: str, *, judged: bool = Fa
     judged: of what tasks show only what was judged, which is what the records tell.
     """
     shown = partial(load_shown_tasks, session, campaign, judged=judged)
-    return CampaignContents(campaign, partial(load_campaign_records, session, campaign), shown)
+    colors = get_campaign(session, campaign).settings.get("slider_colors")
+    return CampaignContents(
+        campaign,
+        partial(load_campaign_records, session, campaign),
+        shown,
+        slider_colors=colors if isinstance(colors, bool) else None,
+    )
 
 
 def load_campaign_records(session: Session, campaign: str, *, comparisons: bool = False) -> Iterator[Record]:

@@ -15,7 +15,7 @@ from app.protocols.base import JudgedTexts, Protocol, ScoringOptions, Spans
 from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
 from app.reports.source.scores import find_profile_id, resolve_score_reading
 from app.services.campaigns import audit
-from app.storage import campaigns, judgments, profiles, seals
+from app.storage import campaigns, comments, judgments, profiles, seals
 from app.storage.db import Session
 from app.storage.imports import alignments, comparisons, merge, origins, staging
 from app.storage.imports import metrics as metrics_staged
@@ -60,6 +60,7 @@ class ImportMerge:
                 profiles.store_scores(session, self._id, profile, list(_scored_on_texts(session, self._id, campaign)))
             if compared:
                 comparisons.append_staged_comparisons(session, self._id, version=version)
+            comments.insert_staged_comments(session, self._id)
             _check_spans(session, self._id, campaign)
         staging.clear_staging(session)
 

@@ -1,7 +1,7 @@
 """Look at a file of media in a process of its own: its type, duration and pixels. A PDF page becomes a picture.
 
 The libraries that read containers and PDF are in C++ and the file may come from anywhere, so a crash or an endless loop
-ends that process and nothing else. Run as `python -m app.services.media.examine FILE PICTURE`.
+ends that process and nothing else. Run as `python -m app.services.media.examine FILE PICTURE PAGE`.
 """
 
 from __future__ import annotations
@@ -31,15 +31,17 @@ class MediaReaderLost(Unavailable):
     """The process that looks at media ended; try again."""
 
 
-def examine_media(path: Path, picture: Path, name: str, limits: MediaLimits) -> MediaFacts:
+def examine_media(path: Path, picture: Path, name: str, limits: MediaLimits, *, page: int | None = None) -> MediaFacts:
     """What a file is, within limits. name: for messages. picture: where that of a PDF page is written.
+
+    page: which one, from 1; None for that of a PDF with a single page.
 
     Raises MediaNotTaken with the reason, MediaReaderLost.
     """
     size = path.stat().st_size
     if size > limits.size:
         raise _refusal(name, f"has {size} bytes; at most {limits.size} are taken")
-    command = [sys.executable, "-P", "-m", "app.services.media.examine", str(path), str(picture)]
+    command = [sys.executable, "-P", "-m", "app.services.media.examine", str(path), str(picture), str(page or 0)]
     try:
         ended = subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False)
     except subprocess.TimeoutExpired:
@@ -74,8 +76,8 @@ def _refusal(name: str, reason: str) -> MediaNotTaken:
     return MediaNotTaken(f"{name} {reason}", places=(Place(("media", name), reason),))
 
 
-def read_facts(path: Path, picture: Path) -> MediaFacts:
-    """What the content of a file says; of a PDF, what its picture is. Raises MediaRefused."""
+def read_facts(path: Path, picture: Path, page: int | None) -> MediaFacts:
+    """What the content of a file says; of a PDF, what the picture of a page is. Raises MediaRefused."""
     if path.stat().st_size == 0:
         raise MediaRefused("holds nothing")
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
@@ -84,7 +86,7 @@ def read_facts(path: Path, picture: Path) -> MediaFacts:
     if media_type == "text/vtt":
         return MediaFacts(media_type)
     if media_type == "application/pdf":
-        return _draw_page(path, picture)
+        return _draw_page(path, picture, page)
     return MediaFacts(media_type, None, *webp) if webp else _measure(path, media_type)
 
 
@@ -106,15 +108,18 @@ def _measure(path: Path, media_type: str) -> MediaFacts:
     return MediaFacts(media_type, int(longest) if timed and longest == longest else None, width, height)
 
 
-def _draw_page(path: Path, picture: Path) -> MediaFacts:
-    """Write the one page of a PDF as a PNG."""
+def _draw_page(path: Path, picture: Path, n: int | None) -> MediaFacts:
+    """Write a page of a PDF as a PNG. n: from 1; None for the only one."""
     from pypdfium2 import PdfDocument, PdfiumError  # only this process loads the library
 
     try:
         with PdfDocument(path) as document:
-            if len(document) != 1:
-                raise MediaRefused(f"has {len(document)} pages; send each page as a file of its own")
-            page = document[0]
+            pages = len(document)
+            if n is None and pages != 1:
+                raise MediaRefused(f"has {pages} pages; name the one you mean: report.pdf~page3")
+            if n is not None and n > pages:
+                raise MediaRefused(f"has {pages} pages, so there is no page {n}")
+            page = document[(n or 1) - 1]
             longest = max(page.get_width(), page.get_height())
             drawn = page.render(scale=min(DOTS_PER_INCH / 72, LONGEST_SIDE / longest), may_draw_forms=False).to_pil()
     except PdfiumError as error:
@@ -134,13 +139,13 @@ def _webp_size(head: bytes) -> tuple[int, int]:
     return int.from_bytes(head[26:28], "little") & 0x3FFF, int.from_bytes(head[28:30], "little") & 0x3FFF
 
 
-def main(path: str, picture: str) -> None:
+def main(path: str, picture: str, page: str) -> None:
     """Print the facts of a file, or why it is refused, as JSON."""
     size = Path(path).stat().st_size
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY + size, MEMORY + size))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        facts = read_facts(Path(path), Path(picture))
+        facts = read_facts(Path(path), Path(picture), int(page) or None)
     except MediaRefused as refused:
         sys.stdout.write(json.dumps({"refused": str(refused)}))
         return
@@ -149,4 +154,4 @@ def main(path: str, picture: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(*sys.argv[1:4])

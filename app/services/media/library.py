@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from app.domain.errors import Conflict, Invalid, NotFound, Place
 from app.domain.keys import is_key, make_key
+from app.domain.media_elements import find_page, name_from_path, split_page
 from app.domain.media_types import KINDS, TIMED
 from app.services.campaigns import audit
 from app.services.media.examine import examine_media
@@ -24,7 +24,6 @@ from app.storage.media.rows import MediaRow, NewMedia
 
 LONGEST_TRANSCRIPT = 1_000_000
 MOST_PLACES = 20
-_SEPARATOR = re.compile(r"[\\/]+")
 
 
 class MediaNameTaken(Conflict):
@@ -91,6 +90,8 @@ def take_media(
 ) -> MediaView:
     """Store a file of a campaign under a name; the same file again changes nothing.
 
+    Of a PDF a name such as `report.pdf~page3` takes the third page, another one the only page.
+
     Raises MediaNotTaken with the reason, MediaNameTaken, NoMediaStore, NotFound.
     """
     store, parts = policy.require_store(), policy.require_parts()
@@ -101,7 +102,7 @@ def take_media(
     os.close(handle)
     picture = Path(scratch)
     try:
-        facts = examine_media(source, picture, name, policy.limits)
+        facts = examine_media(source, picture, name, policy.limits, page=find_page(name))
         stored = picture if picture.stat().st_size else source
         sha256, size = (hash_file(stored) if stored is picture else given), stored.stat().st_size
         store.put(stored, sha256)
@@ -133,7 +134,9 @@ def take_pieces(
 def take_from_shelf(
     database: Database, policy: MediaPolicy, campaign: str, path: str, *, name: str | None, actor: str
 ) -> MediaView:
-    """Store a file of the installation's folder. name: made of the path where none is given.
+    """Store a file of the installation's folder, or a page of a PDF (`report.pdf#page=3`).
+
+    name: made of the path where none is given.
 
     Raises MediaNotOnShelf for a path that leads elsewhere, and as `take_media` does.
     """
@@ -141,21 +144,14 @@ def take_from_shelf(
         raise MediaNotOnShelf("no folder is set: PLUMBLINE_MEDIA_FOLDER")
     try:
         shelf = policy.shelf.resolve(strict=True)
-        file = (shelf / path).resolve(strict=True)
+        below, page = split_page(path)
+        file = (shelf / below).resolve(strict=True)
     except (OSError, ValueError):
         raise MediaNotOnShelf from None
     if not file.is_relative_to(shelf) or not file.is_file():
         raise MediaNotOnShelf
-    return take_media(database, policy, campaign, name or name_from_path(path), file, actor=actor)
-
-
-def name_from_path(path: str) -> str:
-    """A name for the file at a path, relative to some folder.
-
-    >>> name_from_path("talks/1.wav"), name_from_path("./a.png")
-    ('talks:1.wav', 'a.png')
-    """
-    return make_key(":".join(part for part in _SEPARATOR.split(path) if part not in ("", ".")))
+    made = name_from_path(below, page=page) or make_key(file.name)
+    return take_media(database, policy, campaign, name or made, file, actor=actor)
 
 
 def get_media(session: Session, campaign: str, name: str) -> MediaView:

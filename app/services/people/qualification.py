@@ -130,11 +130,11 @@ def get_qualification(session: Session, campaign: str, *, version: int | None = 
 
 def get_rater_qualification(
     session: Session, rater: ActingRater
-) -> tuple[QualificationTest, QualificationStanding, str]:
-    """The test that a rater is to pass, where they stand, and the protocol. Raises NotFound where there is none."""
+) -> tuple[QualificationTest, QualificationStanding, CampaignInfo]:
+    """The test that a rater is to pass, where they stand, and the campaign. Raises NotFound where there is none."""
     test = _load(session, rater.campaign_id, None)
     standing = _make_standing(test, qualification.load_qualification_attempts(session, rater.rater_id))
-    return test, standing, campaign_view(session, rater.campaign).protocol
+    return test, standing, campaign_view(session, rater.campaign)
 
 
 def attempt_qualification(
@@ -146,14 +146,14 @@ def attempt_qualification(
     the answer that cannot be judged, which does not count as an attempt.
     """
     qualification.lock_rater_attempts(session, rater.rater_id)
-    test, standing, _ = get_rater_qualification(session, rater)
+    test, standing, view = get_rater_qualification(session, rater)
     if version != test.version:
         raise QualificationTestChanged(f"it is version {test.version}")
     if standing.passed:
         raise QualificationAlreadyPassed
     if standing.left == 0:
         raise NoQualificationAttemptLeft
-    verdicts = _verdicts(campaign_view(session, rater.campaign), test.items, answers)
+    verdicts = _verdicts(view, test.items, answers)
     share = sum(verdicts) / len(verdicts)
     passed = share >= test.pass_mark
     n = len(qualification.load_qualification_attempts(session, rater.rater_id)) + 1

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from app.domain.attention import KIND, ROLE
 from app.domain.errors import Conflict, Invalid, Place
 from app.services.campaigns import audit
 from app.stats.ratings import RatingRole
@@ -15,7 +16,7 @@ from app.storage.db import Session
 from app.storage.leases import handover as leases_handover
 from app.storage.tasks import TaskNotFound
 
-ROLES = {role.value: role.name.lower() for role in RatingRole}
+ROLES = {role.value: role.name.lower() for role in RatingRole} | {ROLE: KIND}
 
 
 class TaskAlreadyHandedIn(Conflict):
@@ -40,6 +41,10 @@ class PersonRatedAlready(Conflict):
     """This person has another rating of something in this task."""
 
     published = "PersonHasIt"
+
+
+class AttentionCheckBound(Conflict):
+    """This is an attention check: it is its rater's, and what came of it stands."""
 
 
 class TaskWithdrawn(Conflict):
@@ -95,7 +100,7 @@ def reassign_task(
     What somebody began stays with a withdrawn original, as surplus, and the task goes on as an empty copy.
 
     Raises NotFound, Invalid for a rater who is not enrolled, PersonRatedAlready, TaskAlreadyHandedIn, Withdrawn,
-    LinkedTaskHandedIn.
+    LinkedTaskHandedIn, AttentionCheckBound.
     """
     replans.lock_leases(session, campaigns.load_campaign(session, campaign).id)
     row, task = _lock_task(session, campaign, public_id)
@@ -136,7 +141,7 @@ def _move(session: Session, campaign_id: int, task: tasks.Row, rater_id: int | N
 
 
 def reopen_task(session: Session, campaign: str, public_id: str, *, reason: str, actor: str) -> BoardTask:
-    """Let the rater of a handed-in task go on with it. Raises NotFound, NotHandedIn."""
+    """Let the rater of a handed-in task go on with it. Raises NotFound, NotHandedIn, AttentionCheckBound."""
     row, task = _lock_task(session, campaign, public_id)
     if task.state != "handed_in":
         raise ReopenOfOpenTask
@@ -152,6 +157,8 @@ def _lock_task(session: Session, campaign: str, public_id: str) -> tuple[campaig
     task = tasks.load_task(session, public_id, lock=True)
     if task.campaign_id != row.id:
         raise TaskNotFound
+    if task.plan is None:
+        raise AttentionCheckBound
     return row, task
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Literal
 
 from app.domain.errors import Invalid, Place
 from app.services.access.tokens import BadCredential
+from app.services.campaigns.attention_settings import get_attention_settings
 from app.services.campaigns.setting_numbers import get_lease_duration
 from app.services.people import questionnaires, raters
 from app.services.people.raters import ActingRater
@@ -17,10 +18,11 @@ from app.services.tasks import quality_policy, tasks
 from app.services.tasks.addresses import AnswerableTask, TaskAddresses
 from app.services.tasks.judging import MOST_PLACES, JudgingService, make_lease_request
 from app.services.tasks.tasks import TaskHandedIn, TaskView
-from app.storage import campaigns
+from app.storage import campaigns, pearmut
 from app.storage import tokens as stored_tokens
 from app.storage.db import Session
 from app.storage.leases import leases
+from app.storage.leases.attention import AttentionDraw
 from app.storage.recorder import activity
 from app.storage.recorder.activity import ActivityEvent, Heartbeat, HeartbeatResult
 from app.storage.recorder.judgments import Connection
@@ -69,13 +71,21 @@ def _ask(session: Session, rater: ActingRater) -> tuple[leases.LeaseRequest, Why
     settings = campaigns.load_campaign(session, rater.campaign).settings
     lasts = get_lease_duration(settings)
     blocked = raters.find_block_reason(session, rater.campaign_id, rater.rater_id)
-    asking = make_lease_request(rater, lasts)
+    asking = replace(make_lease_request(rater, lasts), checks=_find_attention_draw(session, rater, settings))
     stored_tokens.note_token_use_by_id(session, rater.token_id)
     if blocked in ("consent", "qualification"):
         return asking, blocked
     if blocked is None and questionnaires.is_questionnaire_outstanding(session, settings, rater, "before"):
         return asking, "questionnaire"
     return asking, "finished" if quality_policy.is_ended_by_checks(session, rater) else None
+
+
+def _find_attention_draw(session: Session, rater: ActingRater, settings: Mapping[str, object]) -> AttentionDraw | None:
+    """How attention checks are drawn. Pearmut's campaigns have checks of their own, which its pages draw."""
+    asked = get_attention_settings(settings)
+    if not asked.rate or pearmut.find_pearmut_campaign(session, rater.campaign_id, loaded=False) is not None:
+        return None
+    return AttentionDraw(asked.rate, asked.seed)
 
 
 async def extend_lease(

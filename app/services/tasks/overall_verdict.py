@@ -10,11 +10,15 @@ from app.stats.quality.report import RaterQuality
 
 Outcome = Literal["pass", "fail", "untested"]
 TUTORIAL = "tutorial"
+ATTENTION = "attention"
 
 
 @dataclass(frozen=True, slots=True)
 class RuleOutcome:
-    """What a rule says of a rater. rule: a check of quality control, or `tutorial`. untested: nothing to judge by."""
+    """What a rule says of a rater. rule: a check of quality control, `tutorial` or `attention`.
+
+    untested: nothing to judge by.
+    """
 
     rule: str
     outcome: Outcome
@@ -32,16 +36,22 @@ class OverallVerdict:
         return "fail" if any(one.outcome == "fail" for one in self.rules) else "pass"
 
 
-def decide_overall_verdict(asked: QualitySettings, quality: RaterQuality | None, right: float | None) -> OverallVerdict:
+def decide_overall_verdict(
+    asked: QualitySettings, quality: RaterQuality | None, right: float | None, passed: float | None
+) -> OverallVerdict:
     """The verdict by the rules for completion codes. right: share of right first answers in the tutorial, if any.
 
+    passed: share of the attention checks that the rater met which were passed at the first try, if any.
     quality: None where nothing is known of the rater's work, or nothing fails.
     """
     rules = [RuleOutcome(check, _outcome(check, quality)) for check in asked.code_checks]
-    if asked.code_tutorial is not None:
-        share: Outcome = "untested" if right is None else "pass" if right >= asked.code_tutorial else "fail"
-        rules.append(RuleOutcome(TUTORIAL, share))
+    shares = ((TUTORIAL, asked.code_tutorial, right), (ATTENTION, asked.code_attention, passed))
+    rules += [RuleOutcome(rule, _reaches(share, least)) for rule, least, share in shares if least is not None]
     return OverallVerdict(tuple(rules))
+
+
+def _reaches(share: float | None, least: float) -> Outcome:
+    return "untested" if share is None else "pass" if share >= least else "fail"
 
 
 def _outcome(check: str, quality: RaterQuality | None) -> Outcome:

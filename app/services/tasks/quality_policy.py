@@ -7,6 +7,7 @@ code, and that there is no further task.
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass
 
 from app.domain.errors import Invalid
 from app.reports.source.judged_ratings import load_control_ratings, load_judged_ratings
@@ -16,19 +17,28 @@ from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.quality_settings import CODE, QualitySettings, parse_quality_settings
 from app.services.people.raters import ActingRater
 from app.services.tasks import tasks
+from app.services.tasks.attention import AttentionWarning, settle_attention_check
 from app.services.tasks.overall_verdict import OverallVerdict, decide_overall_verdict
 from app.services.webhooks.events import record_event
 from app.stats.quality.choices import Check
 from app.stats.quality.report import RaterQuality, make_rater_quality
 from app.stats.quality.verdicts import verdicts_by_controls
-from app.storage import campaigns, quality_policy, raters, tutorials
+from app.storage import attention, campaigns, quality_policy, raters, tutorials
 from app.storage.db import Database, Session
 
 ACTOR = "quality control"
 
 
-def hand_in_and_check(database: Database, public_id: str, *, rater: ActingRater) -> str:
-    """Hand a task in, look at the rater's work, and do what the campaign's settings ask; the completion code.
+@dataclass(frozen=True, slots=True)
+class HandInReceipt:
+    """What a rater gets for a task. warning: where it was an attention check that warns."""
+
+    code: str
+    warning: AttentionWarning | None
+
+
+def hand_in_and_check(database: Database, public_id: str, *, rater: ActingRater) -> HandInReceipt:
+    """Hand a task in, look at the rater's work, and do what the campaign's settings ask.
 
     The task is handed in before anybody looks, so that nothing that fails afterwards can undo it; asking again finishes
     what is left to do. Raises as `tasks.hand_in_task` does.
@@ -36,19 +46,21 @@ def hand_in_and_check(database: Database, public_id: str, *, rater: ActingRater)
     with database.transaction() as session:
         asked = parse_quality_settings(get_campaign(session, rater.campaign).settings)
         code = tasks.hand_in_task(session, public_id, rater=rater, coded=not asked.has_codes)
+        warning = settle_attention_check(session, rater, public_id)
     if code is not None and not asked.asks:
-        return code
+        return HandInReceipt(code, warning)
     with database.transaction() as session:
         quality = load_quality_evidence(session, rater.campaign, rater.rater, asked, asked.watched)
     with database.transaction() as session:
         campaigns.load_campaign(session, rater.campaign, lock=True)
         if code is None:
             right = tutorials.load_right_share(session, rater.campaign_id, rater.rater_id)
-            fresh = _code(asked, decide_overall_verdict(asked, quality, right))
+            passed = attention.load_passed_share(session, rater.campaign_id, rater.rater_id)
+            fresh = _code(asked, decide_overall_verdict(asked, quality, right, passed))
             code = quality_policy.settle_completion_code(session, rater.campaign_id, public_id, fresh) or fresh
         if quality is not None:
             _act(session, rater, asked, quality)
-    return code
+    return HandInReceipt(code, warning)
 
 
 def is_ended_by_checks(session: Session, rater: ActingRater) -> bool:
@@ -99,7 +111,8 @@ def load_overall_verdict(session: Session, campaign: str, rater: str) -> Overall
     rater_id = raters.load_rater(session, campaign_id, rater).id
     right = tutorials.load_right_share(session, campaign_id, rater_id)
     quality = load_quality_evidence(session, campaign, rater, asked, frozenset(asked.code_checks), whole=True)
-    return decide_overall_verdict(asked, quality, right)
+    passed = attention.load_passed_share(session, campaign_id, rater_id)
+    return decide_overall_verdict(asked, quality, right, passed)
 
 
 def _code(asked: QualitySettings, overall: OverallVerdict) -> str:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from app.domain.attention import KIND, ROLE
 from app.domain.cells import escape_formula
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
@@ -25,7 +26,7 @@ TABLE_COLUMNS = (
     *("submitted_at", "recorded_at", "data_version", "surplus", "void", "external_id", "payload"),
     *("comment", "screen_comment"),
 )
-ROLES = {role.value: role.name.lower() for role in RatingRole}
+ROLES = {role.value: role.name.lower() for role in RatingRole} | {ROLE: KIND}
 
 
 @dataclass(frozen=True, slots=True)

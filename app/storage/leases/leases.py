@@ -16,6 +16,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage.db import driver_connection
+from app.storage.leases.attention import AttentionDraw, insert_drawn_check
 from app.storage.leases.handover import replace_begun_task
 from app.storage.leases.one_person import HAS_ANOTHER, LOCKED
 from app.storage.recorder.judgments import LIVE, Connection
@@ -101,7 +102,9 @@ _CLASH = """EXISTS (SELECT FROM items i JOIN groups g ON g.campaign_id = %(campa
 # Another account of the same person began it, or its chain, and lost it: it may come back to that account only.
 _BEGUN_ELSEWHERE = """EXISTS (SELECT FROM taken k WHERE k.account <> %(rater)s
     AND (k.task_id = t.id OR k.plan = t.plan AND k.chain = t.chain))"""
-_FITS = """(%(room)s::bigint IS NULL OR %(room)s >= CASE %(unit)s WHEN 'words' THEN coalesce(t.words, 0)
+# An attention check takes nothing from a capacity.
+_FITS = """(t.plan IS NULL OR %(room)s::bigint IS NULL
+    OR %(room)s >= CASE %(unit)s WHEN 'words' THEN coalesce(t.words, 0)
     WHEN 'segments' THEN coalesce(t.segments, 0)
     ELSE (SELECT count(*) FROM items i WHERE i.campaign_id = %(campaign)s AND i.task_id = t.id) END)"""
 _MINE = """mine AS MATERIALIZED (SELECT id FROM raters WHERE campaign_id = %(campaign)s
@@ -186,7 +189,11 @@ SELECT WHERE EXISTS (SELECT FROM leases WHERE campaign_id = %(campaign)s AND rat
 
 @dataclass(frozen=True, slots=True)
 class LeaseRequest:
-    """Who asks for a task. lasts: how long a lease goes on. session_id: of the browser, None for a token."""
+    """Who asks for a task.
+
+    lasts: how long a lease goes on. session_id: of the browser, None for a token. checks: how attention checks are
+    drawn, where there are any.
+    """
 
     campaign_id: int
     rater_id: int
@@ -194,6 +201,7 @@ class LeaseRequest:
     lasts: timedelta
     actor: str
     session_id: int | None = None
+    checks: AttentionDraw | None = None
 
     @property
     def keys(self) -> dict[str, Any]:
@@ -259,6 +267,8 @@ async def lease_next_task(connection: Connection, asking: LeaseRequest) -> Lease
             return await _explain_no_task(connection, keys)
         if not fits:
             return NoTaskNow("capacity")
+        if asking.checks is not None:
+            task_id = await insert_drawn_check(connection, keys, asking.checks, task_id) or task_id
         taken = await _take_task(connection, asking, task_id)
         if taken is not None:
             return taken

@@ -37,6 +37,7 @@ from app.storage.tables._metadata import (
 # one rater, because a group stretches over them. queue: the order in which tasks are handed out. leased_until is the
 # database's clock. lease: how often the task was leased; it grows, so that a late write can tell that it is late.
 # pooled: it came to its rater from the bucket, to which it goes back when the lease runs out with nothing handed in.
+# A task without a plan was imported, or is an attention check, of which `meta` tells.
 tasks = Table(
     "tasks",
     metadata,
@@ -128,7 +129,7 @@ items = Table(
     Index("ix_items_of_item_id", "campaign_id", "of_item_id", postgresql_where=text("of_item_id IS NOT NULL")),
     key_check(),
     CheckConstraint("position >= 1", name="position_from_one"),
-    CheckConstraint("role between 0 and 4", name="role_known"),
+    CheckConstraint("role between 0 and 5", name="role_known"),
     CheckConstraint("side_order in (0, 1)", name="side_order_known"),
     CheckConstraint("propensity > 0 and propensity <= 1", name="propensity_is_probability"),
 )

@@ -66,7 +66,7 @@ documents = Table(
     UniqueConstraint("campaign_id", "key"),
     UniqueConstraint("campaign_id", "id"),
     key_check(),
-    CheckConstraint("kind in ('test', 'calibration', 'tutorial')", name="kind_known"),
+    CheckConstraint("kind in ('test', 'calibration', 'tutorial', 'attention')", name="kind_known"),
 )
 
 segments = Table(

@@ -116,7 +116,7 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
             ManagerPage(
                 message("Tutorial"),
                 MANAGER,
-                "texts with known answers before the first task",
+                "texts with known answers before the first task and among the tasks",
                 contents.known_answers_page_values,
             ),
             ManagerPage(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,16 @@ def test_answers_by_cesa_come_out_as_they_were_logged(read: Read) -> None:
     assert files["campaign.json"]["info"] == {"assignment": "dynamic", **INFO}
     assert files["campaign.json"]["data"] == ALIKE
     assert not lost
+
+
+@pytest.mark.parametrize(
+    ("said", "told"), [(True, {"slider_colors": True}), (False, {"slider_colors": False}), (None, {})]
+)
+def test_colours_of_sliders_are_written_as_the_campaign_has_them(read, said, told):
+    given = {"c.json": json.dumps({"campaign_id": "talks", "info": INFO, "data": ALIKE}).encode()}
+    files = tree("pearmut", replace(contents(read("pearmut", given).records), slider_colors=said))
+    info = json.loads(files["campaign.json"])["info"]
+    assert info == {"assignment": "dynamic", **INFO, **told}
 
 
 def test_what_is_written_is_read_again_as_it_was(read: Read) -> None:

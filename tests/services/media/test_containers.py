@@ -72,10 +72,10 @@ def test_other_types_are_refused(content: bytes) -> None:
         find_media_type(content)
 
 
-def examined(folder: Path, content: bytes, limits: MediaLimits | None = None) -> MediaFacts:
+def examined(folder: Path, content: bytes, limits: MediaLimits | None = None, *, page: int | None = None) -> MediaFacts:
     file = folder / "given"
     file.write_bytes(content)
-    return examine_media(file, folder / "page.png", "given", limits or MediaLimits())
+    return examine_media(file, folder / "page.png", "given", limits or MediaLimits(), page=page)
 
 
 def test_duration_and_pixels_are_read(tmp_path: Path) -> None:
@@ -88,6 +88,9 @@ def test_a_page_becomes_a_picture(tmp_path: Path) -> None:
     assert find_media_type((tmp_path / "page.png").read_bytes()) == "image/png"
     with pytest.raises(MediaNotTaken, match="3 pages"):
         examined(tmp_path, make_pdf(3))
+    assert examined(tmp_path, make_pdf(3), page=3) == MediaFacts("image/png", None, 226, 75)
+    with pytest.raises(MediaNotTaken, match="no page 4"):
+        examined(tmp_path, make_pdf(3), page=4)
 
 
 def test_limits_hold(tmp_path: Path) -> None:

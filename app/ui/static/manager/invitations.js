@@ -95,6 +95,7 @@ const completions = new Browse($("#completions"), {
 
 // Which code tells what: kept among the campaign's settings of quality control.
 const codes = $("#codes");
+const SHARES = ["code_tutorial", "code_attention"];
 let seen = null; // {settings, etag}
 
 function readCodes({ body, etag }) {
@@ -102,7 +103,7 @@ function readCodes({ body, etag }) {
   const quality = body.settings.quality ?? {};
   const checks = quality.code_checks ?? ["controls"];
   for (const name of ["code_pass", "code_fail"]) codes.elements[name].value = quality[name] ?? "";
-  codes.elements.code_tutorial.value = quality.code_tutorial === undefined || quality.code_tutorial === null ? "" : written(quality.code_tutorial * 100);
+  for (const name of SHARES) codes.elements[name].value = quality[name] === undefined || quality[name] === null ? "" : written(quality[name] * 100);
   for (const box of codes.elements.code_checks) box.checked = checks.includes(box.value);
 }
 
@@ -110,11 +111,13 @@ async function saveCodes() {
   const place = $(".said", codes);
   say(place, "");
   $("#saved").textContent = "";
-  const { code_pass: _, code_fail: __, code_checks: ___, code_tutorial: ____, ...rest } = seen.settings.quality ?? {};
+  const { code_pass: _, code_fail: __, code_checks: ___, code_tutorial: ____, code_attention: _____, ...rest } = seen.settings.quality ?? {};
   const quality = { ...rest, code_checks: [...codes.elements.code_checks].filter((box) => box.checked).map((box) => box.value) };
   for (const name of ["code_pass", "code_fail"]) if (codes.elements[name].value.trim()) quality[name] = codes.elements[name].value.trim();
-  const share = codes.elements.code_tutorial.value.trim();
-  if (share) quality.code_tutorial = numeral(share) / 100;
+  for (const name of SHARES) {
+    const share = codes.elements[name].value.trim();
+    if (share) quality[name] = numeral(share) / 100;
+  }
   try {
     const answer = await call("PATCH", api, { body: { settings: { ...seen.settings, quality } }, headers: { "If-Match": seen.etag } });
     if (answer.ok) {

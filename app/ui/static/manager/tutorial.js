@@ -1,24 +1,29 @@
-// Tutorial documents: what there are, a form to write one, and how raters did.
+// Documents with known answers, of the tutorial and of attention checks: what there are, a form to write one, how often
+// checks come, and how raters did.
 
+import { call, Unreachable } from "../shared/api.js";
 import { $, button, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { Unfinished } from "./judging.js";
 import { Browse } from "./browse.js";
 import { checkKey } from "./keys.js";
 import { Items } from "./known.js";
-import { all, api, brief, change, empty, fetched, figure, get, here, listed, resting, say, sure, table } from "./parts.js";
-import { reading, tried } from "./reading.js";
+import { all, api, brief, change, empty, fetched, figure, get, here, listed, numeral, Refused, resting, say, sure, table, tell, told, written } from "./parts.js";
+import { Listing, reading, tried } from "./reading.js";
 
 const form = $("#tutorial");
 const said = $(".said", form);
 const place = $("#documents");
 const items = new Items($("#items"), form.dataset, (n) => t("Segment {n}", { n }));
+const checked = new Listing(`${api}/attention-checks/results`);
+const TITLES = { tutorial: t("Tutorial"), attention: t("Attention check") };
 const path = (key) => `${api}/documents/${encodeURIComponent(key)}`;
 
 async function edit(key) {
-  const { segments } = await get(path(key));
+  const { kind, segments } = await get(path(key));
   form.elements.key.value = key;
-  items.set(segments.map(({ source, references, meta }) => ({ ...(meta.tutorial ?? {}), source, rest: { references, meta } })));
+  form.elements.kind.value = kind;
+  items.set(segments.map(({ source, references, meta }) => ({ ...(meta[kind] ?? {}), source, rest: { references, meta } })));
   form.scrollIntoView({ block: "nearest" });
   form.elements.key.focus();
 }
@@ -36,11 +41,17 @@ const steps = (one) => h("span", { class: "actions" },
 
 // A tutorial has a few documents, which are shown whole.
 const show = reading(place, async () => {
-  const found = (await all(`${api}/documents`)).filter((one) => one.kind === "tutorial");
+  const found = (await all(`${api}/documents`)).filter((one) => one.kind in TITLES);
   fill(place, found.length ? table(t("Tutorial documents"), [
-    [t("Document"), (one) => one.name], [t("Position"), (one) => figure(one.position), "right"], [t("What to do"), steps],
+    [t("Document"), (one) => one.name], [t("Kind"), (one) => TITLES[one.kind]], [t("Position"), (one) => figure(one.position), "right"], [t("What to do"), steps],
   ], found) : empty({ icon: "texts", title: t("There is no tutorial yet."), text: t("Raters start with their first task.") }), fetched([listed(`${api}/documents`)]));
 });
+
+function check({ source, text, question, payload, tolerance, reasons, columns, rules, retry }, rest) {
+  if (question || retry || Object.keys(reasons).length) throw new Unfinished(t("An attention check looks like a task: it has no question, no explanation and no second answer."));
+  const ruled = Object.fromEntries(Object.entries({ columns, rules }).filter(([, value]) => value?.length));
+  return { source, references: rest?.references ?? {}, meta: { ...rest?.meta, attention: { text, payload, tolerance: payload ? tolerance : null, ...ruled } } };
+}
 
 function segment({ source, text, question, payload, tolerance, reasons, columns, rules, retry }, rest) {
   const ruled = Object.fromEntries(Object.entries({ columns, rules, retry }).filter(([, value]) => value === true || value?.length));
@@ -49,9 +60,11 @@ function segment({ source, text, question, payload, tolerance, reasons, columns,
 }
 
 async function save() {
+  const kind = form.elements.kind.value;
   let segments;
   try {
-    segments = items.items.map((item) => segment(item.value, item.rest));
+    const made = kind === "attention" ? check : segment;
+    segments = items.items.map((item) => made(item.value, item.rest));
   } catch (error) {
     if (!(error instanceof Unfinished)) throw error;
     say(said, error.message);
@@ -62,7 +75,7 @@ async function save() {
     return;
   }
   const key = form.elements.key.value.trim();
-  if (!(await change("PUT", path(key), { body: { kind: "tutorial", segments }, said }))) return;
+  if (!(await change("PUT", path(key), { body: { kind, segments }, said }))) return;
   items.set([]);
   await show();
 }
@@ -91,5 +104,60 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   resting($("button[type=submit]", form), save);
 });
+
+const checks = reading($("#checks"), async () => {
+  const found = await checked.read();
+  fill($("#checks"), found.length ? table(t("How raters did in attention checks"), [
+    [t("Rater"), (one) => one.rater], [t("Team"), (one) => one.team], [t("Checks"), (one) => figure(one.checks), "right"],
+    [t("Passed at first"), (one) => figure(one.passed), "right"], [t("Not passed at first"), (one) => figure(one.failed), "right"],
+    [t("All tries"), (one) => figure(one.tries), "right"], [t("When"), (one) => brief(one.at)],
+  ], found) : h("p", {}, t("Nobody is enrolled yet.")), checked.rest(checks), fetched([listed(checked.path)]));
+});
+
+// How often checks come: one of the campaign's settings.
+const attention = $("#attention");
+let seen = null; // {settings, etag}
+
+function readSettings({ body, etag }) {
+  seen = { settings: body.settings, etag };
+  const { rate = 0, repeats = 0, loud = false } = body.settings.attention ?? {};
+  attention.elements.rate.value = written(rate * 100);
+  attention.elements.repeats.value = String(repeats);
+  attention.elements.loud.checked = loud;
+}
+
+async function saveSettings() {
+  const place = $(".said", attention);
+  say(place, "");
+  $("#attention-saved").textContent = "";
+  const { rate, repeats, loud } = attention.elements;
+  const asked = { ...seen.settings.attention, rate: numeral(rate.value.trim() || "0") / 100, repeats: Number(repeats.value || 0), loud: loud.checked };
+  try {
+    const answer = await call("PATCH", api, { body: { settings: { ...seen.settings, attention: asked } }, headers: { "If-Match": seen.etag } });
+    if (answer.ok) {
+      readSettings(answer);
+      $("#attention-saved").textContent = t("Saved.");
+    } else if (answer.status === 412) say(place, t("Somebody else has changed these settings. Reload the page to see them."));
+    else tell(place, told(answer));
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error;
+    say(place, t("The server cannot be reached. Try again in a moment."));
+  }
+}
+
+attention.addEventListener("submit", (event) => {
+  event.preventDefault();
+  resting($("button[type=submit]", attention), saveSettings);
+});
 await show();
 await results.open();
+await checks();
+const unread = $("#attention-read");
+$("button[type=submit]", attention).disabled = true;
+await reading(unread, async () => {
+  const campaign = await call("GET", api);
+  if (!campaign.ok) throw new Refused(told(campaign));
+  readSettings(campaign);
+  fill(unread);
+  $("button[type=submit]", attention).disabled = false;
+})();

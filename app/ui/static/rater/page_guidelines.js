@@ -5,9 +5,9 @@ import { $, fill, h } from "../shared/dom.js";
 import { scaleOf } from "./guide.js";
 import * as keep from "./keep.js";
 import { loadMessages, t } from "../shared/messages.js";
-import { practiceAll } from "./practice.js";
+import { layoutOf, practiceAll } from "./practice.js";
 
-const { campaign, rater, sourceLanguage: source, targetLanguage: target, protocol } = $("main").dataset;
+const { campaign, rater, sourceLanguage: source, targetLanguage: target, protocol, markup } = $("main").dataset;
 const forms = JSON.parse($("main").dataset.forms);
 
 keep.keepFor(campaign, rater);
@@ -21,7 +21,7 @@ async function showAsked() {
   const sentences = [...new Set(forms.flatMap((one) => one.instructions))];
   fill($("#asked"), h("h2", {}, t("What is asked")), h("p", {}, sentences.map((line) => [t(line), " "])),
     scaleOf(form.rubric));
-  const fitting = (answer.body?.examples ?? []).filter((one) => fits(one, form));
+  const fitting = (answer.body?.examples ?? []).filter((one) => fits(one, form)).map((one) => ({ ...one, markup: markup ? layoutOf(one) : null }));
   if (fitting.length) fill($("#practice"), h("h2", {}, t("Practice")), practiceAll(fitting, form, { source, target }));
 }
 

@@ -4,8 +4,9 @@ import { call, comesBack, idempotencyKey, insist, Unreachable, why } from "../sh
 import { $, bringIntoView, button, fill, fresh, h } from "../shared/dom.js";
 import { count, language, loadMessages, number, t } from "../shared/messages.js";
 import { notice } from "./notices.js";
-import { practice } from "./practice.js";
+import { layoutOf, practice } from "./practice.js";
 import { fieldsOf } from "./questions.js";
+import { Text } from "./text_view.js";
 
 const { home, sourceLanguage: source, targetLanguage: target, protocol } = $("main").dataset;
 const form = JSON.parse($("main").dataset.forms).find((one) => one.level !== "screen");
@@ -57,11 +58,8 @@ function ask(test) {
 function choices(item) {
   const name = fresh("choice");
   const inputs = item.choices.map((choice) => [choice, h("input", { type: "radio", name, value: choice })]);
-  const texts = [["Source", item.source], ["Text", item.text]].filter(([, text]) => text !== null);
-  const shown = texts.map(([label, text]) => {
-    const named = h("span", { class: "label" }, t(label));
-    return h("div", { class: "text" }, named, h("p", { class: "body", dir: "auto" }, text));
-  });
+  const texts = [["Source", item.source, item.markup?.source], ["Text", item.text, item.markup?.text]].filter(([, text]) => text !== null);
+  const shown = texts.map(([label, text, markup]) => new Text({ label, text, side: null, markup: markup ?? null }).element);
   const asked = h("legend", {}, item.question ?? t("Choose the right one"));
   const points = inputs.map(([choice, input]) => h("label", { class: "point" }, input, choice));
   return {
@@ -77,7 +75,7 @@ function choices(item) {
 function judgment(item) {
   const labels = item.source === null ? ["Text"] : form.labels;
   const made = practice(
-    { source: item.source, output: item.text, prefill: null },
+    { source: item.source, output: item.text, prefill: null, markup: layoutOf(item) },
     { ...form, labels },
     { source, target },
   );

@@ -2,7 +2,7 @@
 
 import { call, comesBack, insist, Unreachable, why } from "../shared/api.js";
 import { $, bringIntoView, button, fill, h } from "../shared/dom.js";
-import { language, loadMessages, t } from "../shared/messages.js";
+import { inOwnLanguage, loadMessages, t } from "../shared/messages.js";
 import { practice, worked } from "./practice.js";
 import { fieldsOf } from "./questions.js";
 
@@ -100,10 +100,8 @@ async function put({ protocol }, item, answers, said) {
   return null;
 }
 
-const inMine = (texts) => texts[language()] ?? texts.en ?? Object.values(texts)[0];
-
 function verdict({ right, reasons, warnings }) {
-  const said = [...warnings, reasons].map(inMine).filter(Boolean);
+  const said = [...warnings, reasons].map(inOwnLanguage).filter(Boolean);
   const told = said.length ? h("span", { dir: "auto" }, said.join(" ")) : null;
   if (right === null) return told ? h("p", {}, told) : h("p", {}, t("Thank you."));
   return h("p", { class: right ? "verdict right" : "verdict wrong" }, right ? t("Right.") : t("Not right."), " ", told);

@@ -5,6 +5,9 @@ import { t } from "../shared/messages.js";
 import { Answer } from "./answers.js";
 import { Row } from "./row.js";
 
+// How the two texts of an item or of an example are laid out, where tags in them are.
+export const layoutOf = ({ markup }) => (markup ? { source: markup.source, output: markup.text } : null);
+
 // n: which of several on the page it is. shown: {source, output, prefill}. form: of a segment or a document, as the task or the protocol has it.
 export function practice(shown, form, locale, { after = () => [], heard = () => {}, n = 1 } = {}) {
   const texts = form.labels.map((label, i) => text(label, i, form, shown));

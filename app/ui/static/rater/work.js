@@ -9,7 +9,7 @@ import { $, bringIntoView, button, fill, h } from "../shared/dom.js";
 import { guide } from "./guide.js";
 import { helpOn } from "./help.js";
 import * as keep from "./keep.js";
-import { count, t } from "../shared/messages.js";
+import { count, inOwnLanguage, t } from "../shared/messages.js";
 import { MediaFiles } from "./media_files.js";
 import { missingList } from "./missing.js";
 import { clear, notice } from "./notices.js";
@@ -280,7 +280,7 @@ export class Work {
       if (!(error instanceof Unreachable)) throw error;
       answer = { status: 503, ok: false, body: null };
     }
-    if (answer.ok) return this.handedIn(answer.body.completion_code);
+    if (answer.ok) return this.handedIn(answer.body);
     if (outcome(answer) === "signed-out") {
       this.outbox.signOut();
       return this.notHandedIn(advice(this.outbox));
@@ -291,12 +291,12 @@ export class Work {
     return this.notHandedIn(why(answer), [button(t("Load the task anew"), () => location.reload())]);
   }
 
-  async handedIn(code) {
+  async handedIn({ completion_code: code, warning }) {
     this.end();
     const codes = await insist("GET", "/v1/me/completions");
     const back = codes.body?.items?.find((one) => one.task === this.task.task)?.redirect;
     this.status.idle();
-    const shown = h("section", { class: "completed", tabindex: "-1" }, h("h2", {}, t("Handed in. Thank you.")),
+    const shown = h("section", { class: "completed", tabindex: "-1" }, h("h2", {}, t("Handed in. Thank you.")), warning ? warned(warning) : null,
       h("p", {}, t("Your completion code:")), h("p", { class: "code" }, h("code", {}, code)),
       h(
         "p",
@@ -320,4 +320,11 @@ export class Work {
     this.ended.abort();
     this.beats.stop();
   }
+}
+
+// Of an attention check that was not passed, in the words of whoever wrote it.
+function warned({ texts, again }) {
+  const said = texts.map((one) => h("p", { dir: "auto" }, inOwnLanguage(one)));
+  return h("div", { class: "note" }, h("p", {}, t("Some of your answers cannot be right.")), said,
+    again ? h("p", {}, t("The same text comes once more. Read it carefully.")) : null);
 }

@@ -26,6 +26,9 @@ const put = (text, values) => text.replace(/\{(\w+)\}/g, (place, name) => String
 // The language of a text that came from elsewhere, such as a protocol's rubric, where it is not the page's.
 export const languageOf = (message) => (message in known || language() === "en" ? null : "en");
 
+// Of texts by language, the one in the language of the page.
+export const inOwnLanguage = (texts) => texts[language()] ?? texts.en ?? Object.values(texts)[0];
+
 export const language = () => document.documentElement.lang || "en";
 
 // Dates in English are those of Britain, whose order of day and month most of the world knows.

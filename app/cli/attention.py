@@ -1,0 +1,70 @@
+"""`plumbline attention`: attention checks of a campaign, and how raters did in them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from app.cli.kit import context
+from app.cli.kit.outputs import write
+from app.domain.attention import KIND
+from app.domain.errors import Invalid, Place
+from app.domain.faults import list_first_faults
+from app.services.data.test_sets import DocumentText, SegmentText, put_document
+from app.services.tasks.attention import list_attention_results
+
+MOST = 10_000
+
+
+class AttentionSegmentFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    source: str | None = None
+    meta: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+class AttentionDocumentFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    segments: list[AttentionSegmentFile]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(KIND)(attention)
+
+
+def attention(
+    campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
+    document: Annotated[str | None, typer.Argument(help="Key of a check that is to be stored.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help='The check as JSON: {"segments": [{"source": …, "meta": {"attention": …}}]}.')
+    ] = None,
+) -> None:
+    """Store a check that raters meet among their tasks, or print how raters did, one line each."""
+    with context.database() as database, database.transaction() as session:
+        if document is not None:
+            given = _read(file)
+            segments = tuple(SegmentText(source=one.source, meta=one.meta) for one in given.segments)
+            put_document(session, campaign, document, DocumentText(segments, kind=KIND), actor=context.actor())
+            return
+        rows = list_attention_results(session, campaign, after=None, limit=MOST)
+    write([json.dumps(asdict(row), ensure_ascii=False, default=str).encode() + b"\n" for row in rows])
+
+
+def _read(file: Path | None) -> AttentionDocumentFile:
+    if file is None:
+        raise Invalid("the options are not valid", places=(Place(("FILE",), "is missing"),))
+    try:
+        given: Any = json.loads(file.read_bytes())
+        return AttentionDocumentFile.model_validate(given)
+    except ValidationError as error:
+        places = tuple(Place((str(file), *fault["loc"]), fault["msg"]) for fault in list_first_faults(error, 20))
+    except (OSError, ValueError) as error:
+        places = (Place((str(file),), str(error)[:200]),)
+    raise Invalid("the attention check is not valid", places=places)

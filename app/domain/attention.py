@@ -1,0 +1,24 @@
+"""Attention checks: documents with known answers that raters meet among their tasks, drawn at random."""
+
+from __future__ import annotations
+
+import hashlib
+
+KIND = "attention"
+"""The kind of their documents, and where a segment's `meta` and a task's `meta` speak of them."""
+ROLE = 5
+"""The role of their items, beside those of `RatingRole`: no rating comes of such an item."""
+
+
+def draw_attention_check(
+    seed: int, campaign_id: int, rater_id: int, handed_in: int, *, rate: float, left: int
+) -> int | None:
+    """Which of `left` checks a rater gets after a number of hand-ins; None for none. Asking again draws the same.
+
+    >>> [draw_attention_check(1, 7, 3, n, rate=0.5, left=4) for n in range(8)]
+    [None, None, None, 1, None, None, 0, None]
+    """
+    drawn = hashlib.sha256(f"attention {seed} {campaign_id} {rater_id} {handed_in}".encode()).digest()
+    if not left or int.from_bytes(drawn[:7]) / 2**56 >= rate:
+        return None
+    return int.from_bytes(drawn[7:15]) % left

@@ -1,0 +1,95 @@
+"""Queries about attention checks: what one knows, what came of it, its repetition, and how raters did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from app.domain.attention import KIND
+from app.storage.optional_filters import join_optional_conditions
+from app.storage.tables import documents
+
+Row = sa.Row[Any]
+
+# An item of a check shows one column: its n-th item the n-th. `g` is the segment, `i` the item.
+SHOWN_TEXT = f"""coalesce(g.meta #>> ARRAY['{KIND}', 'columns', (i.position - 1)::text],
+            CASE WHEN i.position = 1 THEN g.meta #>> ARRAY['{KIND}', 'text'] END)"""
+IS_CHECK = f"({{task}}.plan IS NULL AND {{task}}.meta -> '{KIND}' IS NOT NULL)"
+"""Whether a task is an attention check, to be formatted with the table's alias."""
+
+_SEGMENTS = """
+SELECT g.id, g.position, g.source, g.meta FROM items i
+JOIN segments g ON g.campaign_id = :campaign AND g.document_id = i.document_id
+WHERE i.campaign_id = :campaign AND i.task_id = :task AND i.position = 1 ORDER BY g.position"""
+_SETTLE = f"""
+UPDATE tasks SET meta = jsonb_set(meta, ARRAY['{KIND}', 'result'], CAST(:result AS jsonb))
+WHERE campaign_id = :campaign AND id = :task"""
+# The same once more, with the next number of its try; its rater meets it before all else.
+_AGAIN = f"""
+WITH copy AS (
+    INSERT INTO tasks (campaign_id, public_id, key, rater_id, state, meta, arm, queue, words, segments, presentation)
+    SELECT campaign_id, :public_id, :key, rater_id, 'free', jsonb_build_object('{KIND}', CAST(:meta AS jsonb)), arm,
+           queue, words, segments, presentation
+    FROM tasks WHERE campaign_id = :campaign AND id = :task ON CONFLICT (campaign_id, key) DO NOTHING RETURNING id)
+INSERT INTO items (campaign_id, task_id, key, position, document_id, first_segment, last_segment, role, screen, column_,
+                   prefill, side_order, surplus_from)
+SELECT i.campaign_id, copy.id, i.key, i.position, i.document_id, i.first_segment, i.last_segment, i.role, i.screen,
+       i.column_, i.prefill, i.side_order, i.surplus_from
+FROM items i CROSS JOIN copy WHERE i.campaign_id = :campaign AND i.task_id = :task"""
+# First tries only: who passes after a warning has been told what to look for.
+_FIRST = f"t.meta #>> ARRAY['{KIND}', 'try'] = '1'"
+_OUTCOME = f"t.meta #>> ARRAY['{KIND}', 'result', 'outcome']"
+_SHARE = f"""
+SELECT avg(({_OUTCOME} = 'passed')::int) FROM tasks t
+WHERE t.campaign_id = :campaign AND t.rater_id = :rater AND t.state = 'handed_in' AND {IS_CHECK.format(task="t")}
+  AND {_FIRST} AND {_OUTCOME} IN ('passed', 'failed')"""
+_RESULTS = f"""
+SELECT r.key AS rater, x.key AS team, count(t.id) FILTER (WHERE {_FIRST}) AS checks,
+  count(*) FILTER (WHERE {_FIRST} AND {_OUTCOME} = 'passed') AS passed,
+  count(*) FILTER (WHERE {_FIRST} AND {_OUTCOME} = 'failed') AS failed, count(t.id) AS tries,
+  max(t.handed_in_at) AS at
+FROM enrolments e JOIN raters r ON r.campaign_id = :campaign AND r.id = e.rater_id
+LEFT JOIN teams x ON x.campaign_id = :campaign AND x.id = e.team_id
+LEFT JOIN tasks t ON t.campaign_id = :campaign AND t.rater_id = e.rater_id AND t.state = 'handed_in'
+     AND {IS_CHECK.format(task="t")}
+WHERE e.campaign_id = :campaign AND e.state <> 'erased' {{conditions}}
+GROUP BY r.id, r.key, x.key ORDER BY r.key COLLATE "C" LIMIT :limit"""
+
+
+def has_attention_documents(session: Session, campaign_id: int) -> bool:
+    """Whether a campaign has a document of checks."""
+    d = documents.c
+    query = sa.select(sa.exists().where(d.campaign_id == campaign_id, d.kind == KIND))
+    return bool(session.execute(query).scalar())
+
+
+def load_check_segments(session: Session, campaign_id: int, task_id: int) -> Sequence[Row]:
+    """The segments of a check by position, with what they know in `meta`."""
+    return session.execute(text(_SEGMENTS), {"campaign": campaign_id, "task": task_id}).all()
+
+
+def store_check_result(session: Session, campaign_id: int, task_id: int, result: str) -> None:
+    """Keep what came of a check. result: JSON."""
+    session.execute(text(_SETTLE), {"campaign": campaign_id, "task": task_id, "result": result})
+
+
+def repeat_check(session: Session, campaign_id: int, task_id: int, values: Mapping[str, object]) -> None:
+    """Give a rater a check once more. values: public_id, key and meta (JSON) of the task."""
+    session.execute(text(_AGAIN), {"campaign": campaign_id, "task": task_id, **values})
+
+
+def load_passed_share(session: Session, campaign_id: int, rater_id: int) -> float | None:
+    """Of the checks that a rater met, the share that was passed at the first try; None without any."""
+    share = session.execute(text(_SHARE), {"campaign": campaign_id, "rater": rater_id}).scalar()
+    return None if share is None else float(share)
+
+
+def load_attention_results(session: Session, campaign_id: int, *, after: str | None, limit: int) -> Sequence[Row]:
+    """Every enrolled rater by key after `after`: how many checks they handed in, and what came of them."""
+    keys = {"campaign": campaign_id, "after": after, "limit": limit}
+    query = _RESULTS.format(conditions=join_optional_conditions({"after": 'r.key COLLATE "C" > :after'}, keys))
+    return session.execute(text(query), keys).all()

@@ -1,0 +1,240 @@
+"""Attention checks among a rater's tasks: drawn, blind, warned of or not, and credited to nobody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from tests.api.test_data_seals import purge
+from tests.collecting import Collecting, collect
+
+ALWAYS = {"rate": 1.0}
+LOUD = {"rate": 1.0, "loud": True, "repeats": 1}
+CODES = {"code_pass": "GOOD", "code_fail": "NOCODE", "code_checks": [], "code_attention": 1.0}
+NOTE = {
+    "columns": ["Der Hund bellte.", "Die Katze bellte."],
+    "rules": [
+        {"measure": "score", "least": 70, "warning": {"en": "Nothing is wrong there."}},
+        {"column": 1, "above": 2},
+    ],
+}
+
+
+@pytest.fixture
+def manager(admin: httpx.Client) -> httpx.Client:
+    """Raters send their own credentials with each request."""
+    return admin
+
+
+def put_check(manager: httpx.Client, live: Collecting, key: str = "secret-check", note: Any = NOTE) -> httpx.Response:
+    segments = [{"source": "The dog barked.", "meta": {"attention": note}}]
+    return manager.put(f"/v1/campaigns/{live.key}/documents/{key}", json={"kind": "attention", "segments": segments})
+
+
+def lease(client: httpx.Client, live: Collecting, rater: str = "r1") -> Any:
+    return client.post(f"/v1/campaigns/{live.key}/lease", headers=live.auth(rater)).json()
+
+
+def judge(client: httpx.Client, live: Collecting, task: Any, *scores: int, rater: str = "r1") -> None:
+    body = [
+        {"item": item["item"], "segment": n, "payload": {"protocol": "da", "score": scores[item["item"] - 1]}}
+        for item in task["items"]
+        for n in range(1, len(item["segments"]) + 1)
+    ]
+    stored = client.post(f"/v1/tasks/{task['task']}/judgments", json=body, headers=live.auth(rater))
+    assert stored.status_code == 200, stored.text
+
+
+def submit(client: httpx.Client, live: Collecting, task: Any, rater: str = "r1") -> dict[str, Any]:
+    done = client.post(f"/v1/tasks/{task['task']}/submit", headers=live.auth(rater))
+    assert done.status_code == 200, done.text
+    return dict(done.json())
+
+
+def do(client: httpx.Client, live: Collecting, *scores: int, rater: str = "r1") -> dict[str, Any]:
+    task = lease(client, live, rater)["task"]
+    judge(client, live, task, *scores, rater=rater)
+    return submit(client, live, task, rater)
+
+
+def is_check(task: Any) -> bool:
+    return bool(task["items"][0]["segments"][0]["text"] == "Der Hund bellte.")
+
+
+def results(manager: httpx.Client, live: Collecting) -> dict[str, tuple[int, int, int, int]]:
+    rows = manager.get(f"/v1/campaigns/{live.key}/attention-checks/results").json()["items"]
+    return {row["rater"]: (row["checks"], row["passed"], row["failed"], row["tries"]) for row in rows}
+
+
+def fetch(url: str, query: str) -> list[Any]:
+    with psycopg.connect(url) as db:
+        return db.execute(query.encode()).fetchall()
+
+
+def test_a_check_comes_in_the_place_of_a_task_looks_like_one_and_tells_nothing(manager, database):
+    live = collect(database, documents=3, segments=1, settings={"attention": ALWAYS, "quality": CODES})
+    assert put_check(manager, live).status_code == 200
+    task = lease(manager, live)["task"]
+    assert is_check(task)
+    assert [len(item["segments"]) for item in task["items"]] == [1, 1]
+    assert task["items"][0]["segments"][0]["references"] is None
+    answer = manager.get(f"/v1/tasks/{task['task']}", headers=live.auth("r1"))
+    forms = manager.get(f"/v1/tasks/{task['task']}/forms", headers=live.auth("r1"))
+    for told in (answer.text, forms.text):
+        assert "secret" not in told
+        assert "attention" not in told
+        assert "Nothing is wrong" not in told
+    judge(manager, live, task, 10, 90)
+    assert submit(manager, live, task) == {"completion_code": "NOCODE"} == submit(manager, live, task)
+    ordinary = lease(manager, live)["task"]
+    assert not is_check(ordinary)
+    assert ordinary.keys() == task.keys()
+    assert ordinary["items"][0].keys() == task["items"][0].keys()
+    assert (ordinary["words"], ordinary["presentation"]) == (task["words"], task["presentation"])
+    assert results(manager, live) == {"r1": (1, 0, 1, 1), "r2": (0, 0, 0, 0)}
+    assert "attention" not in manager.get("/v1/me/export", headers=live.auth("r1")).text
+
+
+def test_a_check_counts_for_nothing_that_is_told_of_systems(manager, database):
+    live = collect(database, documents=2, segments=1, settings={"attention": ALWAYS})
+    at = f"/v1/campaigns/{live.key}"
+    before = manager.get(f"{at}/progress").json()
+    put_check(manager, live)
+    do(manager, live, 90, 10)
+    task = lease(manager, live)["task"]
+    judge(manager, live, task, 60, 40)
+    progress = manager.get(f"{at}/progress").json()
+    assert progress["total"]["tasks"] == before["total"]["tasks"] == 2
+    assert progress["total"]["judgments"] == 2
+    assert sum(one["judgments"] for one in progress["systems"]) == 2
+    ranked = manager.get(f"{at}/ranking?normalize=none").json()
+    assert sorted(one["score"] for one in ranked["systems"]) == [40.0, 60.0]
+    exported = manager.get(f"{at}/exports/jsonl")
+    assert exported.status_code == 200
+    assert "Der Hund bellte" in exported.text  # the document is the manager's, and comes with the campaign
+    assert exported.text.count('"type":"judgment"') == 2
+    rows = manager.get(f"{at}/judgments").json()["items"]
+    assert sorted((row["role"], row["systems"]) for row in rows) == [
+        ("attention", []),
+        ("attention", []),
+        ("rating", ["sysA"]),
+        ("rating", ["sysB"]),
+    ]
+    listed = [one for one in manager.get(f"{at}/tasks").json()["items"] if one["plan"] is None]
+    assert [one["items"][0]["role"] for one in listed] == ["attention"]
+    moved = manager.post(f"{at}/tasks/{listed[0]['task']}/reopen", json={"reason": "again"})
+    assert (moved.status_code, moved.json()["type"].rsplit(":", 1)[-1]) == (409, "attention-check-bound")
+
+
+def test_a_loud_check_warns_comes_again_once_and_its_first_try_counts(manager, database):
+    live = collect(database, documents=2, segments=1, settings={"attention": LOUD, "quality": CODES})
+    put_check(manager, live)
+    first = lease(manager, live)["task"]
+    judge(manager, live, first, 60, 10)
+    warned = submit(manager, live, first)
+    assert warned["warning"] == {"texts": [{"en": "Nothing is wrong there."}], "again": True}
+    assert submit(manager, live, first) == warned
+    again = lease(manager, live)["task"]
+    assert is_check(again)
+    assert again["task"] != first["task"]
+    judge(manager, live, again, 60, 70)
+    assert submit(manager, live, again)["warning"]["again"] is False
+    assert not is_check(lease(manager, live)["task"])
+    assert results(manager, live)["r1"] == (1, 0, 1, 2)
+    verdict = manager.get(f"/v1/campaigns/{live.key}/raters/r1/verdict").json()
+    assert verdict == {"verdict": "fail", "rules": [{"rule": "attention", "outcome": "fail"}]}
+
+
+def test_a_check_is_met_once_stays_its_raters_and_a_draw_is_the_same_however_often_one_asks(manager, database):
+    live = collect(database, documents=4, segments=1, settings={"attention": ALWAYS, "quality": CODES})
+    put_check(manager, live)
+    task = lease(manager, live)["task"]
+    assert lease(manager, live)["task"]["task"] == task["task"]
+    assert manager.post(f"/v1/tasks/{task['task']}/release", headers=live.auth("r1")).status_code == 204
+    assert lease(manager, live)["task"]["task"] == task["task"]
+    with psycopg.connect(database.url) as db:
+        db.execute("UPDATE tasks SET leased_until = now() - interval '1 hour' WHERE state = 'leased'")
+    other = lease(manager, live, "r2")["task"]
+    assert is_check(other)
+    assert other["task"] != task["task"]
+    assert lease(manager, live)["task"]["task"] == task["task"]
+    judge(manager, live, task, 90, 10)
+    assert submit(manager, live, task) == {"completion_code": "GOOD"}
+    assert [is_check(lease(manager, live)["task"])] == [False]
+    do(manager, live, 50, 50)
+    assert not is_check(lease(manager, live)["task"]), "there is no other check"
+    put_check(manager, live, "another-check")
+    do(manager, live, 50, 50)
+    assert is_check(lease(manager, live)["task"])
+
+
+def test_no_check_comes_where_there_is_no_task_no_rate_or_no_check(manager, database):
+    none = collect(database, key="none", documents=0, settings={"attention": ALWAYS})
+    put_check(manager, none)
+    assert lease(manager, none)["task"] is None
+    never = collect(database, key="never", documents=1, settings={"attention": {"rate": 0.0}})
+    put_check(manager, never)
+    assert not is_check(lease(manager, never)["task"])
+    without = collect(database, key="without", documents=1, settings={"attention": ALWAYS})
+    assert not is_check(lease(manager, without)["task"])
+
+
+def test_a_check_shows_its_texts_side_by_side_or_one_after_another_as_tasks_do(manager, database):
+    live = collect(
+        database, key="beside", documents=1, columns=2, presentation="side_by_side", settings={"attention": ALWAYS}
+    )
+    put_check(manager, live)
+    assert [one["items"] for one in lease(manager, live)["task"]["screens"]] == [[1, 2]]
+    single = collect(database, key="single", documents=1, presentation="segment", settings={"attention": ALWAYS})
+    put_check(manager, single)
+    task = lease(manager, single)["task"]
+    assert [one["items"] for one in task["screens"]] == [[1], [2]]
+    do(manager, single, 90, 10)
+    assert results(manager, single)["r1"] == (1, 1, 0, 1)
+
+
+def test_the_purge_of_a_rater_takes_what_came_of_their_checks(manager, database, database_url):
+    live = collect(database, documents=2, segments=1, settings={"attention": LOUD})
+    put_check(manager, live)
+    do(manager, live, 10, 10)
+    kept = "SELECT meta #> '{attention,result}' IS NOT NULL FROM tasks WHERE plan IS NULL AND state = 'handed_in'"
+    assert fetch(database_url, kept) == [(True,)]
+    assert manager.delete("/v1/raters/r1").status_code == 200
+    assert purge(database, live.key) > 0
+    assert fetch(database_url, kept) == [(False,)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "place"),
+    [
+        ({"rate": 1.5}, ["rate"]),
+        ({"rate": 0.1, "speed": 1}, ["speed"]),
+        ({"rate": 0.1, "repeats": 1}, ["repeats"]),
+        ({"rate": 0.1, "loud": True, "repeats": 9}, ["repeats"]),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_by_their_place(admin, settings, place):
+    refused = admin.post("/v1/campaigns", json={"key": "c", "protocol": "da", "settings": {"attention": settings}})
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["loc"] == ["settings", "attention", *place]
+
+
+@pytest.mark.parametrize(
+    ("note", "place"),
+    [
+        ({"text": "Der Hund."}, []),
+        ({"columns": ["a", "b"], "text": "c", "rules": []}, ["columns"]),
+        ({"rules": [{"measure": "score", "least": 1}]}, ["text"]),
+        ({"text": "a", "rules": [{"marks": "a"}]}, ["rules", 0, "marks"]),
+        ({"text": "a", "payload": {"protocol": "da", "score": 101}, "tolerance": {"score": 1}}, ["payload", "score"]),
+        ({"text": "a", "retry": True}, ["retry"]),
+    ],
+)
+def test_a_check_that_knows_no_possible_answer_is_refused_by_its_place(manager, database, note, place):
+    refused = put_check(manager, collect(database), note=note)
+    assert refused.status_code == 422
+    where = ["body", "segments", 0, "meta", "attention", *place] if place else ["body", "segments"]
+    assert refused.json()["errors"][0]["loc"] == where
