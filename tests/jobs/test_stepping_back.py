@@ -97,7 +97,6 @@ def test_the_kernel_takes_the_weight_of_a_session(weighed: None) -> None:
 THREE_AT_ONCE = """
 import os
 from app.jobs import computing
-from tests.working import until
 for _ in range(3):
     if not os.fork():
         os._exit(not computing._has_own_weight())

@@ -36,15 +36,16 @@ def cs_en() -> Ratings:
 
 
 def test_hindi_bengali_equals_its_slow_twin() -> None:
-    assert check_against_twin(hi_bn(), set(), ("lowest", "highest", "inflated", "system", "rater", "domain")) > 0
+    groups = ("lowest", "highest", "inflated", "system", "rater", "domain")
+    assert check_against_twin(hi_bn(), set(), groups, every=3) > 0
 
 
 def test_czech_english_equals_its_slow_twin() -> None:
-    assert check_against_twin(cs_en(), {"HUMAN.0"}, OF_SYSTEMS, every=2) > 0
+    assert check_against_twin(cs_en(), {"HUMAN.0"}, OF_SYSTEMS, every=5) > 0
 
 
 def test_czech_english_without_some_raters_equals_its_slow_twin() -> None:
-    assert check_against_twin(cs_en(), {"HUMAN.0"}, ("rater",), every=9) > 0
+    assert check_against_twin(cs_en(), {"HUMAN.0"}, ("rater",), every=18) > 0
 
 
 @pytest.mark.soak
