@@ -39,7 +39,7 @@ from app.web.openapi.document import OpenApiDocument
 from app.web.rate_limits import StrangerLimits
 from app.web.request_log import RequestLogLayer
 from app.web.strangers import KnownCredentials, StrangersLayer
-from app.web.traces import start_traces
+from app.web.traces import NO_TELEMETRY, start_traces
 
 if TYPE_CHECKING:
     from app.web.single_sign_on.provider import Provider
@@ -57,6 +57,7 @@ def create_app(database: Database, options: Options) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        telemetry=NO_TELEMETRY,
     )
     app.state.database = database
     app.state.options = options

@@ -26,6 +26,7 @@ from app.web.hosts import HostsLayer
 from app.web.metrics import ServiceMetrics
 from app.web.rate_limits import FailedSignIns, StrangerLimits
 from app.web.request_log import RequestLogLayer
+from app.web.traces import NO_TELEMETRY
 
 LARGEST = 16 << 20  # bytes of a body: a page sends the document back, and every move of the mouse
 # Instructions of a campaign bring scripts, and forms are made of some; what they may not do is send things elsewhere.
@@ -38,7 +39,14 @@ SAFE = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer", "Ca
 
 def create_pearmut_app(database: Database, options: Options, files: PearmutFiles) -> FastAPI:
     """The application over a database, with Pearmut's files."""
-    app = FastAPI(lifespan=_lifespan, openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app = FastAPI(
+        lifespan=_lifespan,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry=NO_TELEMETRY,
+    )
     recorder = Recorder(database.url, role=database.role, pulse=database.pulse)
     judging = JudgingService(recorder, database, AnswerableTaskCache())
     limits = options.strangers or StrangerLimits()

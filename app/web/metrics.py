@@ -70,14 +70,20 @@ class ServiceMetrics:
         self.flush_seconds = _make_histogram(
             own, "flush_seconds", "Time from the start of a flush to its commit, by kind.", "kind"
         )
+        self._of_route: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self.no_task = Counter(
             "plumbline_lease_refusals_total", "Raters who got no task, by reason.", ["why"], registry=own
         )
 
     def note(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answer and how long it took to begin."""
-        self.requests.labels(method, route, status).inc()
-        self.request_seconds.labels(method, route).observe(seconds)
+        # Kept, for to find those of some labels takes twice as long as to count: 10 µs of each request.
+        of = self._of_route.get((method, route, status))
+        if of is None:
+            counters = self.requests.labels(method, route, status), self.request_seconds.labels(method, route)
+            of = self._of_route[method, route, status] = counters
+        of[0].inc()
+        of[1].observe(seconds)
 
     def note_flush(self, kind: str, n: int, seconds: float) -> None:
         """Count what one commit wrote."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from fastapi.telemetry import TelemetryConfig
+
 from app.domain import tracing
 from app.domain.errors import Unavailable
 from app.domain.tracing import Attributes, SpanKind
@@ -13,6 +15,8 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
     from opentelemetry.trace import Span as OpenTelemetrySpan
 
+# The framework's own tells paths, in which there may be secrets, and takes its time with each request.
+NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 NANO = 1_000_000_000
 PROBES = frozenset({"/livez", "/readyz", "/metrics"})
 """Asked all the time and by nobody who waits: they make no spans."""

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind
 
@@ -53,6 +55,14 @@ def parent_of(span: ReadableSpan) -> int | None:
 def carried(bench: Bench) -> list[tuple[object, ...]]:
     """The traces that entries of the queue carry."""
     return bench.spine.ask("SELECT args->>'trace' FROM procrastinate.procrastinate_jobs WHERE status = 'todo'")
+
+
+def test_the_framework_tells_no_collector_of_paths(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
+    assert client.get("/v1/me").status_code == 200
+    assert not exporter.get_finished_spans()
 
 
 def test_a_job_belongs_to_the_trace_of_its_request(

@@ -78,8 +78,9 @@ def _server(factory: str = FACTORY, **more: Any) -> uvicorn.Server:
 
 
 def _log_no_threads() -> None:
-    """Leave out of log records what their lines do not have: threads and processes (a line for each request)."""
+    """Leave out of log records what their lines do not have (a line for each request): threads, processes, callers."""
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    logging._srcfile = ""  # as the documents of `logging` say: else it looks for the caller through the stack
 
 
 def _await_environment(descriptor: int) -> None:
