@@ -39,7 +39,7 @@ SearchWords = Annotated[
     ),
 ]
 Sort = Annotated[AnswersSort, Query(description="By the rater's key; `-` turns the order round.")]
-ABSENT: dict[int | str, dict[str, Any]] = {404: {"description": "The campaign asks nothing then."}}
+ABSENT: dict[int | str, dict[str, Any]] = {404: {"description": "The campaign asks no questions at that time."}}
 ASKED: dict[str, Any] = {
     "before": [
         {

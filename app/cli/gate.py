@@ -39,11 +39,11 @@ Exit codes: 0 the claim holds · 1 it does not · 3 nothing can be said (inconcl
 
 
 class NotAGate(AppError):
-    """What the server answers is not a gate's answer."""
+    """The server's response is not the result of a gate."""
 
 
 class NotWritten(AppError):
-    """The answer cannot be written."""
+    """The result cannot be written."""
 
 
 class UnforeseenIsTwo:

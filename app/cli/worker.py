@@ -32,7 +32,7 @@ PATIENCE = 3 * EVERY
 
 
 class NotAlive(Unavailable):
-    """No worker of this data folder has been heard of lately."""
+    """No worker of this data folder has sent a heartbeat lately."""
 
 
 def register(app: typer.Typer) -> None:

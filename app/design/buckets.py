@@ -129,7 +129,7 @@ def _explicit(
             if key not in index:
                 places.append(Place((*where, "documents"), f"there is no document {key}"))
             elif of_document[index[key]] >= 0:
-                places.append(Place((*where, "documents"), f"document {key} stands in two buckets"))
+                places.append(Place((*where, "documents"), f"document {key} is in two buckets"))
             elif index[key] in allowed:
                 of_document[index[key]] = n
     if places:

@@ -272,11 +272,11 @@ def list_departures(plan: Plan) -> tuple[DesignDeviation, ...]:
         sentences.append(DesignDeviation("one rater judges all outputs of a document (pSxS)", design.grouping, cost))
     if design.balance.kind != "full":
         balance = "by capacity" if design.balance.kind == "capacity" else f"entropy {design.balance.entropy:g}"
-        cost = "a few raters decide the ranking: their leanings weigh more, and fewer pairs come out the same again"
+        cost = "a few raters decide the ranking: their preferences weigh more, and fewer pairs replicate"
         sentences.append(DesignDeviation("equal work for all raters", balance, cost))
     if design.ratings_per_item > 1:
         balance = f"{design.ratings_per_item} ratings per item"
-        cost = "for the same money fewer documents; a double-rated half of the documents was less stable than all once"
+        cost = "fewer documents for the same money; half of the documents rated twice was less stable than all once"
         sentences.append(DesignDeviation("one rating per item, more documents", balance, cost))
     return tuple(sentences)
 
@@ -287,8 +287,8 @@ def _estimable(plan: Plan) -> tuple[str, ...]:
     if plan.design.structure == "latin_square":
         return ("post-edits of every sentence by every rater; no agreement: no output is edited twice",)
     if twice:
-        return (f"agreement of raters, over {twice} of {of} pairs", "variance components of raters and of what is left")
+        return (f"agreement of raters, over {twice} of {of} pairs", "variance components of raters and the residual")
     return (
         "no agreement of raters: no output is judged by two people",
-        "no variance components of raters against documents: severity is told from systems only",
+        "no variance components of raters against documents: severity is separated only from systems",
     )

@@ -287,7 +287,7 @@ def _unmet_capacity(raters: Sequence[Rater], tasks: Sequence[Task]) -> tuple[Unm
     return (
         Unmet(
             f"{len(over)} raters are given more than their capacity",
-            f'balance {{"capacity": true}} would heed it, shared items left aside: {named}',
+            f'balance {{"capacity": true}} would respect it, except for shared items: {named}',
         ),
     )
 

@@ -71,7 +71,7 @@ class UnmetRequests:
             most = max(short.missing for short in self.short if short.kind == kind)
             if kind == "distance":
                 result.append(
-                    Unmet(f"{number} repeats stand up to {most} segments too near", "their tasks are too short")
+                    Unmet(f"{number} repeats are up to {most} segments too near", "their tasks are too short")
                 )
             else:
                 result.append(Unmet(f"{number} tasks lack {kind} items", f"up to {most}: their documents have none"))

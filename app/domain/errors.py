@@ -71,7 +71,7 @@ class Forbidden(AppError):
 
 
 class Conflict(AppError):
-    """The state of things does not allow this."""
+    """The current state does not allow this."""
 
     kind = "conflict"
 

@@ -37,7 +37,7 @@ class SchedulerAway(Unavailable):
 
 
 class DaskNotInstalled(Invalid):
-    """PLUMBLINE_DASK_SCHEDULER names a scheduler, and distributed is not installed; install plumbline[dask]."""
+    """PLUMBLINE_DASK_SCHEDULER is set, but distributed is not installed; install plumbline[dask]."""
 
 
 class OtherVersion(Exception):

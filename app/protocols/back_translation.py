@@ -29,9 +29,9 @@ WEB = r"^https?://[^\s<>\"\x00-\x1f]+$"
 LONGEST_LINK = 1998
 RUBRIC = (
     ("text", "What the shown text says, mistakes of meaning included: do not make it better than it is."),
-    ("bad language", "Need not be copied: write so that the meaning comes across as it does there."),
-    ("no meaning to be found", "Write what can be made out; leave out what cannot."),
-    ("link", "Where your work is kept, if it is kept elsewhere too."),
+    ("bad language", "Do not copy it: write so that the meaning comes across equally well."),
+    ("no meaning", "Write what you can understand; leave out the rest."),
+    ("link", "Where your work is stored, if it is stored elsewhere too."),
 )
 
 

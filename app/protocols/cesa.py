@@ -36,10 +36,10 @@ BANDS = (
     (25.0, "25–40: much is wrong"),
     (45.0, "45–60: the gist is there"),
     (65.0, "65–80: good, with mistakes"),
-    (85.0, "85–100: nothing, or next to nothing, to mend"),
+    (85.0, "85–100: nothing, or almost nothing, to correct"),
 )
 RUBRIC = (
-    ("minor", "Noticed, but the meaning is there: style, grammar, choice of words."),
+    ("minor", "Noticeable, but the meaning is clear: style, grammar, choice of words."),
     ("major", "Changes or hides the meaning, or makes the text unusable here."),
     ("omission", "What is missing is marked on the source, or as missing without a place."),
     (FAULT, "The text does not do what it was asked to do: another language, form, length, or an answer to the text."),
@@ -92,7 +92,8 @@ PROTOCOL = Protocol(
         Slider("score", SCALE.minimum, SCALE.maximum, step=STEP, ticks=BANDS),
     ),
     rubric=RUBRIC,
-    instructions="Mark every error of every column, missing parts too; then score each, with the others in sight.",
+    instructions="Mark every error in every column, including missing parts; then score each column in comparison with "
+    "the others.",
     contrastive=True,
     accepts_prefill=True,
     check=check_payload,

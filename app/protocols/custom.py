@@ -50,7 +50,7 @@ from app.stats.ratings import ScoreScale
 WHOLE = 100.0
 RUBRIC = (
     ("marked errors", "Each has a severity, and a category where the campaign lists some."),
-    ("a scale", "Goes from minimum to maximum in steps, with the labels that the campaign gives."),
+    ("a scale", "It goes from minimum to maximum in steps, with the labels that the campaign gives."),
 )
 Name = Annotated[str, Field(pattern=KEY_PATTERN, max_length=64)]
 

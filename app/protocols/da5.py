@@ -20,7 +20,7 @@ POINTS = (
     (5.0, "Excellent"),
 )
 RUBRIC = (
-    ("1", "Wrong or not to be understood; nobody could use it."),
+    ("1", "Wrong or incomprehensible; nobody could use it."),
     ("2", "Some of it is right, but what matters is wrong or missing."),
     ("3", "What matters comes across, with clear mistakes of meaning or language."),
     ("4", "The meaning is right; small mistakes of language or style."),
@@ -40,7 +40,7 @@ PROTOCOL = make_single_score_protocol(
     scale=SCALE,
     widget=Choice("score", POINTS),
     rubric=RUBRIC,
-    instructions="Choose the point that says best how good the text is.",
+    instructions="Choose the point that best describes how good the text is.",
     examples=make_worked_examples(
         DA5Payload,
         "The train leaves at six.",

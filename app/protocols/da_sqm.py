@@ -24,7 +24,7 @@ RUBRIC = (
     ("0", "Nearly all of the meaning is lost."),
     ("33 (2)", "Some of the meaning is kept, important parts are not; or the text is hard to follow."),
     ("67 (4)", "Most of the meaning is kept; a few mistakes of grammar or small inconsistencies."),
-    ("100 (6)", "Meaning and grammar are right, and fit the document around."),
+    ("100 (6)", "Meaning and grammar are right, and fit the rest of the document."),
 )
 
 

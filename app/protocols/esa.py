@@ -35,7 +35,7 @@ TICKS = (
     (100.0, "Perfect"),
 )
 RUBRIC = (
-    ("minor", "Noticed, but the meaning is there: style, grammar, choice of words."),
+    ("minor", "Noticeable, but the meaning is clear: style, grammar, choice of words."),
     ("major", "Changes or hides the meaning, or makes the text unusable here."),
     ("omission", "What is missing is marked on the source, or as missing without a place."),
     ("0", "Nothing of the meaning is left."),
@@ -95,7 +95,7 @@ PROTOCOL = Protocol(
         Slider("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),
     ),
     rubric=RUBRIC,
-    instructions="Mark every error, missing parts too; then score the text as a whole.",
+    instructions="Mark every error, including missing parts; then score the text as a whole.",
     document_form=(Slider("score", SCALE.minimum, SCALE.maximum, step=1.0, ticks=TICKS),),
     contrastive=True,
     accepts_prefill=True,

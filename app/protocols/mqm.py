@@ -35,9 +35,9 @@ CATEGORIES = (
 RUBRIC = (
     ("major", "May confuse or mislead the reader: the meaning changes, or an important part cannot be understood."),
     ("minor", "Does not change the meaning and would not mislead, but a careful reader notices it."),
-    ("neutral", "A remark without consequence for quality: weighs nothing."),
+    ("neutral", "A remark that does not affect quality: no weight."),
     ("critical", "Could harm the reader or make the text unusable."),
-    ("undecided", "The rater saw something but gave no severity: kept, weighs nothing."),
+    ("undecided", "The rater saw something but gave no severity: kept, no weight."),
 )
 
 
@@ -61,7 +61,7 @@ PROTOCOL = Protocol(
     scale=None,
     form=(Spans("errors", severities=SEVERITIES, categories=CATEGORIES, source_side=True, omission=True),),
     rubric=RUBRIC,
-    instructions="Mark every error with its severity and category; a text without errors is marked with none.",
+    instructions="Mark every error with its severity and category; if a text has no errors, mark none.",
     contrastive=True,
     check=check_marked_errors,
     score=score_marked_errors,

@@ -76,7 +76,7 @@ CATEGORIES = (
 )
 RUBRIC = (
     ("neutral (0)", "Noted for information or as a matter of taste: nothing has to be changed."),
-    ("minor (1)", "A flaw that readers notice without being misled or hindered."),
+    ("minor (1)", "A flaw that readers notice, but that does not mislead or hinder them."),
     ("major (5)", "Readers are misled or hindered in something that matters, or the flaw stands out."),
     ("critical (25)", "The text cannot be used, or could do harm; one of them can fail a text."),
 )
@@ -102,7 +102,7 @@ PROTOCOL = Protocol(
     scale=None,
     form=(Spans("errors", severities=SEVERITIES, categories=CATEGORIES, source_side=True, omission=True),),
     rubric=RUBRIC,
-    instructions="Mark every error with its severity and category; a text without errors is marked with none.",
+    instructions="Mark every error with its severity and category; if a text has no errors, mark none.",
     contrastive=True,
     check=check_marked_errors,
     score=score_marked_errors,

@@ -31,10 +31,10 @@ from app.protocols.mqm import CATEGORIES
 from app.protocols.mqm import RUBRIC as SEVERITY_RUBRIC
 
 RUBRIC = (
-    ("keep", "An error that you would have marked just so."),
-    ("change", "An error that is one, but elsewhere, heavier, lighter or of another kind."),
-    ("delete", "What is no error at all."),
-    ("add", "What was overlooked: read the text as if nothing had been marked."),
+    ("keep", "An error that you would have marked in the same way."),
+    ("change", "A real error, but at another place, of another severity or of another kind."),
+    ("delete", "A mark that is not an error at all."),
+    ("add", "Errors that were overlooked: read the text as if nothing had been marked."),
     *SEVERITY_RUBRIC,
 )
 Id = Annotated[str, Field(min_length=1, max_length=64)]
@@ -114,7 +114,7 @@ PROTOCOL = Protocol(
         ),
     ),
     rubric=RUBRIC,
-    instructions="Go through the errors that are marked: keep, change or delete each; then add what was overlooked.",
+    instructions="Review the marked errors: keep, change or delete each; then add errors that were overlooked.",
     accepts_prefill=True,
     requires_prefill=True,
     check=check_payload,

@@ -30,7 +30,10 @@ from app.stats.ratings import ScoreScale
 
 MOST_CRITICAL = 1000
 RUBRIC = (
-    ("post-edit", "Change only what has to be changed: right in meaning and language, not the way you would say it."),
+    (
+        "post-edit",
+        "Change only what must be changed: make the text right in meaning and language, but not your own wording.",
+    ),
     ("nothing to change", "Leave the text as it is; that is an answer."),
     ("critical error", "Turns the meaning around or could do harm: negation, numbers, names, safety, insult."),
 )
@@ -111,7 +114,7 @@ PROTOCOL = Protocol(
     scale=None,
     form=(TextEdit("text", start="output"), Count("critical_errors", "Critical errors in the output", MOST_CRITICAL)),
     rubric=RUBRIC,
-    instructions="Make the text right with as few changes as it takes, then count the critical errors it had.",
+    instructions="Correct the text with as few changes as possible, then count the critical errors that it had.",
     bases=("source", "reference", "both"),
     check=check_payload,
     score=score_judgment,

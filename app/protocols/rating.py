@@ -34,8 +34,8 @@ Name = Annotated[str, Field(pattern=KEY_PATTERN)]
 Value = Annotated[str, Field(pattern=r"^-?[0-9]{1,7}(\.[0-9]{1,7})?$")]
 Label = Annotated[str, Field(max_length=200)]
 RUBRIC = (
-    ("each criterion", "Is rated by itself: a text can be fluent and wrong."),
-    ("its scale", "Goes from minimum to maximum in steps, with the labels that the campaign gives."),
+    ("each criterion", "Each is rated separately: a text can be fluent and wrong."),
+    ("its scale", "It goes from minimum to maximum in steps, with the labels that the campaign gives."),
 )
 
 

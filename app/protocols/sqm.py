@@ -19,7 +19,7 @@ RUBRIC = (
     ("2", "Parts of the meaning are there, but important ones are missing or hard to make out."),
     ("4", "Nearly all of the meaning is there; a few slips of grammar or small inconsistencies."),
     ("6", "The meaning is right throughout, also in its context; the grammar is right."),
-    ("1, 3, 5", "Between the neighbours."),
+    ("1, 3, 5", "Between the two neighbouring points."),
 )
 
 

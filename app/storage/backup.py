@@ -43,7 +43,7 @@ class BackupDamaged(Invalid):
 
 
 class DatabaseNotEmpty(Conflict):
-    """A backup is restored into an empty database only."""
+    """A backup can be restored only into an empty database."""
 
 
 class BackupFailed(AppError):

@@ -41,7 +41,7 @@ class DatabaseDown(Unavailable):
 
 
 class StatementTooLong(Unavailable):
-    """The database needed too long for this and was stopped; ask for less at once, or try again later."""
+    """The database took too long for this and was stopped; ask for less at once, or try again later."""
 
 
 class DiskFull(StorageFull):

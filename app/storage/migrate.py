@@ -52,7 +52,7 @@ class SchemaBehind(Conflict):
 
 
 class SchemaDiffers(Conflict):
-    """The database schema was changed by something else than the migrations of this version."""
+    """The database schema was changed by something other than the migrations of this version."""
 
 
 def find_migrations_folder() -> Path:

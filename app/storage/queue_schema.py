@@ -26,7 +26,7 @@ _MARK = "steps of procrastinate up to "
 
 
 class QueueNotAllowed(Conflict):
-    """The schema's owner may not make a schema for the queue; run `CREATE SCHEMA procrastinate` for it."""
+    """The schema's owner may not create a schema for the queue; run `CREATE SCHEMA procrastinate` for it."""
 
 
 class QueueBehind(Conflict):

@@ -22,7 +22,7 @@ class RaterNotFound(NotFound):
 
 
 class RaterInUse(Conflict):
-    """This rater has done or been given something already and cannot be removed, only set to `left` or erased."""
+    """This rater has tasks or judgments already and cannot be removed, only set to `left` or erased."""
 
 
 _ENROLMENT = ("state", "capacity", "capacity_unit", "buckets", "languages", "external_id", "invitation_id", "erased_at")

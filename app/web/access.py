@@ -39,7 +39,7 @@ class RoleLacksIt(Forbidden):
 
 
 class BoundToCampaign(Forbidden):
-    """This credential is good for one campaign only."""
+    """This credential is valid for one campaign only."""
 
 
 class NoTeam(Forbidden):

@@ -41,7 +41,7 @@ class BodyTooSlow(AppError):
 
 
 class WrongContentType(AppError):
-    """The body is of a type that is not taken here."""
+    """The body is of a type that is not accepted here."""
 
     kind = "unsupported"
 

@@ -16,7 +16,7 @@ Who = Literal["staff", "rater"]
 
 
 class NotOurPage(Forbidden):
-    """A cookie changes things only from our own pages."""
+    """A cookie can change data only from our own pages."""
 
 
 def is_https(request: Request) -> bool:

@@ -18,7 +18,7 @@ class NotJson(AppError):
 
 
 class NotStrict(Invalid):
-    """The body is JSON that cannot be used."""
+    """The JSON in the body cannot be used."""
 
 
 def decode_utf8(data: bytes) -> str:

@@ -158,7 +158,7 @@ def test_a_plan_says_that_documents_were_judged_already(admin: httpx.Client, pop
     notes = _post(admin, "/v1/campaigns/next/plan?dry_run=true", {"seed": 1})["report"]["notes"]
 
     (added,) = set(notes) - set(before)
-    assert added.startswith("documents that were judged already, imported or carried over: 1; ")
+    assert added.startswith("documents that already have judgments, imported or copied: 1; ")
 
 
 def _ranked(client: httpx.Client, campaign: str, options: dict[str, str]) -> list[dict[str, Any]]:

@@ -121,7 +121,7 @@ def test_errors_that_come_after_the_plan_ask_for_another(admin: httpx.Client) ->
     binary = {"Content-Type": "application/octet-stream"}
     _ok(admin.post(f"{ESA}/imports", params={"format": "jsonl"}, content=content, headers=binary))
 
-    said = "prefilled errors: default in place of none"
+    said = "prefilled errors: default instead of none"
     assert _ok(admin.get(f"{ESA}/plan"))["stale"] == [said]
     assert said in _ok(admin.post(f"{ESA}/open"), 409)["detail"]
     _ok(admin.post(f"{ESA}/plan", json=DESIGN), 201)

@@ -167,10 +167,10 @@ class Session:
             self.page.get_by_role("heading", name=f"Segment {segment}").wait_for()
             row = self.person.row(segment)
             wanted[(1, segment)] = self.fill(row.locator(".form"), row, 0, segment)
-            self.hands.press(self.page.get_by_role("button", name="Save and go on"))
+            self.hands.press(self.page.get_by_role("button", name="Save and continue"))
         if self.widgets["document"]:
             wanted |= self.wholes()
-            self.hands.press(self.page.get_by_role("button", name="Save and go on"))
+            self.hands.press(self.page.get_by_role("button", name="Save and continue"))
         return wanted
 
     def fill(self, form: Locator, row: Locator, column: int, segment: int) -> dict[str, Any]:

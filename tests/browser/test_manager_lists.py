@@ -199,7 +199,10 @@ def test_disputes_that_can_be_answered_are_though_others_cannot(manager, draft):
     page = manager.page
     asked = {**hours.ENTRY.model_dump(mode="json"), "kind": "dispute", "answer": None, "answered": None}
     refusals = {
-        2: (409, {"type": "urn:plumbline:problem:answered-already", "detail": "This dispute is answered already."}),
+        2: (
+            409,
+            {"type": "urn:plumbline:problem:answered-already", "detail": "This dispute has been answered already."},
+        ),
         3: (503, {"detail": "There is too much to do."}),
     }
     answered, reads = [], []

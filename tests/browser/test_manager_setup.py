@@ -260,7 +260,7 @@ def test_languages_come_from_a_list_lists_of_raters_are_checked_and_who_left_com
     keys.fill("r1, r2, r1, é")
     page.get_by_role("button", name="Enrol").click()
     said = page.locator("#said")
-    expect(said).to_contain_text("stands in the list twice")
+    expect(said).to_contain_text("is in the list twice")
     expect(said).to_contain_text("is not a valid key")
     assert ask("GET", "/campaigns/listed/raters").json()["items"] == []
     keys.fill("r1, r2")

@@ -172,7 +172,7 @@ def test_an_answer_typed_while_another_tab_has_its_own_acknowledged_stays(hands)
     assert hands.page.locator("[data-notice^=conflict]").count() + other.locator("[data-notice^=conflict]").count() == 0
 
 
-@pytest.mark.parametrize(("button", "stands"), [("Keep what I said here", 72), ("Take what was said there", 71)])
+@pytest.mark.parametrize(("button", "stands"), [("Keep my answer from here", 72), ("Use my answer from there", 71)])
 def test_two_browsers_that_differ_ask_which_stands(button, stands, hands, rater, open_context):
     elsewhere = rater(hands.live, on=open_context().new_page())
     score(hands, 1, 71)
@@ -196,7 +196,7 @@ def test_final_answers_are_sent_once_though_the_tab_is_doubled(campaign, rater):
     other.wait_for_selector(".row.open")
     for page in (hands.page, other):
         Mouse(page).slide(page.locator("input[type=range]"), 80)
-    hands.page.get_by_role("button", name="Save and go on").click()
+    hands.page.get_by_role("button", name="Save and continue").click()
     expect(other.get_by_role("heading", level=2)).to_have_text("Segment 2")
     hands.saved()
 

@@ -65,7 +65,7 @@ def test_hostile_texts_are_shown_as_they_are_and_nothing_of_them_runs(campaign, 
     row.get_by_label("Note on error 1").fill(CORPUS[1])
     row.get_by_label("Note on error 1").blur()
     row.get_by_role("button", name="Report a problem").click()
-    page.get_by_label("Note (may be left out)").fill(CORPUS[0])
+    page.get_by_label("Note (optional)").fill(CORPUS[0])
     page.get_by_role("button", name="Send").click()
     page.get_by_text("the problem is reported").wait_for()
     hands.saved()

@@ -97,7 +97,7 @@ def test_what_was_set_aside_in_a_reopened_task_is_asked_again(campaign, rater, s
     def judge(segment: int) -> None:
         type_number(hands.row(segment).locator("input[type=range]"), 40 + segment)
         if presentation == "segment":
-            page.get_by_role("button", name="Save and go on").click()
+            page.get_by_role("button", name="Save and continue").click()
         hands.saved()
 
     for segment in (1, 2):
@@ -175,7 +175,7 @@ def test_why_there_is_no_task_is_said(state, words, campaign, rater, spine):
 def test_a_problem_is_reported_with_its_place(hands, spine):
     hands.row(1).get_by_role("button", name="Report a problem").click()
     hands.page.get_by_label("What is wrong").select_option("wrong_language")
-    hands.page.get_by_label("Note (may be left out)").fill("This is Dutch.")
+    hands.page.get_by_label("Note (optional)").fill("This is Dutch.")
     hands.page.get_by_role("button", name="Send").click()
     hands.page.get_by_text("the problem is reported").wait_for()
 
@@ -217,7 +217,7 @@ def test_ready_made_errors_are_kept_changed_and_taken_out(campaign, rater):
     row.get_by_label("Severity of error 1").select_option("major")
     score(hands, 1, 50)
     hands.row(2).get_by_role("button", name="Segment 2").click()
-    hands.row(2).get_by_label("Take out error 1").click()
+    hands.row(2).get_by_label("Remove error 1").click()
     score(hands, 2, 90)
     hands.saved()
 

@@ -65,7 +65,7 @@ def test_files_and_folders_are_added_captioned_and_deleted(
     (tmp_path / "bad.png").write_bytes(make_png() + b"PK\x05\x06" + bytes(18))
     refused = command(spine.url, "media", "add", "talks", tmp_path / "bad.png")
     assert refused.returncode != 0
-    assert "goes on behind its end" in refused.stderr.decode()
+    assert "has data after its end" in refused.stderr.decode()
 
 
 def test_an_upload_that_broke_goes_on_where_it_ended(

@@ -19,7 +19,7 @@ Progress = Callable[[int, int], None]
 
 
 class ChangesTooFast(Conflict):
-    """The campaign changes faster than a plan of it is compiled; ask again when it rests, or pause it."""
+    """The campaign changes faster than its plan can be compiled; pause it, or try again when nobody is judging."""
 
 
 def wait_for_report(

@@ -48,7 +48,7 @@ Judged = Callable[[int], None]
 
 
 class NotServed(Unavailable):
-    """The server does not answer as it should."""
+    """The server's response is not the expected one."""
 
 
 @dataclass(slots=True)

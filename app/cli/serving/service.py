@@ -29,7 +29,7 @@ BACKLOG = 2048
 
 
 class CannotListen(AppError):
-    """This address cannot be listened on."""
+    """The server cannot listen on this address."""
 
 
 def serve_database(

@@ -108,7 +108,7 @@ def _texts(widget: TextEdit | Link | Texts) -> Iterator[dict[str, Any]]:
     if isinstance(widget, Texts):
         yield from ({"kind": "text", "name": one.name, "title": one.title} for one in widget.texts)
     elif isinstance(widget, Link):
-        yield {"kind": "text", "name": widget.field, "title": "Link (may be left out)", "most": widget.most}
+        yield {"kind": "text", "name": widget.field, "title": "Link (optional)", "most": widget.most}
     elif widget.start == "output":
         yield {"kind": "post_edit"}
     else:

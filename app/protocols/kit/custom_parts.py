@@ -222,7 +222,7 @@ class PostEditPart(CampaignOptions):
 
     kind: Literal["post_edit"]
     name: Name = "post-edit"
-    title: Label = "The text made right"
+    title: Label = "The corrected text"
 
     @property
     def field(self) -> TextField:

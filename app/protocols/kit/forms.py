@@ -43,7 +43,7 @@ LEVEL_SAYS = {
 
 
 class NotAsked(Invalid):
-    """This is not asked in this campaign."""
+    """This campaign does not ask for this."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,10 +45,11 @@ RUBRIC = (
     ("3", "What matters is the same; only unimportant details differ or are missing, none contradicts."),
     ("4", "The same meaning in other words: style, emphasis or degree of politeness differs."),
     ("5", "The same meaning, said in the same way: nobody could tell which was made from which."),
-    ("4 of 4 points", "Holds 4 and 5 together."),
+    ("4 of 4 points", "Combines 4 and 5."),
 )
 INSTRUCTIONS = (
-    "Say how far the two texts mean the same. Bad language alone does not count, as long as the meaning is clear."
+    "Choose how similar the two texts are in meaning. Bad language alone does not count, as long as the meaning is "
+    "clear."
 )
 
 

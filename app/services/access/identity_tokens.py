@@ -36,7 +36,7 @@ LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 
 
 class JoseMissing(Invalid):
-    """PLUMBLINE_OIDC_ISSUER is set, and joserfc is not installed; install plumbline[sso]."""
+    """PLUMBLINE_OIDC_ISSUER is set, but joserfc is not installed; install plumbline[sso]."""
 
 
 class BadIdentityToken(Unauthorized):

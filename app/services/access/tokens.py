@@ -51,7 +51,7 @@ class BadCredential(Unauthorized):
 
 
 class LinkAlreadyOpened(Unauthorized):
-    """This link was opened before, and it opens once; go back to that browser, or ask for a new link."""
+    """This link was opened before, and it works only once; go back to that browser, or ask for a new link."""
 
     published = "LinkOpened"
 

@@ -25,7 +25,7 @@ from app.storage.db import Session
 
 
 class CalibrationScalesDiffer(Conflict):
-    """The campaigns do not judge by one protocol on one scale, so their scores are not of one set."""
+    """The campaigns do not use the same protocol and scale, so their scores cannot form one set."""
 
     published = "NotOneScale"
 

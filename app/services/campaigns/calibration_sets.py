@@ -24,7 +24,7 @@ LONGEST_KEY = 100  # so that a document's key, the set's with the number of the 
 
 
 class CalibrationProtocolDiffers(Conflict):
-    """The set is for another protocol than the campaign's."""
+    """The set is for a protocol other than the campaign's."""
 
     published = "JudgesOtherwise"
 
@@ -36,7 +36,7 @@ class CalibrationVersionConflict(Conflict):
 
 
 class CalibrationTooLate(Conflict):
-    """Calibration items are taken in before a campaign is open."""
+    """Calibration items can be added only before the campaign is opened."""
 
     published = "TooLate"
 

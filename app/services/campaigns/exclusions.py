@@ -32,7 +32,7 @@ class ExclusionNotFound(NotFound):
 
 
 class ExclusionTargetNotFound(Invalid):
-    """This names nothing in the campaign."""
+    """The campaign contains nothing of this name."""
 
     published = "NothingNamed"
 

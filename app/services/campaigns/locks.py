@@ -37,7 +37,7 @@ class AmendmentReasonMissing(Invalid):
 
 
 class LockUnchanged(Conflict):
-    """This is what is locked already."""
+    """This is locked already."""
 
     published = "NothingChanges"
 

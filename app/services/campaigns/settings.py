@@ -19,7 +19,7 @@ IN_REPORTS = frozenset({"source_language", "target_language", "basis"})
 
 
 class CampaignEditConflict(AppError):
-    """This was changed since you saw it; look at it again."""
+    """This has changed since you read it; read it again."""
 
     published = "ChangedSince"
 
@@ -27,7 +27,7 @@ class CampaignEditConflict(AppError):
 
 
 class CampaignChangeTooLate(Conflict):
-    """The campaign is too far for this change."""
+    """It is too late in the campaign for this change."""
 
     published = "Settled"
 

@@ -37,7 +37,7 @@ class CampaignNotClosed(Conflict):
 
 
 class ArchiveNotFound(NotFound):
-    """There is no archive at this address, or it was taken back."""
+    """There is no archive at this address, or its link was disabled."""
 
 
 @dataclass(frozen=True, slots=True)

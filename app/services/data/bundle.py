@@ -46,7 +46,7 @@ File = tuple[str, Iterable[bytes]]
 
 
 class CampaignChangedDuringBundle(Conflict):
-    """The campaign changed while its bundle was made; make it again."""
+    """The campaign changed while its bundle was being written; create it again."""
 
     published = "ChangedMeanwhile"
 

@@ -29,7 +29,7 @@ BESIDE = {"papers/datasheet.json": frozenset({"answered", "checklist", "heds", "
 
 
 class BundleAltered(Invalid):
-    """This bundle is not as it was released."""
+    """This bundle has changed since it was released."""
 
     published = "Altered"
 

@@ -22,7 +22,7 @@ RANKED = frozenset({"rating", "repeat"})
 
 
 class ProtocolsDiffer(Conflict):
-    """The campaigns do not judge alike, so nothing can be carried over."""
+    """The campaigns judge in different ways, so nothing can be copied."""
 
     published = "JudgesOtherwise"
 

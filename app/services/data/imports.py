@@ -44,13 +44,13 @@ class ImportHasNoFiles(Invalid):
 
 
 class ImportIsEmpty(Invalid):
-    """The files hold nothing that could be stored."""
+    """The files contain nothing that could be stored."""
 
     published = "HoldsNothing"
 
 
 class SplitImportForbidden(Forbidden):
-    """This credential is good for one campaign only, so files cannot be split into others."""
+    """This credential is valid for one campaign only, so files cannot be split into others."""
 
     published = "BoundToOne"
 

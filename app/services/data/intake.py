@@ -29,7 +29,7 @@ CHUNK = 50_000  # judgments merged at once where documents come one after anothe
 
 
 class CampaignSettingContradicted(Conflict):
-    """The files say something of the campaign that its judgments contradict."""
+    """The files contradict a property of the campaign that its judgments depend on."""
 
     published = "SettledAlready"
 

@@ -31,7 +31,7 @@ class PrefillNotSupported(Conflict):
 
 
 class PrefillTooLate(Conflict):
-    """Errors to be shown are settled before a campaign is open."""
+    """Prefilled errors can be set only before the campaign is opened."""
 
     published = "TooLate"
 

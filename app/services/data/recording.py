@@ -38,7 +38,7 @@ class InvalidJudgments(Invalid):
 
 
 class ExternalIdConflict(Conflict):
-    """A judgment of this external_id says something else; nothing was stored."""
+    """A stored judgment with this external_id has other content; nothing was stored."""
 
     published = "NamedOtherwise"
 

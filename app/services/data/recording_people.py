@@ -12,7 +12,7 @@ from app.storage.imports import external_judges
 
 
 class PersonJudgedAlready(Conflict):
-    """Another account of the same person has a judgment of this, or is at it; nothing was stored."""
+    """Another account of the same person has judged this or has its task; nothing was stored."""
 
     published = "JudgedByThePerson"
 

@@ -50,7 +50,7 @@ Facts = tuple[Systems, str, str, RoleName, bool, int | None, Meta | None, Meta |
 
 
 class ImportProtocolDiffers(Invalid):
-    """The files hold judgments of another protocol than the campaign's."""
+    """The files contain judgments by a protocol other than the campaign's."""
 
     published = "OtherProtocol"
 

@@ -31,27 +31,27 @@ SCORED = "scores of automatic metrics are about it"
 
 
 class TestSetClosed(Conflict):
-    """The campaign is closed; its test set stays as it is."""
+    """The campaign is closed, so its test set can no longer change."""
 
     __test__ = False  # the name is the field's; pytest would otherwise collect it
     published = "Closed"
 
 
 class TextAlreadyShown(Conflict):
-    """A task shows this text; it stays as it is."""
+    """A task shows this text, so it can no longer change."""
 
     published = "TextShown"
 
 
 class TestSetPartInUse(Conflict):
-    """Something else needs this; take that away first."""
+    """Something else needs this; remove that first."""
 
     __test__ = False  # the name is the field's; pytest would otherwise collect it
     published = "InUse"
 
 
 class DeleteNeedsDraft(Conflict):
-    """Only a draft lets go of what it has."""
+    """This can be deleted only while the campaign is a draft."""
 
     published = "NoDraft"
 

@@ -50,23 +50,23 @@ class JobGivenUp(Unavailable):
 
 
 class JobCancelled(Conflict):
-    """The job for this report was cancelled; asking again starts it anew."""
+    """The job for this report was cancelled; request the report again to restart it."""
 
 
 class RandomDrawFailed(Invalid):
-    """What was drawn for this cannot be met; asked once more, it is drawn anew."""
+    """The random draw for this cannot be met; repeat the request to draw again."""
 
     published = "ByChance"
 
 
 class JobNotBegun(Conflict):
-    """This takes a while, and nobody has asked for it yet."""
+    """This takes a while, and nobody has requested it yet."""
 
     published = "NotBegun"
 
 
 class JobInputsChanged(Conflict):
-    """What this report reads beside the data was changed after it was asked for; ask again."""
+    """Settings that this report reads have changed since it was requested; request it again."""
 
     published = "AskedOtherwise"
 

@@ -19,7 +19,7 @@ MOST_CAMPAIGNS = 20
 
 
 class ReportNotFound(NotFound):
-    """There is no report of this report."""
+    """There is no such report."""
 
     published = "NoSuchReport"
 

@@ -41,13 +41,13 @@ class MediaRefused(ValueError):
 def find_media_type(content: Content) -> str:
     """The media type of a file by its content; for ISO and EBML containers that of video, whatever is in them.
 
-    Raises MediaRefused for a type that is not taken, and for a file that goes on behind its end or is also something
+    Raises MediaRefused for a type that is not taken, and for a file that has data after its end or is also something
     else.
     """
     walk = next((walk for fits, walk in _WALKS if fits(content)), None)
     if walk is None:
         raise MediaRefused(
-            "is of no type that is taken: WAV, MP3, Ogg, FLAC, MP4, WebM, PNG, JPEG, GIF, WebP, PDF or WebVTT"
+            "is not of an accepted type: WAV, MP3, Ogg, FLAC, MP4, WebM, PNG, JPEG, GIF, WebP, PDF or WebVTT"
         )
     media_type = walk(content)
     if media_type != "text/vtt":
@@ -62,7 +62,7 @@ def _check_single(content: Content, media_type: str) -> None:
         if b"%PDF-" in head[:1024]:
             raise MediaRefused("is also a PDF")
         if _MARKUP.search(head):
-            raise MediaRefused("holds the start of a page or script")
+            raise MediaRefused("contains the start of a page or script")
     at = tail.rfind(b"PK\x05\x06")
     if at >= 0 and len(tail) - at >= 22 and tail[at + 4 : at + 8] == bytes(4):
         raise MediaRefused("is also a ZIP archive")
@@ -70,15 +70,15 @@ def _check_single(content: Content, media_type: str) -> None:
 
 def _ends(content: Content, end: int) -> None:
     if end > len(content):
-        raise MediaRefused("ends before its content does: it is cut")
+        raise MediaRefused("is truncated: it ends before its content does")
     if end < len(content):
-        raise MediaRefused(f"goes on behind its end, by {len(content) - end} bytes")
+        raise MediaRefused(f"has data after its end: {len(content) - end} bytes")
 
 
 def _number(content: Content, at: int, size: int, *, little: bool = False) -> int:
     piece = content[at : at + size]
     if len(piece) < size:
-        raise MediaRefused("ends before its content does: it is cut")
+        raise MediaRefused("is truncated: it ends before its content does")
     return int.from_bytes(piece, "little" if little else "big")
 
 
@@ -99,7 +99,7 @@ def _jpeg(content: Content) -> str:
     while True:
         marker = _JPEG_MARKER.search(content, at)
         if marker is None:
-            raise MediaRefused("ends before its content does: it is cut")
+            raise MediaRefused("is truncated: it ends before its content does")
         at, kind = marker.end(), content[marker.end() - 1]
         if kind == 0xD9:
             _ends(content, at)
@@ -135,7 +135,7 @@ def _riff(content: Content) -> str:
         _ends(content, min(8 + size + size % 2, max(len(content), 8 + size)))
     kinds = {b"WAVE": "audio/wav", b"WEBP": "image/webp"}
     if bytes(form) not in kinds:
-        raise MediaRefused("is of no type that is taken: of RIFF files WAV and WebP are")
+        raise MediaRefused("is not of an accepted type: of RIFF files, WAV and WebP are accepted")
     return kinds[bytes(form)]
 
 
@@ -143,7 +143,7 @@ def _ogg(content: Content) -> str:
     at = 0
     while at < len(content):
         if content[at : at + 4] != b"OggS":
-            raise MediaRefused(f"goes on behind its end, by {len(content) - at} bytes")
+            raise MediaRefused(f"has data after its end: {len(content) - at} bytes")
         n = _number(content, at + 26, 1)
         at += 27 + n + sum(content[at + 27 : at + 27 + n])
     _ends(content, at)
@@ -155,7 +155,7 @@ def _iso(content: Content) -> str:
     while at < len(content):
         size, kind = _number(content, at, 4), content[at + 4 : at + 8]
         if bytes(kind) not in _TOP_BOXES:
-            raise MediaRefused(f"goes on behind its end, by {len(content) - at} bytes")
+            raise MediaRefused(f"has data after its end: {len(content) - at} bytes")
         size = _number(content, at + 8, 8) if size == 1 else size or len(content) - at
         if size < 8:
             raise MediaRefused("is no valid MP4")
@@ -170,9 +170,9 @@ def _ebml(content: Content) -> str:
         name, at = _vint(content, at, keep=True)
         size, at = _vint(content, at, keep=False)
         if first and b"webm" not in content[at : at + max(size, 0)]:
-            raise MediaRefused("is Matroska, but no WebM")
+            raise MediaRefused("is Matroska, but not WebM")
         if not first and name not in (0x18538067, 0xEC, 0xBF):
-            raise MediaRefused("goes on behind its end")
+            raise MediaRefused("has data after its end")
         at, first = (len(content) if size < 0 else at + size), False
     _ends(content, at)
     return "video/webm"
@@ -213,7 +213,7 @@ def _mpeg(content: Content) -> str:
         size = _mpeg_frame(_number(content, at, 4)) if end - at >= 4 else 0
         if size == 0:
             raise MediaRefused(
-                "is no valid MP3" if at == start else f"goes on behind its end, by {len(content) - at} bytes"
+                "is no valid MP3" if at == start else f"has data after its end: {len(content) - at} bytes"
             )
         at += size
     if at == start:
@@ -246,7 +246,7 @@ def _mpeg_frame(head: int) -> int:
 def _pdf(content: Content) -> str:
     tail = bytes(content[-2048:]).rstrip(b"\0\t\n\x0c\r ")
     if not tail.endswith(b"%%EOF"):
-        raise MediaRefused("goes on behind its end, or is cut")
+        raise MediaRefused("has data after its end, or is truncated")
     return "application/pdf"
 
 
@@ -256,7 +256,7 @@ def _vtt(content: Content) -> str:
     try:
         text = bytes(content[:]).decode("utf-8")
     except UnicodeDecodeError:
-        raise MediaRefused("is no UTF-8, which WebVTT must be") from None
+        raise MediaRefused("is not UTF-8, which WebVTT requires") from None
     if "\0" in text or _MARKUP.search(text.encode()) or not re.match("\ufeff?WEBVTT[ \t\r\n]", text + "\n"):
         raise MediaRefused("is no valid WebVTT")
     return "text/vtt"

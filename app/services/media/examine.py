@@ -24,11 +24,11 @@ DOTS_PER_INCH, LONGEST_SIDE = 150, 4000  # of the picture of a page; pixels
 
 
 class MediaNotTaken(Invalid):
-    """This file is not taken as media."""
+    """This file is not accepted as media."""
 
 
 class MediaReaderLost(Unavailable):
-    """The process that looks at media ended; try again."""
+    """The process that examines media ended; try again."""
 
 
 def examine_media(path: Path, picture: Path, name: str, limits: MediaLimits, *, page: int | None = None) -> MediaFacts:
@@ -59,7 +59,7 @@ def examine_media(path: Path, picture: Path, name: str, limits: MediaLimits, *, 
 
 def _check_limits(facts: MediaFacts, name: str, limits: MediaLimits) -> None:
     if facts.kind in TIMED and not facts.duration_ms:
-        raise _refusal(name, "does not say how long it is; write it anew, as with `ffmpeg -i IN -c copy OUT`")
+        raise _refusal(name, "does not state its duration; rewrite it, for example with `ffmpeg -i IN -c copy OUT`")
     if (facts.duration_ms or 0) > 1000 * limits.duration:
         raise _refusal(
             name, f"is {(facts.duration_ms or 0) / 1000:.0f} s long; at most {limits.duration:.0f} s are taken"
@@ -67,7 +67,7 @@ def _check_limits(facts: MediaFacts, name: str, limits: MediaLimits) -> None:
     if facts.kind in ("image", "video"):
         pixels = (facts.width or 0) * (facts.height or 0)
         if not pixels:
-            raise _refusal(name, "does not say how large it is")
+            raise _refusal(name, "does not state its size")
         if pixels > limits.pixels:
             raise _refusal(name, f"has {pixels} pixels; at most {limits.pixels} are taken")
 
@@ -123,7 +123,7 @@ def _draw_page(path: Path, picture: Path, n: int | None) -> MediaFacts:
             longest = max(page.get_width(), page.get_height())
             drawn = page.render(scale=min(DOTS_PER_INCH / 72, LONGEST_SIDE / longest), may_draw_forms=False).to_pil()
     except PdfiumError as error:
-        raise MediaRefused(f"is no PDF that can be read: {error}") from None
+        raise MediaRefused(f"is not a readable PDF: {error}") from None
     drawn.save(picture, "PNG")
     return MediaFacts("image/png", None, drawn.width, drawn.height)
 

@@ -18,7 +18,7 @@ PURPOSE = "media addresses"
 
 
 class MediaAddressEnded(Forbidden):
-    """This address has run out or was made for somebody else; load the task again."""
+    """This address has expired or is for somebody else; load the task again."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ MOST_UPLOADS = 10_000
 
 
 class UploadOffsetDiffers(Conflict):
-    """The part does not begin where the last one ended; ask for the offset and go on from there."""
+    """The part does not begin where the last one ended; get the offset and continue from there."""
 
 
 class UploadBusy(Conflict):
@@ -38,7 +38,7 @@ class UploadBusy(Conflict):
 
 
 class TooManyUploads(Conflict):
-    """Too many uploads of this campaign are under way; complete or delete some."""
+    """Too many uploads of this campaign are in progress; complete or delete some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def _complete(
 ) -> MediaView:
     try:
         if row.sha256 is not None and hash_file(path) != row.sha256:
-            reason = "the bytes that arrived have another hash than was announced; send the file anew"
+            reason = "the bytes that arrived have a different hash from the announced one; send the file again"
             raise MediaNotTaken(f"{row.name}: {reason}", places=(Place(("media", row.name), reason),))
         media = take_media(database, policy, campaign, row.name, path, actor=actor)
     except (Invalid, Conflict):

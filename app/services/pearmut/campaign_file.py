@@ -127,7 +127,9 @@ def _head_faults(given: Mapping[str, Any], info: Mapping[str, Any]) -> Iterator[
         yield Place(("info",), "must be an object")
     assignment = info.get("assignment", "single-stream")
     if assignment == "dynamic":
-        yield Place(("info", "assignment"), "dynamic chooses systems by their scores so far, which is not done here")
+        yield Place(
+            ("info", "assignment"), "dynamic chooses systems by their scores so far, which is not supported here"
+        )
     elif assignment not in ASSIGNMENTS:
         yield Place(("info", "assignment"), f"must be one of {', '.join(ASSIGNMENTS)}")
     for name in ASIDE:
@@ -303,7 +305,7 @@ def _count_unused_members(info: Mapping[str, Any], given: Mapping[str, Any]) -> 
         set(given) - {"campaign_id", "info", "data", "token", *ASIDE}
     )
     if info.get("sliders") and info["protocol"] in SPANS:
-        unused["errors marked beside sliders: kept with the judgments, in no report"] += 1
+        unused["errors marked with sliders: kept with the judgments, in no report"] += 1
     if info["protocol"] == "MQM" and not info.get("sliders"):
-        unused["scores beside MQM: kept with the judgments, in no report"] += 1
+        unused["scores given with MQM: kept with the judgments, in no report"] += 1
     return +unused

@@ -30,12 +30,12 @@ from app.storage.db import Session
 from app.storage.imports import staging
 
 FORMAT = "pearmut"
-WEAK = "names of users that are no credentials any more: each has a new link"
-NEW_DASHBOARD = "links of the dashboard that are none any more: it has a new one"
+WEAK = "user names that are no longer credentials: each user has a new link"
+NEW_DASHBOARD = "links of the dashboard that no longer work: it has a new one"
 
 
 class PearmutCampaignExists(Conflict):
-    """There is a campaign of this key already."""
+    """A campaign with this key exists already."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class AnswerRule(BaseModel):
         if sum(one is not None for one in (self.measure, self.marks, self.above)) != 1:
             raise ValueError("must have exactly one of measure, marks and above")
         if self.measure is not None and self.least is None and self.most is None:
-            raise ValueError("must have least or most beside the measure")
+            raise ValueError("must have least or most with the measure")
         if self.least is not None and self.most is not None and self.least > self.most:
             raise ValueError("least must not be above most")
         return self

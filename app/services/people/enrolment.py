@@ -151,7 +151,7 @@ def _faults(session: Session, campaign_id: int, keys: Sequence[str]) -> Iterator
     for i, key in enumerate(keys):
         fault = _misfit(key)
         if fault is None and first.setdefault(key, i) != i:
-            fault = f"stands in the list twice, first as number {first[key] + 1}"
+            fault = f"is in the list twice, first as number {first[key] + 1}"
         if fault is None:
             fault = _reason_not_to_enrol(known.get(key))
         if fault is not None:

@@ -17,7 +17,7 @@ from app.storage.db import Session
 
 
 class AmbiguousRaterKey(Conflict):
-    """Raters of several campaigns have this key and are not known to be one person; say which campaign."""
+    """Raters of several campaigns have this key and are not known to be one person; name the campaign."""
 
     published = "SeveralRaters"
 

@@ -15,7 +15,7 @@ from app.storage.guidelines import Kind
 
 
 class ConsentTextChanged(Conflict):
-    """The text of consent is another one now; read it again."""
+    """The consent text has changed; read it again."""
 
     published = "ConsentChanged"
 

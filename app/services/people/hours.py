@@ -33,13 +33,13 @@ COLUMNS = ("campaign", "team", "rater", "day", "active_seconds", "adjusted_secon
 
 
 class DisputeAlreadyAnswered(Conflict):
-    """This dispute is answered already."""
+    """This dispute has been answered already."""
 
     published = "AnsweredAlready"
 
 
 class TooManyDisputes(Conflict):
-    """So many of your disputes are not answered yet; wait for that."""
+    """You have too many unanswered disputes; wait until some are answered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ class InvitingCampaignClosed(Conflict):
 
 
 class SeatAlreadyClaimed(Conflict):
-    """Somebody came under this id before: go on in the browser where you began, or ask for a link of your own."""
+    """This id has been used before: continue in the browser where you began, or ask for a link of your own."""
 
     published = "SeatTaken"
 
@@ -52,7 +52,7 @@ class ClaimNotSigned(Forbidden):
 
 
 class InvitationRateExceeded(TooMany):
-    """As many have come by this invitation lately as may in an hour; try again later."""
+    """This invitation has reached its limit of new raters per hour; try again later."""
 
     published = "TooFast"
 

@@ -27,19 +27,19 @@ QualificationSort = Literal["rater", "-rater", "team", "-team", "attempts", "-at
 
 
 class NoQualificationAttemptLeft(Conflict):
-    """No attempt is left."""
+    """You have no attempts left."""
 
     published = "NoAttemptLeft"
 
 
 class QualificationAlreadyPassed(Conflict):
-    """The test is passed already."""
+    """You have passed the test already."""
 
     published = "PassedAlready"
 
 
 class QualificationTestChanged(Conflict):
-    """The test is another one now; look at it again."""
+    """The test has changed; read it again."""
 
     published = "TestChanged"
 

@@ -28,7 +28,7 @@ AnswersSort = Literal["rater", "-rater"]
 
 
 class QuestionnaireNotFound(NotFound):
-    """The campaign asks nothing then."""
+    """The campaign asks no questions at that time."""
 
     published = "NoQuestions"
 

@@ -286,7 +286,7 @@ def _list_note_faults(campaign: CampaignInfo, n: int, meta: Mapping[str, object]
 
 def _list_rule_faults(campaign: CampaignInfo, known: TutorialNote, here: tuple[str | int, ...]) -> Iterator[Place]:
     if known.columns and (known.text is not None or known.payload is not None):
-        yield Place((*here, "columns"), "are in the place of text and payload; give rules for the right answer")
+        yield Place((*here, "columns"), "replace text and payload; give rules for the right answer")
         return
     texts = known.columns or ((known.text,) if known.text is not None else ())
     if known.rules and not texts:

@@ -28,7 +28,7 @@ STEPS: Mapping[Step, tuple[frozenset[str], str]] = MappingProxyType(
 
 
 class CampaignStateConflict(Conflict):
-    """The campaign is not in a state that leads there."""
+    """The campaign cannot go from its present state to that one."""
 
     published = "NotFromHere"
 
@@ -37,7 +37,7 @@ MOST_PLACES = 20
 
 
 class StalePlan(Conflict):
-    """The plan was compiled for something else than there is now; compile it again."""
+    """The campaign has changed since the plan was compiled; compile it again."""
 
 
 class MediaMissing(Conflict):

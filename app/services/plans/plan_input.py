@@ -17,15 +17,15 @@ SEAT = "seat~"  # no key of an enrolled rater holds what follows it
 
 
 class NothingToJudge(Conflict):
-    """There is nothing to judge yet: put documents, systems and outputs first."""
+    """There is nothing to judge yet: add documents, systems and outputs first."""
 
 
 class NobodyJudges(Conflict):
-    """There is nobody to judge yet: enrol raters, or invite some by count."""
+    """There are no raters yet: enrol raters, or create an invitation."""
 
 
 class CalibrationSetMissing(Conflict):
-    """The design asks for a calibration set that the campaign has not taken in."""
+    """The design asks for a calibration set that the campaign does not have."""
 
     published = "SetNotTakenIn"
 

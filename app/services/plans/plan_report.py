@@ -134,10 +134,10 @@ def _seat_notes(material: PlanInput) -> list[str]:
 def _judged_notes(material: PlanInput) -> list[str]:
     if not material.judged:
         return []
-    told = (
-        f"documents that were judged already, imported or carried over: {material.judged}; what is planned of them is"
-    )
-    return [f"{told} judged again, also by the same raters, and all counts; name the other documents to spare it"]
+    told = f"documents that already have judgments, imported or copied: {material.judged}; what is planned for them is"
+    return [
+        f"{told} judged again, even by the same raters, and all judgments count; to avoid this, plan only the others"
+    ]
 
 
 def _warnings(checks: PlanChecks) -> list[str]:
@@ -155,12 +155,12 @@ def _warnings(checks: PlanChecks) -> list[str]:
 def _control_warnings(checks: PlanChecks) -> Iterator[str]:
     density = checks.control_density
     if density is not None and density.much_more:
-        told = f"control items are {density.overall:.0%} of all items, {density.asked:.0%} are asked for"
-        yield f"{told}: tasks hold so few items that one control is more; let tasks be longer, or split documents"
+        told = f"control items are {density.overall:.0%} of all items, and {density.asked:.0%} were requested"
+        yield f"{told}: tasks are so short that one control exceeds this share; make tasks longer, or split documents"
     for places in checks.places:
         if places.guessable:
-            told = f"raters can guess where {NAMES[places.kind]} stand in their tasks"
-            why = f"{places.apart:.0%} would have to stand elsewhere to be spread evenly"
+            told = f"raters can guess where {NAMES[places.kind]} are in their tasks"
+            why = f"{places.apart:.0%} would have to be elsewhere to be spread evenly"
             what = "allow repeats closer to the original"
             yield f"{told}: {why}; {what}, or let each rater have more tasks, or more documents in one"
 

@@ -203,7 +203,7 @@ def _variants(session: Session, target: PlanTarget, plan: Plan, tasks: Sequence[
 
 
 class MediaNotDegradable(Invalid):
-    """The plan asks for degraded outputs, and some outputs are audio, video or pictures."""
+    """The plan asks for degraded outputs, but some outputs are audio, video or pictures."""
 
 
 def _make_degraded_texts(session: Session, target: PlanTarget, plan: Plan, items: Sequence[PlanItem]) -> Iterator[Row]:

@@ -33,13 +33,13 @@ BODY = ("body",)
 
 
 class CampaignTooFarToPlan(Conflict):
-    """The campaign is too far for another plan; ask for a replan."""
+    """It is too late in the campaign for a new plan; use a replan."""
 
     published = "TooFar"
 
 
 class PlanNotCompiledHere(Conflict):
-    """This plan was not compiled here, so there is nothing to draw or to go on from."""
+    """This plan was not compiled here, so it can be neither drawn nor continued."""
 
     published = "NotCompiled"
 

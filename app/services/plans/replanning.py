@@ -27,7 +27,7 @@ ATTEMPTS = 3  # at compiling a plan of what stays as it is meanwhile
 
 
 class NoPlanYet(Conflict):
-    """There is no plan to go on from; compile one first."""
+    """There is no plan to change; compile one first."""
 
 
 @dataclass(frozen=True, slots=True)

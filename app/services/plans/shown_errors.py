@@ -87,7 +87,7 @@ def warn_of_prefill_change(
     had = None if arms else prefills.find_planned_prefill(session, campaign_id)
     now = choose_campaign_prefill(session, campaign_id, view)
     if had is not None and had[0] != now:
-        yield f"prefilled errors: {now or 'none'} in place of {had[0] or 'none'}"
+        yield f"prefilled errors: {now or 'none'} instead of {had[0] or 'none'}"
 
 
 def _faults(session: Session, campaign_id: int, view: CampaignInfo, design: Design) -> Iterator[Place]:

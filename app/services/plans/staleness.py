@@ -19,8 +19,8 @@ from app.storage.db import Session
 
 MOST_NAMED = 5
 CAME = "raters added"
-IDLE = "who came since has nothing to judge until a replan, which shares the open work evenly with `rebalance`"
-UNNAMED = "what is known of the documents or of the raters (their capacity, buckets, team, person) is another"
+IDLE = "raters who joined since have nothing to judge until a replan; `rebalance` shares the open work evenly"
+UNNAMED = "properties of the documents or of the raters (their capacity, buckets, team, person) have changed"
 
 
 def get_plan_in_force(session: Session, campaign: str) -> PlanView:
@@ -66,9 +66,9 @@ def _changes(plan: Plan, material: PlanInput, frozen: bytes) -> tuple[str, ...]:
     ]
     before, now = len(set(plan.raters) - _without_seats(plan.raters)), len(material.seats)
     if before != now:
-        reasons.append(f"seats of invited raters: {now} in place of {before}")
+        reasons.append(f"seats of invited raters: {now} instead of {before}")
     if not reasons:
-        reasons.append("outputs are others" if plans.hash_plan(plan, material) != frozen else UNNAMED)
+        reasons.append("outputs have changed" if plans.hash_plan(plan, material) != frozen else UNNAMED)
     return tuple(reasons)
 
 

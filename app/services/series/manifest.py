@@ -95,7 +95,7 @@ class ManifestCampaign(_ManifestModel):
     def _distinct(self) -> ManifestCampaign:
         keys = [rater.key for rater in self.raters]
         if len(set(keys)) < len(keys):
-            raise ValueError("raters: a key stands twice")
+            raise ValueError("raters: a key occurs twice")
         return self
 
 

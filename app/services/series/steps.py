@@ -24,7 +24,7 @@ PLANNABLE = frozenset({"draft", "planned"})
 
 
 class CampaignDiffersFromManifest(Conflict):
-    """The campaign is there already, and otherwise than the manifest says."""
+    """The campaign exists already and differs from the manifest."""
 
     published = "OtherwiseThere"
 

@@ -32,7 +32,7 @@ class ReopenOfOpenTask(Conflict):
 
 
 class LinkedTaskHandedIn(Conflict):
-    """What this task begins or goes on with is handed in in part, and one person judges all of it; ask for a replan."""
+    """Other tasks of the same chain are handed in, and one person judges the whole chain; use a replan."""
 
     published = "PartHandedIn"
 

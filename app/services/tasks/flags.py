@@ -16,7 +16,7 @@ from app.storage.db import Session
 
 
 class FlagsChangedMeanwhile(Conflict):
-    """Some of these flags have something else by now than you expect; look at them again."""
+    """Some of these flags have changed since you read them; read them again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def change_flags(
     campaign_id = campaigns.load_campaign(session, campaign).id
     known = flags.load_flags_of_names(session, campaign_id, names)
     faults = {
-        i: "is named twice" if name in known else "is no flag of this campaign"
+        i: "is named twice" if name in known else "is not a flag of this campaign"
         for i, name in enumerate(names)
         if name not in known or names.index(name) != i
     }
@@ -131,7 +131,7 @@ def change_flags(
         if any(getattr(known[name], field) != value for field, value in (expected or {}).items())
     )
     if changed:
-        raise FlagsChangedMeanwhile("no flag was changed because some have something else by now", places=changed)
+        raise FlagsChangedMeanwhile("no flag was changed because some have changed meanwhile", places=changed)
     flags.update_flags(session, [known[name].id for name in names], values, actor=actor)
     audit.record_action(
         session, campaign_id, actor=actor, action="flags changed", what={"flags": list(names), "fields": sorted(values)}

@@ -36,13 +36,13 @@ ATTEMPTS = 3  # each needs another change of the settings, made in between
 
 
 class StaleJudgment(AppError):
-    """This was judged again since you saw it; look at both answers."""
+    """This has been judged again since you read it; compare both answers."""
 
     kind = "precondition_failed"
 
 
 class JudgedAlready(Conflict):
-    """This is judged, and in this presentation there is no way back."""
+    """This is judged, and this presentation does not allow changes."""
 
 
 @dataclass(frozen=True, slots=True)

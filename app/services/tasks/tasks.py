@@ -33,7 +33,7 @@ class TaskUnfinished(Conflict):
 
 
 class TaskLost(Conflict):
-    """Your lease ran out and somebody else has this task; what you did is kept."""
+    """Your lease expired and somebody else has this task; your judgments are kept."""
 
 
 class TaskHandedIn(Conflict):
@@ -41,7 +41,7 @@ class TaskHandedIn(Conflict):
 
 
 class TaskReleased(Conflict):
-    """You gave this task back, so it takes no new answer from you; those that you gave are kept. Lease a task again."""
+    """You gave this task back, so it accepts no new answers; your earlier answers are kept. Lease a task again."""
 
 
 class ClosedToRaters(Conflict):

@@ -92,7 +92,7 @@ def _fault_of_host(parts: SplitResult, host: str, outward: OutwardAddresses) -> 
     if parts.scheme == "http" and not outward.is_listed(host, address):
         return "must start with https://; others can read what goes over http://"
     if address is not None and not outward.is_allowed(host, address):
-        return "is not a public address; PLUMBLINE_WEBHOOK_ALLOWED lists what may be reached beside these"
+        return "is not a public address; PLUMBLINE_WEBHOOK_ALLOWED lists the other addresses that are allowed"
     return None
 
 

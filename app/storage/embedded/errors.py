@@ -16,7 +16,7 @@ class BadDataFolder(Invalid):
 
 
 class PostgresMajorDiffers(Conflict):
-    """The data folder was made by another major version of Postgres."""
+    """The data folder was created by another major version of Postgres."""
 
     published = "OtherMajor"
 

@@ -22,7 +22,7 @@ class ImportNotFound(NotFound):
 
 
 class ImportCommitted(Conflict):
-    """This import is committed; it takes no more files."""
+    """This import is committed; it accepts no more files."""
 
 
 class ImportFileExists(Conflict):

@@ -14,11 +14,11 @@ ABSENT = frozenset({"404", "NoSuchKey", "NotFound"})
 
 
 class S3ClientMissing(Invalid):
-    """PLUMBLINE_MEDIA_STORE names a bucket, and boto3 is not installed; install plumbline[s3]."""
+    """PLUMBLINE_MEDIA_STORE names a bucket, but boto3 is not installed; install plumbline[s3]."""
 
 
 class MediaStoreUnreachable(Unavailable):
-    """The store of media cannot be reached; try again."""
+    """The media store cannot be reached; try again."""
 
 
 class S3Store:

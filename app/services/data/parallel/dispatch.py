@@ -61,7 +61,7 @@ Sent = TypeVar("Sent")
 
 
 class ReaderLost(Unavailable):
-    """A process that read the files ended before its time; nothing was stored."""
+    """A process that read the files ended too early; nothing was stored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ const FIELDS = {
   ],
   yes_no: (part, changed) => [...named(part, changed), field(part, changed, "higher_is_better", t("Yes is better"), { kind: "check", missing: true }), weight(part, changed)],
   text: (part, changed) => [...named(part, changed), field(part, changed, "required", t("An answer is required"), { kind: "check", missing: false })],
-  post_edit: (part, changed) => [field(part, changed, "title", t("Question"), { missing: t("The text made right") })],
+  post_edit: (part, changed) => [field(part, changed, "title", t("Question"), { missing: t("The corrected text") })],
 };
 
 // One part with its fields, and buttons that move it or take it out. acts: {up, down, remove}; null where it cannot move.

@@ -55,8 +55,8 @@ export function conflict(work, { task, place, payload, stored }) {
     t("Here: {said}", { said: told(payload) }),
   ];
   const actions = [
-    button(t("Keep what I said here"), choose(payload)),
-    button(t("Take what was said there"), choose(stored.payload), { class: "quiet" }),
+    button(t("Keep my answer from here"), choose(payload)),
+    button(t("Use my answer from there"), choose(stored.payload), { class: "quiet" }),
   ];
   notice(name, h("span", { class: "lines" }, both.map((line) => h("span", {}, line))), { close: false, actions });
 }
@@ -71,7 +71,7 @@ export function earlier(outbox, { task, place, answer }) {
   const said = answer
     ? t("An answer in a previous task was not accepted: {why}", { why: why(answer) })
     : t("An answer in a previous task was also given in another window; that one is kept.");
-  notice(name, said, { close: false, actions: [button(t("Let this answer go"), letGo)] });
+  notice(name, said, { close: false, actions: [button(t("Discard this answer"), letGo)] });
 }
 
 function told(payload) {

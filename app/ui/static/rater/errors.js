@@ -40,10 +40,10 @@ function line(of, error, i) {
   const parts = [named, severity(of, error, i, at), categoryOf(of, error, i, at)];
   if (error.side === "source" && of.settings.omission) parts.push(missing(of, error, i, at));
   const move = { class: "quiet", "aria-pressed": String(of.moving === i), ...at("move") };
-  const remove = { class: "quiet", "aria-label": t("Take out error {n}", { n: i + 1 }), ...at("remove") };
+  const remove = { class: "quiet", "aria-label": t("Remove error {n}", { n: i + 1 }), ...at("remove") };
   if (typeof error.start_ms === "number") parts.push(time(of, error, i, "start_ms", at), time(of, error, i, "end_ms", at));
   parts.push(button(t("New place"), () => replace(of, i), move));
-  parts.push(button(t("Take out"), () => of.remove(i), remove));
+  parts.push(button(t("Remove"), () => of.remove(i), remove));
   const kinds = [lookOf(error.severity, of.settings.severities), of.chosen === i ? "chosen" : ""];
   return h("li", { class: kinds.join(" ") }, h("div", { class: "line" }, parts), note(of, error, i, at));
 }

@@ -27,7 +27,7 @@ export function reportProblem(task, item, segment) {
     {},
     h("label", { for: reasonId }, t("What is wrong")),
     reason,
-    h("label", { for: noteId }, t("Note (may be left out)")),
+    h("label", { for: noteId }, t("Note (optional)")),
     note,
     said,
     h("button", { type: "submit" }, t("Send")),
@@ -40,7 +40,7 @@ export function reportProblem(task, item, segment) {
     if (said.textContent) return;
     box.close();
     announce(t("Reported."));
-    notice("flag", t("Thank you, the problem is reported. Judge the segment as well as it can be."));
+    notice("flag", t("Thank you, the problem is reported. Judge the segment as well as you can."));
   });
 }
 

@@ -64,7 +64,7 @@ function showConfirm(confirm, answer, waits) {
 
 const STATES = {
   empty: () => "",
-  waiting: () => t("on its way"),
+  waiting: () => t("being sent"),
   saved: () => t("saved"),
   conflict: () => t("answered differently in another window"),
   refused: () => t("not accepted"),

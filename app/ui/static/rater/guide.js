@@ -11,7 +11,7 @@ export function guide({ instructions, rubric }) {
   const box = h(
     "details",
     { class: "guide", open: !matchMedia(NARROW).matches && !keep.get(CLOSED) },
-    h("summary", {}, t("What is asked")),
+    h("summary", {}, t("What you are asked")),
     h(
       "p",
       { class: "instructions" },

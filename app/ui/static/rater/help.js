@@ -6,7 +6,7 @@ import { t } from "../shared/messages.js";
 
 const KEYS = [
   ["Alt + ↓", () => t("next segment")],
-  ["Alt + ↑", () => t("segment before")],
+  ["Alt + ↑", () => t("previous segment")],
   ["S", () => t("to the score")],
   ["N", () => t("nothing (else) is wrong: go to the score or the next segment")],
   ["Enter", () => t("on a score: go on to the next segment")],
@@ -19,10 +19,10 @@ const KEYS = [
   ["G", () => t("on a text: whole words or single characters")],
   ["I O", () => t("on a file: an error starts here, ends here")],
   ["E", () => t("on a text: change the error here")],
-  ["Del", () => t("on a text: take the error here out")],
+  ["Del", () => t("on a text: remove the error here")],
   ["Ctrl + Z", () => t("undo")],
-  ["Esc", () => t("let go of what is marked")],
-  ["?", () => t("this sheet")],
+  ["Esc", () => t("clear the selection")],
+  ["?", () => t("this list of keys")],
 ];
 
 const typing = (target) => target.closest(

@@ -19,7 +19,7 @@ async function showAsked() {
   const answer = await insist("GET", `/v1/protocols/${protocol}`);
   const form = forms.find((one) => one.level !== "screen");
   const sentences = [...new Set(forms.flatMap((one) => one.instructions))];
-  fill($("#asked"), h("h2", {}, t("What is asked")), h("p", {}, sentences.map((line) => [t(line), " "])),
+  fill($("#asked"), h("h2", {}, t("What you are asked")), h("p", {}, sentences.map((line) => [t(line), " "])),
     scaleOf(form.rubric));
   const fitting = (answer.body?.examples ?? []).filter((one) => fits(one, form)).map((one) => ({ ...one, markup: markup ? layoutOf(one) : null }));
   if (fitting.length) fill($("#practice"), h("h2", {}, t("Practice")), practiceAll(fitting, form, { source, target }));

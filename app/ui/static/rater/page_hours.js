@@ -16,7 +16,7 @@ async function show() {
   const { hours, entries } = answer.body;
   return fill(
     $("#content"),
-    h("p", { class: "big" }, t("Time that counts as paid: {time}", { time: duration(hours.payable_seconds) })),
+    h("p", { class: "big" }, t("Paid time: {time}", { time: duration(hours.payable_seconds) })),
     h("p", { class: "quiet" }, rule()),
     days(hours.days),
     said(entries),

@@ -169,7 +169,7 @@ function nothing(why, retryAfter) {
   fill(
     $("#work"),
     h("p", { class: "big" }, (WHY[why] ?? WHY.finished)()),
-    h("p", {}, h("a", { href: `${home}/codes` }, t("Your codes of completion"))),
+    h("p", {}, h("a", { href: `${home}/codes` }, t("Your completion codes"))),
   );
   if (retryAfter) setTimeout(next, Math.max(retryAfter, 2) * 1000);
   return undefined;

@@ -53,7 +53,7 @@ export function practiceAll(examples, form, locale) {
     const solution = h("div", { role: "status" });
     const reveal = () => fill(solution, worked(example, form, locale));
     const go = (by) => button(
-      by > 0 ? t("Next example") : t("Example before"),
+      by > 0 ? t("Next example") : t("Previous example"),
       () => ((n += by), show()),
       { class: "quiet", disabled: !examples[n + by] },
     );

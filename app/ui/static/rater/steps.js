@@ -45,7 +45,7 @@ export class Steps {
       this.work.instructions(),
       h("h2", { class: "place", tabindex: "-1" }, place.join(", ")),
       at ? [this.one(screen), this.work.comments.screen(screen)] : this.all(),
-      h("p", { class: "actions" }, button(t("Save and go on"), () => this.goOn(), { class: "next submit" })),
+      h("p", { class: "actions" }, button(t("Save and continue"), () => this.goOn(), { class: "next submit" })),
       this.said,
     );
     $(".place").focus({ preventScroll: true });

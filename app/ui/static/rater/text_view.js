@@ -68,7 +68,7 @@ export class Text {
   // The caret is on a code point, or nowhere. → what stands there in another text, or is wanted there, to be said.
   atCaret(point) {
     const term = point === null ? undefined : this.terms.find(({ start, end }) => start <= point && point < end);
-    const wanted = term ? t("wanted translation: {words}", { words: quoted(term.title) }) : "";
+    const wanted = term ? t("required translation: {words}", { words: quoted(term.title) }) : "";
     return [this.aligned?.atCaret(point) ?? "", wanted].filter(Boolean).join(" – ");
   }
 

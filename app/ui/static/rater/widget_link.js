@@ -22,7 +22,7 @@ export function make(widget, { answer, set }) {
   });
   show();
   return {
-    element: h("div", {}, h("label", { for: id }, t("Link (may be left out)")), input),
+    element: h("div", {}, h("label", { for: id }, t("Link (optional)")), input),
     show,
     focus: () => input.focus(),
   };

@@ -251,7 +251,7 @@ class SpansWidget {
     this.moving = null;
     this.picker.close();
     this.put(this.errors.filter((_, i) => i !== index), "span_delete", prefill);
-    announce(t("Taken out."));
+    announce(t("Removed."));
   }
 
   // What was there before stays, to be brought back, and whether it was said.
@@ -312,7 +312,7 @@ class SpansWidget {
 
   hinted() {
     if (this.moving !== null) return t("Mark the new place in the text.");
-    if (this.pending) return [this.asked(), " ", button(t("It is no error"), () => this.backToText(), { class: "quiet" })];
+    if (this.pending) return [this.asked(), " ", button(t("Not an error"), () => this.backToText(), { class: "quiet" })];
     if (this.chosen !== null) return t(
       "Error {n}: choose another severity, or edit it below.",
       { n: this.chosen + 1 },

@@ -39,7 +39,7 @@ export function make(widget, { answer, set, locale }) {
     area.dispatchEvent(new Event("input"));
     area.focus();
   }, { class: "quiet" });
-  const label = settings.label ? t(settings.label) : fromOutput ? t("The text made right") : t("Your text");
+  const label = settings.label ? t(settings.label) : fromOutput ? t("The corrected text") : t("Your text");
   const element = h(
     "div",
     { class: "textedit" },

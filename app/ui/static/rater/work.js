@@ -208,7 +208,7 @@ export class Work {
     notice(
       "refused",
       t("An answer was not accepted: {why}", { why: why(answer) }),
-      { actions: [button(t("Load the task anew"), () => location.reload())] },
+      { actions: [button(t("Reload the task"), () => location.reload())] },
     );
     return undefined;
   }
@@ -227,7 +227,7 @@ export class Work {
     } else if (outcome(answer) === "signed-out") {
       this.outbox.signOut();
     } else if (answer.status === 409) {
-      notice("lease", t("This task has already been handed in."), { actions: [button(t("Go on"), () => this.leave())] });
+      notice("lease", t("This task has already been handed in."), { actions: [button(t("Continue"), () => this.leave())] });
     }
   }
 
@@ -288,7 +288,7 @@ export class Work {
     if (comesBack(answer.status)) return this.notHandedIn(
       t("The server cannot be reached. Nothing is lost; hand in again in a moment."),
     );
-    return this.notHandedIn(why(answer), [button(t("Load the task anew"), () => location.reload())]);
+    return this.notHandedIn(why(answer), [button(t("Reload the task"), () => location.reload())]);
   }
 
   async handedIn({ completion_code: code, warning }) {
