@@ -129,4 +129,4 @@ def test_a_plan_of_what_nobody_can_judge_any_more_says_so(planned: httpx.Client)
     for rater in ("r1", "r2", "r3"):
         _leaves(planned, rater)
 
-    assert _stale(planned) == ["There is nobody to judge yet: enrol raters, or invite some by count"]
+    assert _stale(planned) == ["There are no raters yet: enrol raters, or create an invitation"]
