@@ -36,7 +36,7 @@ def bundle(
 ) -> None:
     """Write the release bundle of a campaign as a tar archive; or check one and rank it again.
 
-    `plumbline bundle verify FILE` needs no database of yours: it starts an empty one, and ends it.
+    `plumbline bundle verify FILE` needs no database: it starts an empty one and stops it at the end.
     """
     if campaign == VERIFY and file is not None:
         print_verification(verify_bundle(file))

@@ -29,12 +29,12 @@ def push(
     bundle: Annotated[Path, typer.Argument(help="A bundle, as an archive or a folder.")],
     dataset: Dataset,
     public: Annotated[
-        bool, typer.Option("--public", help="Where the repository is made here, let all read it.")
+        bool, typer.Option("--public", help="If the repository is created here, make it public.")
     ] = False,
 ) -> None:
-    """Make a dataset repository hold a release bundle, and nothing else, in one commit.
+    """Push a release bundle to a dataset repository, replacing all of its files in one commit.
 
-    A new repository is private unless you say --public. One that has other files than a bundle's is left as it is.
+    A new repository is private unless you say --public. A repository with other files than a bundle's is refused.
     """
     settings = Settings.load()
     if settings.huggingface_token is None:
@@ -53,7 +53,7 @@ def verify(
 ) -> None:
     """Read a release bundle from a dataset repository, check it, and rank it again.
 
-    It needs no database of yours: it starts an empty one, and ends it. A private repository needs a token.
+    It needs no database: it starts an empty one and stops it at the end. A private repository needs a token.
     """
     _check_name(dataset)
     with tempfile.TemporaryDirectory(prefix="plumbline-") as name, _hub(Settings.load()) as hub:

@@ -34,22 +34,22 @@ def register(app: typer.Typer) -> None:
 def create_study(
     campaign: Campaign,
     title: Annotated[str, typer.Option(help="What workers see in the list of HITs.")],
-    description: Annotated[str, typer.Option(help="What they read before they accept it.")],
-    places: Annotated[int, typer.Option(min=1, help="How many workers may take part.")],
-    minutes: Annotated[int, typer.Option(min=1, help="How long a worker has for it.")],
-    reward: Annotated[int, typer.Option(min=1, help="For each of them, in cents.")],
-    keywords: Annotated[str, typer.Option(help="With commas between them.")] = "translation, language, rating",
-    days: Annotated[int, typer.Option(min=1, max=365, help="How long the HIT is offered.")] = 7,
+    description: Annotated[str, typer.Option(help="What workers read before they accept it.")],
+    places: Annotated[int, typer.Option(min=1, help="Number of workers.")],
+    minutes: Annotated[int, typer.Option(min=1, help="Time that a worker has, in minutes.")],
+    reward: Annotated[int, typer.Option(min=1, help="Reward per worker, in cents.")],
+    keywords: Annotated[str, typer.Option(help="Separated by commas.")] = "translation, language, rating",
+    days: Annotated[int, typer.Option(min=1, max=365, help="Days for which the HIT is offered.")] = 7,
     pay_after: Annotated[
-        int, typer.Option(min=1, max=30, help="Days until Mechanical Turk pays what nobody has decided on.")
+        int, typer.Option(min=1, max=30, help="Days until Mechanical Turk pays undecided assignments.")
     ] = 14,
     dry_run: DryRun = False,
     yes: Yes = False,
     server: _remote.Server = None,
 ) -> None:
-    """Make an invitation, and a HIT on Mechanical Turk that leads to it. Workers see it at once: it asks before that.
+    """Create an invitation, and a HIT on Mechanical Turk that leads to it. It asks first: workers see the HIT at once.
 
-    Until PLUMBLINE_MTURK_URL names the marketplace, this is its sandbox: there nobody is paid.
+    Unless PLUMBLINE_MTURK_URL names the marketplace, this uses the sandbox, where nobody is paid.
     """
     remote = find_server(server)
     read_verdicts(remote, campaign)  # refuses an unknown campaign before anybody is asked
@@ -75,10 +75,10 @@ def settle(
     yes: Yes = False,
     server: _remote.Server = None,
 ) -> None:
-    """Pay assignments whose codes pass, reject those whose codes fail, and list what a person has to decide.
+    """Approve assignments whose codes pass, reject those whose codes fail, and list those left to a person.
 
-    Only what was handed in by the HIT's own invitation counts. HITs of other campaigns are refused.
-    It asks before it does anything. Running it again pays nobody twice: what is decided stays as it is.
+    Only work handed in through the HIT's own invitation counts. HITs of other campaigns are refused.
+    It asks for confirmation first. Running it again pays nobody twice, and earlier decisions are not changed.
     """
     settle_study(_mturk(), find_server(server), campaign, study, tasks=tasks, dry_run=dry_run, yes=yes)
 

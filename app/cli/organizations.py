@@ -34,7 +34,7 @@ def add(
     organization: Organization,
     name: Annotated[str | None, typer.Option(help="Name that people see; default: its key.")] = None,
 ) -> None:
-    """Make an organization with tables of its own. A command that was interrupted can be given again."""
+    """Create an organization with its own tables. If the command was interrupted, run it again."""
     if not organization_list.is_organization_key(organization):
         why = "at most 63 lower-case letters, digits and hyphens, with no hyphen first"
         raise Invalid("this cannot be a key", places=(Place(("organization",), why),))
@@ -48,7 +48,7 @@ def add(
 
 
 def list_(as_json: Json = False) -> None:
-    """Organizations by number, beside the default one, which has none."""
+    """List organizations by number, without the default one, which has no number."""
     with context.owner_url() as url, MigrationConnection(url) as connection:
         records = organization_list.list_organizations(connection, only_open=False)
     if as_json:
@@ -63,7 +63,7 @@ def list_(as_json: Json = False) -> None:
 def remove(
     organization: Organization,
     confirmed: Annotated[
-        bool, typer.Option("--with-all-data", help="Say that all its data are to be deleted.")
+        bool, typer.Option("--with-all-data", help="Confirm that all its data are to be deleted.")
     ] = False,
 ) -> None:
     """Delete an organization with all its campaigns, judgments and people, for good."""

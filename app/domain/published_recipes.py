@@ -115,6 +115,6 @@ CHECKED_AGAINST: Mapping[str, str] = MappingProxyType(
         "wmt26": "claims of pairs equal those of SciPy's BCa interval with the same draws; the rest as described",
         "nllb-xsts": "as described, unchecked; language pairs are calibrated by the comparison `xsts`",
         "srp-paper": "worked example F4 and explicit assignments of side-by-side MQM; the paper states no p-values",
-        "recommended": "worked examples of document permutation, Holm and intervals; no publication uses it whole",
+        "recommended": "worked examples of document permutation, Holm and intervals; no publication uses all of it",
     }
 )

@@ -120,16 +120,16 @@ class Recipe:
     exclude: Annotated[
         tuple[ExclusionRule, ...],
         ChoiceWording(
-            "What to leave out altogether.", "one or more of `system:KEY`, `rater:KEY`, `document:KEY`, `task:KEY`"
+            "What to leave out entirely.", "one or more of `system:KEY`, `rater:KEY`, `document:KEY`, `task:KEY`"
         ),
     ] = ()
-    standing: Annotated[bool, ChoiceWording("Apply the exclusions that stand in the campaign.")] = False
+    standing: Annotated[bool, ChoiceWording("Apply the exclusions in force in the campaign.")] = False
     normalize: Annotated[Normalize, ChoiceWording("How the scores of raters are put on one scale.")] = "none"
     moments: Annotated[Moments, ChoiceWording("Which rows a rater's mean and deviation come from.")] = "ratings"
-    sd0: Annotated[ConstantRaters, ChoiceWording("What becomes of raters whose scores do not vary.")] = "drop"
+    sd0: Annotated[ConstantRaters, ChoiceWording("What happens to raters whose scores do not vary.")] = "drop"
     implausible_raters: Annotated[
         ImplausibleRaters,
-        ChoiceWording("What becomes of raters whose differences between outputs are far from those of all raters."),
+        ChoiceWording("What happens to raters whose differences between outputs are far from those of all raters."),
     ] = "keep"
     repeats: Annotated[Repeats, ChoiceWording("How several ratings of a segment are combined.")] = "average"
     unit: Annotated[Unit, ChoiceWording("What the test resamples or ranks.")] = "document"
@@ -139,7 +139,7 @@ class Recipe:
     alternative: Annotated[Alternative, ChoiceWording("Whether the test has one side or two.")] = "two-sided"
     permutations: Annotated[
         int | None,
-        ChoiceWording("Number of sign draws; auto (null in JSON) chooses by the data."),
+        ChoiceWording("Number of sign draws; auto (null in JSON) chooses it from the data."),
         NumberRange(FEWEST_PERMUTATIONS, MOST_PERMUTATIONS),
     ] = None
     plus_one: Annotated[bool, ChoiceWording("Count the observed arrangement among the draws.")] = True
@@ -150,11 +150,11 @@ class Recipe:
     require_mean: Annotated[bool, ChoiceWording("A win also needs the better mean.")] = False
     adjust: Annotated[Adjust, ChoiceWording("Adjustment for the number of pairs.")] = "none"
     alpha: Annotated[float, ChoiceWording("Level of significance."), NumberRange(1e-6, 0.5)] = 0.05
-    inclusive: Annotated[bool, ChoiceWording("Significant at p ≤ alpha, else at p < alpha.")] = False
+    inclusive: Annotated[bool, ChoiceWording("Significant at p ≤ alpha; if false, at p < alpha.")] = False
     clusters: Annotated[ClusterRule, ChoiceWording("How systems are divided into clusters.")] = "strict"
     interval: Annotated[IntervalKind, ChoiceWording("How intervals are computed; bca needs 20 documents.")] = "t"
     rank_sets: Annotated[bool, ChoiceWording("Simultaneous rank sets of all systems.")] = False
-    influence: Annotated[bool, ChoiceWording("What pairs would be without one rater, document or domain.")] = True
+    influence: Annotated[bool, ChoiceWording("How pairs change without one rater, document or domain.")] = True
     seed: Annotated[int, ChoiceWording("Seed of all random draws."), NumberRange(0, LARGEST_SEED)] = DEFAULT_SEED
     fallback: Annotated[bool, ChoiceWording("Use the test that the data support instead of refusing.")] = False
 

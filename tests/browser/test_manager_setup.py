@@ -156,7 +156,7 @@ def test_an_invitation_shows_its_link_once_and_is_ended(manager, ask):
     row = page.get_by_role("region", name="Invitations").locator("tbody tr")
     expect(row.get_by_role("cell")).to_contain_text(["40", "0", "20", "not signed"])
     check(page, "invitations")
-    page.get_by_text("Codes that tell whose work passed").click()
+    page.get_by_text("Codes that show whose work passed").click()
     codes = page.locator("#codes")
     expect(codes.get_by_label("Control items")).to_be_checked()
     codes.get_by_label("Code of those who pass").fill("GOOD-{code}")

@@ -12,6 +12,6 @@ export const DONE = {
 
 export const changeRaters = (more) => new Several({
   path: `${api}/raters`, name: "raters", key: (one) => one.key, type: "urn:plumbline:problem:raters-changed-meanwhile",
-  kept: (n) => count(n, "{n} rater was changed by somebody else meanwhile and stays as they are.", "{n} raters were changed by somebody else meanwhile and stay as they are."),
+  kept: (n) => count(n, "{n} rater was changed by somebody else meanwhile and was left unchanged.", "{n} raters were changed by somebody else meanwhile and were left unchanged."),
   ...more,
 });

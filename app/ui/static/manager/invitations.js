@@ -90,7 +90,7 @@ const completions = new Browse($("#completions"), {
     { head: t("Code"), cell: (one) => h("code", {}, one.code) },
     { head: t("Platform"), cell: (one) => PLATFORMS[one.platform] ?? one.platform, look: "wide" },
   ],
-  nothing: { icon: "check", title: t("No task has been handed in yet."), text: t("Each task that is handed in stands here with the code that its rater was given.") },
+  nothing: { icon: "check", title: t("No task has been handed in yet."), text: t("Each task that was handed in is listed here with its rater's code.") },
 });
 
 // Which code tells what: kept among the campaign's settings of quality control.

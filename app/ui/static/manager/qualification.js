@@ -79,7 +79,7 @@ const takers = new Browse(place, {
   actions: [{ label: t("Waive the test …"), icon: "skipped", run: waive }],
   choosable: (one) => !one.passed,
   links: (query) => [[t("Test as JSON"), `${api}/qualification`], [t("Results as JSON"), `${takers.path}?${new URLSearchParams([...query, ["limit", "200"]])}`]],
-  nothing: { icon: "people", title: t("Nobody is enrolled yet."), text: t("Each rater whom you enrol stands here with attempts and outcome.") },
+  nothing: { icon: "people", title: t("Nobody is enrolled yet."), text: t("Each enrolled rater is listed here with attempts and outcome.") },
 });
 
 // Without a test nobody can have passed.

@@ -150,7 +150,7 @@ const listOfAnswers = () => new Browse($("#answers"), {
     { head: t("Rater"), sort: "rater", cell: (row) => h("a", { href: `${here}/raters/${encodeURIComponent(row.rater)}` }, row.rater) },
     ...questions().map(([moment, name]) => ({ head: name, cell: (row) => answered(row[moment], name), look: "text" })),
   ],
-  nothing: { icon: "message", title: t("Nobody has answered yet."), text: t("Answers stand here as raters give them.") },
+  nothing: { icon: "message", title: t("Nobody has answered yet."), text: t("Raters' answers are listed here.") },
 });
 
 form.addEventListener("submit", (event) => {

@@ -113,7 +113,7 @@ const messages = () => new Browse(h("div"), {
     { head: t("By"), cell: (one) => one.actor, look: "wide" },
     { head: t("Read"), cell: (one) => (one.read_at ? brief(one.read_at) : badge("waiting", t("not yet"))) },
   ],
-  nothing: { icon: "message", title: t("Nothing was written to this rater."), text: t("The rater's page shows a message until they say that they read it.") },
+  nothing: { icon: "message", title: t("There are no messages to this rater."), text: t("The rater's page shows a message until they confirm that they have read it.") },
 });
 
 function write() {

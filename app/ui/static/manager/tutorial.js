@@ -95,7 +95,7 @@ const results = new Browse($("#results"), {
     { head: t("Right at the first attempt"), sort: "right", cell: right, look: "right" },
     { head: t("When"), sort: "at", cell: (one) => brief(one.at), look: "wide" },
   ],
-  nothing: { icon: "people", title: t("Nobody is enrolled yet."), text: t("Each rater whom you enrol stands here with what they answered.") },
+  nothing: { icon: "people", title: t("Nobody is enrolled yet."), text: t("Each enrolled rater is listed here with their answers.") },
 });
 
 for (const add of form.querySelectorAll("[data-add]")) add.addEventListener("click", () => items.add(add.dataset.add, {}, { focus: true }));
