@@ -45,9 +45,10 @@ collect: setup ## compile the tests that changed, while the checks leave a proce
 		{ $(PY) -m pytest -q --collect-only $(T) >/dev/null 2>&1; touch $(COLLECTED); }
 
 .PHONY: soak
-soak: setup ## the long tests: bounded, but minutes; and those of properties with new examples (SEED=N has them again)
+soak: setup ## the long tests: bounded, but minutes; properties with new examples (SEED=N has them again); pages in every look
 	@seed=$${SEED:-$$(date +%s)}; echo "Examples are drawn by SEED=$$seed."; \
-		$(PY) -m pytest -q -m 'soak or hypothesis' --hypothesis-profile=anew --hypothesis-seed=$$seed $(T)
+		$(PY) -m pytest -q -m 'soak or hypothesis' --hypothesis-profile=anew --hypothesis-seed=$$seed $(T) \
+		$(if $(T),,&& EVERY_LOOK=1 $(PY) -m pytest -q tests/browser)
 
 .PHONY: bench
 bench: setup ## time importing, loading, ranking, starting, posting, raters who think and managers who look (45 minutes)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Literal
+from zlib import crc32
 
 import httpx
 import pytest
@@ -18,10 +20,11 @@ from tests.browser.rater import Rater
 from tests.load.test_blind_sessions import options_for
 
 ColorScheme = Literal["dark", "light"]
-LOOKS: tuple[tuple[ViewportSize, ColorScheme], ...] = (
-    ({"width": 360, "height": 740}, "dark"),
-    ({"width": 1440, "height": 900}, "light"),
-)
+Look = tuple[ViewportSize, ColorScheme]
+PHONE: Look = ({"width": 360, "height": 740}, "dark")
+DESK: Look = ({"width": 1440, "height": 900}, "light")
+LOOKS = (PHONE, DESK)
+EVERY_LOOK = "EVERY_LOOK"  # variable of the environment with which everything is looked at in both, as in the soak
 TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
 GUIDE = f"# How\n\nRead *all* of it.\n\n{TABLE}\n\n- one\n- [two](https://example.org/)\n\n> so\n\n`x`"
 TEST = {
@@ -47,17 +50,37 @@ TEST = {
 }
 
 
-def check(page: Page, what: str, looks: Sequence[tuple[ViewportSize, ColorScheme]] = LOOKS) -> None:
-    """Fail naming every violation in either look, and what of the page lies beyond the screen's edge."""
-    for size, scheme in looks:
-        page.set_viewport_size(size)
-        page.emulate_media(color_scheme=scheme)
+def in_turn(what: str) -> Sequence[Look]:
+    """The look that a page is checked in, which hangs on its name alone; both where they are asked for."""
+    return LOOKS if os.environ.get(EVERY_LOOK) else (LOOKS[crc32(what.encode()) % len(LOOKS)],)
+
+
+def check(page: Page, what: str, looks: Sequence[Look] = ()) -> None:
+    """Fail naming every violation in these looks, or else in turn, and what of the page lies beyond the screen's edge.
+
+    Where it is in turn, the page is left as it is seen on a desk.
+    """
+    for size, scheme in looks or in_turn(what):
+        _look(page, size, scheme)
         told = [
             (one["id"], [(node["target"], node["failureSummary"]) for node in one["nodes"][:3]])
             for one in violations(page)
         ]
         assert (what, scheme, told) == (what, scheme, [])
         assert (what, scheme, beyond(page)) == (what, scheme, [])
+    if not looks:
+        _look(page, *DESK)
+
+
+def _look(page: Page, size: ViewportSize, scheme: ColorScheme) -> None:
+    if page.viewport_size != size:
+        page.set_viewport_size(size)
+    page.emulate_media(color_scheme=scheme)
+
+
+def check_both(page: Page, what: str) -> None:
+    """The same in either look: for pages on which raters work."""
+    check(page, what, LOOKS)
 
 
 def test_control_what_is_wrong_with_a_page_is_found_on_every_one(page):
@@ -95,24 +118,24 @@ def test_the_way_to_the_first_task(page, campaign, rater, served, spine):
     answer = httpx.put(f"{served.url}/v1/campaigns/{live.key}/qualification", json=TEST, headers=manager, timeout=60)
     assert answer.status_code == 200
     page.goto(served.url)
-    check(page, "landing")
+    check_both(page, "landing")
     rater(live, on=page)
-    check(page, "consent")
+    check_both(page, "consent")
     page.get_by_role("button", name="I agree").click()
     page.wait_for_url("**/rate/test")
     page.locator(".question").nth(1).wait_for()
-    check(page, "test")
+    check_both(page, "test")
     page.get_by_role("button", name="Hand in the test").click()
     expect(page.locator(".said")).to_contain_text("Question 1 has no answer yet")
     page.get_by_label("meaning").check()
     type_number(page.locator(".question input[type=range]"), 91)
     page.get_by_role("button", name="Hand in the test").click()
     expect(page.locator(".verdict.right")).to_have_count(2)
-    check(page, "test passed")
+    check_both(page, "test passed")
     page.goto(f"{served.url}/rate/guidelines")
     page.locator("#practice .row").wait_for()
     page.get_by_role("button", name="Show how it was judged").click()
-    check(page, "guidelines")
+    check_both(page, "guidelines")
 
 
 @pytest.mark.parametrize(
@@ -121,16 +144,16 @@ def test_the_way_to_the_first_task(page, campaign, rater, served, spine):
 def test_a_task(name, columns, presentation, page, campaign, rater):
     live = campaign(protocol=name, options=options_for(name), segments=2, columns=columns, presentation=presentation)
     hands = rater(live, on=page)
-    check(page, f"{name} task")
+    check_both(page, f"{name} task")
     if any(type(widget).__name__ == "Spans" for widget in protocols.get_protocol(name).form):
         mark(hands, 2)
-        check(page, f"{name} marked")
+        check_both(page, f"{name} marked")
         hands.row(1).locator("button.severity.is-major").last.click()
-        check(page, f"{name} with an error")
+        check_both(page, f"{name} with an error")
     if presentation == "document":
         page.get_by_role("button", name="Hand in").click()
         expect(page.locator(".missing")).to_contain_text("Why can’t I hand in?")
-        check(page, f"{name} missing")
+        check_both(page, f"{name} missing")
 
 
 DIALOGS: dict[str, Callable[[Page], None]] = {
@@ -144,12 +167,12 @@ def test_dialogs_hours_and_codes(page, campaign, rater, served):
     hands = rater(live, on=page)
     for name, show in DIALOGS.items():
         show(page)
-        check(page, name)
+        check_both(page, name)
         page.keyboard.press("Escape")
     type_number(page.locator("input[type=range]"), 50)
     hands.hand_in()
-    check(page, "handed in")
+    check_both(page, "handed in")
     for path in ("hours", "codes"):
         page.goto(f"{served.url}/rate/{path}")
         page.locator("#content > *").first.wait_for()
-        check(page, path)
+        check_both(page, path)
