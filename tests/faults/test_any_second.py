@@ -8,11 +8,13 @@ import random
 import re
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +22,7 @@ import pytest
 
 from app.storage import migrate
 from app.storage.embedded import prepare_serving_role
+from tests.certificates import make_certificates
 from tests.faults.archived import BACKUP, ArchivedServer, BackupStore, free_port, read_settings
 from tests.faults.serving import Raters, Service, ServiceElsewhere, judging
 from tests.working import until
@@ -187,3 +190,50 @@ def test_the_state_of_a_second_is_restored_and_a_rehearsal_checks_the_newest(jud
     there = int(server.psql("SELECT count(*) FROM judgments"))
     assert int(before) - RATERS <= there <= int(before)  # what had begun by then and was confirmed later is not in it
     assert server.psql(f"SELECT count(*) FROM judgments WHERE recorded_at > '{second}'") == "0"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[BackupStore]:
+    """A server that speaks S3, over TLS, with the bucket that the settings name."""
+    import boto3
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+    from werkzeug.serving import WSGIRequestHandler, make_server
+
+    class Handler(WSGIRequestHandler):
+        """Ends a connection as TLS asks for: pgBackRest takes any other end for an attack."""
+
+        def log(self, *_: object) -> None:
+            """Nothing to say."""
+
+        def finish(self) -> None:
+            super().finish()
+            with suppress(OSError):
+                self.connection.settimeout(1)
+                self.connection.unwrap()
+
+    make_certificates(tmp_path)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(tmp_path / "tls_certificate", tmp_path / "tls_key")
+    service = DomainDispatcherApplication(create_backend_app)
+    made = make_server("127.0.0.1", 0, service, threaded=True, request_handler=Handler, ssl_context=context)
+    thread = threading.Thread(target=made.serve_forever)
+    thread.start()
+    place = {"endpoint_url": f"https://localhost:{made.server_port}", "verify": str(tmp_path / "tls_authority")}
+    account = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": "us-east-1"}
+    boto3.client("s3", **place, **account).create_bucket(Bucket="plumbline-backup")
+    yield BackupStore(made.server_port, tmp_path / "tls_authority")
+    made.shutdown()
+    thread.join()
+
+
+@pytest.mark.soak
+def test_a_store_like_s3_holds_the_backups_and_restores_them(
+    scratch: Path, bin_dir15: Path, store: BackupStore
+) -> None:
+    with archived(scratch, bin_dir15, store) as server:
+        server.psql("CREATE TABLE kept AS SELECT generate_series(1, 1000) AS n")
+        server.archive_all()
+        assert not list((server.folder / "repository").iterdir())
+        server.lose()
+        server.restore(received=False)
+        assert server.psql("SELECT count(*), sum(n) FROM kept") == "1000|500500"
