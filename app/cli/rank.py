@@ -28,7 +28,7 @@ from app.reports.ranking.renderings import TABLES, render_ranking, render_segmen
 from app.reports.source.named_recipes import find_recipe
 
 CHOICE_OPTIONS = "\b\n" + "\n".join(
-    f"--{choice.name.replace('_', '-')}: {choice.wording.sentence} ({choice.allowed.replace('`', '')})"
+    f"--{choice.name.replace('_', '-')}: {choice.wording.sentence} ({choice.allowed_values.replace('`', '')})"
     for choice in CHOICES.values()
 )
 HELP = f"""Rank the systems of a campaign under a recipe.

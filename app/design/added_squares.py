@@ -27,7 +27,7 @@ class AddedSquares:
     cells: Mapping[Cell, LatinSquareCell]
     unmet: tuple[Unmet, ...]
 
-    def of(self, stretch: int, system: str) -> LatinSquareCell | None:
+    def editor_of(self, stretch: int, system: str) -> LatinSquareCell | None:
         """Who edits an output, None where nobody does or no square was dealt over it now."""
         return self.cells.get((stretch, system))
 

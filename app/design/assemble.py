@@ -39,9 +39,9 @@ def assemble_tasks(rngs: Rngs, work: TaskInputs) -> AssembledTasks:
     tasks: list[Task] = []
     for n, rater in enumerate(work.raters):
         maker = TaskMaker(rngs("rater", n), work, orders, troubles)
-        batches = maker.make(rater.key, by_rater[rater.key], int(starts[n]))
+        batches = maker.make_tasks(rater.key, by_rater[rater.key], int(starts[n]))
         tasks += number_tasks(rngs("sides", n), rater.key, batches, groups, first_number=len(tasks) + 1)
-    return AssembledTasks(tuple(tasks), groups, troubles.unmet(work.design))
+    return AssembledTasks(tuple(tasks), groups, troubles.list_statements(work.design))
 
 
 def make_planned_groups(rngs: Rngs, work: TaskInputs) -> list[tuple[Group, int]]:

@@ -37,7 +37,7 @@ class PartialTask:
     quota: ControlQuota | None = None
     whole: bool = False
 
-    def pieces(self) -> list[UnplacedItem]:
+    def all_items(self) -> list[UnplacedItem]:
         """All items."""
         return [piece for screen in self.screens for piece in screen]
 
@@ -55,12 +55,12 @@ class TaskCapacity:
     spare: tuple[UnplacedItem, ...] = ()
 
     @classmethod
-    def of(cls, design: Design, pieces: Sequence[UnplacedItem] = ()) -> TaskCapacity:
+    def for_rater(cls, design: Design, pieces: Sequence[UnplacedItem] = ()) -> TaskCapacity:
         """The room of a design's tasks for a rater who has these items."""
         spare = sorted((piece for piece in pieces if piece.role == "rating"), key=_length)[:_SPARE]
         return cls(design.task, design.controls, design.regular_share, tuple(spare))
 
-    def within(self, size: WorkSize, share: float = 1.0) -> bool:
+    def is_within_limits(self, size: WorkSize, share: float = 1.0) -> bool:
         """Whether a size is within the limits, or a share of them."""
         limits = (
             (self.task.max_items, size.items, 1.0),
@@ -72,17 +72,17 @@ class TaskCapacity:
     def fits(self, shown: Sequence[Screen], quota: ControlQuota | None = None) -> bool:
         """Whether these screens and their controls fit: with controls of mean size, and with the shortest ones."""
         regular = sum_work([piece for screen in shown for piece in screen])
-        if not self.within(regular, self.regular_share):
+        if not self.is_within_limits(regular, self.regular_share):
             return False
         own = sorted((piece for screen in shown for piece in screen if piece.role == "rating"), key=_length)
-        if not self.controls.any or not own:
+        if not self.controls.is_any_asked or not own:
             return True
         shortest = self._shortest_controls(shown, own, quota)
         mean, number = regular + WorkSize(items=len(shortest)), len(shortest)
         if len(own) > 1:
             size = sum_work(own)
             mean += WorkSize(0, -(-size.segments * number // len(own)), -(-size.words * number // len(own)))
-        return self.within(regular + sum_work(shortest)) and self.within(mean)
+        return self.is_within_limits(regular + sum_work(shortest)) and self.is_within_limits(mean)
 
     def _shortest_controls(
         self, shown: Sequence[Screen], own: Sequence[UnplacedItem], quota: ControlQuota | None
@@ -94,13 +94,13 @@ class TaskCapacity:
             count = quota.screens if quota else screens_needed(self.controls, len(own), widths)
             return [piece for n in range(count) for piece in repeatable[n % len(repeatable)]]
         needed = quota.kinds if quota else control_counts(self.controls, len(own))
-        return [piece for kind, n in needed.items() for piece in self.shortest(kind, n, own)]
+        return [piece for kind, n in needed.items() for piece in self.shortest_originals(kind, n, own)]
 
     def fits_whole(self, piece: UnplacedItem) -> bool:
         """Whether an item that exceeds the regular share alone fits a task with its controls."""
         return replace(self, regular_share=1.0).fits([(piece,)])
 
-    def shortest(self, kind: str, count: int, own: Sequence[UnplacedItem]) -> list[UnplacedItem]:
+    def shortest_originals(self, kind: str, count: int, own: Sequence[UnplacedItem]) -> list[UnplacedItem]:
         """The shortest originals for control items of a kind; a repeat must be of an item judged before."""
         able = list(own) if kind == "repeat" or not self.spare else list(self.spare)
         return [able[n % len(able)] for n in range(count)]
@@ -174,7 +174,7 @@ def share_controls(
     shown = [screen for part in parts for screen in part]
     pieces = [piece for screen in shown for piece in screen]
     alike = len({piece.group for piece in pieces}) == len({len(screen) for screen in shown}) == 1
-    if not room.controls.any or pieces[0].group is None or not alike:
+    if not room.controls.is_any_asked or pieces[0].group is None or not alike:
         return [None] * len(parts)
     if room.task.columns > 1:
         width = len(shown[0])
@@ -210,7 +210,7 @@ def _split_oversize_block(block: Block, room: TaskCapacity, oversize: list[Unpla
 
 def _check_alone(room: TaskCapacity, screen: Screen) -> None:
     piece = screen[0]
-    if room.within(piece.size):
+    if room.is_within_limits(piece.size):
         if room.regular_share < 1 and room.fits_whole(piece):
             return
         raise Invalid(

@@ -29,7 +29,7 @@ def one_rater_per_person(raters: Sequence[Rater]) -> tuple[tuple[Rater, ...], tu
     """One account for each person, the first by key, and the accounts that therefore get no work."""
     kept: dict[tuple[str, str], Rater] = {}
     for rater in sorted(raters, key=lambda one: one.key):
-        kept.setdefault(rater.who, rater)
+        kept.setdefault(rater.person_key, rater)
     chosen = set(kept.values())
     return tuple(kept.values()), tuple(rater for rater in raters if rater not in chosen)
 

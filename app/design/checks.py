@@ -56,7 +56,7 @@ class ControlDensity:
     overall: float
 
     @property
-    def much_more(self) -> bool:
+    def is_far_above_asked(self) -> bool:
         """Whether there are more by a quarter than are asked for."""
         return self.overall > OVERSHOOT * self.asked
 
@@ -118,7 +118,7 @@ def check_plan(plan: Plan) -> PlanChecks:
         rated_twice=len({(g.unit, g.bucket) for g in plan.groups if g.nth > 1}),
         rater_pairs=_rater_pairs(plan),
         total=_total(plan.tasks),
-        departures=list_departures(plan),
+        departures=list_design_deviations(plan),
         estimable=_estimable(plan),
     )
 
@@ -228,7 +228,7 @@ def connected_raters(rated: Rated, raters: tuple[str, ...]) -> tuple[tuple[str, 
 
 def compute_control_density(plan: Plan) -> ControlDensity | None:
     """How dense control items are in the tasks of a plan; None where its design asks for none."""
-    if not plan.design.controls.any:
+    if not plan.design.controls.is_any_asked:
         return None
     roles: dict[tuple[str, int], Counter[str]] = defaultdict(Counter)
     for task in plan.tasks:  # those of a chain share theirs
@@ -239,7 +239,7 @@ def compute_control_density(plan: Plan) -> ControlDensity | None:
         return None
     shares = [n / (n + ratings) for n, ratings in held]
     everything = sum(n for n, _ in held) / sum(n + ratings for n, ratings in held)
-    return ControlDensity(plan.design.controls.rates, min(shares), sum(shares) / len(shares), everything)
+    return ControlDensity(plan.design.controls.total_rate, min(shares), sum(shares) / len(shares), everything)
 
 
 def _pair_judgments(plan: Plan, rated: Rated) -> int:
@@ -260,7 +260,7 @@ def _rater_pairs(plan: Plan) -> tuple[int, int]:
     return len(rater_pairs), n * (n - 1) // 2
 
 
-def list_departures(plan: Plan) -> tuple[DesignDeviation, ...]:
+def list_design_deviations(plan: Plan) -> tuple[DesignDeviation, ...]:
     """Where a design leaves what Riley et al. 2024 (§3) recommend, and what it costs (figures: methods, PB-4)."""
     design = plan.design
     sentences = []

@@ -277,9 +277,9 @@ def _unmet_capacity(raters: Sequence[Rater], tasks: Sequence[Task]) -> tuple[Unm
     for task in tasks:
         work[task.rater] += task.size
     over = [
-        f"{rater.key} ({work[rater.key].of(rater.capacity_unit)} of {rater.capacity} {rater.capacity_unit})"
+        f"{rater.key} ({work[rater.key].count_in(rater.capacity_unit)} of {rater.capacity} {rater.capacity_unit})"
         for rater in raters
-        if rater.capacity is not None and work[rater.key].of(rater.capacity_unit) > rater.capacity
+        if rater.capacity is not None and work[rater.key].count_in(rater.capacity_unit) > rater.capacity
     ]
     if not over:
         return ()

@@ -46,11 +46,11 @@ def add_controls(
     Source: Knowles 2021, §2.
     """
     screens, blocks = list(draft.screens), list(draft.blocks)
-    ratings = [piece for piece in draft.pieces() if piece.role == "rating"]
+    ratings = [piece for piece in draft.all_items() if piece.role == "rating"]
     short: list[MissingControl] = []
-    if ratings and room.controls.any:
+    if ratings and room.controls.is_any_asked:
         needed = draft.quota.kinds if draft.quota else control_counts(room.controls, len(ratings))
-        chosen = _choose(rng, ratings, room, draft.pieces(), needed, references, top_up=top_up)
+        chosen = _choose(rng, ratings, room, draft.all_items(), needed, references, top_up=top_up)
         for kind, count in needed.items():
             have = sum(piece.role == kind for piece in chosen)
             short.extend([MissingControl(kind, count - have)] if have < count else [])
@@ -58,7 +58,7 @@ def add_controls(
             if piece.role != "repeat":
                 _insert(rng, screens, blocks, piece, room)
         _insert_repeats(rng, screens, chosen, room, seen)
-    seen.add(screens)
+    seen.add_task(screens)
     short += [MissingControl("distance", off) for off in distance_shortfalls(screens, room.controls.min_distance, seen)]
     return screens, short
 
@@ -79,19 +79,19 @@ def _choose(
         chosen: list[UnplacedItem] = []
         for kind, count in needed.items():
             drawn = [own[n] for n in rng.permutation(len(own))]
-            able = drawn if draw < DRAWS else room.shortest(kind, len(own), own)
+            able = drawn if draw < DRAWS else room.shortest_originals(kind, len(own), own)
             if kind == "reference":
                 able = [piece for piece in able if references.get(piece.document)]
             picked = [able[n % len(able)] for n in range(count)] if able else []
             chosen += [make_control_item(kind, piece, room.controls, references) for piece in picked]
-        if room.within(sum_work([*controls, *chosen])):
+        if room.is_within_limits(sum_work([*controls, *chosen])):
             break
     while top_up:
         kind = tuple(needed)[len(chosen) % len(needed)]
         fitting = [
             piece
             for piece in ratings
-            if room.within(sum_work([*controls, *chosen, piece]))
+            if room.is_within_limits(sum_work([*controls, *chosen, piece]))
             and (kind != "reference" or references.get(piece.document))
         ]
         if not fitting:
@@ -145,4 +145,4 @@ def _insert_repeats(
         repeat, gap = choose_repeat(rng, screens, seen, room, planned.gives_way_to)
         original = repeat[0]
         screens.insert(gap, (replace(original, role="repeat", group=None, propensity=None, of=original),))
-        size = planned.with_instead((original,))
+        size = planned.task_size_with((original,))

@@ -28,16 +28,16 @@ class ControlPositions:
     by_chance: tuple[float, ...]
 
     @property
-    def apart(self) -> float:
+    def misplaced_share(self) -> float:
         """The share of these items that would have to stand in another tenth, from 0 to 1."""
         off = sum(abs(n - chance) for n, chance in zip(self.counts, self.by_chance, strict=True))
         return off / 2 / max(sum(self.counts), 1)
 
     @property
-    def guessable(self) -> bool:
+    def is_guessable(self) -> bool:
         """Whether much of them stands where they can be guessed, and more than chance makes so."""
         pairs = [(n, chance) for n, chance in zip(self.counts, self.by_chance, strict=True) if chance]
-        return self.apart > MUCH and sum((n - chance) ** 2 / chance for n, chance in pairs) > SURELY
+        return self.misplaced_share > MUCH and sum((n - chance) ** 2 / chance for n, chance in pairs) > SURELY
 
 
 def count_control_positions(plan: Plan) -> tuple[ControlPositions, ...]:

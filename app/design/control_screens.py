@@ -43,16 +43,16 @@ def add_control_screens(
     """
     screens = list(draft.screens)
     short: list[MissingControl] = []
-    if room.controls.any and sort_screens_by_size(screens):
+    if room.controls.is_any_asked and sort_screens_by_size(screens):
         chosen = _screens_to_repeat(rng, screens, room, references, draft.quota)
         needed = draft.quota.kinds if draft.quota else _least_controls_of(screens, chosen, room)
         assigned = _assign_kinds(rng, chosen, needed, references)
         size = sum_work([piece for screen in (*screens, *(again.screen for again in assigned)) for piece in screen])
         for again in assigned:
             planned = PlannedRepeat(room, size, again.screen)
-            size = planned.with_instead(_insert(rng, screens, again, planned, references, seen))
+            size = planned.task_size_with(_insert(rng, screens, again, planned, references, seen))
         short = _list_missing_controls(screens, needed)
-    seen.add(screens)
+    seen.add_task(screens)
     return screens, short + [
         MissingControl("distance", off) for off in distance_shortfalls(screens, room.controls.min_distance, seen)
     ]
@@ -83,7 +83,7 @@ def _screens_to_repeat(
         widths = [len(screen) for screen in drawn]
         count = quota.screens if quota else screens_needed(room.controls, _n_rated(screens), widths)
         chosen = [drawn[n % len(drawn)] for n in range(count)]
-        if room.within(size + sum_work([piece for screen in chosen for piece in screen])):
+        if room.is_within_limits(size + sum_work([piece for screen in chosen for piece in screen])):
             break
     return chosen
 

@@ -66,7 +66,7 @@ class DonorTexts:
     places: Mapping[tuple[str, ...], tuple[int, ...]]
 
     @classmethod
-    def of(cls, texts: Sequence[str], language: str | None) -> DonorTexts:
+    def from_texts(cls, texts: Sequence[str], language: str | None) -> DonorTexts:
         """Each text once."""
         able = [text for text in sorted(set(texts)) if text.split()]
         places: dict[tuple[str, ...], tuple[int, ...]] = {}
@@ -75,7 +75,7 @@ class DonorTexts:
             places[words] = (*places.get(words, ()), place)
         return cls(tuple(_units(text, has_no_word_spaces(language)) for text in able), MappingProxyType(places))
 
-    def beside(self, text: str) -> Sequence[list[str]]:
+    def units_of_other_texts(self, text: str) -> Sequence[list[str]]:
         """The units of those that have other words than a text."""
         same = self.places.get(tuple(text.split()), ())
         return [units for place, units in enumerate(self.units) if place not in same] if same else self.units
@@ -111,7 +111,9 @@ def degrade_text(
     units = _units(text, characters)
     if method == "rotation":
         return _rotation(rng, units, characters)
-    able = (donors if isinstance(donors, DonorTexts) else DonorTexts.of(donors, language)).beside(text)
+    able = (donors if isinstance(donors, DonorTexts) else DonorTexts.from_texts(donors, language)).units_of_other_texts(
+        text
+    )
     if not able or not units:
         raise Invalid(f"{method} needs a text, and others of the language to take words from")
     if method == "span_replacement":

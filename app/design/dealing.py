@@ -93,7 +93,7 @@ def deal_studies(rng: np.random.Generator, layout: AllocationInput, studies: int
     result: Codes = np.empty((studies, layout.n_groups, ratings), dtype=np.int64)
     if not layout.n_groups:
         return result
-    order, wide = layout.by_cell(), layout.pool_sizes
+    order, wide = layout.groups_by_cell(), layout.pool_sizes
     groups = np.bincount(layout.cell, minlength=len(layout.bucket))
     begin = np.cumsum(groups) - groups
     raters, first_rater = np.concatenate(layout.pools), np.cumsum(wide) - wide

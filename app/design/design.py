@@ -92,12 +92,12 @@ class ControlRules:
     reference: float = 0.0
 
     @property
-    def any(self) -> bool:
+    def is_any_asked(self) -> bool:
         """Whether there are any."""
-        return self.rates > 0
+        return self.total_rate > 0
 
     @property
-    def rates(self) -> float:
+    def total_rate(self) -> float:
         """All rates together."""
         return self.bad_reference + self.repeat + self.reference
 

@@ -28,7 +28,7 @@ class Evened:
     moved: int
 
     @property
-    def reached(self) -> bool:
+    def is_bound_reached(self) -> bool:
         """Whether the bound was reached."""
         return self.largest == self.bound
 

@@ -32,18 +32,18 @@ class GroupedOutputs:
     entries: tuple[DistinctOutput, ...]
     groups: tuple[tuple[int, ...], ...]
 
-    def size(self, group: int) -> WorkSize:
+    def group_size(self, group: int) -> WorkSize:
         """What judging a group asks."""
         members = self.groups[group]
-        return self.stretches[self.entries[members[0]].stretch].size.times(len(members))
+        return self.stretches[self.entries[members[0]].stretch].size.multiplied_by(len(members))
 
     def stretch_of(self, group: int) -> int:
         """The stretch that a group is about."""
         return self.entries[self.groups[group][0]].stretch
 
-    def sizes(self, unit: Unit) -> Codes:
+    def group_sizes(self, unit: Unit) -> Codes:
         """Sizes of all groups in one unit, shape (G,)."""
-        return np.array([self.size(group).of(unit) for group in range(len(self.groups))], dtype=np.int64)
+        return np.array([self.group_size(group).count_in(unit) for group in range(len(self.groups))], dtype=np.int64)
 
 
 def cut_documents(design: Design, documents: Sequence[DesignDocument], chosen: Sequence[int]) -> list[SegmentRange]:
@@ -142,7 +142,7 @@ def group_outputs(
     groups: list[tuple[int, ...]] = []
     for stretch in stretches:
         key = test_set.documents[stretch.document].key
-        marks = {name: test_set.marks(key, name, stretch.first, stretch.last) for name in systems}
+        marks = {name: test_set.prefilled_marks(key, name, stretch.first, stretch.last) for name in systems}
         outputs = [
             DistinctOutput(len(kept), names) for names in group_identical_texts(marks, share=design.share_duplicates)
         ]
@@ -178,4 +178,4 @@ def make_allocation_input(
         code = {name: n for n, name in enumerate(names)}
         cell = bucket * len(names) + np.array([code[grouped.entries[n].systems[0]] for n in entry])
         cell_bucket = np.repeat(np.arange(len(pools)), len(names))
-    return AllocationInput(cell, cell_bucket, tuple(pools), n_raters, grouped.sizes(design.unit), ratings)
+    return AllocationInput(cell, cell_bucket, tuple(pools), n_raters, grouped.group_sizes(design.unit), ratings)

@@ -21,14 +21,14 @@ class JsonObjectReader:
         self._places = places
         self._asked: set[str] = set()
         if not isinstance(body, dict):
-            self.wrong(None, "must be an object")
+            self.note_fault(None, "must be an object")
 
-    def wrong(self, name: str | tuple[str | int, ...] | None, msg: str) -> None:
+    def note_fault(self, name: str | tuple[str | int, ...] | None, msg: str) -> None:
         """Note that a field (None: the object itself) is wrong."""
         inner: tuple[str | int, ...] = () if name is None else name if isinstance(name, tuple) else (name,)
         self._places.append(Place(self._loc + inner, msg))
 
-    def has(self, name: str) -> bool:
+    def has_field(self, name: str) -> bool:
         """Whether a field stands there; null counts as given."""
         self._asked.add(name)
         return name in self._given
@@ -37,111 +37,113 @@ class JsonObjectReader:
         self._asked.add(name)
         return self._given.get(name)
 
-    def choice(self, name: str, allowed: Sequence[C], default: C) -> Any:
+    def read_choice(self, name: str, allowed: Sequence[C], default: C) -> Any:
         """One of some words."""
         value = self._get(name)
         if value is None:
             return default
         if not isinstance(value, str) or value not in allowed:
-            self.wrong(name, f"must be one of {', '.join(allowed)}")
+            self.note_fault(name, f"must be one of {', '.join(allowed)}")
             return default
         return value
 
-    def flag(self, name: str, *, default: bool) -> bool:
+    def read_flag(self, name: str, *, default: bool) -> bool:
         """True or false."""
         value = self._get(name)
         if value is None or isinstance(value, bool):
             return default if value is None else value
-        self.wrong(name, "must be true or false")
+        self.note_fault(name, "must be true or false")
         return default
 
-    def whole(self, name: str, default: int, *, least: int, most: int) -> int:
+    def read_whole_number(self, name: str, default: int, *, least: int, most: int) -> int:
         """A whole number; the default where it is missing or null."""
-        value = self.maybe_whole(name, least=least, most=most)
+        value = self.read_optional_whole_number(name, least=least, most=most)
         return default if value is None else value
 
-    def maybe_whole(self, name: str, *, least: int, most: int, default: int | None = None) -> int | None:
+    def read_optional_whole_number(self, name: str, *, least: int, most: int, default: int | None = None) -> int | None:
         """A whole number, or null; the default only where it is missing."""
-        if not self.has(name):
+        if not self.has_field(name):
             return default
         value = self._get(name)
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            self.wrong(name, f"must be a whole number from {least} to {most}")
+            self.note_fault(name, f"must be a whole number from {least} to {most}")
             return default
         return value
 
-    def share(self, name: str, default: float) -> float:
+    def read_share(self, name: str, default: float) -> float:
         """A number from 0 to 1."""
         value = self._get(name)
         if value is None:
             return default
         if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or not 0 <= value <= 1:
-            self.wrong(name, "must be a number from 0 to 1")
+            self.note_fault(name, "must be a number from 0 to 1")
             return default
         return float(value)
 
-    def text(self, name: str) -> str:
+    def read_text(self, name: str) -> str:
         """A name that must be there."""
-        value = self.maybe_text(name)
+        value = self.read_optional_text(name)
         if value is None:
-            self.wrong(name, "is needed")
+            self.note_fault(name, "is needed")
         return value or ""
 
-    def maybe_text(self, name: str) -> str | None:
+    def read_optional_text(self, name: str) -> str | None:
         """A name, or null."""
         value = self._get(name)
         if value is not None and not (isinstance(value, str) and 0 < len(value) <= 128):
-            self.wrong(name, "must be a text of 1 to 128 characters")
+            self.note_fault(name, "must be a text of 1 to 128 characters")
             return None
         return value if isinstance(value, str) else None
 
-    def keys(self, name: str) -> tuple[str, ...] | None:
+    def read_keys(self, name: str) -> tuple[str, ...] | None:
         """Keys, each once, or null."""
         value = self._get(name)
         if value is None:
             return None
         if not isinstance(value, list) or not value or not all(isinstance(key, str) for key in value):
-            self.wrong(name, "must be null or a list of keys, at least one")
+            self.note_fault(name, "must be null or a list of keys, at least one")
             return None
         if len(set(value)) < len(value):
-            self.wrong(name, "names a key twice")
+            self.note_fault(name, "names a key twice")
         return tuple(value)
 
-    def part(self, name: str, inner: Callable[[JsonObjectReader], T], default: T) -> T:
+    def read_object_within(self, name: str, inner: Callable[[JsonObjectReader], T], default: T) -> T:
         """An object within; the default where it is missing or null."""
         value = self._get(name)
         return default if value is None else self._read_nested(value, (name,), inner)
 
-    def one(self, name: str, inner: Callable[[object, Callable[[str], None]], T], default: T) -> T:
+    def read_any_shape(self, name: str, inner: Callable[[object, Callable[[str], None]], T], default: T) -> T:
         """A value of several possible shapes; the default where it is missing or null."""
         value = self._get(name)
-        return default if value is None else inner(value, lambda msg: self.wrong(name, msg))
+        return default if value is None else inner(value, lambda msg: self.note_fault(name, msg))
 
-    def list(self, name: str, inner: Callable[[JsonObjectReader], T]) -> tuple[T, ...]:
+    def read_list(self, name: str, inner: Callable[[JsonObjectReader], T]) -> tuple[T, ...]:
         """Objects in a list; none where it is missing or null."""
         value = self._get(name)
         if value is None:
             return ()
         if not isinstance(value, list):
-            self.wrong(name, "must be a list")
+            self.note_fault(name, "must be a list")
             return ()
         return tuple(self._read_nested(entry, (name, n), inner) for n, entry in enumerate(value))
 
     def _read_nested(self, value: object, place: tuple[str | int, ...], inner: Callable[[JsonObjectReader], T]) -> T:
         reader = JsonObjectReader(value, self._loc + place, self._places)
         result = inner(reader)
-        reader.close()
+        reader.note_unknown_fields()
         return result
 
-    def close(self) -> None:
+    def note_unknown_fields(self) -> None:
         """Note the fields that nobody asked for."""
         for name in sorted(set(self._given) - self._asked):
-            self.wrong(name, f"unknown; known are {', '.join(sorted(self._asked))}")
+            self.note_fault(name, f"unknown; known are {', '.join(sorted(self._asked))}")
 
 
-def read_object(body: object, inner: Callable[[JsonObjectReader], T], *, loc: tuple[str | int, ...], title: str) -> T:
+def read_json_object(
+    body: object, inner: Callable[[JsonObjectReader], T], *, loc: tuple[str | int, ...], title: str
+) -> T:
     """Read one object whole.
 
     Raises Invalid with every wrong place.
@@ -149,7 +151,7 @@ def read_object(body: object, inner: Callable[[JsonObjectReader], T], *, loc: tu
     places: list[Place] = []
     reader = JsonObjectReader(body, loc, places)
     result = inner(reader)
-    reader.close()
+    reader.note_unknown_fields()
     if places:
         first = places[0]
         raise Invalid(f"{title}: {'.'.join(map(str, first.loc)) or 'design'} {first.msg}", places=tuple(places))

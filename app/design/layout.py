@@ -42,14 +42,14 @@ class AllocationInput:
         """Raters of each bucket, shape (B,)."""
         return np.fromiter(map(len, self.pools), dtype=np.int64, count=len(self.pools))
 
-    def by_cell(self) -> Codes:
+    def groups_by_cell(self) -> Codes:
         """All groups, cell by cell, ascending within each."""
         few = len(self.bucket) < np.iinfo(np.int16).max  # numpy sorts short integers by their digits
         return np.argsort(self.cell.astype(np.int16) if few else self.cell, kind="stable")
 
     def cells(self) -> list[Codes]:
         """Groups of each cell, ascending."""
-        order = self.by_cell()
+        order = self.groups_by_cell()
         return np.split(order, np.searchsorted(self.cell[order], np.arange(1, len(self.bucket))))
 
 
@@ -60,7 +60,7 @@ class OutputGroups:
     layout: AllocationInput
     group: Codes
 
-    def raters(self, dealt: Codes) -> Codes:
+    def raters_of_outputs(self, dealt: Codes) -> Codes:
         """Raters of each output: from shape (studies, G, K) to (studies, D, S, K), −1 where there is no output."""
         raters = np.take(dealt, np.maximum(self.group, 0), axis=1)
         missing = self.group < 0

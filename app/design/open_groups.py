@@ -39,7 +39,7 @@ class OpenGroup:
     square: LatinSquareCell | None = None
 
     @property
-    def own(self) -> str | None:
+    def intended_rater(self) -> str | None:
         """The rater it is meant for."""
         return self.before.rater if self.before is not None else self.square.rater if self.square is not None else None
 
@@ -73,7 +73,7 @@ def refill_groups(
     hands = _GroupHolders(raters, buckets, taken, held, grouped)
     order = [wanted[n] for n in rng.permutation(len(wanted))]
     for group in order:
-        own = group.own
+        own = group.intended_rater
         if own is not None and hands.can(group, own, again=group.late):
             hands.give(group, own)
     for group in order:
@@ -114,13 +114,13 @@ class _GroupHolders:
         rater = self._able.get(key)
         if rater is None or (not again and key in self._on_unit[group.unit]):
             return False
-        size = self._found.size(group.material)
-        return rater.capacity is None or (self._load[key] + size).of(rater.capacity_unit) <= rater.capacity
+        size = self._found.group_size(group.material)
+        return rater.capacity is None or (self._load[key] + size).count_in(rater.capacity_unit) <= rater.capacity
 
     def give(self, group: OpenGroup, key: str) -> None:
         """Give a group to a rater."""
         self.assignments[group.material] = key
-        self._load[key] += self._found.size(group.material)
+        self._load[key] += self._found.group_size(group.material)
         self._on_unit[group.unit].add(key)
         self._groups[group.bucket, key] += 1
         self._of[key] += 1
@@ -151,7 +151,7 @@ class _GroupHolders:
         return [key for key in pool if self._of[key] + 2 <= self._of[holder] and self.can(group, key)]
 
     def _assign_group(self, group: OpenGroup, key: str) -> None:
-        self._load[key] += self._found.size(group.material).times(-1)
+        self._load[key] += self._found.group_size(group.material).multiplied_by(-1)
         self._on_unit[group.unit].discard(key)
         self._groups[group.bucket, key] -= 1
         self._of[key] -= 1
@@ -168,7 +168,7 @@ def _list_unmet_requests(
         names = ", ".join(bucket.name for bucket in buckets if bucket.number in lacking)
         why = f"in buckets {names} nobody is left who has room and has not judged them"
         result.append(Unmet(f"{missing} ratings are not made", why))
-    apart = sum(group.late and rater_of_group[group.material] not in (None, group.own) for group in wanted)
+    apart = sum(group.late and rater_of_group[group.material] not in (None, group.intended_rater) for group in wanted)
     if apart:
         what = f"{apart} late outputs are judged by others than the rest of their documents"
         why = "who judged those left, or has no room: these raters' leanings do not cancel in comparisons with them"

@@ -50,7 +50,7 @@ class SystemOrders:
         self._systems = tuple(systems)
         self._rows: list[dict[str, int]] = []
 
-    def take(self) -> dict[str, int]:
+    def next_order(self) -> dict[str, int]:
         """The position of every system in the next order."""
         if not self._rows:
             n = len(self._systems)
@@ -71,7 +71,7 @@ def arrange_system_rounds(
         by_system.setdefault(pieces[place].systems[0], []).append(pieces[place])
     result: list[UnplacedItem] = []
     while any(by_system.values()):
-        place_of = orders.take()
+        place_of = orders.next_order()
         there = sorted((name for name, left in by_system.items() if left), key=place_of.__getitem__)
         result += [by_system[system].pop() for system in there]
     return result

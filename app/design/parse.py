@@ -24,7 +24,7 @@ from app.design.design import (
     Structure,
     TaskRules,
 )
-from app.design.json_reader import JsonObjectReader, read_object
+from app.design.json_reader import JsonObjectReader, read_json_object
 from app.design.values import Unit
 
 LARGEST_SEED = 2**63 - 1
@@ -53,39 +53,39 @@ def parse_design(body: object, *, loc: tuple[str | int, ...] = ()) -> Design:
     >>> parse_design({"ratings_per_item": 3}).overlap is None
     True
     """
-    return read_object(body, _design, loc=loc, title="The design is not valid")
+    return read_json_object(body, _design, loc=loc, title="The design is not valid")
 
 
 def _design(at: JsonObjectReader) -> Design:
-    structure: Structure = at.choice("structure", get_args(Structure), "free")
-    ratings = at.whole("ratings_per_item", 1, least=1, most=1000)
+    structure: Structure = at.read_choice("structure", get_args(Structure), "free")
+    ratings = at.read_whole_number("ratings_per_item", 1, least=1, most=1000)
     design = Design(
         grouping=_grouping(at, structure),
         structure=structure,
-        balance=at.one("balance", _balance, BalanceRule()),
-        unit=at.choice("unit", get_args(Unit), "items"),
-        even_out=at.flag("even_out", default=False),
+        balance=at.read_any_shape("balance", _balance, BalanceRule()),
+        unit=at.read_choice("unit", get_args(Unit), "items"),
+        even_out=at.read_flag("even_out", default=False),
         ratings_per_item=ratings,
         overlap=_overlap(at, structure, ratings),
-        buckets=at.part("buckets", _buckets, BucketRules()),
-        systems=at.keys("systems"),
-        documents=at.one("documents", _documents, DocumentChoice()),
-        task=at.part("task", lambda inner: _task(inner, structure), _task_of(structure)),
-        arms=at.list("arms", _arm),
-        cross=at.choice("cross", ("groups", "raters"), "groups"),
-        controls=at.part("controls", lambda inner: _controls(inner, structure), _controls_of(structure)),
-        calibration=at.part("calibration", _calibration, None),
-        share_duplicates=at.flag("share_duplicates", default=structure != "latin_square"),
-        seed=at.maybe_whole("seed", least=0, most=LARGEST_SEED),
+        buckets=at.read_object_within("buckets", _buckets, BucketRules()),
+        systems=at.read_keys("systems"),
+        documents=at.read_any_shape("documents", _documents, DocumentChoice()),
+        task=at.read_object_within("task", lambda inner: _task(inner, structure), _task_of(structure)),
+        arms=at.read_list("arms", _arm),
+        cross=at.read_choice("cross", ("groups", "raters"), "groups"),
+        controls=at.read_object_within("controls", lambda inner: _controls(inner, structure), _controls_of(structure)),
+        calibration=at.read_object_within("calibration", _calibration, None),
+        share_duplicates=at.read_flag("share_duplicates", default=structure != "latin_square"),
+        seed=at.read_optional_whole_number("seed", least=0, most=LARGEST_SEED),
     )
     _check_together(at, design)
     return design
 
 
 def _grouping(at: JsonObjectReader, structure: Structure) -> Grouping:
-    if structure != "free" and at.has("grouping"):
-        at.wrong("grouping", f"structure {structure} fixes the grouping; leave it out")
-    grouping: Grouping = at.choice("grouping", get_args(Grouping), GROUPING_OF[structure])
+    if structure != "free" and at.has_field("grouping"):
+        at.note_fault("grouping", f"structure {structure} fixes the grouping; leave it out")
+    grouping: Grouping = at.read_choice("grouping", get_args(Grouping), GROUPING_OF[structure])
     return grouping
 
 
@@ -105,36 +105,37 @@ def _balance(value: object, wrong: Callable[[str], None]) -> BalanceRule:
 
 def _overlap(at: JsonObjectReader, structure: Structure, ratings: int) -> Overlap | None:
     """Where items are judged once a share is judged twice, unless null says no (decisions, §6)."""
-    default = Overlap() if ratings == 1 and structure != "latin_square" and not at.has("overlap") else None
-    return at.part(
+    default = Overlap() if ratings == 1 and structure != "latin_square" and not at.has_field("overlap") else None
+    return at.read_object_within(
         "overlap",
         lambda inner: Overlap(
-            inner.share("share", 0.15), inner.whole("ratings_per_item", ratings + 1, least=2, most=1000)
+            inner.read_share("share", 0.15),
+            inner.read_whole_number("ratings_per_item", ratings + 1, least=2, most=1000),
         ),
         default,
     )
 
 
 def _buckets(at: JsonObjectReader) -> BucketRules:
-    kinds = [name for name in ("auto", "raters_per_bucket", "explicit") if at.has(name)]
+    kinds = [name for name in ("auto", "raters_per_bucket", "explicit") if at.has_field(name)]
     if len(kinds) > 1:
-        at.wrong(kinds[1], f"give this or {kinds[0]}, not both")
-    if at.has("explicit"):
-        buckets = at.list("explicit", _bucket)
+        at.note_fault(kinds[1], f"give this or {kinds[0]}, not both")
+    if at.has_field("explicit"):
+        buckets = at.read_list("explicit", _bucket)
         names = [bucket.name for bucket in buckets]
         if len(set(names)) < len(names) or not names:
-            at.wrong("explicit", "at least one bucket, each name once")
+            at.note_fault("explicit", "at least one bucket, each name once")
         return BucketRules("explicit", explicit=buckets)
-    if at.has("raters_per_bucket"):
-        size = at.whole("raters_per_bucket", 1, least=1, most=MOST)
-        return BucketRules("sized", size, at.maybe_whole("count", least=1, most=MOST))
-    if not at.flag("auto", default=True):
-        at.wrong("auto", "must be true, or give raters_per_bucket or explicit")
+    if at.has_field("raters_per_bucket"):
+        size = at.read_whole_number("raters_per_bucket", 1, least=1, most=MOST)
+        return BucketRules("sized", size, at.read_optional_whole_number("count", least=1, most=MOST))
+    if not at.read_flag("auto", default=True):
+        at.note_fault("auto", "must be true, or give raters_per_bucket or explicit")
     return BucketRules()
 
 
 def _bucket(at: JsonObjectReader) -> ExplicitBucket:
-    return ExplicitBucket(at.text("name"), at.keys("raters"), at.keys("documents"))
+    return ExplicitBucket(at.read_text("name"), at.read_keys("raters"), at.read_keys("documents"))
 
 
 def _documents(value: object, wrong: Callable[[str], None]) -> DocumentChoice:
@@ -161,17 +162,21 @@ def _task_of(structure: Structure) -> TaskRules:
 def _task(at: JsonObjectReader, structure: Structure) -> TaskRules:
     usual = _task_of(structure)
     return TaskRules(
-        max_segments=at.maybe_whole("max_segments", least=1, most=MOST, default=usual.max_segments),
-        max_items=at.maybe_whole("max_items", least=1, most=MOST, default=usual.max_items),
-        max_words=at.maybe_whole("max_words", least=1, most=100 * MOST),
-        split_documents=at.choice("split_documents", ("never", "over_max_segments"), "never"),
-        shuffle=at.choice("shuffle", get_args(Shuffle), usual.shuffle),
-        columns=at.whole("columns", 1, least=1, most=MOST_COLUMNS),
+        max_segments=at.read_optional_whole_number("max_segments", least=1, most=MOST, default=usual.max_segments),
+        max_items=at.read_optional_whole_number("max_items", least=1, most=MOST, default=usual.max_items),
+        max_words=at.read_optional_whole_number("max_words", least=1, most=100 * MOST),
+        split_documents=at.read_choice("split_documents", ("never", "over_max_segments"), "never"),
+        shuffle=at.read_choice("shuffle", get_args(Shuffle), usual.shuffle),
+        columns=at.read_whole_number("columns", 1, least=1, most=MOST_COLUMNS),
     )
 
 
 def _arm(at: JsonObjectReader) -> Arm:
-    return Arm(at.text("name"), at.choice("presentation", get_args(Presentation), "document"), at.maybe_text("prefill"))
+    return Arm(
+        at.read_text("name"),
+        at.read_choice("presentation", get_args(Presentation), "document"),
+        at.read_optional_text("prefill"),
+    )
 
 
 def _controls_of(structure: Structure) -> ControlRules:
@@ -181,65 +186,67 @@ def _controls_of(structure: Structure) -> ControlRules:
 
 
 def _controls(at: JsonObjectReader, structure: Structure) -> ControlRules:
-    if at.has("mix"):
-        repeat, reference, bad = MIXES[at.choice("mix", tuple(MIXES), "70:10:10:10")]
+    if at.has_field("mix"):
+        repeat, reference, bad = MIXES[at.read_choice("mix", tuple(MIXES), "70:10:10:10")]
         for name in ("bad_reference", "repeat", "reference"):
-            if at.has(name):
-                at.wrong(name, "mix gives this rate")
+            if at.has_field(name):
+                at.note_fault(name, "mix gives this rate")
         return ControlRules(bad, repeat=repeat, reference=reference)
-    reference = at.part("reference", _reference_rate, 0.0)
-    bad, method = at.part("bad_reference", _bad_reference, (0.0, ControlRules().method))
-    repeat, distance = at.part("repeat", _repeat, (0.0, ControlRules().min_distance))
+    reference = at.read_object_within("reference", _reference_rate, 0.0)
+    bad, method = at.read_object_within("bad_reference", _bad_reference, (0.0, ControlRules().method))
+    repeat, distance = at.read_object_within("repeat", _repeat, (0.0, ControlRules().min_distance))
     if bad + repeat + reference > 0.5:
-        at.wrong(None, "the rates together must not be above 0.5")
+        at.note_fault(None, "the rates together must not be above 0.5")
     if structure == "alternate_2018" and repeat + reference > 0:
-        at.wrong(None, "structure alternate_2018 has degraded outputs as its only controls")
+        at.note_fault(None, "structure alternate_2018 has degraded outputs as its only controls")
     return ControlRules(bad, method, repeat, distance, reference)
 
 
 def _reference_rate(at: JsonObjectReader) -> float:
-    return at.share("rate", 0.1)
+    return at.read_share("rate", 0.1)
 
 
 def _bad_reference(at: JsonObjectReader) -> tuple[float, Degradation]:
-    return at.share("rate", 0.1), at.choice("method", get_args(Degradation), "span_replacement")
+    return at.read_share("rate", 0.1), at.read_choice("method", get_args(Degradation), "span_replacement")
 
 
 def _repeat(at: JsonObjectReader) -> tuple[float, int]:
-    return at.share("rate", 0.1), at.whole("min_distance", 20, least=0, most=MOST)
+    return at.read_share("rate", 0.1), at.read_whole_number("min_distance", 20, least=0, most=MOST)
 
 
 def _calibration(at: JsonObjectReader) -> Calibration:
-    if at.has("set") == at.has("common_items"):
-        at.wrong(None, "give either set or common_items")
+    if at.has_field("set") == at.has_field("common_items"):
+        at.note_fault(None, "give either set or common_items")
     return Calibration(
-        at.maybe_text("set"),
-        at.maybe_whole("sample", least=1, most=MOST),
-        at.maybe_whole("common_items", least=1, most=MOST),
-        at.choice("placement", get_args(Placement), "first"),
+        at.read_optional_text("set"),
+        at.read_optional_whole_number("sample", least=1, most=MOST),
+        at.read_optional_whole_number("common_items", least=1, most=MOST),
+        at.read_choice("placement", get_args(Placement), "first"),
     )
 
 
 def _check_together(at: JsonObjectReader, design: Design) -> None:
     overlap, k = design.overlap, design.ratings_per_item
     if overlap and overlap.ratings_per_item <= k:
-        at.wrong(("overlap", "ratings_per_item"), f"must be above ratings_per_item, which is {k}")
+        at.note_fault(("overlap", "ratings_per_item"), f"must be above ratings_per_item, which is {k}")
     if design.task.columns > 1 and design.grouping != "psxs":
-        at.wrong(("task", "columns"), "several columns need grouping psxs: one rater has all outputs of a document")
+        at.note_fault(
+            ("task", "columns"), "several columns need grouping psxs: one rater has all outputs of a document"
+        )
     if design.task.columns > 1 and design.controls.reference * design.task.columns > 0.5 + 1e-9:
         most = f"{0.5 / design.task.columns:.3g}"
         why = f"a screen holds one: with {design.task.columns} columns a rate of {most} is the most"
-        at.wrong(("controls", "reference", "rate"), why)
+        at.note_fault(("controls", "reference", "rate"), why)
     if design.structure == "latin_square":
         _check_latin_square(at, design)
     if design.structure == "sr_plus_dc" and design.task.max_segments is None:
-        at.wrong(("task", "max_segments"), "structure sr_plus_dc fills tasks up to it: it cannot be null")
+        at.note_fault(("task", "max_segments"), "structure sr_plus_dc fills tasks up to it: it cannot be null")
     if design.task.split_documents == "over_max_segments" and design.task.max_segments is None:
-        at.wrong(("task", "split_documents"), "needs max_segments")
+        at.note_fault(("task", "split_documents"), "needs max_segments")
     if design.even_out and design.balance.kind != "full":
-        at.wrong("even_out", "only with balance full")
+        at.note_fault("even_out", "only with balance full")
     if _has_duplicates([arm.name for arm in design.arms]) or len(design.arms) == 1:
-        at.wrong("arms", "at least two, each name once")
+        at.note_fault("arms", "at least two, each name once")
 
 
 def _check_latin_square(at: JsonObjectReader, design: Design) -> None:
@@ -252,7 +259,7 @@ def _check_latin_square(at: JsonObjectReader, design: Design) -> None:
     }
     for name, fine in fixed.items():
         if not fine:
-            at.wrong(name, "structure latin_square fixes this; leave it out")
+            at.note_fault(name, "structure latin_square fixes this; leave it out")
 
 
 def _has_duplicates(names: Sequence[str]) -> bool:

@@ -139,7 +139,7 @@ class Plan:
         """The conditions compared."""
         return self.design.arms
 
-    def of_rater(self, rater: str) -> tuple[Task, ...]:
+    def tasks_of_rater(self, rater: str) -> tuple[Task, ...]:
         """A rater's tasks, in order."""
         return tuple(task for task in self.tasks if task.rater == rater)
 

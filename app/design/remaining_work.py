@@ -46,7 +46,9 @@ def remaining_work(
     pools = tuple(np.array(sorted(code[key] for key in bucket.raters), dtype=np.int64) for bucket in buckets)
     cells = np.array([place[group.bucket] for group, _ in done], dtype=np.int64)
     ones = np.ones(len(done), dtype=np.int64)
-    layout = AllocationInput(cells, np.arange(len(buckets)), pools, len(raters), kept.sizes(plan.design.unit), ones)
+    layout = AllocationInput(
+        cells, np.arange(len(buckets)), pools, len(raters), kept.group_sizes(plan.design.unit), ones
+    )
     dealt = GroupAllocation(
         np.array([[code[key]] for _, key in done], dtype=np.int64).reshape(-1, 1),
         np.array([[_chance(group, len(pools[place[group.bucket]]))] for group, _ in done]).reshape(-1, 1),
@@ -79,7 +81,7 @@ def remaining_shared_items(
     plan: Plan, test_set: TestSet, systems: Collection[str], rater: str, kept: Collection[int]
 ) -> tuple[tuple[UnplacedItem, ...], ...]:
     """What a rater has still to judge of what everyone judges: all of it, for one who is new."""
-    tasks = [task for task in plan.of_rater(rater) if task.number not in kept]
+    tasks = [task for task in plan.tasks_of_rater(rater) if task.number not in kept]
     items = [item for task in tasks for item in task.items if item.role == "calibration"]
     words_of = {document.key: document.words for document in (*test_set.documents, *test_set.calibration)}
     packs: dict[tuple[str, int], list[UnplacedItem]] = {}

@@ -26,7 +26,7 @@ class RaterHistory:
     segments: int = 0
     repeated: set[int] = field(default_factory=set)
 
-    def add(self, screens: Sequence[Screen]) -> None:
+    def add_task(self, screens: Sequence[Screen]) -> None:
         """Note a finished task."""
         for screen in screens:
             for piece in screen:
@@ -37,7 +37,7 @@ class RaterHistory:
             if screen[0].role == "rating":
                 self.screens.append((screen, self.segments))
 
-    def before(self, rng: np.random.Generator, latest: int) -> Iterator[Screen]:
+    def screens_before(self, rng: np.random.Generator, latest: int) -> Iterator[Screen]:
         """Screens of earlier tasks, in random order, that ended by a point, in segments from the last one's end."""
         count = bisect_right(self.screens, self.segments + latest, key=lambda screen: screen[1])
         return (self.screens[n][0] for n in rng.permutation(count))
@@ -55,9 +55,9 @@ class PlannedRepeat:
         """Whether another screen can come again in its place: no longer, or within the limits of the task."""
         mine, theirs = sum_work(self.screen), sum_work(other)
         longer = theirs.segments > mine.segments or theirs.words > mine.words
-        return not longer or self.room.within(self.with_instead(other))
+        return not longer or self.room.is_within_limits(self.task_size_with(other))
 
-    def with_instead(self, other: Screen) -> WorkSize:
+    def task_size_with(self, other: Screen) -> WorkSize:
         """What the task asks with another screen in its place."""
         mine = sum_work(self.screen)
         rest = WorkSize(self.size.items - mine.items, self.size.segments - mine.segments, self.size.words - mine.words)
@@ -94,7 +94,7 @@ def choose_repeat(
         latest = ends[gap] - room.controls.min_distance
         able = [screen for screen, end in here if end <= latest and fresh(screen)]
         screen_again = (
-            able[int(rng.integers(len(able)))] if able else next(filter(fresh, seen.before(rng, latest)), None)
+            able[int(rng.integers(len(able)))] if able else next(filter(fresh, seen.screens_before(rng, latest)), None)
         )
         if screen_again is not None:
             seen.repeated.add(id(screen_again))

@@ -49,7 +49,7 @@ class Replan:
     credited: tuple[tuple[int, str], ...]
     changes: tuple[RatingChange, ...]
 
-    def counts(self) -> Mapping[str, int]:
+    def count_ratings(self) -> Mapping[str, int]:
         """How many ratings stayed, moved, are redone, are new, are dropped."""
         return Counter(change.what for change in self.changes)
 
@@ -91,8 +91,8 @@ def replan(
         raise Invalid("there are no raters")
     draw = SeedStreams(plan.seed if seed is None else seed)
     state = _PlanProgress(plan, {rater.key for rater in able}, set(handed_in), set(started))
-    account = {rater.who: rater.key for rater in able}
-    same = {rater.key: account[rater.who] for rater in raters}
+    account = {rater.person_key: rater.key for rater in able}
+    same = {rater.key: account[rater.person_key] for rater in raters}
     taken = {unit: {same.get(key, key) for key in keys} for unit, keys in state.taken.items()}
     buckets = _buckets(plan, able, bought, rebalance=rebalance)
     now = tuple(sorted(system.key for system in systems))
@@ -258,7 +258,7 @@ def _open_work(
         systems_of = grouped.entries[pack[0]].systems
         names = [(key, stretch.first, stretch.last, name) for name in (systems_of if state.single(plan) else ("",))]
         groups = next((old[name] for name in names if name in old), [])
-        square = squares.of(grouped.stretch_of(of), systems_of[0])
+        square = squares.editor_of(grouped.stretch_of(of), systems_of[0])
         ratings = [(square.nth, ())] if square else _ratings(plan, state, groups, key, systems_of)
         if ratings and names[0] not in units:
             units[names[0]] = groups[0].unit if groups else next(fresh)

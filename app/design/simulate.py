@@ -65,5 +65,5 @@ def simulate_rater_assignments(
         grouping, bucket_of_document, n_systems, pools, n_raters, ratings=ratings, present=present
     )
     if entropy is None:
-        return items.raters(deal_studies(rng, items.layout, studies))
-    return items.raters(deal_to_entropy(rng, items.layout, entropy, studies))
+        return items.raters_of_outputs(deal_studies(rng, items.layout, studies))
+    return items.raters_of_outputs(deal_to_entropy(rng, items.layout, entropy, studies))

@@ -44,7 +44,7 @@ class TaskInputs:
     arms: tuple[int | None, ...] | None = None
     shared_left: Mapping[str, tuple[tuple[UnplacedItem, ...], ...]] | None = None
 
-    def shared_of(self, rater: str) -> tuple[tuple[UnplacedItem, ...], ...]:
+    def shared_packs_of(self, rater: str) -> tuple[tuple[UnplacedItem, ...], ...]:
         """Packs of items that this rater has to judge beside the groups."""
         return self.shared if self.shared_left is None else self.shared_left.get(rater, ())
 
@@ -57,7 +57,7 @@ class UnmetRequests:
     narrowed: set[str] = field(default_factory=set)
     short: list[MissingControl] = field(default_factory=list)
 
-    def unmet(self, design: Design) -> tuple[Unmet, ...]:
+    def list_statements(self, design: Design) -> tuple[Unmet, ...]:
         """As statements."""
         result = []
         if self.oversize:
@@ -87,9 +87,9 @@ class TaskMaker:
     orders: SystemOrders
     troubles: UnmetRequests
 
-    def make(self, rater: str, planned: Sequence[tuple[Group, int]], start: int) -> list[TaskDraft]:
+    def make_tasks(self, rater: str, planned: Sequence[tuple[Group, int]], start: int) -> list[TaskDraft]:
         """The rater's tasks in order. start: turns which arm comes first."""
-        shared = self._in_own_order(self.work.shared_of(rater))
+        shared = self._in_own_order(self.work.shared_packs_of(rater))
         n_arms = max(1, len(self.work.design.arms))
         mine = sorted({group.arm or 0 for group, _ in planned}) or [0]
         drafts: list[list[PartialTask]] = [[] for _ in range(n_arms)]
@@ -99,7 +99,7 @@ class TaskMaker:
         flat = [(arm, draft) for arm in range(n_arms) for draft in drafts[arm]]
         order = alternate_arms(_runs(flat, n_arms), start % n_arms)
         references = {document.key: document.references for document in self.work.test_set.documents}
-        room = TaskCapacity.of(self.work.design, [piece for _, draft in flat for piece in draft.pieces()])
+        room = TaskCapacity.for_rater(self.work.design, [piece for _, draft in flat for piece in draft.all_items()])
         seen, batches = RaterHistory(), []
         for task in order:
             arm, draft = flat[task]
@@ -124,7 +124,9 @@ class TaskMaker:
         blocks = place_calibration(
             self._blocks(planned), [self._copy_shared_items(pack) for pack in shared], self._placement()
         )
-        room = TaskCapacity.of(self.work.design, [piece for block in blocks for screen in block for piece in screen])
+        room = TaskCapacity.for_rater(
+            self.work.design, [piece for block in blocks for screen in block for piece in screen]
+        )
         drafts, oversize = fill_tasks(self.rng, blocks, room)
         self.troubles.oversize.update(piece.document for piece in oversize)
         if self.work.design.task.shuffle == "items":
@@ -174,11 +176,13 @@ class TaskMaker:
         """A group's items in an order of the systems, in screens of so many columns as fit a task."""
         ordered = list(pack)
         if self.work.design.task.shuffle != "none":
-            place_of = self.orders.take()
+            place_of = self.orders.next_order()
             ordered.sort(key=lambda piece: place_of[piece.systems[0]])
         columns = self.work.design.task.columns
         fitting = (
-            most_fitting_columns(columns, ordered, TaskCapacity.of(self.work.design, ordered)) if columns > 1 else 1
+            most_fitting_columns(columns, ordered, TaskCapacity.for_rater(self.work.design, ordered))
+            if columns > 1
+            else 1
         )
         if fitting < min(columns, len(ordered)):
             self.troubles.narrowed.add(ordered[0].document)
@@ -201,7 +205,7 @@ class TaskMaker:
 
 
 def _numbers_of_groups(draft: PartialTask) -> frozenset[int]:
-    return frozenset(piece.group for piece in draft.pieces() if piece.group is not None)
+    return frozenset(piece.group for piece in draft.all_items() if piece.group is not None)
 
 
 def _runs(flat: Sequence[tuple[int, PartialTask]], n_arms: int) -> list[list[tuple[int, ...]]]:

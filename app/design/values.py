@@ -60,7 +60,7 @@ class TestSet:
     outputs: Mapping[tuple[str, str], tuple[str | None, ...]]
     calibration: tuple[DesignDocument, ...] = ()
 
-    def marks(self, document: str, system: str, first: int, last: int) -> tuple[str, ...] | None:
+    def prefilled_marks(self, document: str, system: str, first: int, last: int) -> tuple[str, ...] | None:
         """The marks of a stretch; None unless the system has an output for each of its segments."""
         texts = self.outputs.get((document, system))
         if texts is None:
@@ -85,7 +85,7 @@ class Rater:
     team: str | None = None
 
     @property
-    def who(self) -> tuple[str, str]:
+    def person_key(self) -> tuple[str, str]:
         """What tells people apart; an account without a person stands for itself."""
         return ("account", self.key) if self.person is None else ("person", self.person)
 
@@ -101,11 +101,11 @@ class WorkSize:
     def __add__(self, other: WorkSize) -> WorkSize:
         return WorkSize(self.items + other.items, self.segments + other.segments, self.words + other.words)
 
-    def times(self, n: int) -> WorkSize:
+    def multiplied_by(self, n: int) -> WorkSize:
         """n of these."""
         return WorkSize(self.items * n, self.segments * n, self.words * n)
 
-    def of(self, unit: Unit) -> int:
+    def count_in(self, unit: Unit) -> int:
         """The count in one unit."""
         return {"items": self.items, "segments": self.segments, "words": self.words}[unit]
 

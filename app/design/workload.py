@@ -75,7 +75,7 @@ def compute_capacities(design: Design, grouped: GroupedOutputs, raters: Sequence
     control_share = controls.bad_reference + controls.repeat + controls.reference
     left = 1 - max(control_share, controls.reference * design.task.columns)  # a screen of controls holds one reference
     room = [int((rater.capacity or 0) * left + 1e-9) for rater in raters]
-    sizes = {unit: grouped.sizes(unit) for unit in {rater.capacity_unit for rater in raters}}
+    sizes = {unit: grouped.group_sizes(unit) for unit in {rater.capacity_unit for rater in raters}}
     return np.array(room, dtype=np.int64), np.stack([sizes[rater.capacity_unit] for rater in raters], axis=1)
 
 

@@ -32,19 +32,19 @@ def parse_alignment(alignment: str) -> list[Link]:
     return list(links)
 
 
-def canonical_alignment(alignment: str) -> str:
+def canonicalize_alignment(alignment: str) -> str:
     """The same links in order. Raises ValueError as `parse_alignment`.
 
-    >>> canonical_alignment(" 1-0  0-1 ")
+    >>> canonicalize_alignment(" 1-0  0-1 ")
     '0-1 1-0'
     """
     return _pharaoh(parse_alignment(alignment))
 
 
-def alignment_fault(alignment: str, *, source: str | None, text: str | None) -> str | None:
+def find_alignment_fault(alignment: str, *, source: str | None, text: str | None) -> str | None:
     """The first link that names a word which a text does not have; None where all fit. A text of None is not asked.
 
-    >>> alignment_fault("0-0 2-1", source="the dog", text="der Hund")
+    >>> find_alignment_fault("0-0 2-1", source="the dog", text="der Hund")
     'link 2 (2-1): the source has 2 words, 0 to 1'
     """
     counts = [(name, None if said is None else len(said.split())) for name, said in _named_texts(source, text)]

@@ -58,20 +58,22 @@ def find_media_element(text: str | None) -> MediaElement | None:
         inner, closing, after = _split(rest, f"</{opening[1]}>")
         rest = after if closing else ""
     source = _SRC.search(opening[2]) or _SRC.search(inner)
-    name = None if source is None else name_from_address(unescape(next(part for part in source.groups() if part)))
+    name = (
+        None if source is None else find_file_name_in_address(unescape(next(part for part in source.groups() if part)))
+    )
     return None if name is None else MediaElement(name, read_instructions(rest))
 
 
-def name_from_address(address: str) -> str | None:
+def find_file_name_in_address(address: str) -> str | None:
     """The name of the file at an address within a campaign; None for an address that leads elsewhere.
 
     A question mark begins a query only behind a name with an ending: files may be called so. `#page=3` behind a PDF
     names its third page.
 
-    >>> name_from_address("./assets/a%20b.png"), name_from_address("//example.org/a.png"), name_from_address("../a.png")
-    ('a_b.png~47c1591e', None, None)
-    >>> name_from_address("a.png?v=2"), name_from_address("why?.wav"), name_from_address("report.pdf#page=3")
-    ('a.png', 'why_.wav~b055faac', 'report.pdf~page3')
+    >>> [find_file_name_in_address(address) for address in ("./assets/a%20b.png", "//example.org/a.png", "../a.png")]
+    ['a_b.png~47c1591e', None, None]
+    >>> [find_file_name_in_address(address) for address in ("a.png?v=2", "why?.wav", "report.pdf#page=3")]
+    ['a.png', 'why_.wav~b055faac', 'report.pdf~page3']
     """
     if _OTHER_HOST.match(address) or re.match("[a-z][a-z0-9+.-]*://", address, re.IGNORECASE):
         return None

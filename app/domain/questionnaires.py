@@ -65,7 +65,7 @@ class Questionnaires(BaseModel):
         """What is asked then."""
         return self.before if moment == "before" else self.after
 
-    def asks(self, moment: Moment) -> bool:
+    def has_questions(self, moment: Moment) -> bool:
         """Whether anything is to be answered then."""
         return any(question.kind != "note" for question in self.questions(moment))
 

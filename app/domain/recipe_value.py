@@ -43,7 +43,7 @@ class ChoiceWording:
     """What a choice decides, in a sentence. written: how its value is written as text, where the type does not tell."""
 
     sentence: str
-    written: str = ""
+    value_format: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +70,20 @@ class RecipeChoice:
     @property
     def description(self) -> str:
         """What is decided, and how it is written as text where the type does not tell."""
-        written = f" Write {self.wording.written}." if self.wording.written else ""
+        written = f" Write {self.wording.value_format}." if self.wording.value_format else ""
         return f"{self.wording.sentence}{written}"
 
     @property
-    def allowed(self) -> str:
+    def allowed_values(self) -> str:
         """What can be written as text.
 
-        >>> CHOICES["unit"].allowed, CHOICES["permutations"].allowed, CHOICES["alpha"].allowed
+        >>> CHOICES["unit"].allowed_values, CHOICES["permutations"].allowed_values, CHOICES["alpha"].allowed_values
         ('document, segment', '100 to 1000000, auto', '0.000001 to 0.5')
         """
         if self.limits is not None:
             least, most = format_limit(self.limits.least), format_limit(self.limits.most)
             return f"{least} to {most}{', auto' if self.nullable else ''}"
-        return self.wording.written or ", ".join(("true", "false") if self.type is bool else get_args(self.type))
+        return self.wording.value_format or ", ".join(("true", "false") if self.type is bool else get_args(self.type))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

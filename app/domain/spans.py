@@ -27,7 +27,7 @@ class TextWithSpans(NamedTuple):
 
     text: str
     spans: tuple[tuple[int, int], ...]
-    broken: int = 0
+    n_unpaired_marks: int = 0
 
 
 def remove_span_marks(text: str) -> TextWithSpans:

@@ -76,7 +76,7 @@ def trace_span(kind: SpanKind, name: str, parent: str | None = None) -> Iterator
         span.end()
 
 
-def note_span(kind: SpanKind, name: str, seconds: float, attributes: Attributes) -> None:
+def record_past_span(kind: SpanKind, name: str, seconds: float, attributes: Attributes) -> None:
     """A span of its own that took so many seconds and has just ended."""
     if _tracer is not None:
         span = _tracer.start(kind, name, None, seconds)

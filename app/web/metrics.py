@@ -21,7 +21,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from app.domain.tracing import note_span
+from app.domain.tracing import record_past_span
 from app.services.access.service_state import StateGauge
 from app.web.supervision import METRICS_FOLDER
 
@@ -90,7 +90,7 @@ class ServiceMetrics:
         self.written.labels(kind).inc(n)
         self.flush_size.labels(kind).observe(n)
         self.flush_seconds.labels(kind).observe(seconds)
-        note_span("flush", f"flush {kind}", seconds, {"plumbline.answers": n})
+        record_past_span("flush", f"flush {kind}", seconds, {"plumbline.answers": n})
 
     def text(self, state: Iterable[StateGauge]) -> bytes:
         """All of it. state: what stands in the database now."""

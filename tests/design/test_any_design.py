@@ -78,11 +78,11 @@ def test_a_design_is_compiled_by_its_rules_or_refused(
     for task in plan.tasks:
         whole = [item for item in task.items if item.role in ("rating", "calibration")]
         assert limit is None or task.size.segments <= limit or len(whole) == 1
-    person = {rater.key: rater.who for rater in raters}
+    person = {rater.key: rater.person_key for rater in raters}
     for held in ratings_of(plan).values():
         assert max(Counter(person[key] for key in held).values()) == 1
     assert 0 <= check_plan(plan).normalized_entropy <= 1 + 1e-9
-    handed_in = {task.number for task in plan.tasks if task.queue <= done * len(plan.of_rater(task.rater))}
+    handed_in = {task.number for task in plan.tasks if task.queue <= done * len(plan.tasks_of_rater(task.rater))}
     again = replan(plan, test_set, systems[: len(systems) // 2 + 1], raters[len(raters) // 2 :], handed_in=handed_in)
     assert handed_in <= set(again.kept_tasks)
     assert check_plan(again.plan).total.items == sum(len(task.items) for task in again.plan.tasks)

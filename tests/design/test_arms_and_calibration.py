@@ -64,10 +64,10 @@ def test_all_texts_that_several_rate_are_compared_between_as_many_arms(n_arms: i
 
 def test_arms_take_turns_and_begin_with_either_equally_often() -> None:
     plan = compiled({"arms": ARMS, "ratings_per_item": 2, "task": {"max_segments": 20}}, world(40, 3, 6))
-    first = Counter(plan.of_rater(rater)[0].arm for rater in plan.raters)
+    first = Counter(plan.tasks_of_rater(rater)[0].arm for rater in plan.raters)
     assert first == {0: 3, 1: 3}
     for rater in plan.raters:
-        order = [task.arm for task in plan.of_rater(rater)]
+        order = [task.arm for task in plan.tasks_of_rater(rater)]
         half = len(order) // 2
         assert abs(order[:half].count(0) - order[:half].count(1)) <= 2
 
@@ -83,7 +83,7 @@ def test_crossed_with_raters_each_has_one_arm_and_arms_are_even() -> None:
 def common(plan: Plan, rater: str) -> list[tuple[int, str, int, str | None]]:
     return [
         (task.queue, item.document, item.first, item.system)
-        for task in plan.of_rater(rater)
+        for task in plan.tasks_of_rater(rater)
         for item in task.items
         if item.role == "calibration"
     ]
@@ -104,7 +104,7 @@ def test_everyone_judges_the_same_common_items_outside_of_the_buckets(placement:
     assert documents == {document.key for document in plan.documents if document.bucket is None}
     assert documents.isdisjoint(item.document for _, item in rated(plan))
     queues = [queue for queue, *_ in common(plan, "r00")]
-    last = len(plan.of_rater("r00"))
+    last = len(plan.tasks_of_rater("r00"))
     assert queues[0] <= last / 3 if placement == "spread" else queues[0] == 1
     if placement == "first":
         assert max(queues) < last / 2

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from app.design.checks import check_plan, connected_raters, list_departures
+from app.design.checks import check_plan, connected_raters, list_design_deviations
 from app.design.entropy import normalized_entropy
 from app.design.plan import PlanItem, Task
 from app.design.simulate import simulate_rater_assignments
@@ -39,8 +39,10 @@ def test_the_report_counts_what_the_tasks_hold(grouping: str) -> None:
     assert found.control_density.least >= 0.1
 
 
-@pytest.mark.parametrize(("systems", "limit", "much_more"), [(2, 100, True), (6, 100, False), (14, 600, False)])
-def test_many_more_controls_than_asked_for_are_told(systems: int, limit: int, much_more: bool) -> None:
+@pytest.mark.parametrize(
+    ("systems", "limit", "is_far_above_asked"), [(2, 100, True), (6, 100, False), (14, 600, False)]
+)
+def test_many_more_controls_than_asked_for_are_told(systems: int, limit: int, is_far_above_asked: bool) -> None:
     """Two ratings and a control fill a task of a short group; a long one shares its controls over a chain."""
     documents = tuple(DesignDocument(f"d{n}", (9,) * 31) for n in range(6))
     compared = [System(f"s{n:02}") for n in range(systems)]
@@ -48,9 +50,9 @@ def test_many_more_controls_than_asked_for_are_told(systems: int, limit: int, mu
     design = {"overlap": None, "controls": {"bad_reference": {"rate": 0.12}}, "task": {"max_segments": limit}}
     density = check_plan(compiled(design, (TestSet(documents, outputs), compared, [Rater("r1")]))).control_density
     assert density is not None
-    assert (density.asked, density.much_more) == (0.12, much_more)
+    assert (density.asked, density.is_far_above_asked) == (0.12, is_far_above_asked)
     assert density.least >= 0.12
-    assert (density.overall > 0.3) == much_more
+    assert (density.overall > 0.3) == is_far_above_asked
 
 
 def test_every_pair_of_systems_is_judged_together_as_often_as_there_are_ratings_under_psxs() -> None:
@@ -70,8 +72,8 @@ def test_what_cannot_be_estimated_is_said() -> None:
 
 def test_departures_name_what_each_costs() -> None:
     plan = compiled({"grouping": "none", "balance": {"entropy": 0.9}, "overlap": None}, world(20, 3, 4))
-    assert [departure.instead for departure in list_departures(plan)] == ["none", "entropy 0.9"]
-    assert list_departures(compiled({}, world(20, 3, 4))) == ()
+    assert [departure.instead for departure in list_design_deviations(plan)] == ["none", "entropy 0.9"]
+    assert list_design_deviations(compiled({}, world(20, 3, 4))) == ()
 
 
 def test_raters_who_share_neither_systems_nor_documents_are_apart() -> None:

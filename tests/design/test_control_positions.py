@@ -44,7 +44,7 @@ def open_places(plan: Plan, role: str) -> Iterator[tuple[Task, list[int]]]:
     distance = plan.design.controls.min_distance % 10_000  # of one that nothing keeps, nothing is left
     for rater in plan.raters:
         at, first_end = 0, None
-        for task in plan.of_rater(rater):
+        for task in plan.tasks_of_rater(rater):
             able = []
             for n, item in enumerate(task.items):
                 far = first_end is not None and at - first_end >= distance
@@ -113,6 +113,6 @@ def test_the_report_tells_what_structure_makes_places_guessable() -> None:
     for one in (*alone.values(), *several.values()):
         assert sum(one.counts) == pytest.approx(sum(one.by_chance))
     assert sum(alone["repeat"].counts[:7]) == 0
-    assert alone["repeat"].apart > 0.6
-    assert {kind for kind, one in alone.items() if one.guessable} == {"repeat"}
-    assert not any(one.guessable for one in several.values())
+    assert alone["repeat"].misplaced_share > 0.6
+    assert {kind for kind, one in alone.items() if one.is_guessable} == {"repeat"}
+    assert not any(one.is_guessable for one in several.values())

@@ -116,7 +116,7 @@ def test_screens_come_again_at_their_distance_or_the_plan_says_how_many_do_not(
     near = 0
     for rater in plan.raters:
         at, end = 0, {}
-        for task in plan.of_rater(rater):
+        for task in plan.tasks_of_rater(rater):
             for item in task.items:
                 if item.role == "repeat" and item.of:
                     assert (item.of.task, item.of.position) in end
@@ -184,7 +184,7 @@ def test_after_a_first_task_screens_come_again_far_enough_away() -> None:
     assert len(first) < len(plan.tasks)
     for rater in plan.raters:
         at, end = 0, {}
-        for task in plan.of_rater(rater):
+        for task in plan.tasks_of_rater(rater):
             for item in task.items:
                 if item.role == "repeat" and item.of:
                     assert task.number in first or at - end[item.of.task, item.of.position] >= 6

@@ -103,12 +103,12 @@ def distances(plan: Plan) -> list[int]:
         start: dict[tuple[int, int], int] = {}
         end: dict[tuple[int, int], int] = {}
         at = 0
-        for task in plan.of_rater(rater):
+        for task in plan.tasks_of_rater(rater):
             for item in task.items:
                 start[task.number, item.position] = at
                 at += item.last - item.first + 1
                 end[task.number, item.position] = at
-        for task in plan.of_rater(rater):
+        for task in plan.tasks_of_rater(rater):
             for item in task.items:
                 if item.role == "repeat" and item.of:
                     found += [start[task.number, item.position] - end[item.of.task, item.of.position]]
@@ -256,9 +256,11 @@ def test_texts_that_are_split_once_lend_the_words_that_they_lend_one_by_one(
     """Those that have the words of the text itself, however spaced, lend none; nor do empty ones."""
     text = "un chien aboie"
     donors = ["UNE  PHRASE AUTRE", " un chien  aboie ", text, *map(" ".join, others)]
-    once = DonorTexts.of([*donors, *donors], language)
+    once = DonorTexts.from_texts([*donors, *donors], language)
     able = [donor for donor in sorted(set(donors)) if donor.split() and donor.split() != text.split()]
-    assert list(once.beside(text)) == [list(one.strip()) if language == "ja" else one.split() for one in able]
+    assert list(once.units_of_other_texts(text)) == [
+        list(one.strip()) if language == "ja" else one.split() for one in able
+    ]
     rngs = [np.random.default_rng(seed) for _ in range(2)]
     for method in ("span_replacement", "word_mixing"):
         made = [

@@ -54,7 +54,7 @@ def test_a_study_rates_each_output_once_by_a_rater_of_its_bucket(grouping: str) 
     bucket = np.repeat([0, 1, 2], [7, 5, 9])
     pools = [np.array([0, 1, 2]), np.array([2, 3]), np.array([1, 3, 4])]
     items = make_items_layout(grouping, bucket, 4, pools, 5)
-    raters = items.raters(deal_studies(np.random.default_rng(3), items.layout, 20))
+    raters = items.raters_of_outputs(deal_studies(np.random.default_rng(3), items.layout, 20))
     assert raters.shape == (20, 21, 4, 1)
     for document, of in enumerate(bucket):
         assert set(raters[:, document].ravel().tolist()) <= set(pools[of].tolist())
@@ -70,7 +70,7 @@ def test_a_study_rates_each_output_once_by_a_rater_of_its_bucket(grouping: str) 
 def test_outputs_that_there_are_not_get_no_rater() -> None:
     present = np.array([[True, False], [True, True]])
     items = make_items_layout("none", np.array([0, 0]), 2, [np.array([0, 1])], 2, present=present)
-    raters = items.raters(deal_studies(np.random.default_rng(0), items.layout, 5))
+    raters = items.raters_of_outputs(deal_studies(np.random.default_rng(0), items.layout, 5))
     assert (raters[:, 0, 1] == -1).all()
     assert (raters[:, present] >= 0).all()
 

@@ -270,7 +270,7 @@ def test_nobody_gets_more_than_their_capacity(seed: int, unit: str) -> None:
     plan = compiled(design, (test_set, systems, able), seed=seed)
     done: Counter[str] = Counter()
     for task in plan.tasks:
-        done[task.rater] += task.size.of(unit)
+        done[task.rater] += task.size.count_in(unit)
     for rater in able:
         assert done[rater.key] <= (rater.capacity or 0)
     short = [replace(rater, capacity=(rater.capacity or 0) // 2) for rater in able]
@@ -289,7 +289,7 @@ def test_documents_without_any_output_are_said() -> None:
 def test_evening_out_is_reported_with_its_bound() -> None:
     plan = compiled({"overlap": None, "even_out": True}, world(38, 3, 7))
     assert plan.evened is not None
-    assert plan.evened.reached
+    assert plan.evened.is_bound_reached
     done = Counter(group.rater for group in plan.groups)
     assert (max(done.values()), min(done.values())) == (plan.evened.largest, plan.evened.smallest) == (6, 5)
 

@@ -21,7 +21,7 @@ def first_tasks(plan: Plan, share: float) -> set[int]:
     """The first tasks of every rater, handed in."""
     done = set()
     for rater in plan.raters:
-        mine = plan.of_rater(rater)
+        mine = plan.tasks_of_rater(rater)
         done |= {task.number for task in mine[: int(len(mine) * share)]}
     return done
 
@@ -72,11 +72,11 @@ def test_nobody_gets_again_what_another_account_of_theirs_has_done() -> None:
     test_set, systems, raters = before
     plan = compiled(DESIGN | {"buckets": {"raters_per_bucket": 5}}, before, seed=4)
     second = raters[1].key
-    done = {task.number for task in plan.of_rater(second)}
+    done = {task.number for task in plan.tasks_of_rater(second)}
     linked = [replace(rater, person="one") if n < 2 else rater for n, rater in enumerate(raters)]
     again = replan(plan, test_set, systems, linked, handed_in=done)
     theirs = {item.document for number in done for item in plan.tasks[number - 1].items}
-    now = {item.document for task in again.plan.of_rater(raters[0].key) for item in task.items}
+    now = {item.document for task in again.plan.tasks_of_rater(raters[0].key) for item in task.items}
     assert theirs
     assert now
     assert not now & theirs
@@ -89,7 +89,7 @@ def test_finished_groups_stay_and_open_ones_of_those_who_stay_do_not_move() -> N
     handed_in = first_tasks(plan, 0.5)
     again = replan(plan, test_set, systems, raters[1:], handed_in=handed_in)
     assert set(again.kept_tasks) >= handed_in
-    counts = again.counts()
+    counts = again.count_ratings()
     assert counts["stayed"] + counts["moved"] + counts["redone"] == len(plan.groups)
     for change in again.changes:
         if change.what == "moved":
@@ -103,7 +103,7 @@ def test_a_half_done_group_is_judged_again_whole_and_its_work_becomes_surplus() 
     before = world(6, 6, 3, longest=5)
     test_set, systems, raters = before
     plan = compiled({"overlap": None, "task": {"max_segments": 10}}, before)
-    task = next(task for task in plan.of_rater("r00") if task.chain is not None)
+    task = next(task for task in plan.tasks_of_rater("r00") if task.chain is not None)
     again = replan(plan, test_set, systems, raters[1:], handed_in={task.number})
     begun = {item.group for item in task.items} - set(again.kept_groups)
     assert begun
@@ -124,7 +124,7 @@ def test_a_started_chain_of_one_who_stays_is_left_to_them() -> None:
     before = world(6, 6, 3, longest=5)
     test_set, systems, raters = before
     plan = compiled({"overlap": None, "task": {"max_segments": 10}}, before)
-    task = next(task for task in plan.of_rater("r01") if task.chain is not None)
+    task = next(task for task in plan.tasks_of_rater("r01") if task.chain is not None)
     again = replan(plan, test_set, systems, raters[1:], handed_in=(), started={task.number})
     chain = {other.number for other in plan.tasks if other.chain == task.chain}
     assert chain <= set(again.kept_tasks)
@@ -195,7 +195,7 @@ def test_less_capacity_moves_whole_groups_to_others_with_room() -> None:
     done = Counter(group.rater for group in again.plan.groups)
     assert done["r00"] == 2
     assert sum(done.values()) == 24
-    assert again.counts() == {"stayed": 20, "moved": 4}
+    assert again.count_ratings() == {"stayed": 20, "moved": 4}
 
 
 def test_what_nobody_can_take_over_is_said() -> None:
@@ -232,13 +232,13 @@ def test_calibration_items_not_yet_judged_are_given_again_and_to_newcomers_all()
         "task": {"max_segments": 8},
     }
     plan = compiled(design, before)
-    handed_in = {plan.of_rater("r01")[0].number}
+    handed_in = {plan.tasks_of_rater("r01")[0].number}
     again = replan(plan, test_set, systems, [*raters, Rater("r09")], handed_in=handed_in)
 
     def common(of: Plan, rater: str, tasks: set[int] | None = None) -> Counter[tuple[str, str | None]]:
         return Counter(
             (item.document, item.system)
-            for task in of.of_rater(rater)
+            for task in of.tasks_of_rater(rater)
             if tasks is None or task.number in tasks
             for item in task.items
             if item.role == "calibration"

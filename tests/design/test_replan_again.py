@@ -63,7 +63,7 @@ def test_what_is_judged_is_never_planned_again_by_any_later_replan(seed: int, gr
     for _ in range(2):
         again, plan = go_on(plan, now, everything(plan))
         assert again.plan.tasks == ()
-        assert set(again.counts()) == {"stayed"}
+        assert set(again.count_ratings()) == {"stayed"}
     for raters in ratings_of(plan).values():
         assert len(raters) == len(set(raters)) == 2
 
@@ -74,8 +74,8 @@ def test_a_late_system_that_nobody_has_judged_yet_stays_with_whom_it_was_planned
     now = with_late(now, "late")
     first, planned = go_on(plan, now, everything(plan))
     again, _ = go_on(planned, now, everything(plan))
-    assert first.counts() == {"stayed": 12, "new": 12}
-    assert again.counts() == {"stayed": 24}
+    assert first.count_ratings() == {"stayed": 12, "new": 12}
+    assert again.count_ratings() == {"stayed": 24}
     assert [(group.document, group.nth, group.rater) for group in again.plan.groups] == [
         (group.document, group.nth, group.rater) for group in first.plan.groups
     ]

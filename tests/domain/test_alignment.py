@@ -6,7 +6,13 @@ import re
 
 import pytest
 
-from app.domain.alignment import MOST_LINKS, alignment_fault, canonical_alignment, carry_over_alignment, parse_alignment
+from app.domain.alignment import (
+    MOST_LINKS,
+    canonicalize_alignment,
+    carry_over_alignment,
+    find_alignment_fault,
+    parse_alignment,
+)
 
 SOURCE, TEXT = "the dog barked", "der\u00a0Hund\n bellte laut"
 
@@ -30,8 +36,8 @@ def test_what_is_no_alignment_names_the_link(said: str, why: str) -> None:
 
 
 def test_links_are_put_in_order_and_none_is_an_alignment_too() -> None:
-    assert canonical_alignment(" 10-0 2-1\t2-0 ") == "2-0 2-1 10-0"
-    assert canonical_alignment("") == ""
+    assert canonicalize_alignment(" 10-0 2-1\t2-0 ") == "2-0 2-1 10-0"
+    assert canonicalize_alignment("") == ""
     assert len(parse_alignment(" ".join(f"{n}-0" for n in range(MOST_LINKS)))) == MOST_LINKS
 
 
@@ -44,12 +50,12 @@ def test_links_are_put_in_order_and_none_is_an_alignment_too() -> None:
     ],
 )
 def test_a_link_to_a_word_that_is_not_there_is_named_and_the_last_word_is_there(said: str, wrong: str | None) -> None:
-    assert alignment_fault(said, source=SOURCE, text=TEXT) == wrong
+    assert find_alignment_fault(said, source=SOURCE, text=TEXT) == wrong
 
 
 def test_a_text_of_one_word_and_of_none_is_said_so() -> None:
-    assert alignment_fault("1-0", source="dog", text="Hund") == "link 1 (1-0): the source has 1 word"
-    assert alignment_fault("0-0", source="dog", text="") == "link 1 (0-0): the output has 0 words"
+    assert find_alignment_fault("1-0", source="dog", text="Hund") == "link 1 (1-0): the source has 1 word"
+    assert find_alignment_fault("0-0", source="dog", text="") == "link 1 (0-0): the output has 0 words"
 
 
 @pytest.mark.parametrize(
@@ -65,4 +71,4 @@ def test_a_text_of_one_word_and_of_none_is_said_so() -> None:
 )
 def test_a_changed_text_keeps_the_links_of_what_stays_and_of_what_stood_there(after: str, links: str) -> None:
     assert carry_over_alignment("0-0 1-1 2-2 3-3", "a b c d", after) == links
-    assert alignment_fault(links, source="a b c d", text=after) is None
+    assert find_alignment_fault(links, source="a b c d", text=after) is None

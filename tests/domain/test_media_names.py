@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from app.domain.keys import is_key
-from app.domain.media_elements import find_media_element, make_media_element, name_from_address, name_from_path
+from app.domain.media_elements import find_file_name_in_address, find_media_element, make_media_element, name_from_path
 
 HOSTILE = [
     '"quote\'d".wav',
@@ -43,11 +43,11 @@ def test_a_text_may_write_a_name_as_addresses_do_and_as_we_do(path: str) -> None
     name = name_from_path(path)
     assert name is not None
     assert find_media_element(make_media_element(name)) == find_media_element(f"<img src='assets/{quote(path)}'>")
-    assert name_from_address(f"assets/{quote(path)}?version=2") == name
+    assert find_file_name_in_address(f"assets/{quote(path)}?version=2") == name
 
 
 @pytest.mark.parametrize(
     "address", ["//other/a.wav", "\\\\other\\a.wav", "/\\other/a.wav", "../a.wav", "a\\..\\b.wav", "%2e%2e/a.wav"]
 )
 def test_an_address_that_leads_elsewhere_names_no_file(address: str) -> None:
-    assert name_from_address(address) is None
+    assert find_file_name_in_address(address) is None

@@ -21,7 +21,7 @@ def rate(plan: Plan, model: RaterModel, texts: Texts) -> Ratings:
     columns: dict[str, list[object]] = {name: [] for name in ("system", "document", "position", "rater", "score")}
     for rater in plan.raters:
         mind = SimulatedRater.of(model, rater)
-        for task in sorted(plan.of_rater(rater), key=lambda task: task.queue):
+        for task in sorted(plan.tasks_of_rater(rater), key=lambda task: task.queue):
             for item in task.items:
                 if item.role != "rating" or item.system is None:
                     continue

@@ -70,7 +70,7 @@ def judged(structure: str, seed: int, documents: int) -> QualityReport:
     forms, protocol = CampaignForms.of(made), get_protocol("da")
     for rater in (*HONEST, *READERS):
         mind, clock = SimulatedRater.of(made, rater), 0
-        for task in plan.of_rater(rater):
+        for task in plan.tasks_of_rater(rater):
             rows = [
                 (known[item.system or "", item.document, s], role_of(item)) for item in task.items for s in of(item)
             ]

@@ -135,7 +135,7 @@ def _check_back_translation(value: object) -> dict[str, object]:
 
 
 def _alignment(value: object) -> str:
-    return alignment.canonical_alignment(_text(value))
+    return alignment.canonicalize_alignment(_text(value))
 
 
 def _parse_questionnaire_revisions(value: object) -> dict[str, object]:

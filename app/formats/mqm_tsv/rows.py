@@ -250,7 +250,7 @@ class MqmRowReader:
         plain = remove_span_marks(cell)
         text = plain.text.strip()
         spans = plain.spans
-        if plain.broken:
+        if plain.n_unpaired_marks:
             self._log.repaired["span marks that were not in pairs"] += 1
         if len(text) != len(plain.text):
             self._log.repaired["white space at the ends of a text"] += 1

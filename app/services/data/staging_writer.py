@@ -363,7 +363,7 @@ def _declaration(record: Record, severities: Callable[[], Sequence[str]]) -> tup
     match record:
         case OutputRow():
             if record.alignment and (
-                wrong := alignment.alignment_fault(record.alignment, source=None, text=record.text)
+                wrong := alignment.find_alignment_fault(record.alignment, source=None, text=record.text)
             ):
                 raise Invalid(f"alignment: {wrong}")
             said = (

@@ -326,10 +326,10 @@ def _order_alignments(
     places = []
     for i, (links, text, source) in enumerate(zip(given, texts, sources, strict=True)):
         try:
-            alignments.append(None if links is None else alignment.canonical_alignment(links))
+            alignments.append(None if links is None else alignment.canonicalize_alignment(links))
             missing = "there is no output to align" if text is None else alignment.NO_SOURCE
             none = links is not None and None in (text, source)
-            wrong = missing if none else links and alignment.alignment_fault(links, source=source, text=text)
+            wrong = missing if none else links and alignment.find_alignment_fault(links, source=source, text=text)
         except ValueError as error:
             wrong = str(error)
         if wrong:

@@ -80,7 +80,7 @@ def is_questionnaire_outstanding(
     session: Session, settings: Mapping[str, object], rater: ActingRater, moment: Moment
 ) -> bool:
     """Whether a rater is still to answer what is asked at a moment."""
-    if NAME not in settings or not read_questionnaires(settings).asks(moment):
+    if NAME not in settings or not read_questionnaires(settings).has_questions(moment):
         return False
     return not questionnaires.has_answered(session, rater.campaign_id, rater.rater_id, moment)
 
@@ -98,7 +98,7 @@ def list_own_questionnaires(session: Session, rater: ActingRater) -> list[OwnQue
                 OwnQuestionnaire(
                     moment,
                     asked.questions(moment),
-                    outstanding=row is None and asked.asks(moment),
+                    outstanding=row is None and asked.has_questions(moment),
                     answers=row.answers if row is not None and shown else None,
                     revision=0 if row is None else row.n,
                     at=None if row is None else row.at,

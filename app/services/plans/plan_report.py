@@ -154,13 +154,13 @@ def _warnings(checks: PlanChecks) -> list[str]:
 
 def _control_warnings(checks: PlanChecks) -> Iterator[str]:
     density = checks.control_density
-    if density is not None and density.much_more:
+    if density is not None and density.is_far_above_asked:
         told = f"control items are {density.overall:.0%} of all items, and {density.asked:.0%} were requested"
         yield f"{told}: tasks are so short that one control exceeds this share; make tasks longer, or split documents"
     for places in checks.places:
-        if places.guessable:
+        if places.is_guessable:
             told = f"raters can guess where {NAMES[places.kind]} are in their tasks"
-            why = f"{places.apart:.0%} would have to be elsewhere to be spread evenly"
+            why = f"{places.misplaced_share:.0%} would have to be elsewhere to be spread evenly"
             what = "allow repeats closer to the original"
             yield f"{told}: {why}; {what}, or let each rater have more tasks, or more documents in one"
 

@@ -215,7 +215,7 @@ def _make_degraded_texts(session: Session, target: PlanTarget, plan: Plan, items
         return
     output_ids = plans.load_output_ids(session, target.campaign_id, (item.document for item in items))
     language = target.view.target_language
-    donors = DonorTexts.of(plans.load_donor_texts(session, target.campaign_id, MOST_DONORS), language)
+    donors = DonorTexts.from_texts(plans.load_donor_texts(session, target.campaign_id, MOST_DONORS), language)
     method = plan.design.controls.method
     seen: set[tuple[int, str | None]] = {*plans.load_degraded_outputs(session, target.campaign_id)}
     for item in items:

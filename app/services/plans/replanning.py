@@ -223,7 +223,7 @@ class CompiledReplan:
         _apply(session, row.id, tasks, self.left.old, self.found, merged, old_groups, version, data_version)
         target = plan_rows.PlanTarget(row.id, version, get_campaign(session, campaign), self.left.material)
         plan_rows.store_plan_rows(session, target, merged.plan, tasks=merged.added_tasks, groups=merged.added_groups)
-        what = {"plan": version, "hash": digest.hex(), "reason": reason, **self.found.counts()}
+        what = {"plan": version, "hash": digest.hex(), "reason": reason, **self.found.count_ratings()}
         audit.record_action(session, row.id, actor=actor, action="plan renewed", what=what)
         return replace(plans.get_plan(session, campaign, version), stale=())
 
@@ -235,7 +235,7 @@ Make = Callable[[Session, str, ReplanRequest], CompiledReplan]
 def describe_replan_change(replanned: Replan, reason: str) -> dict[str, object]:
     """What a replan moved, and why."""
     changes = [asdict(one) for one in replanned.changes][:MOST_CHANGES]
-    return {"reason": reason, "counts": dict(replanned.counts()), "changes": changes}
+    return {"reason": reason, "counts": dict(replanned.count_ratings()), "changes": changes}
 
 
 def apply_reassignments(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> Plan:
