@@ -167,7 +167,7 @@ def topics_of(world: SimulatedWorld, rows: Ratings) -> DocumentTable:
 
 
 def _domains(world: SimulatedWorld, n: int) -> tuple[str, ...]:
-    made: SimulatedDesign = world.design(np.random.Generator(np.random.PCG64(SEED)), SYSTEMS)
+    made: SimulatedDesign = world.make_design(np.random.Generator(np.random.PCG64(SEED)), SYSTEMS)
     if world.topics == 1:
         return ("all",) * n
     return tuple(f"topic-{topic}" for topic in made.topic[:n])
@@ -291,12 +291,12 @@ def _flags_once(world: SimulatedWorld, number: int) -> Trial | None:
     """Every output rated by two raters in turn, as flags compare raters with each other."""
     if world.dealing != "all systems" or len(world.looks) > 1:
         return None
-    drawn = world.design(np.random.Generator(np.random.PCG64([SEED, number])), SYSTEMS)
+    drawn = world.make_design(np.random.Generator(np.random.PCG64([SEED, number])), SYSTEMS)
     parts = []
     for turn in range(2):
         made = replace(drawn, rater=(drawn.rater + turn) % world.raters)
         rng = np.random.Generator(np.random.PCG64([SEED, number, 1]))  # the same documents, systems and raters
-        level = world.process.documents(made, rng, 1)[0]
+        level = world.process.draw_document_effects(made, rng, 1)[0]
         noise = np.random.Generator(np.random.PCG64([SEED, number, 2 + turn]))
         rows = made.ratings()
         scores = np.repeat(level, made.lengths, axis=1).ravel() + world.process.segment * noise.normal(size=len(rows))

@@ -42,7 +42,11 @@ its level by more than three standard errors; the program warns about it, and th
 def page(cells: Sequence[Cell]) -> str:
     """The page as Markdown."""
     described = "\n".join(
-        ["| world | campaign |", "|---|---|", *(f"| `{name}` | {world.told} |" for name, world in WORLDS.items())]
+        [
+            "| world | campaign |",
+            "|---|---|",
+            *(f"| `{name}` | {world.description} |" for name, world in WORLDS.items()),
+        ]
     )
     largest = max(cell.n for cell in cells)
     parts = [HEAD.format(n=largest, worlds=len(WORLDS), described=described)]

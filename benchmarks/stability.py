@@ -69,15 +69,15 @@ def campaign(seed: int = 1) -> MultiplyRated:
 def one_set(data: MultiplyRated) -> None:
     """Print a set's seconds beside those of the product, for each grouping and normalization; fail where it is slow."""
     (piece,) = draw_signs(np.random.default_rng(1), 1, PERMUTATIONS, DOCUMENTS)
-    signs = piece.unpacked(0)
+    signs = piece.unpack(0)
     sums = np.random.default_rng(2).normal(size=(STUDIES, DOCUMENTS, SYSTEMS))
     for grouping in ("psxs", "system_balanced", "none"):
         for method in ("none", "mean", "error", "z"):
             simulator = simulated(data, StudyDesign(RaterAssignment(grouping), method))
-            simulator.run(0)
+            simulator.run_chunk(0)
             ours, bound = [], []
             for _ in range(9):
-                ours.append(seconds(lambda: simulator.run(0)))  # noqa: B023, called at once
+                ours.append(seconds(lambda: simulator.run_chunk(0)))  # noqa: B023, called at once
                 bound.append(seconds(lambda: [signs @ study for study in sums]))
             ratio = median(ours) / median(bound)
             taken = f"{median(ours):.3f} s, product {median(bound):.3f} s"
@@ -88,17 +88,17 @@ def one_set(data: MultiplyRated) -> None:
 def simulated(data: MultiplyRated, design: StudyDesign) -> StabilitySimulator:
     """One set of a design on all documents."""
     request = StabilityRequest((design,), documents=(DOCUMENTS,), studies=STUDIES, per_set=STUDIES, seed=1)
-    return StabilitySimulator(data, request.resolved(DOCUMENTS, SYSTEMS))
+    return StabilitySimulator(data, request.resolve(DOCUMENTS, SYSTEMS))
 
 
 def against_plain(data: MultiplyRated) -> None:
     """Print how much faster a set is than plain numpy, and check that both find the same."""
     simulator = simulated(data, StudyDesign())
-    simulator.run(0)
+    simulator.run_chunk(0)
     check_plain(simulator)
     ours, plain = [], []
     for seed in range(5):
-        ours.append(seconds(lambda: simulator.run(0)))
+        ours.append(seconds(lambda: simulator.run_chunk(0)))
         plain.append(seconds(lambda: stability_plain.one_set(data, STUDIES, PERMUTATIONS, seed)))  # noqa: B023, called at once
     times = median(plain) / median(ours)
     print(f"{STUDIES} studies: plain numpy {median(plain):.3f} s, ours {median(ours):.3f} s, {times:.1f} × (≥ 3)")
@@ -107,15 +107,15 @@ def against_plain(data: MultiplyRated) -> None:
 
 def check_plain(simulator: StabilitySimulator, studies: int = 10) -> None:
     """Assert that some studies of the same raters and signs have the same means and claims by plain numpy."""
-    documents = simulator.documents(DOCUMENTS, 0)
+    documents = simulator.documents_of_set(DOCUMENTS, 0)
     raters = simulator._raters(simulator.chunks[0], 0, 0, documents, studies)
     (piece,) = draw_signs(np.random.default_rng(1), studies, PERMUTATIONS, DOCUMENTS)
-    collected = gather_study_ratings(simulator.items, documents, raters)
+    collected = gather_study_ratings(simulator.item_sums, documents, raters)
     sums, rule = document_sums(collected, "z"), SignificanceRule()
     signed = -sums.transpose(0, 2, 1)[:, None]
     made = find_significant_claims(signed, permutation_p_values(signed, [piece], exact=False, rule=rule), rule)[:, 0]
     for number in range(studies):
-        means, claimed = stability_plain.study(simulator.data, raters[number, :, 0, 0], piece.unpacked(number))
+        means, claimed = stability_plain.study(simulator.data, raters[number, :, 0, 0], piece.unpack(number))
         assert np.allclose(means, sums[number].sum(axis=0) / collected.n_segments.sum(), atol=1e-10)
         assert (claimed == made[number]).all()
 
@@ -123,14 +123,14 @@ def check_plain(simulator: StabilitySimulator, studies: int = 10) -> None:
 def against_loops(data: MultiplyRated, studies: int = 4) -> None:
     """Check that pure Python finds the same, study for study; how much slower it is says little."""
     request = StabilityRequest((StudyDesign(),), documents=(DOCUMENTS,), studies=studies, per_set=studies, seed=1)
-    simulator = StabilitySimulator(data, request.resolved(DOCUMENTS, SYSTEMS))
-    chunk, documents = simulator.chunks[0], simulator.documents(DOCUMENTS, 0)
+    simulator = StabilitySimulator(data, request.resolve(DOCUMENTS, SYSTEMS))
+    chunk, documents = simulator.chunks[0], simulator.documents_of_set(DOCUMENTS, 0)
     raters = simulator._raters(chunk, 0, 0, documents, studies)
     (piece,) = draw_signs(np.random.default_rng(1), 1, PERMUTATIONS, DOCUMENTS)
-    signs = piece.unpacked(0)
+    signs = piece.unpack(0)
 
     def ours() -> tuple[np.ndarray, list[set[tuple[int, int]]], float]:
-        found = gather_study_ratings(simulator.items, documents, raters)
+        found = gather_study_ratings(simulator.item_sums, documents, raters)
         sums = document_sums(found, "z")
         signed = -sums.transpose(0, 2, 1)[:, None]
         made = find_significant_claims(
@@ -157,7 +157,7 @@ def against_loops(data: MultiplyRated, studies: int = 4) -> None:
 
 def paper(data: MultiplyRated, workers: int) -> None:
     """Print the seconds of Figures 3–8, and the memory of this process and its largest child."""
-    request = StabilityRequest(paper_designs(), seed=1).resolved(DOCUMENTS, SYSTEMS)
+    request = StabilityRequest(paper_designs(), seed=1).resolve(DOCUMENTS, SYSTEMS)
     simulator, started = StabilitySimulator(data, request), time.perf_counter()
 
     def shown(done: int, total: int) -> None:

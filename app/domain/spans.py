@@ -36,7 +36,7 @@ def remove_span_marks(text: str) -> TextWithSpans:
     A mark that is never closed reaches to the end of the text; a second opening or a stray closing mark is ignored.
 
     >>> remove_span_marks("a <v>b</v>")
-    TextWithSpans(text='a b', spans=((2, 3),), broken=0)
+    TextWithSpans(text='a b', spans=((2, 3),), n_unpaired_marks=0)
     """
     if "<v>" not in text and "</v>" not in text:
         return TextWithSpans(text, ())

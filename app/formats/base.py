@@ -377,7 +377,7 @@ class DocumentLines(Protocol):
     def open(self, file: str, number: int, line: str) -> bool:
         """Begin a file with its first line; whether that line is data too. Raises Invalid for a wrong header."""
 
-    def take(self, number: int, line: str) -> None:
+    def add_line(self, number: int, line: str) -> None:
         """Take in one line; what is wrong with it goes to the log."""
 
     def campaign_facts(self) -> object:

@@ -66,13 +66,13 @@ MOST_ACCOUNTS = 100_000
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
     reader, rest = _reader(files, context, log)
-    yield from reader.read(rest)
+    yield from reader.read_records(rest)
 
 
 def read_by_campaign(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Parts:
     """One stream of records for each campaign that the files hold."""
     reader, rest = _reader(files, context, log)
-    yield from reader.parts(rest)
+    yield from reader.records_by_campaign(rest)
 
 
 def _reader(

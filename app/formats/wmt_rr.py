@@ -36,7 +36,7 @@ from app.formats.base import (
     SystemRecord,
 )
 from app.formats.kit.names import KeyNames
-from app.formats.kit.reading import count_unread, read_lines, refuse_file
+from app.formats.kit.reading import count_unread_columns, read_lines, refuse_file
 from app.formats.kit.sorting import ExternalSorter
 
 JUDGED_BY = "da"
@@ -114,7 +114,7 @@ class _RankedFiles:
                 missing = {"srclang", "trglang", "segmentid", "judgeid", "system1id", "system1rank"} - header.keys()
                 if missing:
                     refuse_file(self.log, at, f"the header lacks {', '.join(sorted(missing))}")
-                count_unread(self.log, "columns", {name for name in header if not READ.fullmatch(name)})
+                count_unread_columns(self.log, "columns", {name for name in header if not READ.fullmatch(name)})
                 continue
             try:
                 if len(cells) != len(header):
@@ -211,8 +211,8 @@ class _Comparisons:
         if not 2 <= len(columns) <= MOST_RANKED:
             raise ValueError(f"a ranking of {len(columns)} outputs; there can be from 2 to {MOST_RANKED}")
         name, place = self._document(position)
-        document, new_document = self.names["document"].of(name)
-        rater, new_rater = self.names["rater"].of(judge)
+        document, new_document = self.names["document"].find_key(name)
+        rater, new_rater = self.names["rater"].find_key(judge)
         if new_document:
             yield DocumentRecord(at, document, name)
         if new_rater:
@@ -221,7 +221,7 @@ class _Comparisons:
         for column in columns:
             credited = []
             for system in ALIKE.join(column).split(ALIKE):
-                key, is_new = self.names["system"].of(system)
+                key, is_new = self.names["system"].find_key(system)
                 credited.append(key)
                 if is_new:
                     yield SystemRecord(at, key, system)

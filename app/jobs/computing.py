@@ -73,7 +73,7 @@ class ComputingProcess:
             if time.monotonic() - asked >= ASK_EVERY:
                 asked = time.monotonic()
                 if still is not None:
-                    still.look(ASK_EVERY)
+                    still.update(ASK_EVERY)
                     if still.stopped >= STOPPED_FOR:
                         self.end()
                         raise ComputingFailed("a signal that stopped it")

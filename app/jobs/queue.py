@@ -184,4 +184,4 @@ class Worker:
         """Enter it again: that this worker stops is no failed try of it."""
         with self._database.transaction() as session:
             if stored.find_job_state(session, entry.job_id) in stored.UNFINISHED:
-                jobs_queue.enqueue(session, [entry])
+                jobs_queue.enqueue_entries(session, [entry])

@@ -151,7 +151,7 @@ class QueueComputer:
             stored.mark_job_begun(session, held, work.n_chunks)
             begun = stored.lock_job(session, row.id)
             if begun is not None:
-                jobs_queue.enqueue(session, self._next(session, begun))
+                jobs_queue.enqueue_entries(session, self._next(session, begun))
 
     @staticmethod
     def _next(session: Any, begun: stored.Row) -> list[QueueEntry]:
@@ -171,9 +171,9 @@ class QueueComputer:
                 return
             if held.n_done + 1 == held.n_chunks:
                 stored.mark_job_finishing(session, row.id)
-                jobs_queue.enqueue(session, [jobs.make_finish_entry(held)])
+                jobs_queue.enqueue_entries(session, [jobs.make_finish_entry(held)])
             elif n + WINDOW < held.n_chunks:
-                jobs_queue.enqueue(session, [jobs.make_chunk_entry(held, n + WINDOW)])
+                jobs_queue.enqueue_entries(session, [jobs.make_chunk_entry(held, n + WINDOW)])
 
     def _finish(self, row: stored.Row) -> None:
         if row.state != "finishing":

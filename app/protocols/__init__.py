@@ -10,7 +10,7 @@ from typing import Any
 
 from app.domain.errors import NotFound
 from app.protocols.base import Protocol
-from app.protocols.kit.as_custom import write_out
+from app.protocols.kit.as_custom import make_custom_options
 from app.protocols.kit.forms import (
     NotAsked,
     RaterForm,
@@ -38,7 +38,7 @@ from app.protocols.kit.visible_texts import (
     VisibleTexts,
     find_visible_texts,
     list_labelled_texts,
-    list_text_labels,
+    list_visible_text_labels,
 )
 
 __all__ = [
@@ -60,7 +60,8 @@ __all__ = [
     "list_judged_levels",
     "list_known_severities",
     "list_labelled_texts",
-    "list_text_labels",
+    "list_visible_text_labels",
+    "make_custom_options",
     "make_prefill",
     "make_rater_form",
     "make_rubric",
@@ -68,7 +69,6 @@ __all__ = [
     "screen_widgets",
     "span_faults",
     "widgets_at_level",
-    "write_out",
 ]
 
 

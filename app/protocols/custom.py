@@ -73,7 +73,7 @@ class CustomPayload(Payload):
 def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
     """The penalty of marked errors, the number of each scale, the edits of a post-edit, and the overall score."""
     own = _require_custom_options(options)
-    measures = {name: _measure(own, name) for name in own.scored}
+    measures = {name: _measure(own, name) for name in own.measure_names}
     first = own.ranks_by or next(iter(measures))
     return (measures[first], *(measure for name, measure in measures.items() if name != first))
 
@@ -83,7 +83,7 @@ def _measure(own: CustomOptions, name: str) -> JudgmentMeasure:
         return JudgmentMeasure(SPANS, higher_is_better=False, uses_profile=True)
     if name == OVERALL:
         return JudgmentMeasure(OVERALL, higher_is_better=True, scale=ScoreScale(0.0, WHOLE))
-    for part in own.scales:
+    for part in own.scale_parts:
         if part.name == name:
             return JudgmentMeasure(name, part.higher_is_better, part.scale)
     return JudgmentMeasure(name, higher_is_better=False, needs_text=True)
@@ -110,7 +110,7 @@ def score_judgment(payload: CustomPayload, shown: JudgedTexts, options: ScoringO
     """The number that is wanted, or the one that ranks. Raises Invalid where it takes the output, which is unknown."""
     own = _require_custom_options(options)
     name = options.measure if options.measure is not None else list_measures(options)[0].name
-    n_errors = JudgmentScore(0.0).n_errors if own.spans is None else len(payload.errors)
+    n_errors = JudgmentScore(0.0).n_errors if own.spans_part is None else len(payload.errors)
     if name == SPANS:
         return score_errors(payload.errors, options)
     if name == OVERALL:
@@ -125,9 +125,9 @@ def score_judgment(payload: CustomPayload, shown: JudgedTexts, options: ScoringO
 
 def _overall(payload: CustomPayload, own: CustomOptions) -> float:
     """Mean of the scales by weight, each from 0 (worst) to 100 (best)."""
-    total = sum(part.weight for part in own.scales)
+    total = sum(part.weight for part in own.scale_parts)
     reached = 0.0
-    for part in own.scales:
+    for part in own.scale_parts:
         low, high = part.scale.minimum, part.scale.maximum
         share = (payload.scores[part.name] - low) / (high - low)
         reached += part.weight * (share if part.higher_is_better else 1.0 - share)
@@ -135,16 +135,16 @@ def _overall(payload: CustomPayload, own: CustomOptions) -> float:
 
 
 def _faults_of_errors(payload: CustomPayload, shown: JudgedTexts, own: CustomOptions) -> Iterator[Place]:
-    if own.spans is None:
+    if own.spans_part is None:
         if payload.errors:
             yield Place((ERRORS,), "is not asked")
         return
-    yield from list_span_faults(payload.errors, shown, tuple(one.name for one in own.spans.severities))
+    yield from list_span_faults(payload.errors, shown, tuple(one.name for one in own.spans_part.severities))
     yield from list_prefill_faults(payload.errors, shown)
 
 
 def _faults_of_scores(payload: CustomPayload, own: CustomOptions) -> Iterator[Place]:
-    known = {part.name: part for part in own.scales}
+    known = {part.name: part for part in own.scale_parts}
     yield from (Place((SCORES, name), "is missing") for name in known if name not in payload.scores)
     for name, value in payload.scores.items():
         why = (
@@ -155,7 +155,7 @@ def _faults_of_scores(payload: CustomPayload, own: CustomOptions) -> Iterator[Pl
 
 
 def _faults_of_texts(payload: CustomPayload, own: CustomOptions) -> Iterator[Place]:
-    known = {part.name: part for part in own.written}
+    known = {part.name: part for part in own.text_parts}
     for name, part in known.items():
         required = isinstance(part, PostEditPart) or part.required
         if required and (name not in payload.texts or (isinstance(part, TextPart) and not payload.texts[name].strip())):

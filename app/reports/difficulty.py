@@ -100,7 +100,7 @@ def _result(inputs: RecipeInput, options: DifficultyOptions, scores: ScoredSegme
         metric=options.metric,
         higher_is_better=scores.rows.higher_is_better,
         coverage=number_or_none(means.coverage),
-        same_documents=means.same_documents,
+        same_documents=means.has_same_documents,
         document_sd=number_or_none(means.document_sd),
         system_sd=number_or_none(means.system_sd),
         systems=systems,
@@ -151,7 +151,7 @@ def _warnings(
         yield "all scores are equal, so no document is harder than another"
     if means.systems.size == 1:
         yield f"only one system was {done}: a hard document cannot be told from a system that fails on it"
-    if not means.same_documents:
+    if not means.has_same_documents:
         ends = [row.expected for row in systems]
         yield (
             f"systems were not {done} on the same documents ({100 * means.coverage:.1f} % of the cells are filled): "

@@ -81,8 +81,8 @@ def _prepare(
     inputs = load_recipe_input(session, snapshots[0], options)
     # What the recipe leaves out is no part of the design that is tried; rows that are not ranked may count in moments.
     rows = select_rows(inputs.rows, inputs.recipe).ratings
-    population = StudyPopulation.of(rows, inputs.documents)
-    validation = RecipeValidation.of(population, replace(inputs.recipe, exclude=()), inputs.recipe.seed)
+    population = StudyPopulation.from_ratings(rows, inputs.documents)
+    validation = RecipeValidation.from_ratings(population, replace(inputs.recipe, exclude=()), inputs.recipe.seed)
     if len(validation.truth.systems) < 2:
         return make_undivided_work(partial(_result, inputs, validation, options.studies, {world: [] for world in TWO}))
     work = _Studies(validation, options.studies, _select_worlds(validation, options))
@@ -91,7 +91,7 @@ def _prepare(
 
 def _select_worlds(validation: RecipeValidation, options: ValidationOptions) -> tuple[World, ...]:
     """Those that are asked for and apply, in their order."""
-    applies = {*TWO, *(validation.own.worlds() if options.worlds else ())}
+    applies = {*TWO, *(validation.own.applicable_worlds() if options.worlds else ())}
     return tuple(world for world in WORLDS if world in applies)
 
 
@@ -117,7 +117,7 @@ class _Studies:
         """What the studies of a chunk find."""
         world, part = divmod(number, self.of_world)
         some = range(part * AT_ONCE, min((part + 1) * AT_ONCE, self.studies))
-        return _STUDIES.dump_json([self.validation.study(self.worlds[world], n) for n in some])
+        return _STUDIES.dump_json([self.validation.simulate_study(self.worlds[world], n) for n in some])
 
 
 def _finish(inputs: RecipeInput, work: _Studies, parts: Sequence[bytes]) -> ValidationView:
@@ -144,9 +144,9 @@ def _result(
         alpha=recipe.alpha,
         seed=validation.seed,
         studies=studies,
-        units=population.units,
+        units=population.n_units,
         unit="document" if population.rows.documents_known else "segment",
-        exchanged="within" if population.units and population.together else "between",
+        exchanged="within" if population.n_units and population.has_paired_units else "between",
         systems=[row.system for row in validation.truth.systems],
         rates=list(shares),
     )

@@ -61,11 +61,11 @@ class ScoreMatrix:
         return int(self.starts.size)
 
     @property
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether every system has every segment."""
         return bool(self.present.all())
 
-    def arranged(self, order: Indices) -> Self:
+    def reordered(self, order: Indices) -> Self:
         """The same with the systems in another order."""
         return replace(
             self,
@@ -75,9 +75,9 @@ class ScoreMatrix:
             n=self.n[order],
         )
 
-    def of(self, systems: Codes) -> Self:
+    def with_systems(self, systems: Codes) -> Self:
         """The same with these systems only, in this order; each must have a row."""
-        return self.arranged(np.searchsorted(self.systems, systems))
+        return self.reordered(np.searchsorted(self.systems, systems))
 
     def counts(self) -> Indices:
         """Segments of each system, shape (S,)."""
@@ -119,8 +119,7 @@ def average_segment_scores(ratings: Ratings, *, repeats: Repeats = "average", me
     """Average the ratings of each (system, segment).
 
     `average`: repeats of one rater first, then raters. `pool`: all ratings alike (WMT). `latest`, `first`: of several
-    ratings by one rater only the last or the first counts. `separate`: see `one_row_per_rating`, which gives every
-    rating a segment of its own.
+    ratings by one rater only the last or the first counts. `separate`: see `give_each_rating_a_segment`.
 
     median : take the median over raters instead of the mean (Licht et al. 2022, §5.2; of an even number the midpoint).
     """
@@ -136,7 +135,7 @@ def average_segment_scores(ratings: Ratings, *, repeats: Repeats = "average", me
     return SegmentScores(ratings.system[starts], ratings.segment[starts], score, n.astype(np.int32))
 
 
-def one_row_per_rating(ratings: Ratings) -> Ratings:
+def give_each_rating_a_segment(ratings: Ratings) -> Ratings:
     """The same rows with every rating (rater and nth) of a segment as a segment of its own: WMT25's waves.
 
     Two systems then share a segment where the same rater judged both.

@@ -54,7 +54,7 @@ class DocumentDifficulty:
         return _sd(self.system_mean)
 
     @property
-    def same_documents(self) -> bool:
+    def has_same_documents(self) -> bool:
         """Whether every system was judged on every document."""
         return bool((self.n > 0).all())
 

@@ -57,7 +57,7 @@ def is_checked_within(session: Session, digest: bytes, age: timedelta) -> bool:
     return bool(session.execute(of).scalar())
 
 
-def claim_check(session: Session, digest: bytes, *, older: timedelta, lasts: timedelta) -> datetime | None:
+def claim_provider_check(session: Session, digest: bytes, *, older: timedelta, lasts: timedelta) -> datetime | None:
     """Claim to ask the provider about this session; since when the claim holds.
 
     None where it was asked lately, or where somebody else asks now. older: age from which it is to be asked again.
@@ -70,7 +70,7 @@ def claim_check(session: Session, digest: bytes, *, older: timedelta, lasts: tim
     return session.execute(claim).scalar_one_or_none()
 
 
-def store_check(session: Session, session_id: int, *, at: datetime, sealed: bytes | None) -> None:
+def store_provider_check(session: Session, session_id: int, *, at: datetime, sealed: bytes | None) -> None:
     """Note that the provider was asked, and what it gave; None: its tokens are as they were."""
     values: dict[str, Any] = {"checked_at": at, "claimed_until": None}
     if sealed is not None:
@@ -84,7 +84,7 @@ def store_sealed_tokens(session: Session, session_id: int, *, sealed: bytes) -> 
     session.execute(sa.update(account_sessions).where(here).values(sealed=sealed))
 
 
-def release_claim(session: Session, session_id: int) -> None:
+def release_provider_check(session: Session, session_id: int) -> None:
     """Let the next request ask the provider: this one got no answer."""
     here = account_sessions.c.session_id == session_id
     session.execute(sa.update(account_sessions).where(here).values(claimed_until=None))
@@ -110,7 +110,7 @@ def delete_sessions_of_person(session: Session, *, issuer: str, subject: str | N
     return len(session.execute(ended).all())
 
 
-def keep_logout_token(session: Session, digest: bytes, *, lasts: timedelta) -> bool:
+def store_logout_token(session: Session, digest: bytes, *, lasts: timedelta) -> bool:
     """Note that a logout token was carried out; False where it was before. Those that ended are forgotten."""
     session.execute(sa.delete(logout_tokens).where(logout_tokens.c.expires_at < _NOW))
     noted = insert(logout_tokens).values(hash=digest, expires_at=_NOW + lasts).on_conflict_do_nothing()

@@ -142,7 +142,7 @@ class Database:
         """A new connection; where there is a pulse, one that waits no longer than it beats."""
         if self.pulse is None:
             return ConfiguredConnection.connect(*given, **named)
-        self.pulse.expect()
+        self.pulse.wait_for_answer()
         made = PulsedConnection.connect(*given, **named)
         made.pulse = self.pulse
         return made

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.domain.errors import Conflict
-from app.storage.optional_filters import join_optional_conditions, join_word_conditions, word_values
+from app.storage.optional_filters import join_optional_conditions, join_word_conditions, make_word_values
 from app.storage.tables import documents, exclusions, raters, systems, tasks
 
 ExclusionRecord = sa.Row[Any]
@@ -119,7 +119,7 @@ def load_exclusions_page(
     }
     conditions = join_optional_conditions(only, values) + join_word_conditions(_SEARCHED, words)
     query = sa.text(f"{_NAMED} {conditions} ORDER BY e.version {'DESC' if descending else 'ASC'} LIMIT :limit")
-    return list(session.execute(query, {**values, **word_values(words)}))
+    return list(session.execute(query, {**values, **make_word_values(words)}))
 
 
 def load_standing_exclusions(session: Session, campaign_id: int, version: int) -> list[ExclusionRecord]:

@@ -29,7 +29,7 @@ WHERE p.campaign_id = :campaign AND p.version = (SELECT max(version) FROM plans 
   AND (load ->> 'seat')::boolean AND (load ->> 'tasks')::int > 0"""
 
 
-def load_idle_rater_keys(session: Session, campaign_id: int, among: Sequence[str] | None = None) -> list[str]:
+def load_unassigned_rater_keys(session: Session, campaign_id: int, among: Sequence[str] | None = None) -> list[str]:
     """Active raters who never had a task and are given none by the plan in force; nobody where there is no plan.
 
     among: of these raters only; of all where it is None.

@@ -78,7 +78,7 @@ def commit_asynchronously(session: Session) -> None:
     session.execute(sa.text(f"SET LOCAL {COMMIT_SETTING} = off"))
 
 
-def enqueue(session: Session, entries: Iterable[QueueEntry]) -> None:
+def enqueue_entries(session: Session, entries: Iterable[QueueEntry]) -> None:
     """Put entries into the queue, with the transaction that they belong to, and with the trace that led to them."""
     trace = current_trace()
     carried: dict[str, object] = {"trace": trace} if trace else {}

@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from app.storage.comments import SCREEN_OF_ITEM
 from app.storage.db import Session
-from app.storage.optional_filters import join_optional_conditions, join_word_conditions, word_values
+from app.storage.optional_filters import join_optional_conditions, join_word_conditions, make_word_values
 
 LOOKED_AT = 300
 """Judgments that one page looks at, at most: to look for the system of one touches three blocks of an index."""
@@ -107,7 +107,7 @@ def resolve_judgment_filter(
         rows = tuple(session.execute(query, {**only, "campaign": campaign_id}).one())
     if any(row is None for row in rows):
         return None
-    words = word_values(str(only.get("q") or "").split())
+    words = make_word_values(str(only.get("q") or "").split())
     fields = {name: value for name, value in only.items() if name != "q"}
     return ResolvedJudgmentFilter({**fields, **dict(zip(named, rows, strict=True)), **words})
 

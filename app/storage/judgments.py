@@ -140,7 +140,7 @@ LEFT JOIN outputs o ON o.campaign_id = :campaign AND o.system_id = s.system_id A
      AND o.segment_id BETWEEN (SELECT min(segment_id) FROM marked) AND (SELECT max(segment_id) FROM marked)
 WHERE s.target_end > char_length(o.text) OR s.source_end > char_length(g.source) ORDER BY s.id LIMIT :most"""
 
-# Texts that an import brings for segments that are stored: looked up before `merge.insert_staged_nouns` stores them.
+# Texts that an import brings for stored segments: looked up before `merge.insert_staged_declarations` stores them.
 TOLD = """
 CREATE TEMP TABLE told ON COMMIT DROP AS
 SELECT o.file, o.line, g.id AS segment_id, s.id AS system_id, o.text, o.led FROM staged_outputs o
@@ -190,7 +190,7 @@ class AppendResult:
 
 
 def resolve_staged_judgments(session: Session, campaign_id: int, *, history: bool) -> AppendResult:
-    """Find the row and the revision of every staged judgment, once `merge.insert_staged_nouns` is done.
+    """Find the row and the revision of every staged judgment, once `merge.insert_staged_declarations` is done.
 
     history: whether the campaign had judgments before this import. Raises Contradiction, with file and line, for two
     answers at one address or another answer to a stored revision.
@@ -286,7 +286,7 @@ def find_marks_beyond_text(session: Session, campaign_id: int, most: int) -> lis
 
 
 @dataclass(frozen=True, slots=True)
-class JudgmentBeforeText:
+class JudgmentAwaitingText:
     """A judgment stored before its text was, with where the text is said. of_source: it is the source's.
 
     led: characters that were taken off the start of the text, which spans marked before count.
@@ -301,17 +301,17 @@ class JudgmentBeforeText:
     led: int
 
 
-def note_new_texts(session: Session, campaign_id: int) -> None:
-    """Note which staged texts are news of a stored segment; to be called before `merge.insert_staged_nouns`."""
+def mark_new_texts(session: Session, campaign_id: int) -> None:
+    """Note which staged texts are news of a stored segment; to be called before `merge.insert_staged_declarations`."""
     session.execute(text(TOLD), {"campaign": campaign_id})
     session.execute(text("ANALYZE told"))
 
 
-def stream_judgments_before_text(session: Session, campaign_id: int) -> Iterator[JudgmentBeforeText]:
+def stream_judgments_awaiting_text(session: Session, campaign_id: int) -> Iterator[JudgmentAwaitingText]:
     """Judgments of earlier imports whose texts the import under way brings, streamed by file and line."""
     keys = {"campaign": campaign_id}
     for row in session.execute(text(JUDGED_BLIND), keys, execution_options={"yield_per": 5000}):
-        yield JudgmentBeforeText(*row)
+        yield JudgmentAwaitingText(*row)
 
 
 def find_staged_place(session: Session, judgment_id: int) -> tuple[str, int]:

@@ -90,7 +90,7 @@ def load_scorable_segments(session: Session, campaign_id: int) -> list[Row]:
     return list(stream_full_scan(session, SEGMENTS, {"campaign": campaign_id}))
 
 
-def load_metrics_at_version(session: Session, campaign_id: int, version: int) -> list[Row]:
+def load_metrics(session: Session, campaign_id: int, version: int) -> list[Row]:
     """The metrics of a campaign as they stood at a data version, by name, with counts."""
     return list(stream_full_scan(session, LATEST, {"campaign": campaign_id, "version": version}))
 

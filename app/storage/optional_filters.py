@@ -17,11 +17,11 @@ def join_optional_conditions(conditions: Mapping[str, str], values: Mapping[str,
 def join_word_conditions(searched: str, words: Sequence[str]) -> str:
     """Conditions that each word is a part of a text, in any case; each with AND before it.
 
-    searched: an expression in small letters. The values are `word_values`.
+    searched: an expression in small letters. The values are `make_word_values`.
     """
     return "".join(f" AND strpos({searched}, lower(:word{n})) > 0" for n in range(len(words)))
 
 
-def word_values(words: Sequence[str]) -> dict[str, object]:
+def make_word_values(words: Sequence[str]) -> dict[str, object]:
     """The values of `join_word_conditions`."""
     return {f"word{n}": word for n, word in enumerate(words)}

@@ -155,7 +155,7 @@ def delete_untouched_tasks(session: Session, campaign_id: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class RowBatch:
+class TableRows:
     """Rows of one table, in its columns."""
 
     table: str
@@ -170,7 +170,7 @@ TYPES: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def copy_rows(session: Session, batch: RowBatch) -> None:
+def copy_rows(session: Session, batch: TableRows) -> None:
     """Write rows by COPY; values of JSON columns are given as plain values."""
     json_columns = {batch.columns.index(name) for name in TYPES.get(batch.table, {}) if name in batch.columns}
     names = sql.SQL(", ").join(map(sql.Identifier, batch.columns))

@@ -29,7 +29,7 @@ def find_planned_prefill(session: Session, campaign_id: int) -> tuple[str | None
     return None if row is None else (row.prefill,)
 
 
-def is_prefill_planned(session: Session, campaign_id: int, name: str) -> bool:
+def is_prefill_in_plan(session: Session, campaign_id: int, name: str) -> bool:
     """Whether any item of a plan shows errors of this name, if there are any."""
     return (
         session.execute(_select_planned_outputs(campaign_id).where(items.c.prefill == name).limit(1)).first()

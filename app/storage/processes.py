@@ -41,7 +41,7 @@ class ProcessStillness:
         self.idle = 0.0  # seconds without processor time, and without wanting any
         self._pid, self._ticks = pid, -1
 
-    def look(self, seconds: float) -> None:
+    def update(self, seconds: float) -> None:
         """Look again, so many seconds after the last look."""
         status = read_process_state(self._pid)
         self.stopped = self.stopped + seconds if status and status.state == STOPPED else 0.0

@@ -74,7 +74,7 @@ _LAST_BUT_ANSWERS = """
 SELECT n FROM versions WHERE campaign_id = :campaign AND what <> ALL(:answering) ORDER BY n DESC LIMIT 1"""
 
 
-def count_all(session: Session, campaign_id: int, *, version: int, since: datetime) -> list[Row]:
+def count_judged(session: Session, campaign_id: int, *, version: int, since: datetime) -> list[Row]:
     """Items, those in tasks that are done, those with judgments, and judgments: by task, by system, by group.
 
     And judgments since a time, by task and by the end of their minute, which stands as `first`.
@@ -82,24 +82,24 @@ def count_all(session: Session, campaign_id: int, *, version: int, since: dateti
     return list(stream_full_scan(session, _ALL, {"campaign": campaign_id, "version": version, "since": since}))
 
 
-def count_new(session: Session, campaign_id: int, *, after: int, version: int) -> list[Row]:
+def count_new_judgments(session: Session, campaign_id: int, *, after: int, version: int) -> list[Row]:
     """Judgments after one, up to a data version, by item and minute. begun: whether the item had one before."""
     keys = {"campaign": campaign_id, "after": after, "version": version}
     return list(session.execute(text(_NEW), keys))
 
 
-def count_contents(session: Session, campaign_id: int, tasks: Collection[int]) -> list[Row]:
+def count_task_contents(session: Session, campaign_id: int, tasks: Collection[int]) -> list[Row]:
     """Items of some tasks: by task and system, and by task and group."""
     return list(session.execute(text(_CONTENTS), {"campaign": campaign_id, "tasks": sorted(tasks)}))
 
 
-def only_answers_came(session: Session, campaign_id: int, *, after: int, version: int) -> bool:
+def is_changed_by_answers_only(session: Session, campaign_id: int, *, after: int, version: int) -> bool:
     """Whether raters' work alone made the data versions after one."""
     keys = {"campaign": campaign_id, "after": after, "version": version, "answering": list(ANSWERING)}
     return bool(session.execute(text(_ANSWERED), keys).scalar_one() == version - after)
 
 
-def last_but_answers(session: Session, campaign_id: int) -> int:
+def find_last_version_without_answers(session: Session, campaign_id: int) -> int:
     """The last data version that raters' work did not make; 0 where there is none."""
     keys = {"campaign": campaign_id, "answering": list(ANSWERING)}
     return int(session.execute(text(_LAST_BUT_ANSWERS), keys).scalar() or 0)

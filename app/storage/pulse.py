@@ -47,7 +47,7 @@ class DatabasePulse:
         self._wanted.set()
         self._thread.join(ANSWER_WITHIN + CONNECT_WITHIN)
 
-    def expect(self) -> None:
+    def wait_for_answer(self) -> None:
         """Return once the server has answered, or refused, after this call. Raises OperationalError where it is silent.
 
         Whoever connects asks first, for the driver waits for a connection without a look.

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.storage.optional_filters import join_optional_conditions, join_word_conditions, word_values
+from app.storage.optional_filters import join_optional_conditions, join_word_conditions, make_word_values
 from app.storage.tables import enrolments, questionnaire_answers
 
 Row = sa.Row[Any]
@@ -79,7 +79,7 @@ def load_answers_page(
     conditions = join_optional_conditions({**only, "answered": "(x.moments IS NOT NULL) = :answered"}, keys)
     conditions += join_word_conditions(_SEARCHED, words)
     query = _OF_ALL.format(conditions=conditions, way="DESC" if descending else "ASC")
-    return session.execute(text(query), {**keys, **word_values(words)}).all()
+    return session.execute(text(query), {**keys, **make_word_values(words)}).all()
 
 
 def load_answers_by_rater(session: Session, campaign_id: int) -> dict[str, dict[str, object]]:

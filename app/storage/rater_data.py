@@ -77,7 +77,7 @@ def stream_rater_rows(
     yield from session.execute(text(query), keys, execution_options={"yield_per": BATCH})
 
 
-def load_rater_account(session: Session, campaign_id: int, rater_id: int, *, identity: bool) -> Row:
+def load_account_and_enrolment(session: Session, campaign_id: int, rater_id: int, *, identity: bool) -> Row:
     """The rater themselves: account and enrolment. identity: with contact, external id and person."""
     query = RATER.format(identity=f", {IDENTITY}" if identity else "")
     return session.execute(text(query), {"campaign": campaign_id, "rater": rater_id}).one()

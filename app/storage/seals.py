@@ -174,14 +174,14 @@ class PurgedRows:
     ids: list[int] = field(default_factory=list)
     hashes: list[bytes] = field(default_factory=list)
 
-    def add(self, version: int, kind: int, row: int, digest: bytes) -> None:
+    def add_row(self, version: int, kind: int, row: int, digest: bytes) -> None:
         """One more."""
         self.versions.append(version)
         self.kinds.append(kind)
         self.ids.append(row)
         self.hashes.append(digest)
 
-    def keys(self) -> dict[str, object]:
+    def query_values(self) -> dict[str, object]:
         """As parameters of a query."""
         return {"versions": self.versions, "kinds": self.kinds, "ids": self.ids, "hashes": self.hashes}
 
@@ -189,7 +189,7 @@ class PurgedRows:
 def compare_sealed_versions(session: Session, campaign_id: int, purged: PurgedRows) -> Sequence[Row]:
     """Every version with its seal and its rows: what is there, as it is, and whether it is as it was sealed."""
     with plan_for_full_scans(session):
-        return session.execute(text(_CHECK), {"campaign": campaign_id, "after": 0, **purged.keys()}).all()
+        return session.execute(text(_CHECK), {"campaign": campaign_id, "after": 0, **purged.query_values()}).all()
 
 
 def load_sealable_campaigns(session: Session) -> list[Row]:
@@ -235,7 +235,7 @@ def seal_later_versions(
     had = find_last_seal(session, campaign_id)
     after, before = (had.version, had.hash) if had is not None else (0, bytes(32))
     with plan_for_full_scans(session):
-        rows = session.execute(text(_UNSEALED), {**key, "after": after, **purged.keys()}).all()
+        rows = session.execute(text(_UNSEALED), {**key, "after": after, **purged.query_values()}).all()
     hashes: list[bytes] = []
     for row in rows:
         before = hashlib.sha256(before + row.said + row.content).digest()

@@ -96,7 +96,7 @@ def test_the_matrix_finds_a_field_that_a_route_should_not_show(
     """The negative control: the export as it was, with everything whoever asks."""
     from app.storage import rater_data
 
-    about = rater_data.load_rater_account
-    monkeypatch.setattr(rater_data, "load_rater_account", lambda *args, **_: about(*args, identity=True))
+    about = rater_data.load_account_and_enrolment
+    monkeypatch.setattr(rater_data, "load_account_and_enrolment", lambda *args, **_: about(*args, identity=True))
     found = set(shown(known, credential("frontend", campaign="demo")))
     assert found == {("GET /v1/me/export", field) for field in FIELDS}

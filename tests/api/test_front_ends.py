@@ -208,7 +208,7 @@ def test_a_refused_severity_lists_exactly_those_that_the_form_offers() -> None:
                 wrong = (spans[0].model_copy(update={"severity": "terrible"}), *spans[1:])
                 payload = example.payload.model_copy(update={widget.field: wrong})
                 with pytest.raises(Invalid) as caught:
-                    check_answer(protocol, payload, example.shown, options, form)
+                    check_answer(protocol, payload, example.judged_texts, options, form)
                 told = [place.msg for place in caught.value.places if place.loc[-1] == "severity"]
                 assert told == [f"must be one of {', '.join(widget.severities)}"], protocol.name
                 seen += 1

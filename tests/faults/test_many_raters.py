@@ -180,7 +180,9 @@ def test_a_lease_that_takes_what_it_found_without_looking_again_is_caught(
             leases.LeaseRequest(live.id, int(str(rater)), int(str(token)), timedelta(hours=1), "test")
             for rater, token in rows
         ]
-        found = await asyncio.gather(*(recorder.run(partial(leases.lease_next_task, asking=one)) for one in asking))
+        found = await asyncio.gather(
+            *(recorder.run_transaction(partial(leases.lease_next_task, asking=one)) for one in asking)
+        )
         await recorder.close()
         return [one.task_id for one in found if isinstance(one, leases.Lease)]
 

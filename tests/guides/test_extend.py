@@ -36,8 +36,8 @@ def test_the_protocol_scores_its_examples(written):
     options = resolve_scoring_options(protocol, {})
     assert len(protocol.examples) == 3
     for example in protocol.examples:
-        protocol.check(example.payload, example.shown, options)
-        assert protocol.score(example.payload, example.shown, options).score == example.score
+        protocol.check(example.payload, example.judged_texts, options)
+        assert protocol.score(example.payload, example.judged_texts, options).score == example.score
 
 
 def test_the_format_reads_its_lines_names_bad_ones_and_refuses_options(written):

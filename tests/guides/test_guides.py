@@ -55,8 +55,8 @@ def test_the_protocol_that_is_shown_scores_its_examples_as_stated(
     assert len(protocol.examples) == 3
     for example in protocol.examples:
         options = resolve_scoring_options(protocol, example.options)
-        protocol.check(example.payload, example.shown, options)
-        assert protocol.score(example.payload, example.shown, options).score == example.score
+        protocol.check(example.payload, example.judged_texts, options)
+        assert protocol.score(example.payload, example.judged_texts, options).score == example.score
         assert protocol.payload.model_validate_json(example.payload.model_dump_json()) == example.payload
     fields = [field for widget in protocol.form for field in widget.fields]
     assert sorted(fields) == sorted(set(protocol.payload.model_fields) - {"protocol"})

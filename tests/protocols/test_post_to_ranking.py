@@ -124,7 +124,7 @@ def test_every_number_of_a_judgment_ranks_once_the_outputs_are_known(
             f"/v1/campaigns/{campaign}/ranking", params={**RANKING, "scoring": f"criterion:{measure.name}"}
         )
         assert ranked.status_code == 200, ranked.text
-        known = protocol.score(example.payload, example.shown, replace(options, measure=measure.name)).score
+        known = protocol.score(example.payload, example.judged_texts, replace(options, measure=measure.name)).score
         assert ranked.json()["systems"][0]["score"] == pytest.approx(known, abs=1e-9)
         assert ranked.json()["higher_is_better"] is measure.higher_is_better
 

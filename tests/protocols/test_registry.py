@@ -39,7 +39,7 @@ def test_an_unknown_protocol_is_not_found_and_those_there_are_are_named() -> Non
 def test_every_example_fits_its_texts_and_scores_as_stated(
     protocol: Protocol[Any], example: WorkedExample[Any]
 ) -> None:
-    shown, options = example.shown, options_for(protocol, example)
+    shown, options = example.judged_texts, options_for(protocol, example)
     protocol.check(example.payload, shown, options)
     assert protocol.score(example.payload, shown, options).score == pytest.approx(example.score, abs=1e-12)
 
@@ -89,7 +89,7 @@ def test_every_measure_of_an_example_lies_on_its_scale(protocol: Protocol[Any], 
     for measure in protocol.measures_under(options):
         asked = replace(options, measure=measure.name)
         assert protocol.measure(asked) == measure
-        scored = protocol.score(example.payload, example.shown, asked)
+        scored = protocol.score(example.payload, example.judged_texts, asked)
         if measure.scale is not None:
             assert measure.scale.minimum <= scored.score <= measure.scale.maximum
 
@@ -126,5 +126,5 @@ def test_a_number_that_needs_the_output_says_so_and_no_other_does(protocol: Prot
                 protocol.score(example.payload, JudgedTexts(), asked)
         else:
             assert protocol.score(example.payload, JudgedTexts(), asked) == protocol.score(
-                example.payload, example.shown, asked
+                example.payload, example.judged_texts, asked
             )

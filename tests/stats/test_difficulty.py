@@ -60,7 +60,7 @@ def test_systems_on_the_same_segments_are_expected_to_be_equal() -> None:
         higher_is_better=True,
     )
     found = compute_document_difficulty(rows)
-    assert found.same_documents
+    assert found.has_same_documents
     assert found.expected[0] == pytest.approx(found.expected[1])
 
 
@@ -88,6 +88,6 @@ def test_nothing_rated_and_one_cell_have_no_spread() -> None:
     assert none.cell.shape == (0, 0)
     assert math.isnan(none.coverage)
     one = compute_document_difficulty(drawn(1).where(np.arange(50) == 0))
-    assert (one.coverage, one.same_documents) == (1.0, True)
+    assert (one.coverage, one.has_same_documents) == (1.0, True)
     assert math.isnan(one.document_sd)
     assert math.isnan(one.system_sd)

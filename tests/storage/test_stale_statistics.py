@@ -147,12 +147,12 @@ WALKS: dict[str, Work] = {
         voids.stream_judgment_rows(s, c.new, c.profile, only={"system": "system-03"})
     ),
     "judgments to set aside": lambda s, c: voids.count_voidable_judgments(s, c.new, only={"document": "doc-00001"}),
-    "counts of progress": lambda s, c: progress_counts.count_all(
+    "counts of progress": lambda s, c: progress_counts.count_judged(
         s, c.new, version=99, since=s.execute(text("SELECT now()")).scalar_one()
     ),
     "imported progress": lambda s, c: progress.load_imported_tasks(s, c.new, characters=None),
     "segments with metrics": lambda s, c: metrics.load_scorable_segments(s, c.new),
-    "metrics": lambda s, c: metrics.load_metrics_at_version(s, c.new, 99),
+    "metrics": lambda s, c: metrics.load_metrics(s, c.new, 99),
     "scores of a metric": lambda s, c: metrics.load_metric_scores(s, c.new, "comet", 2),
     "documents to plan": lambda s, c: plans.load_plan_documents(s, c.new),
     "marks to plan": lambda s, c: plans.load_output_hashes(s, c.new),

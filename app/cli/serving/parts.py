@@ -15,7 +15,7 @@ from typing import Protocol
 
 from app.cli.serving.line import SupervisorEnd, Told
 from app.cli.serving.metrics_folder import forget_process
-from app.storage.embedded import ServerTender, ServiceCondition
+from app.storage.embedded import ServerSupervisor, ServiceCondition
 from app.storage.embedded.supervision import LOOK_EVERY
 from app.storage.processes import ProcessStillness
 
@@ -137,7 +137,7 @@ class SupervisedProcess:
 
     def _listen(self, kept: SupervisorEnd, seconds: float) -> None:
         self._ran += seconds
-        self._still.look(seconds)
+        self._still.update(seconds)
         self._silent += seconds
         if kept.heard():
             self._silent = 0.0
@@ -215,7 +215,7 @@ class Postgres:
 
     name = "postgres"
 
-    def __init__(self, tender: ServerTender) -> None:
+    def __init__(self, tender: ServerSupervisor) -> None:
         self.condition = ServiceCondition("running")
         self._tender = tender
         self._stopping = threading.Event()
@@ -225,7 +225,7 @@ class Postgres:
     def _tend(self) -> None:
         while not self._stopping.wait(LOOK_EVERY):
             try:
-                self.condition = self._tender.look()
+                self.condition = self._tender.check_and_mend()
             except (OSError, subprocess.SubprocessError) as error:
                 log.warning("postgres: it cannot be supervised now: %s", error)
 

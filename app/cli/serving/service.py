@@ -48,7 +48,7 @@ def serve_database(
     own: the embedded Postgres, where that is the database. answering: the number of processes that answer requests.
     pearmut: a listening socket for Pearmut's own pages. early: the first process that answers, if it runs already.
     """
-    parts: list[SupervisedPart] = [Postgres(embedded.ServerTender(own.cluster))] if own else []
+    parts: list[SupervisedPart] = [Postgres(embedded.ServerSupervisor(own.cluster))] if own else []
     names = ["web"] if answering == 1 else [f"web {i}" for i in range(1, answering + 1)]
     web = [early or make_web_part(server), *(make_web_part(server) for _ in names[1:])]
     if pearmut is not None:

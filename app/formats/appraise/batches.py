@@ -24,7 +24,7 @@ from app.formats.kit.appraise_names import parse_appraise_document, parse_apprai
 from app.formats.kit.appraise_spans import parse_appraise_spans
 from app.formats.kit.json_stream import JsonPiece, stream_json_pieces
 from app.formats.kit.names import KeyNames
-from app.formats.kit.reading import count_unread
+from app.formats.kit.reading import count_unread_columns
 from app.formats.kit.records import LONGEST_NAME
 from app.formats.kit.strict_json import canonical_json
 
@@ -84,7 +84,7 @@ class AppraiseBatchReader:
         self._by_source: dict[bytes, int] = {}
         self._lines_tell = True
 
-    def look(self, files: Sequence[InputFile]) -> None:
+    def measure_documents(self, files: Sequence[InputFile]) -> None:
         """See how long each document is, and which language pair the batches are of."""
         quiet = ReadLog(skip_bad_lines=True)
         n = 0
@@ -146,7 +146,7 @@ class AppraiseBatchReader:
 
     def _records(self, at: FileLine, run: Sequence[_Item], first: int) -> Iterator[Record]:
         document = run[0].document
-        key, is_new = self._documents.of(document)
+        key, is_new = self._documents.find_key(document)
         if is_new:
             yield DocumentRecord(at, key, document)
         for n, item in enumerate(run, first + 1):
@@ -157,7 +157,7 @@ class AppraiseBatchReader:
                 position = self._by_source[item.digest]
             yield SegmentRow(at, key, position, item.source)
             for name in item.systems:
-                system, is_new = self._systems.of(name)
+                system, is_new = self._systems.find_key(name)
                 if is_new:
                     yield SystemRecord(at, system, name)
                 yield OutputRow(at, system, key, position, item.text, item.prefill)
@@ -181,7 +181,7 @@ def _items(piece: JsonPiece, log: ReadLog) -> Iterator[_Item]:
         return
     task = batch.get("task")
     unread = (set(batch) - BATCH_READ) | (set(task) - TASK_READ if isinstance(task, dict) else set())
-    count_unread(log, "members of batches", unread)
+    count_unread_columns(log, "members of batches", unread)
     for n, item in enumerate(items, 1):
         try:
             shown_outputs = _item(item, log)
@@ -196,7 +196,7 @@ def _item(item: object, log: ReadLog) -> list[_Item]:
     if not isinstance(item, dict):
         raise ValueError("must be an object")
     targets = item.get("targets")
-    count_unread(log, "fields of items", set(item) - ITEM_READ)
+    count_unread_columns(log, "fields of items", set(item) - ITEM_READ)
     shown = [{**item, **one} for one in targets if isinstance(one, dict)] if isinstance(targets, list) else [item]
     shown_outputs = []
     for target_item in shown:

@@ -63,7 +63,7 @@ def _names(contents: CampaignContents, lost: Counter[str]) -> EsaNames:
         elif isinstance(record, SegmentRow):
             lost["references and notes of segments"] += bool(record.references or record.meta)
         elif not isinstance(record, JudgmentRow | RaterRow):
-            names.add(record)
+            names.add_record(record)
     return names
 
 

@@ -80,12 +80,12 @@ Shown = tuple[str, str, str, str]
 
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
-    yield from _reader(files, context, log).read(files)
+    yield from _reader(files, context, log).read_records(files)
 
 
 def read_by_campaign(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Parts:
     """One stream of records for each campaign that the files hold."""
-    yield from _reader(files, context, log).parts(files)
+    yield from _reader(files, context, log).records_by_campaign(files)
 
 
 def _reader(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> JudgmentTableReader:

@@ -47,7 +47,7 @@ class EsaNames:
     voided: set[Address] = field(default_factory=set)
     aliases: dict[str, tuple[dict[str, str], set[str]]] = field(default_factory=dict)
 
-    def add(self, record: Said) -> None:
+    def add_record(self, record: Said) -> None:
         """Take in what is not a judgment."""
         if isinstance(record, CampaignRow):
             self.campaign = record

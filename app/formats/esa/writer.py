@@ -44,7 +44,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
             if isinstance(record, JudgmentRow):
                 judgments.add(f"{record_identity(record)}\0\0{encode_record(record)}".encode())
             else:
-                names.add(record)
+                names.add_record(record)
         shown = _Places()
         for row in _rows(judgments, names, lost):
             shown.add(row)

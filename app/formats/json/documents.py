@@ -28,7 +28,7 @@ class DocumentNumbers(Generic[T]):
     taken: Iterator[int] = field(default_factory=lambda: count(1))
     n_segments: int = 0
 
-    def tell(self, document: str, n: int, source: str) -> None:
+    def add_segment(self, document: str, n: int, source: str) -> None:
         """A segment of a document. Raises Invalid beyond the limit."""
         source = source.strip()
         if self.sources.setdefault(document, {}).setdefault(n, source) != source:
@@ -40,7 +40,7 @@ class DocumentNumbers(Generic[T]):
         if self.n_segments > MOST_SEGMENTS:
             raise Invalid(f"more than {MOST_SEGMENTS:,} segments in documents without a name")
 
-    def assign(self, segments: Iterable[tuple[int, str, T]]) -> Iterator[tuple[str, T]]:
+    def assign_documents(self, segments: Iterable[tuple[int, str, T]]) -> Iterator[tuple[str, T]]:
         """Each segment of one file with its document; segments are (number, source, what it is)."""
         run: list[tuple[int, str, T]] = []
         for segment in segments:
@@ -56,7 +56,7 @@ class DocumentNumbers(Generic[T]):
         fitting = (document for document, _ in shared.most_common() if self._matches_texts(document, pairs))
         name = next(fitting, None) or (f"document-{next(self.taken)}" if run else "")
         for n, source, what in run:
-            self.tell(name, n, source)
+            self.add_segment(name, n, source)
             yield name, what
 
     def _matches_texts(self, document: str, pairs: Iterable[tuple[int, str]]) -> bool:

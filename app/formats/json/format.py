@@ -34,7 +34,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     judgments = JsonJudgments(fields, frozenset(_humans(context)), log)
     for file in naming:
         for document, position, source in _document_names(file, context, log):
-            judgments.numbers.tell(document, position, source)
+            judgments.numbers.add_segment(document, position, source)
     data = [file for file in rest if file not in naming]
     yield judgments.campaign(FileLine(data[0].name if data else "", 1))
     for file in data:

@@ -87,14 +87,14 @@ class JsonMap(_MapPart):
             raise ValueError(f"score: {self.protocol} needs it")
         return self
 
-    def used(self) -> frozenset[str]:
+    def used_fields(self) -> frozenset[str]:
         """The fields of an object that are read or need not be."""
         named = {*self.fields.values(), *self.ignore, *(one.list for one in self.answers)}
         return frozenset(
             named | ({self.references} if self.references else set()) | self._list_answer_fields(whole=True)
         )
 
-    def used_in_answers(self) -> frozenset[str]:
+    def used_answer_fields(self) -> frozenset[str]:
         """The fields of an answer in a list that are read or need not be."""
         return frozenset(self._list_answer_fields(whole=False) | set(self.ignore))
 

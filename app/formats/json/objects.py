@@ -85,7 +85,7 @@ class JsonJudgments:
         joined = join_parts(objects, self.fields, self.log)
         outputs = (output for at, value in joined for output in self._read_output(at, value))
         if self.fields.documents == "position":
-            named = self.numbers.assign((one.position, one.source or "", one) for one in outputs)
+            named = self.numbers.assign_documents((one.position, one.source or "", one) for one in outputs)
         else:
             named = ((one.document, one) for one in outputs)
         for document, output in named:
@@ -101,7 +101,7 @@ class JsonJudgments:
     def _read_output(self, at: FileLine, value: Object) -> Iterator[_Output]:
         """The output of an object; none where it is a bad line."""
         try:
-            self._count_unused(value, self.fields.used())
+            self._count_unused(value, self.fields.used_fields())
             self._same_pair(value)
             yield self._output(at, value)
         except ValueError as fault:
@@ -131,7 +131,7 @@ class JsonJudgments:
         for n, answer in enumerate(_list(value, answers.list, MOST_ANSWERS), 1):
             if not isinstance(answer, Mapping):
                 raise ValueError(f"{answers.list}: must be a list of objects")
-            self._count_unused(answer, self.fields.used_in_answers())
+            self._count_unused(answer, self.fields.used_answer_fields())
             yield f"{answers.raters}-{n}", answer
 
     def _records(self, document: str, output: _Output) -> Iterator[Record]:
@@ -220,7 +220,7 @@ class JsonJudgments:
 
     def _key(self, noun: str, name: str) -> tuple[str, bool]:
         """The key of a name, and whether it comes for the first time."""
-        key, _ = self._names[noun].of(name)
+        key, _ = self._names[noun].find_key(name)
         new = (noun, key) not in self._told
         self._told.add((noun, key))
         return key, new

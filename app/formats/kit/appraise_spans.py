@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from app.domain.spans import parse_severity
-from app.formats.kit.media_spans import format_stretch, take_stretch
+from app.formats.kit.media_spans import format_stretch, pop_stretch
 from app.formats.kit.strict_json import NotStrictError, parse_json_value
 
 MISSING = "missing"
@@ -44,7 +44,7 @@ def _mark(error: object, text: str | None, repaired: Counter[str]) -> dict[str, 
     if not isinstance(error, dict) or plain is None:
         raise ValueError(f"marked errors: unknown severity {str(severity)[:40]!r}")
     mark: dict[str, object] = {"severity": plain}
-    mark.update(take_stretch(dict(error)) or _place(error, text, repaired))
+    mark.update(pop_stretch(dict(error)) or _place(error, text, repaired))
     category = _category(error.get("error_type"))
     if category:
         mark["category"] = category

@@ -59,7 +59,7 @@ class RowCells:
         return text
 
     @property
-    def by_criteria(self) -> bool:
+    def is_rated_by_criteria(self) -> bool:
         """Whether this row is rated by several criteria."""
         if not self._map.criteria:
             return False
@@ -82,7 +82,7 @@ class RowCells:
                 raise ValueError(f"{name}: {fault}") from None
         return canonical_json(score_of) if score_of else ""
 
-    def left_out(self) -> str | None:
+    def find_skip_reason(self) -> str | None:
         """Why this row is not to be imported, None where it is."""
         for rule in self._map.leave_out:
             text = self.column(rule.column)
@@ -137,7 +137,7 @@ def make_judgment_row(cells: RowCells, columns: ColumnMap, at: FileLine, documen
         ended=parse_microseconds(cells.get("ended").strip(), UNITS[columns.time]),
         started=parse_microseconds(cells.get("started").strip(), UNITS[columns.time]),
         role=role,
-        score=cells.scores() if cells.by_criteria else cells.score(),
+        score=cells.scores() if cells.is_rated_by_criteria else cells.score(),
         errors=cells.get("errors"),
         source=f"={cells.get('source')}" if "source" in columns.columns else "",
         target=f"={cells.get('target')}" if "target" in columns.columns else "",

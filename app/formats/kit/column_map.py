@@ -147,7 +147,7 @@ class ColumnMap(_Model):
             raise ValueError(f"judgments of {name} have no column that could be mapped")
         return "scores" in fields
 
-    def needed(self) -> frozenset[str]:
+    def needed_columns(self) -> frozenset[str]:
         """The columns that a file must have."""
         named = (self.columns, self.criteria, self.references, self.outputs)
         read = {column for columns in named for column in columns.values()}

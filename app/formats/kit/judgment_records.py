@@ -42,13 +42,13 @@ class JudgmentTableRecords:
         self._told: set[str] = set()
         self._tasks, self._items = KeyNames("task", log, report=False), KeyNames("item", log, report=False)
 
-    def of(self, rows: Iterable[SortableRow]) -> Iterator[Record]:
+    def make_records(self, rows: Iterable[SortableRow]) -> Iterator[Record]:
         """All records of sorted rows."""
         for _, document in groupby(rows, key=attrgetter("document")):
             first, all_rows = _peek_first_row(document)
-            key, _ = self._documents.of(first.document)
+            key, _ = self._documents.find_key(first.document)
             if key != first.document or first.domain:
-                yield DocumentRecord(first.at, key, first.document, domain=first.domain or None)
+                yield DocumentRecord(first.file_line, key, first.document, domain=first.domain or None)
             for _, segment in groupby(all_rows, key=attrgetter("position")):
                 yield from self._segment(key, segment)
 
@@ -61,7 +61,7 @@ class JudgmentTableRecords:
                 first = distinct_rows[0]
                 if first.source not in ("", source) and int(first.position):
                     source = first.source
-                    yield SegmentRow(first.at, document, int(first.position), source[1:])
+                    yield SegmentRow(first.file_line, document, int(first.position), source[1:])
                 if first.target not in ("", target) and int(first.position):
                     target = first.target
                     yield from self._outputs(first, document)
@@ -72,26 +72,26 @@ class JudgmentTableRecords:
         """Different answers at one address, as many as one may have; of texts only the first."""
         distinct_rows: dict[tuple[str, ...], SortableRow] = {}
         for row in rows:
-            if distinct_rows.setdefault(row.said, row) is not row:
+            if distinct_rows.setdefault(row.answer, row) is not row:
                 self._log.repaired["rows that stand twice alike"] += 1
             elif len(distinct_rows) > MOST_ALIKE:
-                self._log.bad_line(row.at, f"more than {MOST_ALIKE} answers of one rater to one output")
+                self._log.bad_line(row.file_line, f"more than {MOST_ALIKE} answers of one rater to one output")
                 distinct_rows.popitem()
         return list(distinct_rows.values())
 
     def _outputs(self, row: SortableRow, document: str) -> Iterator[Record]:
         for name in row.system.split("+"):
             yield from self._system(row, name)
-            yield OutputRow(row.at, self._systems.of(name)[0], document, int(row.position), row.target[1:])
+            yield OutputRow(row.file_line, self._systems.find_key(name)[0], document, int(row.position), row.target[1:])
 
     def _system(self, row: SortableRow, name: str) -> Iterator[Record]:
-        key, is_new = self._systems.of(name)
+        key, is_new = self._systems.find_key(name)
         if is_new:
-            yield SystemRecord(row.at, key, name)
+            yield SystemRecord(row.file_line, key, name)
 
     def _judgments(self, rows: list[SortableRow], document: str, target: str) -> Iterator[Record]:
         first = rows[0]
-        rater, _ = self._raters.of(first.rater)
+        rater, _ = self._raters.find_key(first.rater)
         for name in first.system.split("+"):
             yield from self._system(first, name)
         if len(rows) > 1:
@@ -100,14 +100,14 @@ class JudgmentTableRecords:
         for n, row in enumerate(rows, 1):
             if n > 1 and self._again == "revision" and row.ended == rows[n - 2].ended:
                 self._log.bad_line(
-                    row.at, f"answers otherwise than line {rows[n - 2].line} of {row.file}, at the same time"
+                    row.file_line, f"answers otherwise than line {rows[n - 2].line} of {row.file}, at the same time"
                 )
                 continue
             judgment = self._judgment(row, n, document, rater, target)
             if judgment is None:
                 continue
             if rater not in self._told and (rater != row.rater or row.person):
-                yield RaterRow(row.at, rater, row.rater, row.person or None)
+                yield RaterRow(row.file_line, rater, row.rater, row.person or None)
             self._told.add(rater)
             yield judgment
 
@@ -116,17 +116,17 @@ class JudgmentTableRecords:
         try:
             payload = self._payload(row, shown)
         except ValueError as fault:
-            self._log.bad_line(row.at, str(fault))
+            self._log.bad_line(row.file_line, str(fault))
             return None
         again = n > 1 and self._again == "repeat"
         plain = f"{row.system}:{row.document}"
         name = f"{plain}:{row.presented}" if row.presented else plain
         role: RoleName = "repeat" if again and row.role == "rating" else row.role  # type: ignore[assignment]  # as sorted
         return JudgmentRow(
-            row.at,
-            self._tasks.of(row.task)[0],
-            self._items.of(f"{name}:{n}" if again else name)[0],
-            tuple(sorted(self._systems.of(system)[0] for system in row.system.split("+"))),
+            row.file_line,
+            self._tasks.find_key(row.task)[0],
+            self._items.find_key(f"{name}:{n}" if again else name)[0],
+            tuple(sorted(self._systems.find_key(system)[0] for system in row.system.split("+"))),
             document,
             int(row.position) or None,
             rater,

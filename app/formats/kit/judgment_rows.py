@@ -52,7 +52,7 @@ class SortableRow(NamedTuple):
         return cls(*entry.decode().split("\0"))
 
     @property
-    def at(self) -> FileLine:
+    def file_line(self) -> FileLine:
         """Where the row was read."""
         return FileLine(self.file, int(self.line))
 
@@ -62,7 +62,7 @@ class SortableRow(NamedTuple):
         return self[1:8]
 
     @property
-    def said(self) -> tuple[str, ...]:
+    def answer(self) -> tuple[str, ...]:
         """What the rater answered, and when."""
         return self.ended, self.started, self.score, self.errors
 

@@ -21,7 +21,7 @@ from app.formats.kit.cells import (
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.judgment_records import JudgmentTableRecords, Payload
 from app.formats.kit.judgment_rows import SortableRow
-from app.formats.kit.reading import count_unread, read_lines, refuse_file
+from app.formats.kit.reading import count_unread_columns, read_lines, refuse_file
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import parse_json_value
 from app.formats.kit.whitespace import WhitespaceStripper
@@ -33,7 +33,7 @@ Parts = Iterator[tuple[str, Iterator[Record]]]
 
 def parse_plain_row(cells: RowCells, columns: ColumnMap, at: FileLine) -> SortableRow | str:
     """The row of a judgment, or why it is left out."""
-    return cells.left_out() or make_judgment_row(cells, columns, at)
+    return cells.find_skip_reason() or make_judgment_row(cells, columns, at)
 
 
 @dataclass(slots=True)
@@ -50,14 +50,14 @@ class JudgmentTableReader:
     persons: Mapping[str, str] = field(default_factory=dict)
     places: dict[tuple[str, int], tuple[str, str]] = field(default_factory=dict)
 
-    def read(self, files: Sequence[InputFile]) -> Iterator[Record]:
+    def read_records(self, files: Sequence[InputFile]) -> Iterator[Record]:
         """Records of all files as one campaign. Raises Invalid where they are several."""
         if parse_split_option(self.context):
             raise Invalid("with the option split the files make several campaigns; this is about one")
-        for _, records in self.parts(files):
+        for _, records in self.records_by_campaign(files):
             yield from records
 
-    def parts(self, files: Sequence[InputFile]) -> Parts:
+    def records_by_campaign(self, files: Sequence[InputFile]) -> Parts:
         """One stream of records for each campaign that the files hold, each to be read before the next."""
         abouts = CampaignsInFile(parse_split_option(self.context))
         with ExternalSorter() as rows:
@@ -76,7 +76,7 @@ class JudgmentTableReader:
         strip = WhitespaceStripper(self.log)
         make = JudgmentTableRecords(self.log, make_payload_parser(first.judged_by, self.log), self.columns.again)
         n = 0
-        for record in make.of(rows):
+        for record in make.make_records(rows):
             n += isinstance(record, JudgmentRow)
             yield strip(record)
         if not n and not self.log.n_bad:
@@ -100,7 +100,7 @@ class JudgmentTableReader:
         return False
 
     def _judges(self, header: Mapping[str, int]) -> bool:
-        return header.keys() >= self.columns.needed()
+        return header.keys() >= self.columns.needed_columns()
 
     def _header(self, line: str, at: FileLine) -> tuple[dict[str, int], bool]:
         """Where each column stands, and whether the line says so. Raises Invalid where one is missing."""
@@ -113,13 +113,13 @@ class JudgmentTableReader:
             return {name: i for i, name in enumerate(fixed)}, False
         column_index = {name: i for i, name in enumerate(fixed or names)}
         wanted = set((self.columns.texts or {}).values())
-        missing = sorted(self.columns.needed() - column_index.keys())
+        missing = sorted(self.columns.needed_columns() - column_index.keys())
         if missing and not (wanted and column_index.keys() >= wanted):
             shown = ", ".join(name[:40] for name in names[:30])
             refuse_file(self.log, at, f"the header lacks {', '.join(missing)}; found {shown}")
         if len(column_index) < len(names) and fixed is None:
             refuse_file(self.log, at, "the header names a column twice")
-        count_unread(self.log, "columns", column_index.keys() - self.columns.needed() - wanted - {""})
+        count_unread_columns(self.log, "columns", column_index.keys() - self.columns.needed_columns() - wanted - {""})
         return column_index, True
 
     def _cells(self, line: str, header: Mapping[str, int]) -> RowCells:

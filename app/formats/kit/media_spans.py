@@ -28,12 +28,12 @@ def format_stretch(error: Mapping[str, object]) -> dict[str, object]:
     return {name: error[name] for name in TIMES} | source
 
 
-def take_stretch(members: MutableMapping[str, object]) -> dict[str, object]:
+def pop_stretch(members: MutableMapping[str, object]) -> dict[str, object]:
     """The same as payloads have it, taken out of the members; nothing where they say no stretch of time.
 
-    >>> take_stretch({"start_ms": 500, "end_ms": 900, "note": "x"})
+    >>> pop_stretch({"start_ms": 500, "end_ms": 900, "note": "x"})
     {'start_ms': 500, 'end_ms': 900}
-    >>> take_stretch({"start_ms": 900, "end_ms": 500}), take_stretch({"start_ms": "a", "end_ms": 1})
+    >>> pop_stretch({"start_ms": 900, "end_ms": 500}), pop_stretch({"start_ms": "a", "end_ms": 1})
     ({}, {})
     """
     start, end = (members.get(name) for name in TIMES)

@@ -22,7 +22,7 @@ class KeyNames:
         self._noun, self._log, self._report = noun, log, report
         self._known: dict[str, str] = {}
 
-    def of(self, name: str) -> tuple[str, bool]:
+    def find_key(self, name: str) -> tuple[str, bool]:
         """The key of a name, and whether a record must keep the name. Raises Invalid beyond the limit."""
         key = self._known.get(name)
         if key is not None:

@@ -52,7 +52,7 @@ def read_lines(
         log.repaired["empty line at the end"] += 1
 
 
-def count_unread(log: ReadLog, what: str, names: Iterable[str]) -> None:
+def count_unread_columns(log: ReadLog, what: str, names: Iterable[str]) -> None:
     """Count what a file has and nothing is read from, by name as far as a report holds them. what: such as columns."""
     for name in sorted(names):
         told = f"{what} that nothing is read from: {name[:40]}"
@@ -61,9 +61,9 @@ def count_unread(log: ReadLog, what: str, names: Iterable[str]) -> None:
         log.dropped[told] += 1
 
 
-def feed_lines(part: DocumentLines, files: Sequence[InputFile], limits: ReaderLimits, log: ReadLog) -> None:
+def read_lines_into(part: DocumentLines, files: Sequence[InputFile], limits: ReaderLimits, log: ReadLog) -> None:
     """Let one reader take in all lines of all files. Raises Invalid as `read_lines` does, and for a wrong header."""
-    take = part.take
+    take = part.add_line
     for file in files:
         begun = False
         for number, line in read_lines(file, limits, log):

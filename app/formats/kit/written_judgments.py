@@ -55,7 +55,7 @@ class RecordTable:
     documents: dict[str, str] = field(default_factory=dict)
     voided: set[Address] = field(default_factory=set)
 
-    def add(self, record: Record) -> None:
+    def add_record(self, record: Record) -> None:
         """Take one record in."""
         if isinstance(record, CampaignRow):
             self.campaign = record
@@ -76,7 +76,7 @@ class RecordTable:
         else:
             self.entries.add(_entry(record, record.position).encode())
 
-    def judged(self) -> Iterator[JudgedAddress]:
+    def iterate_judged_addresses(self) -> Iterator[JudgedAddress]:
         """What counts, by document, position and address; once only. Revisions and voided judgments are lost."""
         parsed = (_parse_entry(entry) for entry in self.entries)
         for _, group in groupby(parsed, key=lambda pair: pair[0][:2]):
@@ -109,7 +109,7 @@ def gather_records(records: Iterable[Record], lost: Counter[str]) -> Iterator[Re
     with ExternalSorter() as entries:
         gathered = RecordTable(lost, entries)
         for record in records:
-            gathered.add(record)
+            gathered.add_record(record)
         yield gathered
 
 

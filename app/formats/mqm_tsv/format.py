@@ -30,7 +30,7 @@ from app.formats.base import (
 )
 from app.formats.kit.campaigns_in_file import OPTION
 from app.formats.kit.parallel_lines import parse_list_option
-from app.formats.kit.reading import feed_lines, read_lines, refuse_file
+from app.formats.kit.reading import read_lines, read_lines_into, refuse_file
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.mqm_tsv.language_pairs import split_by_language_pair
 from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, make_text_rows, metadata_languages, parse_metadata
@@ -63,7 +63,7 @@ class MQMDocumentLines:
         self._fields = reader.fields
         return not is_header
 
-    def take(self, number: int, line: str) -> None:
+    def add_line(self, number: int, line: str) -> None:
         """Take in one line; what is wrong with it goes to the log."""
         fields = self._fields(number, line)
         if fields is None:
@@ -80,7 +80,7 @@ class MQMDocumentLines:
 
     def records(self) -> Iterator[Record | GroupedAnswers]:
         """All records, document by document."""
-        return MQMRecords(self._log, human=self._human).together(self._rows)
+        return MQMRecords(self._log, human=self._human).make_grouped_records(self._rows)
 
     def close(self) -> None:
         """Give up the temporary file."""
@@ -92,7 +92,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     names = [file.name for file in files]
     n = 0
     with closing(MQMDocumentLines(names, context, log)) as part:
-        feed_lines(part, files, context.limits, log)
+        read_lines_into(part, files, context.limits, log)
         log.finish()
         yield _campaign(names, [part.campaign_facts()])
         for record in split_grouped_answers(part.records()):
@@ -104,7 +104,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
         raise Invalid(f"there are no judgments in {', '.join(names)}")
 
 
-def route_line(at: FileLine, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
+def make_document_finder(at: FileLine, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
     """What tells of a line of which document it is; whether the first line is data too. Raises Invalid."""
     layout, is_header = _layout(at.file, at.line, line, log)
     column = layout.index[1]
@@ -200,5 +200,7 @@ FORMAT = Format(
     judged_by=("mqm",),
     options=OPTIONS,
     by_document=True,
-    spread=LineSharing(part=MQMDocumentLines, route=route_line, head=_campaign, some=True, last=_note_unknown_humans),
+    spread=LineSharing(
+        part=MQMDocumentLines, route=make_document_finder, head=_campaign, some=True, last=_note_unknown_humans
+    ),
 )

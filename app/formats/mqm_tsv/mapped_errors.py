@@ -70,7 +70,7 @@ def split_error_rows(
     for part, group in groupby(split, key=itemgetter(0)):
         value = part.decode()
         head = abouts.campaign(value, files)
-        records = MQMRecords(log, texts=texts, human=human).of(row for _, _, row in group)
+        records = MQMRecords(log, texts=texts, human=human).make_records(row for _, _, row in group)
         yield value, _with_head(head, records, log)
     log.finish()
 
@@ -110,7 +110,7 @@ def _rows(
 
 
 def _header(names: list[str], columns: ColumnMap, at: FileLine, log: ReadLog) -> dict[str, int]:
-    missing = sorted(columns.needed() - set(names))
+    missing = sorted(columns.needed_columns() - set(names))
     if missing or len(set(names)) < len(names):
         wrong = f"lacks {', '.join(missing)}" if missing else "names a column twice"
         refuse_file(log, at, f"the header {wrong}; found {', '.join(name[:40] for name in names[:30])}")
@@ -119,7 +119,7 @@ def _header(names: list[str], columns: ColumnMap, at: FileLine, log: ReadLog) ->
 
 def _row(cells: RowCells, columns: ColumnMap, reader: MqmRowReader, number: int, log: ReadLog) -> MqmRow | None:
     """The row as `mqm-tsv` has it, None where it is left out or bad. Raises ValueError."""
-    reason = cells.left_out()
+    reason = cells.find_skip_reason()
     if reason:
         log.dropped[reason] += 1
         return None

@@ -60,11 +60,11 @@ class MQMRecords:
         self._make = JudgmentMaker(log)
         self._items: dict[tuple[str, str], str] = {}
 
-    def of(self, rows: Iterable[bytes]) -> Iterator[Record]:
+    def make_records(self, rows: Iterable[bytes]) -> Iterator[Record]:
         """All records of sorted rows, one by one."""
-        return split_grouped_answers(self.together(rows))
+        return split_grouped_answers(self.make_grouped_records(rows))
 
-    def together(self, rows: Iterable[bytes]) -> Iterator[Found]:
+    def make_grouped_records(self, rows: Iterable[bytes]) -> Iterator[Found]:
         """All records of sorted rows; judgments of one output that hold nothing else stand together."""
         segment = _Segment([], "", 0)
         for (name, position, source, system, target), output_marks in group_by_output(rows):
@@ -96,7 +96,7 @@ class MQMRecords:
             known = source if self._texts else None
             yield SegmentRow(place, at.document, at.position, known, at.references or None, meta)
         at.system, at.output = name, first
-        system, is_new = self._systems.of(name)
+        system, is_new = self._systems.find_key(name)
         human = name in self._human
         if is_new or (human and name not in self._declared):
             self._declared.add(name)
@@ -120,8 +120,8 @@ class MQMRecords:
             if not name:
                 tokens = collect_tokens(mark.metadata for mark in group)
                 continue
-            rater, is_new = self._raters.of(name)
-            made = self._make.of(where, rater, group, tokens)
+            rater, is_new = self._raters.find_key(name)
+            made = self._make.make_judgment(where, rater, group, tokens)
             if made is None:
                 continue
             if is_new:

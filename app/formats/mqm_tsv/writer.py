@@ -31,7 +31,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
         if gathered.campaign is not None and gathered.campaign.options:
             lost["options of the campaign: say its weights again"] += 1
         about, once = _SegmentMetadata(gathered.campaign), _FirstAnswers()
-        for judged in gathered.judged():
+        for judged in gathered.iterate_judged_addresses():
             why = _left_out(judged.judgment)
             if why is not None:
                 lost[why] += 1

@@ -106,8 +106,8 @@ def read_by_campaign(
 def _records(pair: _Pair, context: ReadContext, log: ReadLog) -> Iterator[Record]:
     source, target = (None if code == UNDETERMINED else code for code in pair.name.split("-", 1))
     human = parse_list_option(context.options, "human")
-    scores = HumanScoreFiles.of(pair.scores, pair.ratings, human, context, log)
-    metrics = MetricScoreFiles.of(pair.metrics, parse_list_option(context.options, "metric"), context, log)
+    scores = HumanScoreFiles.find_files(pair.scores, pair.ratings, human, context, log)
+    metrics = MetricScoreFiles.find_files(pair.metrics, parse_list_option(context.options, "metric"), context, log)
     first = next(iter((*pair.single.values(), *pair.references.values(), *pair.systems.values())), None)
     if first is None and scores is None and not metrics.files:
         raise Invalid(f"there are no texts and no scores of {pair.name}")

@@ -19,14 +19,14 @@ class ScoreMeans:
     _place: tuple[int, int, str] = (0, 0, "")
     _sums: Sums = field(default_factory=dict)
 
-    def add(self, order: int, position: int, system: str, numbers: Mapping[str, float]) -> None:
+    def add_rating(self, order: int, position: int, system: str, numbers: Mapping[str, float]) -> None:
         """One rating of an output, by name."""
         self._place = order, position, system
         for name, number in numbers.items():
             total, n = self._output.get(name, (0.0, 0))
             self._output[name] = total + number, n + 1
 
-    def segment(self) -> Iterator[tuple[str, float]]:
+    def means_of_output(self) -> Iterator[tuple[str, float]]:
         """The means of the output whose ratings were all added."""
         order, _, system = self._place
         ratings_of, self._output = self._output, {}
@@ -41,7 +41,7 @@ class ScoreMeans:
                 self._sums[place] = had + mean, count + 1
             yield name, mean
 
-    def rest(self) -> Iterator[tuple[str, str, str, str, int, float]]:
+    def iterate_higher_means(self) -> Iterator[tuple[str, str, str, str, int, float]]:
         """Name, level, domain, system, document and mean above the outputs."""
         for (what, domain, system, order), (total, n) in self._sums.items():
             name, level = what.split("\0")

@@ -27,7 +27,7 @@ class MetricScoreFiles:
     log: ReadLog
 
     @classmethod
-    def of(cls, files: Files, wanted: Sequence[str], context: ReadContext, log: ReadLog) -> MetricScoreFiles:
+    def find_files(cls, files: Files, wanted: Sequence[str], context: ReadContext, log: ReadLog) -> MetricScoreFiles:
         """What the option `metric` names among the files. Raises Invalid where it names what is not there."""
         there = sorted({name for name, _ in files})
         missing = [name for name in wanted if not fnmatch.filter(there, name)]
@@ -66,7 +66,7 @@ class MetricScoreFiles:
                 except ValueError as fault:
                     self.log.bad_line(at, str(fault))
                     continue
-                key, _ = systems.of(system)
+                key, _ = systems.find_key(system)
                 if place is None and (metric, key) in seen:
                     self.log.bad_line(at, "a second score of this system")
                     continue

@@ -47,7 +47,7 @@ class HumanScoreFiles:
     log: ReadLog
 
     @classmethod
-    def of(
+    def find_files(
         cls,
         scores: Mapping[tuple[str, str], InputFile],
         ratings: Mapping[str, InputFile],
@@ -105,7 +105,7 @@ class HumanScoreFiles:
                     self.log.bad_line(at, str(fault))
                     continue
                 document, position = addresses[index]
-                key, rater = systems.of(system)[0], raters.of(name or files.name)[0]
+                key, rater = systems.find_key(system)[0], raters.find_key(name or files.name)[0]
                 task = make_key(files.name if not name or name == files.name else f"{files.name}:{name}")
                 item = make_key(f"{key}:{document}")
                 yield JudgmentRow(at, task, item, (key,), document, position, rater, payload)

@@ -49,12 +49,12 @@ class TestSetNames:
         """At which level judgments are."""
         return "doc" if self.by_document else "seg"
 
-    def docs(self) -> Iterator[bytes]:
+    def segment_documents(self) -> Iterator[bytes]:
         """Domain and document of every segment."""
         for (domain, name), positions in zip(self.names, self.positions, strict=True):
             yield f"{domain} {name}\n".encode() * len(positions)
 
-    def places(self, level: str) -> Iterator[tuple[int, int]]:
+    def line_places(self, level: str) -> Iterator[tuple[int, int]]:
         """Document and position of each line of a block at a level (seg or doc)."""
         for order, positions in enumerate(self.positions):
             yield from ((order, position) for position in (positions if level == "seg" else (1,)))
@@ -142,7 +142,7 @@ def _set_order(
     lost["documents without segments, or not of the test"] += len(documents) - len(ranked)
     names = NameAliases(fits_line, lost, {key: row.name for key, row in documents.items() if row is not None})
     known.order = {key: n for n, key in enumerate(ranked)}
-    known.names = [(_domain(documents[key], lost), names.of(key)) for key in ranked]
+    known.names = [(_domain(documents[key], lost), names.find_alias(key)) for key in ranked]
     known.positions = [sorted(positions.get(key, {1})) for key in ranked]
     lost["at which places the segments of documents stand, where some are not there"] += sum(
         len(found) for found in known.positions if found[-1] != len(found)

@@ -53,7 +53,7 @@ def write_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple
                 out.add_text(record)
         out.add_ratings(answers)
         out.add_missing()
-        yield f"documents/{known.pair}.docs", known.docs()
+        yield f"documents/{known.pair}.docs", known.segment_documents()
         yield from out.files()
     for what in [what for what, n in lost.items() if not n]:
         del lost[what]
@@ -81,7 +81,8 @@ def _entries(judgment: JudgmentRow, known: TestSetNames, lost: Counter[str]) -> 
         address = f"{judgment.rater}\0{judgment.task}\0{judgment.item}\0{judgment.revision or 0:010d}"
         score = "" if judgment.score is None else repr(judgment.score)
         for key in judgment.systems:
-            yield f"{place}\0{known.systems.of(key)}\0{address}\0\0{score}\0\0{encode_record(judgment)}".encode()
+            system = known.systems.find_alias(key)
+            yield f"{place}\0{system}\0{address}\0\0{score}\0\0{encode_record(judgment)}".encode()
 
 
 class _Lines:
@@ -104,7 +105,7 @@ class _Lines:
         pair = self._known.pair
         if isinstance(record, OutputRow):
             self._lost["errors shown with outputs"] += record.prefill is not None
-            name = self._known.systems.of(record.system)
+            name = self._known.systems.find_alias(record.system)
             self._text(f"system-outputs/{pair}/{name}.txt", place, record.text)
             if record.system in self._known.human:
                 self._text(f"references/{pair}.{name}.txt", place, record.text)
@@ -113,7 +114,7 @@ class _Lines:
         if record.source is not None:
             self._text(f"sources/{pair}.txt", place, record.source)
         for name, text in (record.references or {}).items():
-            self._text(f"references/{pair}.{self._known.references.of(name)}.txt", place, text)
+            self._text(f"references/{pair}.{self._known.references.find_alias(name)}.txt", place, text)
 
     def _text(self, path: str, place: tuple[int, int], text: str) -> None:
         plain = text.translate(BREAKS)
@@ -129,9 +130,9 @@ class _Lines:
         self._lost["that lower is better by an automatic metric: its scores are negated"] += not record.higher_is_better
         level = "sys" if record.document is None else "seg"
         place = (0, 1) if record.document is None else (self._known.order[record.document], record.position or 1)
-        system = self._known.systems.of(record.system)
+        system = self._known.systems.find_alias(record.system)
         value = record.value if record.higher_is_better else -record.value + 0.0
-        path = f"{METRICS}{self._known.pair}/{self._metrics.of(record.metric)}.{level}.score"
+        path = f"{METRICS}{self._known.pair}/{self._metrics.find_alias(record.metric)}.{level}.score"
         self._add(path, system, *place, f"{system}\t{value!r}")
 
     def add_missing(self) -> None:
@@ -145,10 +146,10 @@ class _Lines:
         for (order, position, system), answers in _by_output(entries, self._lost):
             for n, (judgment, score) in enumerate(answers, 1):
                 self._rating(n, system, (order, position), judgment)
-                means.add(order, position, system, self._numbers(judgment, score))
-            for name, mean in means.segment():
+                means.add_rating(order, position, system, self._numbers(judgment, score))
+            for name, mean in means.means_of_output():
                 self._score(name, self._known.level, system, (order, position), mean)
-        for name, level, domain, system, order, mean in means.rest():
+        for name, level, domain, system, order, mean in means.iterate_higher_means():
             self._score(name, level, f"{domain} {system}" if domain else system, (order, 1), mean)
 
     def _numbers(self, judgment: JudgmentRow, score: float | None) -> Mapping[str, float]:
@@ -165,7 +166,7 @@ class _Lines:
         if {name for name, value in judgment.payload.items() if value not in SILENT} - CARRIED:
             self._lost["judgments with more than a score and errors: means only"] += 1
             return
-        name, rater = f"{self._known.protocol}-{n}", self._raters.of(judgment.rater)
+        name, rater = f"{self._known.protocol}-{n}", self._raters.find_alias(judgment.rater)
         given = judgment.payload.get("score")
         if isinstance(given, int | float) and not isinstance(given, bool):
             self._score(name, self._known.level, system, place, self._known.sign * float(given) + 0.0)
@@ -198,7 +199,7 @@ class _Lines:
                 yield from (f"{line}\n".encode() for line in lines.values())
                 continue
             empty = f"{system}\t{NONE}" if scored else ""
-            for place in self._known.places(level):
+            for place in self._known.line_places(level):
                 yield f"{lines.get(place, empty)}\n".encode()
 
 

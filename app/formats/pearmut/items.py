@@ -144,7 +144,7 @@ class PearmutItems:
             references = {"ref": reference} if reference is not None else None
             yield SegmentRow(at, document, position, source, references, meta or None)
             for model, text in shown.items():
-                key, renamed = self._systems.of(model)
+                key, renamed = self._systems.find_key(model)
                 if renamed or (model in self._human and f"\0{key}" not in self._told):
                     self._told.add(f"\0{key}")
                     yield SystemRecord(at, key, model, "human" if model in self._human else "mt")
@@ -172,7 +172,7 @@ class PearmutItems:
         for name in ([match["document"]] if match else []) + [first]:
             key = make_key(name)
             if key not in self._first:
-                self._documents.of(name)
+                self._documents.find_key(name)
                 self._first[key] = name
                 return key
         raise ValueError(f"item_id: another document is called {first[:80]} too")

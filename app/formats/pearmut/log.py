@@ -15,7 +15,7 @@ from app.formats.kit.judgment_rows import LATEST_TIME
 from app.formats.kit.names import KeyNames
 from app.formats.kit.reading import read_blocks, read_lines
 from app.formats.kit.strict_json import NotStrictError, parse_json_value
-from app.formats.pearmut.answers import COMMENT, KINDS, extract_unasked, parse_answer
+from app.formats.pearmut.answers import COMMENT, KINDS, extract_extra_answer, parse_answer
 from app.formats.pearmut.items import OTHERS, UNANSWERED, PearmutItems, document_items, is_check_document, item_outputs
 
 RESET = "__RESET__"
@@ -109,7 +109,7 @@ class PearmutLog:
         if not isinstance(given, list) or len(given) != len(items):
             raise ValueError("annotation: must be a list, one entry for each item")
         yield from self._items.records(at, items)
-        rater, (started, submitted) = self._raters.of(user)[0], _times(entry.get("actions"))
+        rater, (started, submitted) = self._raters.find_key(user)[0], _times(entry.get("actions"))
         self._count_unread(entry)
         comment = {COMMENT: said} if (said := entry.get(COMMENT)) and isinstance(said, str) else {}
         for item, (document, position), answers in zip(items, self._items.places(items), given, strict=True):
@@ -124,7 +124,7 @@ class PearmutLog:
                     self._log.dropped[OPEN] += 1
                     continue
                 self._count_members(answer)
-                meta, comment = comment | extract_unasked(self._protocol, answer), {}
+                meta, comment = comment | extract_extra_answer(self._protocol, answer), {}
                 key = make_key(model)
                 yield JudgmentRow(
                     at,

@@ -50,7 +50,7 @@ def write_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple
     first = next(lines, None)
     if first is not None:
         yield "annotations.json", _wrap_lines_in_member(contents.key, chain((first,), lines))
-        yield "progress.json", progress.lines()
+        yield "progress.json", progress.to_json_lines()
     for what in [what for what, n in lost.items() if not n]:
         del lost[what]
 
@@ -88,7 +88,7 @@ def _campaign(
     yield f'{{"campaign_id":{canonical_json(contents.key)},"info":{canonical_json(info)},\n'.encode()
     before = '"data":[\n'
     for document, systems in _shown_documents(contents, names, Counter()):
-        progress.add_document([names.systems.of(key) for key in systems])
+        progress.add_document([names.systems.find_alias(key) for key in systems])
         yield f"{before}{canonical_json(_items(document, systems, names, lost, prefill=True))}".encode()
         before = ",\n"
     yield b"]}\n" if before == ",\n" else b'"data":[]}\n'
@@ -105,7 +105,7 @@ def _items(
     document: PearmutDocument, shown: Sequence[str], names: PearmutNames, lost: Counter[str], *, prefill: bool = False
 ) -> list[dict[str, object]]:
     """The items of a document, each with the outputs of the same systems."""
-    name = names.documents.of(document.key)
+    name = names.documents.find_alias(document.key)
     items = []
     for position in range(1, document.length + 1):
         segment, texts = document.segments.get(position), document.outputs.get(position, {})
@@ -117,10 +117,10 @@ def _items(
         references = list((segment.references if segment else None) or {})
         if references and segment is not None and segment.references:
             item["ref"] = segment.references[references[0]]
-        item["tgt"] = {names.systems.of(key): texts[key].text if key in texts else "" for key in shown}
+        item["tgt"] = {names.systems.find_alias(key): texts[key].text if key in texts else "" for key in shown}
         if prefill:
             spans = {
-                names.systems.of(key): format_marks(one.prefill, one.text, lost)
+                names.systems.find_alias(key): format_marks(one.prefill, one.text, lost)
                 for key, one in texts.items()
                 if one.prefill is not None
             }
@@ -138,9 +138,9 @@ def _log(
         for rater, group in groupby(document.answers, key=lambda one: one.rater):
             answers = list(_first_answers(group, document, lost))
             if answers:
-                user, judged = names.raters.of(rater), sorted({key for _, key, _ in answers})
+                user, judged = names.raters.find_alias(rater), sorted({key for _, key, _ in answers})
                 line = _line(user, item_i, answers, document, judged if names.alike else systems, names, lost)
-                progress.add_answer(user, item_i, [names.systems.of(key) for key in judged], _times(answers))
+                progress.add_answer(user, item_i, [names.systems.find_alias(key) for key in judged], _times(answers))
                 yield canonical_json(line).encode()
 
 
@@ -168,11 +168,11 @@ def _line(
     names: PearmutNames,
     lost: Counter[str],
 ) -> dict[str, object]:
-    unanswered = {names.systems.of(key): OPEN for key in shown}
+    unanswered = {names.systems.find_alias(key): OPEN for key in shown}
     annotation: list[dict[str, object]] = [dict(unanswered) for _ in range(document.length)]
     for position, key, answer in answers:
         output = document.outputs.get(position, {}).get(key)
-        annotation[position - 1][names.systems.of(key)] = format_answer(
+        annotation[position - 1][names.systems.find_alias(key)] = format_answer(
             answer.payload, output.text if output else None, lost, answer.meta
         )
     line: dict[str, object] = {"user_id": rater, "item_i": item_i, "annotation": annotation}

@@ -37,7 +37,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     elif columns.rows == "errors":
         yield from read_errors(rest, columns, context, log)
     else:
-        yield from JudgmentTableReader(columns, context, log).read(rest)
+        yield from JudgmentTableReader(columns, context, log).read_records(rest)
 
 
 def read_by_campaign(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Parts:
@@ -48,7 +48,7 @@ def read_by_campaign(files: Sequence[InputFile], context: ReadContext, log: Read
     if columns.rows == "errors":
         yield from read_errors_by_campaign(rest, columns, context, log)
     else:
-        yield from JudgmentTableReader(columns, context, log).parts(rest)
+        yield from JudgmentTableReader(columns, context, log).records_by_campaign(rest)
 
 
 def _map(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> tuple[ColumnMap, list[InputFile]]:

@@ -19,7 +19,7 @@ from app.formats.base import (
 from app.formats.kit.cells import RowCells, parse_position, split_cells
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.names import KeyNames
-from app.formats.kit.reading import count_unread, read_lines, refuse_file
+from app.formats.kit.reading import count_unread_columns, read_lines, refuse_file
 from app.formats.kit.whitespace import WhitespaceStripper
 
 ONLY = "all"
@@ -69,25 +69,25 @@ class _Texts:
     def _header(self, line_cells: Sequence[str], at: FileLine) -> tuple[Mapping[str, int], bool]:
         """Where each column stands, and whether this line says so. Raises Invalid where one is missing."""
         names = list(self._map.header or (name.strip() for name in line_cells))
-        missing = sorted(self._map.needed() - set(names))
+        missing = sorted(self._map.needed_columns() - set(names))
         if missing:
             refuse_file(self._log, at, f"the header lacks {', '.join(missing)}; found {', '.join(names)[:500]}")
         if len(set(names)) < len(names):
             refuse_file(self._log, at, "the header names a column twice")
-        count_unread(self._log, "columns", set(names) - self._map.needed() - {""})
+        count_unread_columns(self._log, "columns", set(names) - self._map.needed_columns() - {""})
         said = [name.strip().casefold() for name in line_cells]
         return {name: n for n, name in enumerate(names)}, said == [name.casefold() for name in names]
 
     def _row(self, cells: RowCells, at: FileLine) -> Iterator[Record]:
         """One row. Raises ValueError before the first record."""
-        reason = cells.left_out()
+        reason = cells.find_skip_reason()
         if reason is not None:
             self._log.dropped[reason] += 1
             return
         name, system = cells.name("document", ONLY), cells.get("system").strip()
         if "system" in self._map.columns and not system:
             raise ValueError("the system is empty")
-        key, position = self._documents.of(name)[0], self._position(cells, name, system)
+        key, position = self._documents.find_key(name)[0], self._position(cells, name, system)
         domain = cells.get("domain").strip()
         if key not in self._told:
             self._told.add(key)
@@ -100,7 +100,7 @@ class _Texts:
         outputs = {system: cells.get("target")} if system else {}
         outputs |= {one: cells.column(column) for one, column in self._map.outputs.items()}
         for system_name, text in outputs.items():
-            of, is_new = self._systems.of(system_name)
+            of, is_new = self._systems.find_key(system_name)
             if is_new:
                 yield SystemRecord(at, of, system_name)
             yield OutputRow(at, of, key, position, text)

@@ -35,7 +35,7 @@ from app.formats.base import (
 )
 from app.formats.kit.campaigns_in_file import MOST_PARTS, SPLITS
 from app.formats.kit.names import KeyNames
-from app.formats.kit.reading import feed_lines, read_lines, refuse_file
+from app.formats.kit.reading import read_lines, read_lines_into, refuse_file
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.wmt_da.rows import (
     MOST_REMEMBERED,
@@ -67,9 +67,9 @@ class _CommonValues:
     def add(self, row: DaRow, pair: tuple[str, str]) -> None:
         """Take in a row."""
         if pair not in self.pairs and len(self.pairs) < 100:
-            self.pairs[pair] = row.at
+            self.pairs[pair] = row.file_line
         if bool(row.document) not in self.documents:
-            self.documents[bool(row.document)] = row.at
+            self.documents[bool(row.document)] = row.file_line
 
 
 class DADocumentLines:
@@ -90,7 +90,7 @@ class DADocumentLines:
         self._read = reader.read
         return False
 
-    def take(self, number: int, line: str) -> None:
+    def add_line(self, number: int, line: str) -> None:
         """Take in one line; what is wrong with it goes to the log."""
         row_and_pair = self._read(number, line)
         if row_and_pair is not None:
@@ -115,14 +115,14 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
     names = [file.name for file in files]
     with closing(DADocumentLines(names, context, log)) as part:
-        feed_lines(part, files, context.limits, log)
+        read_lines_into(part, files, context.limits, log)
         log.finish()
         yield _head_of(names, [part.campaign_facts()])
         yield from part.records()
     log.finish()
 
 
-def route_line(at: FileLine, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
+def make_document_finder(at: FileLine, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
     """What tells of a line of which document it is, or of which segment where none is known. Raises Invalid."""
     column = _header(at, line, log).index("sid")
     known: dict[str, str] = {}
@@ -268,7 +268,7 @@ class _Records:
                     self._note_contradiction(other, f"sid {row.sid!r} is the same segment as {stated.sid!r}", stated)
 
     def _note_contradiction(self, row: DaRow, what: str, stated: DaRow) -> None:
-        self._log.bad_line(row.at, f"{what} in line {stated.line} of {stated.file}")
+        self._log.bad_line(row.file_line, f"{what} in line {stated.line} of {stated.file}")
 
     def _judgment(self, row: DaRow, rest: Iterator[DaRow]) -> Iterator[Record]:
         """The judgment of all rows about one presentation of one segment, with what it names for the first time."""
@@ -287,25 +287,25 @@ class _Records:
         if contradicted:
             return
         if self._two_files and not seen["1"]:
-            self._log.bad_line(row.at, "this row of the filtered file is not in the unfiltered one")
+            self._log.bad_line(row.file_line, "this row of the filtered file is not in the unfiltered one")
             return
         if seen.total() > len(seen):
             self._log.repaired["rows that stand twice alike"] += seen.total() - len(seen)
         yield from self._records(row, accepted=seen["0"] > 0)
 
     def _records(self, row: DaRow, *, accepted: bool) -> Iterator[Record]:
-        at = row.at
-        system, is_new = self._systems.of(row.system)
+        at = row.file_line
+        system, is_new = self._systems.find_key(row.system)
         human = HUMAN in row.system
         if is_new or (human and system not in self._humans):
             yield SystemRecord(at, system, row.system, "human" if human else "mt", guessed=True)
         if human:
             self._humans.add(system)
             self._log.notes[f"judgments of {row.system}, taken for a human translation by its name"] += 1
-        rater, is_new = self._raters.of(row.worker)
+        rater, is_new = self._raters.find_key(row.worker)
         if is_new:
             yield RaterRow(at, rater, row.worker)
-        document, is_new = self._documents.of(row.document or UNKNOWN)
+        document, is_new = self._documents.find_key(row.document or UNKNOWN)
         if is_new:
             yield DocumentRecord(at, document, row.document)
         yield self._row(row, at, system, rater, document, accepted=accepted)
@@ -323,8 +323,8 @@ class _Records:
             item_meta["item"] = row.item
         return JudgmentRow(
             at,
-            self._tasks.of(f"{row.hit_id}:{rater}")[0],
-            self._items.of(f"{presented}:{document}" if row.document else presented)[0],
+            self._tasks.find_key(f"{row.hit_id}:{rater}")[0],
+            self._items.find_key(f"{presented}:{document}" if row.document else presented)[0],
             (system,),
             document,
             position,
@@ -363,5 +363,5 @@ FORMAT = Format(
     options=OPTIONS,
     by_document=True,
     by_segment=True,
-    spread=LineSharing(part=DADocumentLines, route=route_line, head=_head_of),
+    spread=LineSharing(part=DADocumentLines, route=make_document_finder, head=_head_of),
 )

@@ -62,7 +62,7 @@ class DaRow(NamedTuple):
         return cls._make(entry.decode().split("\0"))
 
     @property
-    def at(self) -> FileLine:
+    def file_line(self) -> FileLine:
         """Where the row was read."""
         return FileLine(self.file, int(self.line))
 

@@ -20,7 +20,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
     with gather_records(records, lost) as gathered:
         if gathered.campaign is not None and gathered.campaign.options:
             lost["options of the campaign: say again whether scores are standardised"] += 1
-        for judged in gathered.judged():
+        for judged in gathered.iterate_judged_addresses():
             yield from _rows(judged.judgment, gathered, lost)
 
 

@@ -26,7 +26,7 @@ from app.formats.base import (
 )
 from app.formats.kit.names import KeyNames
 from app.formats.kit.parallel_lines import parse_list_option
-from app.formats.kit.reading import count_unread, read_lines, refuse_file
+from app.formats.kit.reading import count_unread_columns, read_lines, refuse_file
 from app.formats.kit.records import LONGEST_NAME, decode_record, encode_record
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import NotStrictError, parse_json_value
@@ -74,7 +74,7 @@ class WmtJsonlDocuments:
     def __exit__(self, *_: object) -> None:
         self._entries.close()
 
-    def take(self, files: Sequence[InputFile]) -> None:
+    def read_files(self, files: Sequence[InputFile]) -> None:
         """Read all files, the test set first. Raises Invalid with every bad line, unless those are to be skipped."""
         systems = [file for file in files if self._holds_outputs(file)]
         for file in (file for file in files if file not in systems):
@@ -88,7 +88,7 @@ class WmtJsonlDocuments:
                 self._try(at, self._hypothesis(at, line, _base_name(file.name)))
         self._log.finish()
 
-    def parts(self) -> Iterator[tuple[str, Iterator[Record]]]:
+    def records_by_language_pair(self) -> Iterator[tuple[str, Iterator[Record]]]:
         """The records of each language pair, in the order of the files, each to be read before the next."""
         for pair, group in groupby(self._entries, key=lambda entry: int(entry[: entry.index(b"\0")])):
             yield self.pairs[pair], self._records(pair, group)
@@ -120,7 +120,7 @@ class WmtJsonlDocuments:
         name, index = _name(line), None
         if judged and isinstance(line["src_text"], str) and (part := split_numbered_name(name)):
             name, index = part
-        key = self._keys.of(name)[0]
+        key = self._keys.find_key(name)[0]
         known = self._known.get(key)
         if known is not None and not judged:
             raise ValueError(f"the document {name[:80]} stands twice")
@@ -159,7 +159,7 @@ class WmtJsonlDocuments:
         """A line of a system's file. Raises ValueError."""
         key = make_key(_name(line))
         known = self._known.get(key)
-        count_unread(self._log, "fields of outputs", line.keys() - OUTPUT_READ)
+        count_unread_columns(self._log, "fields of outputs", line.keys() - OUTPUT_READ)
         if known is None:
             self._log.dropped["outputs on documents that are not in the test set"] += 1
             return
@@ -181,7 +181,7 @@ class WmtJsonlDocuments:
 
     def _declare_system(self, at: FileLine, system: str, known: _Document) -> Iterator[Keyed]:
         """What is known of a system, once for each language pair."""
-        key, _ = self._systems.of(system)
+        key, _ = self._systems.find_key(system)
         if (known.pair, key) in self._told:
             return
         self._told.add((known.pair, key))

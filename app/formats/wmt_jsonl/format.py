@@ -46,7 +46,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
         if wanted is None and len(pairs) > 1:
             what = f"several language pairs in one import: {', '.join(pairs)}; a campaign has one"
             raise Invalid(f"{what} (--option language_pair=PAIR, or split=language_pair for one campaign each)")
-        for pair, records in documents.parts():
+        for pair, records in documents.records_by_language_pair():
             for record in records:
                 if pair == (wanted or pair):
                     yield record
@@ -60,7 +60,7 @@ def read_by_campaign(
     if context.options.get("split") != "language_pair":
         raise Invalid("option split: must be language_pair")
     with _documents(files, context, log) as documents:
-        for pair, records in documents.parts():
+        for pair, records in documents.records_by_language_pair():
             yield pair or "unknown", records
     log.finish()
 
@@ -73,7 +73,7 @@ def _documents(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -
     if context.options.get("segments", "documents") != "documents":
         raise Invalid("the options are not valid", places=(Place(("options", "segments"), "must be documents"),))
     documents = WmtJsonlDocuments(context, log)
-    documents.take(files)
+    documents.read_files(files)
     return documents
 
 

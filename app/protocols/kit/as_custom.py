@@ -30,7 +30,7 @@ MOST_WEIGHTS = 200
 SCORE = "Score"
 
 
-def write_out(protocol: Protocol[Any], options: ScoringOptions) -> dict[str, object]:
+def make_custom_options(protocol: Protocol[Any], options: ScoringOptions) -> dict[str, object]:
     """The options of a campaign by `custom` that asks what this protocol asks, and ranks by the same number.
 
     What it cannot hold: rules of its own beyond widgets and weights, such as which prefilled errors were deleted, and

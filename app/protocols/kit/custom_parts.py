@@ -81,7 +81,7 @@ class SpansPart(CampaignOptions):
         return self
 
     @property
-    def widget(self) -> Spans:
+    def make_widget(self) -> Spans:
         """How it is asked."""
         listed = tuple((one.name, one.subcategories) for one in self.categories)
         return Spans(
@@ -95,7 +95,7 @@ class SpansPart(CampaignOptions):
         )
 
     @property
-    def table(self) -> Mapping[str, float]:
+    def weight_table(self) -> Mapping[str, float]:
         """Weights by pattern, as a weight profile has them."""
         return {**{one.name: one.weight for one in self.severities}, **self.weights}
 
@@ -263,7 +263,7 @@ class CustomOptions(ContrastiveOptions):
             raise ValueError(f"a part cannot be called {taken[0]}")
         if sum(isinstance(part, SpansPart) for part in self.parts) > 1:
             raise ValueError("errors can be marked in one part only")
-        scored = list(self.scored)
+        scored = list(self.measure_names)
         if not scored:
             raise ValueError(
                 "no part scores anything; add marked errors, a slider, a choice, yes or no, or a post-edit"
@@ -273,33 +273,33 @@ class CustomOptions(ContrastiveOptions):
         return self
 
     @property
-    def spans(self) -> SpansPart | None:
+    def spans_part(self) -> SpansPart | None:
         """The part in which errors are marked."""
         return next((part for part in self.parts if isinstance(part, SpansPart)), None)
 
     @property
-    def scales(self) -> tuple[SliderPart | ChoicePart | YesNoPart, ...]:
+    def scale_parts(self) -> tuple[SliderPart | ChoicePart | YesNoPart, ...]:
         """The parts that a number answers."""
         return tuple(part for part in self.parts if isinstance(part, SliderPart | ChoicePart | YesNoPart))
 
     @property
-    def written(self) -> tuple[TextPart | PostEditPart, ...]:
+    def text_parts(self) -> tuple[TextPart | PostEditPart, ...]:
         """The parts that a text answers."""
         return tuple(part for part in self.parts if isinstance(part, TextPart | PostEditPart))
 
     @property
-    def scored(self) -> Iterator[str]:
+    def measure_names(self) -> Iterator[str]:
         """Names of the numbers that a judgment comes to, in the order of the parts; `overall` last."""
         for part in self.parts:
             if not isinstance(part, TextPart):
                 yield SPANS if isinstance(part, SpansPart) else part.name
-        if any(part.weight for part in self.scales):
+        if any(part.weight for part in self.scale_parts):
             yield OVERALL
 
     @property
     def weights(self) -> dict[str, float] | None:
         """The weights of marked errors, as other protocols have them for an option."""
-        return None if self.spans is None else dict(self.spans.table)
+        return None if self.spans_part is None else dict(self.spans_part.weight_table)
 
 
 def list_widgets(options: CustomOptions) -> tuple[Widget, ...]:
@@ -309,7 +309,7 @@ def list_widgets(options: CustomOptions) -> tuple[Widget, ...]:
         last = widgets[-1] if widgets else None
         match part:
             case SpansPart():
-                widgets.append(part.widget)
+                widgets.append(part.make_widget)
             case TextPart() | PostEditPart():
                 before = last.texts if isinstance(last, Texts) else ()
                 widgets[len(widgets) - bool(before) :] = [Texts(TEXTS, (*before, part.field))]

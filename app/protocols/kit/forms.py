@@ -26,7 +26,7 @@ from app.protocols.base import (
     Widget,
 )
 from app.protocols.kit.screens import FIELD, PreferencePayload
-from app.protocols.kit.visible_texts import find_visible_texts, list_text_labels
+from app.protocols.kit.visible_texts import find_visible_texts, list_visible_text_labels
 
 LEVELS: tuple[Level, ...] = ("segment", "document", "screen")
 RESTS_ON = {
@@ -112,7 +112,7 @@ def make_rater_form(
         level=level,
         widgets=tuple(_without_source(widget) if not seen.source else widget for widget in widgets),
         rubric=make_rubric(protocol, options),
-        labels=list_text_labels(protocol, basis, n_references=n_references),
+        labels=list_visible_text_labels(protocol, basis, n_references=n_references),
         instructions=(
             getattr(options.own, "instructions", None) or protocol.instructions,
             *(sentence for sentence in sentences if sentence),

@@ -46,7 +46,7 @@ def find_visible_texts(protocol: Protocol[Any], basis: Basis) -> VisibleTexts:
     return VisibleTexts(source=basis in ("source", "both"), references=basis in ("reference", "both"))
 
 
-def list_text_labels(protocol: Protocol[Any], basis: Basis, *, n_references: int = 1) -> tuple[str, ...]:
+def list_visible_text_labels(protocol: Protocol[Any], basis: Basis, *, n_references: int = 1) -> tuple[str, ...]:
     """The labels of the texts on a screen, in their order. Raises Invalid as `find_visible_texts` does."""
     seen = find_visible_texts(protocol, basis)
     if protocol.hides_source:
@@ -84,7 +84,7 @@ def list_labelled_texts(
             raise Invalid(f"{protocol.name} shows each text beside one other; there are {len(pair) - 1}")
         ordered = reversed(pair) if side_order else pair
         return tuple(_laid_out(markup, label, one, None, of) for label, (one, of) in zip(HIDDEN, ordered, strict=True))
-    named = list_text_labels(protocol, basis, n_references=len(others))
+    named = list_visible_text_labels(protocol, basis, n_references=len(others))
     first = (_laid_out(markup, SOURCE, source, "source", source_media),) if seen.source else ()
     between = zip(named[len(first) : -1], others, strict=True)
     middle = tuple(_laid_out(markup, label, one, None) for label, one in between)

@@ -74,7 +74,7 @@ class LevelPlan:
 
 def make_level_plan(level: Level, units: UnitValues, choices: CoefficientSettings) -> LevelPlan:
     """The coefficients of one level."""
-    paired = units.paired()
+    paired = units.with_two_values()
     model = fit_unit_rater_variances(paired)
     block = icc.find_complete_block(paired)
     sorted_out = categorize_units(paired, choices) if level != "averaged" else None
@@ -141,15 +141,15 @@ def _kappas(
 ) -> Iterator[AgreementCoefficient]:
     observed = kappa.share_within_tolerance(units, t)
     closed = closed_form_chance(choices, t)
-    share = None if model is None else model.within(t, choices.step)
+    share = None if model is None else model.expected_share_within(t, choices.step)
     if closed is not None:
         of = kappa.tolerance_kappa(units, t, chance=closed)
         yield AgreementCoefficient("kappa", of, t, _agreement_beyond_chance(share, closed), observed, chance=closed)
     of = kappa.tolerance_kappa(units, t)
-    expected = None if model is None else _agreement_beyond_chance(share, model.by_chance(t, choices.step))
+    expected = None if model is None else _agreement_beyond_chance(share, model.chance_share_within(t, choices.step))
     pool = pool_values(units)
-    histogram = pool.drawn(units.once())
-    by_pool = float(pool.within(histogram, t)[0]) / units.value.size**2
+    histogram = pool.weighted_counts(units.unit_document_weights())
+    by_pool = float(pool.count_pairs_within(histogram, t)[0]) / units.value.size**2
     yield AgreementCoefficient("kappa_pooled", of, t, expected, observed, chance=by_pool)
 
 
@@ -182,13 +182,15 @@ def _nominal(
         "alpha_nominal",
         of,
         t,
-        _agreement_beyond_chance(model.within(t, choices.step), model.by_chance(t, choices.step)),
+        _agreement_beyond_chance(
+            model.expected_share_within(t, choices.step), model.chance_share_within(t, choices.step)
+        ),
     )
 
 
 def _mean_distance(units: UnitValues) -> OfDocuments:
     size = units.counts()
-    sums = units.by_document(np.column_stack((sum_pair_distances(units), size * (size - 1) / 2)))
+    sums = units.sum_by_document(np.column_stack((sum_pair_distances(units), size * (size - 1) / 2)))
 
     def value(weights: Floats) -> Floats:
         total, n = (weights @ sums).T
@@ -240,5 +242,5 @@ def _coefficients_of_categories(
 def rater_pair_counter(units: UnitValues) -> Callable[[Floats], float]:
     """Pairs of raters on the documents that count."""
     size = units.counts()
-    sums = units.by_document(size * (size - 1) / 2)
+    sums = units.sum_by_document(size * (size - 1) / 2)
     return lambda weights: float((weights @ sums)[0])

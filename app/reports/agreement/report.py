@@ -172,7 +172,7 @@ def _units(ratings: RawRatings, options: AgreementOptions) -> dict[Level, UnitVa
     if options.raters == "complete":
         units = {level: select_complete_raters(one) for level, one in units.items()}
     if options.normalize == "z":
-        units = {level: one.standardized() for level, one in units.items()}
+        units = {level: one.standardize_raters() for level, one in units.items()}
     return {level: one for level, one in units.items() if one.n_units}
 
 

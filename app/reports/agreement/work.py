@@ -49,7 +49,7 @@ ONE_RATER = "no text was rated by two raters, so agreement cannot be estimated"
 
 def count_bootstrap_chunks(units: Iterable[UnitValues], draws: int) -> int:
     """Chunks of draws; none where nothing was rated twice."""
-    return -(-draws // DRAWS_A_CHUNK) if any(one.paired().n_units for one in units) else 0
+    return -(-draws // DRAWS_A_CHUNK) if any(one.with_two_values().n_units for one in units) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def make_statistic_view(
     coefficient: AgreementCoefficient, ends: Interval | None, units: UnitValues, level: float | None
 ) -> Statistic:
     """One coefficient as it is shown. level: of intervals, None where none are asked for."""
-    value = number_or_none(float(coefficient.of(units.once())[0]))
+    value = number_or_none(float(coefficient.of(units.unit_document_weights())[0]))
     if coefficient.jackknife and level is not None:
         raters, documents = np.unique(units.rater).size, np.unique(units.document).size
         few = documents * raters * (raters - 1) // 2 <= MOST_LEFT_OUT
@@ -145,7 +145,9 @@ def make_statistic_view(
         value=value,
         interval=ends if value is not None else None,
         expected=None if coefficient.expected is None else number_or_none(coefficient.expected),
-        observed=None if coefficient.observed is None else number_or_none(float(coefficient.observed(units.once())[0])),
+        observed=None
+        if coefficient.observed is None
+        else number_or_none(float(coefficient.observed(units.unit_document_weights())[0])),
         chance=coefficient.chance,
         word=landis_koch_label(value) if value is not None and coefficient.key in WITH_WORDS else None,
     )
@@ -243,7 +245,7 @@ def make_self_agreement_lines(
     names = ratings.rows.labels.raters
     lines = [_self_line("repeats", None, again, t, chance)]
     lines += [
-        _self_line("repeats", names[code], again.of(again.rater == code), t, chance)
+        _self_line("repeats", names[code], again.where(again.rater == code), t, chance)
         for code in np.unique(again.rater).tolist()
     ]
     for first, second in pairwise(look_up_system_codes(ratings, same)):
@@ -313,7 +315,9 @@ def list_agreement_warnings(ratings: RawRatings, plans: Sequence[LevelPlan], cho
         documents = np.unique(plan.units.document).size
         if 0 < documents < FEW_DOCUMENTS:
             messages.append(f"{plan.level}: {documents} documents are few for intervals")
-        missing = sorted({one.key for one in plan.statistics if np.isnan(one.of(plan.units.once())[0])})
+        missing = sorted(
+            {one.key for one in plan.statistics if np.isnan(one.of(plan.units.unit_document_weights())[0])}
+        )
         if missing:
             messages.append(f"{plan.level}: not defined on these scores: {', '.join(missing)}")
     left = [t for t in choices.tolerances if choices.levels is not None and closed_form_chance(choices, t) is None]

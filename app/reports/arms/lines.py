@@ -113,7 +113,7 @@ class ArmRevisions(FiniteResultPart):
 
 def make_volume_line(condition: ArmCondition, work: TimedJudgments) -> ArmVolume:
     """Count what one condition holds."""
-    once = work.once()
+    once = work.one_row_per_judgment()
     rows = once.rows
     known = ~np.isnan(once.seconds)
     segment = rows.kind == RatingKind.SEGMENT

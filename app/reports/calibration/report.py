@@ -73,7 +73,7 @@ def _items(parts: CampaignParts, options: CalibrationOptions) -> tuple[str, Unit
     which = "calibration" if options.items == "calibration" or (options.items == "auto" and known) else "common"
     units = make_unit_values(parts, parts.calibration if which == "calibration" else parts.test, options.repeats)
     if which == "common":
-        units = units.paired()
+        units = units.with_two_values()
     if options.raters == "complete":
         units = select_complete_raters(units)
     agreed = agreed_scores(parts, units)

@@ -77,7 +77,7 @@ def _view(
     ratings: RawRatings, units: UnitValues, words: Floats | None, options: DistributionsOptions, named: tuple[str, ...]
 ) -> DistributionsView:
     into = spread.make_histogram_bins(units.value, ratings.scale)
-    common = units.paired()
+    common = units.with_two_values()
     raters = spread.compute_rater_use(units, into, ratings.scale) if common.n_units else ()
     of_units = None if words is None else words[units.place]
     systems = spread.compute_system_use(units, ratings.rows.labels.systems, into, ratings.scale, words=of_units)

@@ -146,7 +146,7 @@ class StabilityForecaster:
         between = planner.between
         spread = np.sqrt(between * error / (between + error)) if between + error > 0 else 0.0
         drawn = [
-            planning_components(contrast_components(fitted, redraw.draw(rng)), source=components.source)
+            planning_components(contrast_components(fitted, redraw.draw_components(rng)), source=components.source)
             for _ in range(WORLDS)
         ]
         # The truth lies around what is known of it as the judgments leave open.

@@ -31,7 +31,9 @@ def compare_metric_pair(compared: MetricEvaluation, two: Two, swaps: int) -> byt
     panel = compared.panel(compared.experiments.rows, frozenset())
     first, second = (pair_with_human_scores(panel, compared.experiments.rows, metric, compared.sign) for metric in two)
     unit = first.document if compared.by_document else np.arange(first.document.size)
-    common = CommonMetricScores.of(first.human, first.metric, second.metric, first.both & second.scored, unit)
+    common = CommonMetricScores.from_scores(
+        first.human, first.metric, second.metric, first.has_both_scores & second.scored, unit
+    )
     tests = compare_two_metrics(common, permutations=compared.permutations, seed=compared.seed, swaps=swaps)
     lines = [
         BetweenLine(

@@ -60,7 +60,7 @@ class MetricsOptions(RecipeOptions):
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: MetricsOptions) -> ReportWork[MetricsView]:
     groups = () if options.changes == "none" else parse_change_groups(options.changes)
     inputs, metrics = load_recipe_input(session, snapshots[0], options), load_metrics(session, snapshots[0])
-    experiments = RobustnessExperiments.of(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
+    experiments = RobustnessExperiments.from_ratings(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
     if not metrics or not experiments.facts.order:
         return make_undivided_work(lambda: _view(inputs, experiments, metrics, options, ()))
     compared = MetricEvaluation(
@@ -73,7 +73,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Metrics
         by_document=options.unit == "document" and inputs.rows.documents_known,
         humans=options.humans,
     )
-    changes, _ = experiments.changes(groups)
+    changes, _ = experiments.list_changes(groups)
     parts = [changes[at : at + AT_ONCE] for at in range(0, len(changes), AT_ONCE)]
     pairs = list_metric_pairs(metrics) if options.swaps else []
 

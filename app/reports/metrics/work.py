@@ -52,8 +52,7 @@ class MetricScores:
 def load_metrics(session: Session, snapshot: Snapshot) -> tuple[MetricScores, ...]:
     """The metrics of a campaign as they stood."""
     return tuple(
-        _metric(session, snapshot, row)
-        for row in stored.load_metrics_at_version(session, snapshot.campaign_id, snapshot.version)
+        _metric(session, snapshot, row) for row in stored.load_metrics(session, snapshot.campaign_id, snapshot.version)
     )
 
 
@@ -130,7 +129,7 @@ class MetricEvaluation:
         panel = ranked_score_matrix(rows, self.experiments.recipe, self.domains)
         out = unshown | (frozenset() if self.humans else self.inputs.humans)
         keep = [n for n, code in enumerate(panel.systems.tolist()) if rows.labels.systems[code] not in out]
-        return panel.arranged(np.array(keep, dtype=np.intp))
+        return panel.reordered(np.array(keep, dtype=np.intp))
 
     def _system_agreement(self, scores: HumanAndMetricScores) -> SystemAgreement:
         return compute_system_agreement(

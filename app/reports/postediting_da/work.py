@@ -54,7 +54,7 @@ def load_scores(
     inputs = load_recipe_input(session, snapshot, options)
     recipe = inputs.recipe
     if recipe.normalize == "auto":
-        recipe = RobustnessExperiments.of(inputs.rows, recipe, frozenset(), inputs.documents).recipe
+        recipe = RobustnessExperiments.from_ratings(inputs.rows, recipe, frozenset(), inputs.documents).recipe
     rows, selection = normalized_rows(inputs.rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
     raw = _mean_by_output(ranked, inputs)
@@ -124,8 +124,8 @@ def _rates_and_scores(
         scored = scores.scores.get((key, *address))
         if scored is None or code not in at.systems:
             continue
-        mter = _rate(at.against(code, at.post_edited))
-        external = _rate(at.against(code, at.origin == EXTERNAL))
+        mter = _rate(at.edits_against(code, at.post_edited))
+        external = _rate(at.edits_against(code, at.origin == EXTERNAL))
         rows.append((place, mter, _hter(at, code), external, scored))
     columns = np.array([row[1:4] for row in rows], dtype=np.float64).reshape(-1, 3).T
     return RatesAndScores(
@@ -217,7 +217,7 @@ def make_conflict(
 def _tags(post_edits: PostEdits, place: int, finding: Disagreement, closest: str) -> Iterator[str]:
     address = post_edits.addresses[place]
     output = post_edits.outputs[(finding.line.system, *address)]
-    words = len(post_edits.tokens.of(output))
+    words = len(post_edits.tokens.tokenize(output))
     if words <= SHORT:
         yield "very short"
     if words >= LONG:
@@ -247,5 +247,5 @@ def ter_depends_on_tokens(counted: Tokenization, output: str, closest: str) -> b
 
 def _ter(tokens: Tokenization, output: str, reference: str) -> float:
     """NaN against nothing, which differs from no other rate."""
-    counts = count_edit_operations(tokens.of(output), tokens.of(reference))
+    counts = count_edit_operations(tokens.tokenize(output), tokens.tokenize(reference))
     return 100.0 * counts.edits / counts.length if counts.length else float("nan")

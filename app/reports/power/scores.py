@@ -113,7 +113,7 @@ def make_score_model(
     try:
         shape = fit_marginal(options.scores, ratings.score)
         scores = make_score_sampler(components, shape, better_sign=ratings.better_sign, fixed_panel=options.fixed_panel)
-        scores.apart(difference)
+        scores.shifts_for_difference(difference)
     except NoSuchScores as error:
         return ScoreModel(components, why=error.detail)
     return ScoreModel(components, shape, scores)

@@ -111,7 +111,7 @@ class PowerPlanner(StudySizes):
     @property
     def fewest(self) -> int:
         """Documents below which that recipe can claim nothing."""
-        if not self.rule.flips:
+        if not self.rule.sign_flips:
             return 1
         return planning.fewest_documents_to_reach_alpha(
             self.pairs if self.options.adjust == "holm" else 1, self.options.alpha

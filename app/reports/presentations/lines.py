@@ -118,7 +118,7 @@ def make_agreement_lines(name: str, rows: Ratings, lengths: Codes, scale: ScoreS
     """Of one condition, by level and by length. lengths: segments of each document code."""
     chance, tolerance = _chance(scale, agreement_tolerance(scale)), agreement_tolerance(scale)
     for level in LEVELS:
-        units = _units(level, rows).paired()
+        units = _units(level, rows).with_two_values()
         for documents, low, high in SETS:
             part = units.where(is_length_within(lengths.astype(np.int64), low, high)[units.document][units.unit])
             if part.n_units:
@@ -136,14 +136,16 @@ def _agreement(
     pairs = list_value_pairs(units) if count_value_pairs(units) <= MOST_PAIRS else None
     kappa = None
     if tolerance is not None:
-        kappa = number_or_none(float(tolerance_kappa(units, tolerance, chance=chance)(units.once())[0]))
+        kappa = number_or_none(
+            float(tolerance_kappa(units, tolerance, chance=chance)(units.unit_document_weights())[0])
+        )
     return UiAgreement(
         arm=name,
         level=level,
         documents=documents,
         n_units=units.n_units,
         n_pairs=count_value_pairs(units),
-        alpha=number_or_none(float(krippendorff_alpha(units, "interval")(units.once())[0])),
+        alpha=number_or_none(float(krippendorff_alpha(units, "interval")(units.unit_document_weights())[0])),
         kappa=kappa,
         absolute=None if pairs is None else float(np.abs(pairs.first - pairs.second).mean()),
     )

@@ -172,7 +172,7 @@ def _view(protocols: Sequence[ProtocolRatings], options: ProtocolsOptions) -> Pr
 
 def _protocol(protocol: ProtocolRatings, options: ProtocolsOptions) -> ProtocolView:
     gaps, spent = _gaps(protocol, options), trim_durations(protocol.seconds["segment"])
-    paired = protocol.units.paired()
+    paired = protocol.units.with_two_values()
     agreed = _alpha(paired, options)
     verdicts = [g.found for g in gaps if g.found is not None]
     sizes = [g.standardized for g in gaps if g.standardized is not None]
@@ -195,7 +195,9 @@ def _protocol(protocol: ProtocolRatings, options: ProtocolsOptions) -> ProtocolV
         separation=float(np.mean(sizes)) if sizes else None,
         alpha=agreed[0],
         alpha_interval=agreed[1],
-        pearson=number_or_none(float(pairs.mean_pearson(paired)(paired.once())[0])) if paired.n_units else None,
+        pearson=number_or_none(float(pairs.mean_pearson(paired)(paired.unit_document_weights())[0]))
+        if paired.n_units
+        else None,
         n_pairs=pairs.count_value_pairs(paired) if paired.n_units else 0,
         seconds=None if spent is None else spent.mean,
         seconds_sd=None if spent is None else spent.sd,
@@ -215,7 +217,7 @@ def _alpha(units: UnitValues, options: ProtocolsOptions) -> tuple[float | None, 
     if not units.n_units:
         return None, None
     of = alpha.krippendorff_alpha(units, "interval")
-    value = number_or_none(float(of(units.once())[0]))
+    value = number_or_none(float(of(units.unit_document_weights())[0]))
     if value is None or not options.bootstrap:
         return value, None
     return value, percentile_interval_of_draws(

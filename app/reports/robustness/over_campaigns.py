@@ -88,11 +88,11 @@ def _prepare(
     for campaign in campaigns:
         humans = campaign.humans if named is None else named.intersection(campaign.names)
         try:
-            experiments = RobustnessExperiments.of(campaign.rows, campaign.recipe, humans, campaign.documents)
+            experiments = RobustnessExperiments.from_ratings(campaign.rows, campaign.recipe, humans, campaign.documents)
         except Invalid as error:
             prepared.append((campaign, None, (), error.detail or error.title()))
             continue
-        changes, _ = experiments.changes(groups)
+        changes, _ = experiments.list_changes(groups)
         why = None if experiments.facts.order else "; ".join(experiments.warnings)
         prepared.append((replace(campaign, humans=humans), experiments, changes, why))
     chunk = partial(_chunk, [(experiments, found) for _, experiments, found, _ in prepared])

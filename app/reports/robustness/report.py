@@ -60,8 +60,8 @@ def _prepare(
     inputs = load_recipe_input(session, snapshots[0], options)
     if options.humans:
         inputs = replace(inputs, humans=parse_human_systems(options.humans, inputs))
-    experiments = RobustnessExperiments.of(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
-    changes, none = experiments.changes(groups)
+    experiments = RobustnessExperiments.from_ratings(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
+    changes, none = experiments.list_changes(groups)
     if not experiments.facts.order:
         return make_undivided_work(lambda: make_robustness_view(inputs, experiments, groups, none, ()))
     parts = [changes[at : at + AT_ONCE] for at in range(0, len(changes), AT_ONCE)]
@@ -88,7 +88,7 @@ def _chunk(experiments: RobustnessExperiments, parts: Sequence[Sequence[ScoreCha
 
 def compute_change_chunk(experiments: RobustnessExperiments, changes: Sequence[ScoreChange]) -> bytes:
     """What some changes do, as bytes."""
-    return _LINES.dump_json([ChangeView.of(effect) for effect in experiments.run(changes)])
+    return _LINES.dump_json([ChangeView.of(effect) for effect in experiments.apply_changes(changes)])
 
 
 def read_change_chunk(part: bytes) -> list[ChangeView]:

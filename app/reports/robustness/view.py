@@ -66,7 +66,7 @@ class ChangeView(BaseModel):
             what=change.what,
             rank_changed=difference and difference.rank_changed,
             cluster_changed=difference and difference.cluster_changed,
-            both=difference and difference.both,
+            both=difference and difference.is_order_and_clusters_changed,
             swaps=difference and difference.swaps,
             largest_move=difference and difference.largest_move,
             mover=difference and difference.mover,

@@ -12,7 +12,7 @@ import numpy as np
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.components.bootstrap import ParametricBootstrap, default_number_of_draws
-from app.stats.components.fit import CannotModel, ComponentsFit, fit_observations
+from app.stats.components.fit import ComponentsFit, ModelNotEstimable, fit_observations
 from app.stats.components.generalizability import confounded_terms
 from app.stats.components.observations import ModelObservations, make_observations
 from app.stats.components.terms import NAMES
@@ -48,7 +48,7 @@ class RatingsModel:
             return NOTHING
         try:
             return fit_observations(self.rows)
-        except CannotModel as error:
+        except ModelNotEstimable as error:
             return f"no model: {error.detail or error.title()}"
 
     @property
@@ -89,7 +89,7 @@ class RatingsModel:
         redraw, first = ParametricBootstrap(self.fitted), number * DRAWS_OF_A_CHUNK
         numbers = range(first, min(first + DRAWS_OF_A_CHUNK, self.draws))
         seeds = [np.random.default_rng([self.inputs.recipe.seed, 1, draw]) for draw in numbers]
-        return json.dumps([redraw.draw(rng) for rng in seeds]).encode()
+        return json.dumps([redraw.draw_components(rng) for rng in seeds]).encode()
 
 
 def load_model(session: Session, snapshot: Snapshot, options: RecipeOptions, draws: int | None) -> RatingsModel:

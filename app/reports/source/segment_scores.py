@@ -44,7 +44,7 @@ def load_metric_scores(session: Session, inputs: RecipeInput, metric: str) -> Sc
     Raises Invalid where the campaign had no such metric at this data version.
     """
     snapshot = inputs.snapshot
-    known = {row.metric: row for row in stored.load_metrics_at_version(session, snapshot.campaign_id, snapshot.version)}
+    known = {row.metric: row for row in stored.load_metrics(session, snapshot.campaign_id, snapshot.version)}
     if metric not in known:
         there = f"there are: {', '.join(known)}" if known else "none has scores here"
         raise Invalid("the query is not valid", places=(Place(("query", "metric"), f"no such metric; {there}"),))

@@ -75,7 +75,7 @@ def _work(session: Session, snapshot: Snapshot, recipe: Recipe, request: Stabili
     selection = select_rows(rows, add_standing_exclusions(recipe, registration))
     used = selection.ratings.where(selection.ranked)
     data = extract_multiply_rated(used)
-    resolved, misfits = _drop_impossible_designs(request.resolved(len(data.documents), len(data.systems)), used)
+    resolved, misfits = _drop_impossible_designs(request.resolve(len(data.documents), len(data.systems)), used)
     notes = _list_rating_notes(recipe, registration) + _list_pair_notes(resolved, len(data.systems))
     studies = StudyChunks(StabilitySimulator(data, resolved))
     finish = partial(_result, _Origin(snapshot, recipe, digest, misfits, notes), studies.simulator)
@@ -90,7 +90,7 @@ class StudyChunks:
 
     def run(self, number: int) -> bytes:
         """What the studies of a chunk find. Raises Invalid for what the end would refuse after all the others."""
-        outcome = self.simulator.run(number)
+        outcome = self.simulator.run_chunk(number)
         if outcome.why is not None and refuses_whole_request(self.simulator.request):
             raise impossible_design_error(self.simulator.chunks[number].documents, outcome.why)
         return outcome.to_bytes()
@@ -159,7 +159,7 @@ def _result(origin: _Origin, simulator: StabilitySimulator, parts: Sequence[byte
 def _request(request: StabilityRequest, recipe: Recipe) -> RequestView:
     return RequestView(
         designs=[_design(design) for design in request.designs],
-        documents=list(request.counts),
+        documents=list(request.document_counts),
         studies=request.studies,
         studies_per_document_set=request.per_set,
         pairs=request.pairs,

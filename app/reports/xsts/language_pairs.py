@@ -90,7 +90,7 @@ def check_fixed_points(grouped: LanguageGroups, options: XstsOptions) -> None:
     """Fixed points that stand the wrong way round are an error where they are asked for (decisions, §8)."""
     if options.method != "cs_ht":
         return
-    widths = {one.name: language_pairs.compute_fixed_points(one, grouped.target).width for one in grouped.ready}
+    widths = {one.name: language_pairs.compute_fixed_points(one, grouped.target).distance for one in grouped.ready}
     if wrong := [name for name, width in widths.items() if width is not None and width <= 0]:
         what = f"human references scored no better than the calibration set in {', '.join(wrong)}, so no line fits both"
         what += ": leave out these campaigns, or use method=cs, ht or raw"

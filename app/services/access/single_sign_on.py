@@ -104,7 +104,7 @@ def sign_in(
 def claim_due_check(session: Session, secret: str) -> DueCheck | None:
     """The check that this request is to make; None where another one makes it, or made it meanwhile."""
     digest = tokens.hash_secret(secret)
-    at = accounts.claim_check(session, digest, older=sessions.CHECK_AFTER, lasts=CLAIM)
+    at = accounts.claim_provider_check(session, digest, older=sessions.CHECK_AFTER, lasts=CLAIM)
     row = accounts.find_account_session(session, digest) if at is not None else None
     if row is None or at is None:
         return None
@@ -126,7 +126,7 @@ def note_check(
         return
     _give_role(session, person, token, roles)
     sealed = seal_tokens(given, secret) if given != due.tokens else None
-    accounts.store_check(session, due.session_id, at=due.at, sealed=sealed)
+    accounts.store_provider_check(session, due.session_id, at=due.at, sealed=sealed)
 
 
 def store_renewed_tokens(session: Session, due: DueCheck, given: ProviderTokens, secret: str) -> None:
@@ -136,7 +136,7 @@ def store_renewed_tokens(session: Session, due: DueCheck, given: ProviderTokens,
 
 def release_check(session: Session, due: DueCheck) -> None:
     """Let the next request ask the provider, which gave no answer to this one."""
-    accounts.release_claim(session, due.session_id)
+    accounts.release_provider_check(session, due.session_id)
 
 
 def end_session(session: Session, secret: str) -> None:
@@ -153,7 +153,7 @@ def find_identity_token(session: Session, secret: str) -> str | None:
 def carry_out_logout(session: Session, notice: LogoutNotice, *, issuer: str) -> bool:
     """End the sessions that the provider says have ended; False where this notice was carried out before."""
     digest = hashlib.sha256(f"{issuer}\n{notice.jti}".encode("utf-8", "replace")).digest()
-    if not accounts.keep_logout_token(session, digest, lasts=REMEMBERED):
+    if not accounts.store_logout_token(session, digest, lasts=REMEMBERED):
         return False
     ended = accounts.delete_sessions_of_person(session, issuer=issuer, subject=notice.subject, sid=notice.sid)
     if ended:

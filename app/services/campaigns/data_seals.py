@@ -65,7 +65,7 @@ def load_purged_rows(session: Session, campaign_id: int) -> seals.PurgedRows:
     for what in log.stream_action_details(session, campaign_id, PURGED):
         for row, version in what.get("versions", {}).items():
             kind, number = row.split()[:2]
-            rows.add(int(version), seals.KINDS[kind], int(number), bytes.fromhex(what["rows"][row]))
+            rows.add_row(int(version), seals.KINDS[kind], int(number), bytes.fromhex(what["rows"][row]))
     return rows
 
 

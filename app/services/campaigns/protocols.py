@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from app import protocols
-from app.protocols import RaterForm, list_judged_levels, make_rater_form, write_out
+from app.protocols import RaterForm, list_judged_levels, make_custom_options, make_rater_form
 from app.protocols.base import Basis, JudgmentMeasure, resolve_scoring_options
 from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
 from app.services.campaigns.campaigns import get_campaign
@@ -58,4 +58,4 @@ def write_protocol_out(name: str, options: Mapping[str, object]) -> WrittenProto
     """A built-in protocol as one that a manager writes. Raises NotFound, Invalid."""
     protocol = protocols.get_protocol(name)
     usual = options or protocol.examples[0].options
-    return WrittenProtocol("custom", write_out(protocol, resolve_scoring_options(protocol, usual)))
+    return WrittenProtocol("custom", make_custom_options(protocol, resolve_scoring_options(protocol, usual)))

@@ -43,8 +43,8 @@ class ImportMerge:
         session = self._session
         staging.copy_into_staging(session, lines)
         staging.analyze_staging(session)
-        judgments.note_new_texts(session, self._id)
-        created = merge.insert_staged_nouns(session, self._id)
+        judgments.mark_new_texts(session, self._id)
+        created = merge.insert_staged_declarations(session, self._id)
         created |= {"alignments": n} if (n := alignments.insert_staged_alignments(session, self._id)) else {}
         origins.insert_staged_origins(session, self._id)
         resolved = judgments.resolve_staged_judgments(session, self._id, history=self._history)
@@ -202,7 +202,7 @@ def _marks(payload: Any, protocol: Protocol[Any], side: str) -> bool:
 def _outside_of_new_texts(
     session: Session, campaign_id: int, protocol: Protocol[Any], options: ScoringOptions
 ) -> Iterator[Place]:
-    for blind in judgments.stream_judgments_before_text(session, campaign_id):
+    for blind in judgments.stream_judgments_awaiting_text(session, campaign_id):
         payload = protocol.payload.model_validate(blind.payload)
         shown = JudgedTexts(source=blind.text) if blind.of_source else JudgedTexts(text=blind.text)
         if blind.led and _marks(payload, protocol, "source" if blind.of_source else "target"):

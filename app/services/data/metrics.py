@@ -68,9 +68,7 @@ def put_metric(session: Session, campaign: str, metric: str, given: MetricScoreS
     if not rows:
         why = ", ".join(f"{n} {reason}" for reason, n in sorted(left.items())) or "there is no score"
         raise Invalid("no score can be stored", places=(Place(("body",), why),))
-    before = next(
-        (one for one in stored.load_metrics_at_version(session, row.id, row.data_version) if one.metric == metric), None
-    )
+    before = next((one for one in stored.load_metrics(session, row.id, row.data_version) if one.metric == metric), None)
     if before is None or not _is_unchanged(session, row.id, before, rows, given):
         version = campaigns.take_next_version(session, row.id, actor=actor, what=f"scores of {metric}")
         listed = [(*address, score) for address, score in rows.items()]
@@ -94,7 +92,7 @@ def list_metrics(session: Session, campaign: str) -> list[Metric]:
     row = campaigns.load_campaign(session, campaign)
     return [
         Metric(one.metric, one.higher_is_better, one.n_outputs, one.n_of_systems, one.n_systems, one.version)
-        for one in stored.load_metrics_at_version(session, row.id, row.data_version)
+        for one in stored.load_metrics(session, row.id, row.data_version)
     ]
 
 

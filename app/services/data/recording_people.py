@@ -53,7 +53,7 @@ def refuse_second_judgments(
             (people[judgment.rater].person, judgment.document, judgment.segment, judgment.system), judgment.rater
         )
         had = theirs.get((judgment.rater, judgment.document, judgment.system), ())
-        if before != judgment.rater or any(stretch.meets(judgment.segment) for stretch in had):
+        if before != judgment.rater or any(stretch.covers_segment(judgment.segment) for stretch in had):
             places.append(Place(("body", i, "rater"), PersonJudgedAlready.title()))
     if places:
         raise PersonJudgedAlready(places=tuple(places[:MOST_PLACES]))

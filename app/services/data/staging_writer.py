@@ -124,7 +124,7 @@ class StagingWriter:
             if line is not None:
                 self.n_held += 1
                 self.last = record.document, record.position
-                self.lines.add("staged_judgments", line)
+                self.lines.add_line("staged_judgments", line)
             return
         if isinstance(record, ComparisonRow):
             _compare(self, record)
@@ -141,18 +141,18 @@ class StagingWriter:
             self.output = ((record.system,), record.document, record.position), len(record.text)
             where = (record.system, record.document, record.position)
             if record.alignment is not None:
-                self.lines.add(
+                self.lines.add_line(
                     "staged_alignments",
                     copy_text.format_copy_row((record.at.file, record.at.line, *where, record.alignment)),
                 )
             if record.prefill_origin is not None or record.written is not None:
-                self.lines.add(
+                self.lines.add_line(
                     "staged_origins", copy_text.format_copy_row((*where, record.prefill_origin, record.written))
                 )
         elif isinstance(record, SegmentRow):
             _known_place(self, (record.document, record.position))
             self.source = (record.document, record.position), len(record.source or "")
-        self.lines.add(*declared)
+        self.lines.add_line(*declared)
 
     def ends_before(self, record: Record | GroupedAnswers, *, by_segment: bool) -> bool:
         """Whether a record is the first of the next document, or segment."""
@@ -221,7 +221,7 @@ def _answers(stage: StagingWriter, row: GroupedAnswers, log: ReadLog) -> None:
             f"{known.fitting if known.ends[0] <= target and known.ends[1] <= source else known.derived}"
         )
     stage.n_held += len(lines)
-    stage.lines.extend("staged_judgments", lines)
+    stage.lines.add_lines("staged_judgments", lines)
 
 
 def _lengths(stage: StagingWriter, row: GroupedAnswers) -> tuple[int, int]:
@@ -272,7 +272,9 @@ def _place(stage: StagingWriter, at: FileLine, place: tuple[str, int]) -> None:
     """Stage a segment that a record names and that no record declared so far."""
     if place not in stage.places:
         _known_place(stage, place)
-        stage.lines.add("staged_segments", copy_text.format_copy_row((at.file, at.line, *place, None, None, None, 0)))
+        stage.lines.add_line(
+            "staged_segments", copy_text.format_copy_row((at.file, at.line, *place, None, None, None, 0))
+        )
 
 
 def _known_place(stage: StagingWriter, place: tuple[str, int]) -> None:
@@ -293,7 +295,7 @@ def _item(stage: StagingWriter, file: str, line: int, name: tuple[str, str], fac
     systems, document, rater, role, *said = facts
     first, also = (systems[0], systems[1:]) if systems else (None, ())
     values = (stage.n_items, file, line, *name, first, also or None, document, rater, ROLES[role], *said)
-    stage.lines.add("staged_items", copy_text.format_copy_row(values))
+    stage.lines.add_line("staged_items", copy_text.format_copy_row(values))
     return stage.n_items
 
 
@@ -308,7 +310,7 @@ def _compare(stage: StagingWriter, row: ComparisonRow) -> None:
     payload = {"protocol": stage.judge()[0].name, "preference": row.preference}
     values = (at.file, at.line, row.task, row.screen, row.rater)
     said = (copy_text.canonical_json(list(row.items)), payload, row.position)
-    stage.lines.add("staged_comparisons", copy_text.format_copy_row((*values, *said)))
+    stage.lines.add_line("staged_comparisons", copy_text.format_copy_row((*values, *said)))
 
 
 def _cached_payload_facts(stage: StagingWriter, payload: Mapping[str, object]) -> tuple[str, PayloadFacts]:

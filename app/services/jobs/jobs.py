@@ -158,7 +158,9 @@ def request_job(database: Database, request: JobRequest) -> JobView:
         if row.state in jobs.AGAIN or lost:
             jobs.restart_job(session, row.id, request.as_json())
         if row.state in jobs.AGAIN or lost or is_new:
-            jobs_queue.enqueue(session, [QueueEntry(PREPARE, row.id, priority=FIRST, queue=QUEUES[request.weight])])
+            jobs_queue.enqueue_entries(
+                session, [QueueEntry(PREPARE, row.id, priority=FIRST, queue=QUEUES[request.weight])]
+            )
         return _view(session, jobs.load_job(session, row.public_id))
 
 
@@ -378,5 +380,5 @@ def _enter_again(database: Database, job_id: int) -> bool:
             end_job(session, row, JobGivenUp("the queue lost it repeatedly"), again=True)
         else:
             jobs.count_job_attempt(session, job_id)
-            jobs_queue.enqueue(session, next_queue_entries(session, row))
+            jobs_queue.enqueue_entries(session, next_queue_entries(session, row))
         return True

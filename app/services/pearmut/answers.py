@@ -14,7 +14,7 @@ from app.domain.comments import LONGEST_COMMENT
 from app.domain.errors import Conflict, Invalid, Place
 from app.domain.spans import clip_span
 from app.formats.base import FileLine, JudgmentRow, ReadLog
-from app.formats.pearmut.answers import extract_unasked, parse_answer
+from app.formats.pearmut.answers import extract_extra_answer, parse_answer
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data.intake import ImportIntake, import_records
 from app.services.data.recording import join_keys
@@ -215,7 +215,7 @@ def _rows(
                 payload=payload,
                 started_at=started,
                 submitted_at=submitted,
-                meta=extract_unasked(user.loaded.protocol, answer) or None,
+                meta=extract_extra_answer(user.loaded.protocol, answer) or None,
             )
 
 

@@ -52,5 +52,5 @@ def list_idle_warnings(
 def list_enrolment_warnings(session: Session, campaign: str, keys: Sequence[str]) -> list[str]:
     """What is said to whoever enrols these. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign)
-    idle = idle_raters.load_idle_rater_keys(session, row.id, keys) if row.state in UNDER_WAY else []
+    idle = idle_raters.load_unassigned_rater_keys(session, row.id, keys) if row.state in UNDER_WAY else []
     return [make_idle_warning(idle, "rater")] if idle else []

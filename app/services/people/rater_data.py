@@ -20,7 +20,7 @@ def export_rater_data(database: Database, rater: ActingRater) -> Iterator[bytes]
     own = rater.through is None
     with database.transaction(snapshot=True) as session:
         yield b'{"rater": ' + _json(
-            rater_data.load_rater_account(session, rater.campaign_id, rater.rater_id, identity=own)
+            rater_data.load_account_and_enrolment(session, rater.campaign_id, rater.rater_id, identity=own)
         )
         for name, query in rater_data.LISTS.items():
             if name == rater_data.CREDENTIALS and not own:

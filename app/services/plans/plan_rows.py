@@ -18,7 +18,7 @@ from app.stats.ratings import RatingRole
 from app.storage import plans
 from app.storage.db import Session
 from app.storage.full_scans import plan_for_full_scans
-from app.storage.plans import RowBatch
+from app.storage.plans import TableRows
 
 ROLES = {role.name.lower(): role.value for role in RatingRole}
 MIXED = 0  # the bucket of tasks that hold items of several
@@ -64,34 +64,34 @@ def store_plan_rows(
         plans.join_task_pool(session, target.campaign_id, rater_id)
 
 
-def _arms(target: PlanTarget, plan: Plan) -> RowBatch:
+def _arms(target: PlanTarget, plan: Plan) -> TableRows:
     shown = shown_errors.choose_arm_prefills(target.view, plan.arms)
     rows = [
         (target.campaign_id, target.version, n, arm.name, arm.presentation, prefill)
         for n, (arm, prefill) in enumerate(zip(plan.arms, shown, strict=True), 1)
     ]
-    return RowBatch("arms", ("campaign_id", "plan", "n", "name", "presentation", "prefill"), rows)
+    return TableRows("arms", ("campaign_id", "plan", "n", "name", "presentation", "prefill"), rows)
 
 
-def _bucket_raters(target: PlanTarget, plan: Plan) -> RowBatch:
+def _bucket_raters(target: PlanTarget, plan: Plan) -> TableRows:
     rows = [
         (target.campaign_id, target.version, bucket.number, target.material.rater_ids[rater])
         for bucket in plan.buckets
         for rater in bucket.raters
         if rater not in target.material.seats
     ]
-    return RowBatch("bucket_raters", ("campaign_id", "plan", "bucket", "rater_id"), rows)
+    return TableRows("bucket_raters", ("campaign_id", "plan", "bucket", "rater_id"), rows)
 
 
-def _documents(target: PlanTarget, plan: Plan) -> RowBatch:
+def _documents(target: PlanTarget, plan: Plan) -> TableRows:
     rows = [
         (target.campaign_id, target.version, target.material.document_ids[one.key], one.bucket, one.inclusion)
         for one in plan.documents
     ]
-    return RowBatch("plan_documents", ("campaign_id", "plan", "document_id", "bucket", "inclusion"), rows)
+    return TableRows("plan_documents", ("campaign_id", "plan", "document_id", "bucket", "inclusion"), rows)
 
 
-def _groups(target: PlanTarget, groups: Sequence[Group], ids: Mapping[int, int]) -> RowBatch:
+def _groups(target: PlanTarget, groups: Sequence[Group], ids: Mapping[int, int]) -> TableRows:
     names = target.material
     columns = (
         *("id", "campaign_id", "plan", "bucket", "unit", "nth", "document_id"),
@@ -104,10 +104,10 @@ def _groups(target: PlanTarget, groups: Sequence[Group], ids: Mapping[int, int])
         )
         for one in groups
     ]
-    return RowBatch("groups", columns, rows)
+    return TableRows("groups", columns, rows)
 
 
-def _tasks(target: PlanTarget, plan: Plan, tasks: Sequence[Task], ids: Mapping[int, int]) -> RowBatch:
+def _tasks(target: PlanTarget, plan: Plan, tasks: Sequence[Task], ids: Mapping[int, int]) -> TableRows:
     names = target.material
     columns = (
         *("id", "campaign_id", "public_id", "key", "rater_id", "state", "meta", "plan", "arm", "bucket", "chain"),
@@ -122,7 +122,7 @@ def _tasks(target: PlanTarget, plan: Plan, tasks: Sequence[Task], ids: Mapping[i
         )
         for task in tasks
     ]
-    return RowBatch("tasks", columns, rows)
+    return TableRows("tasks", columns, rows)
 
 
 def choose_presentation(target: PlanTarget, plan: Plan, task: Task) -> str:
@@ -148,7 +148,7 @@ def _items(
     item_ids: Mapping[tuple[int, int], int],
     group_ids: Mapping[int, int],
     prefills: Mapping[int | None, str | None],
-) -> RowBatch:
+) -> TableRows:
     columns = (
         *("id", "campaign_id", "task_id", "key", "position", "document_id", "first_segment", "last_segment", "role"),
         *("meta", "screen", "column_", "group_id", "of_item_id", "variant", "prefill", "reference", "side_order"),
@@ -168,17 +168,17 @@ def _items(
 
     # An item goes back to one that may be written after it, so that the originals of all stand before their copies.
     rows = sorted((row(task, item) for task in tasks for item in task.items), key=lambda values: values[13] is not None)
-    return RowBatch("items", columns, rows)
+    return TableRows("items", columns, rows)
 
 
-def _credits(target: PlanTarget, tasks: Sequence[Task], item_ids: Mapping[tuple[int, int], int]) -> RowBatch:
+def _credits(target: PlanTarget, tasks: Sequence[Task], item_ids: Mapping[tuple[int, int], int]) -> TableRows:
     rows = [
         (target.campaign_id, item_ids[task.number, item.position], target.material.system_ids[system])
         for task in tasks
         for item in task.items
         for system in credited_systems(item, target.material)
     ]
-    return RowBatch("credits", ("campaign_id", "item_id", "system_id"), rows)
+    return TableRows("credits", ("campaign_id", "item_id", "system_id"), rows)
 
 
 def credited_systems(item: PlanItem, material: PlanInput) -> tuple[str, ...]:
@@ -196,10 +196,10 @@ def calibration_system_key(document: str) -> str:
     return document.rpartition(":")[0]
 
 
-def _variants(session: Session, target: PlanTarget, plan: Plan, tasks: Sequence[Task]) -> RowBatch:
+def _variants(session: Session, target: PlanTarget, plan: Plan, tasks: Sequence[Task]) -> TableRows:
     degraded = [item for task in tasks for item in task.items if item.variant is not None]
     columns = ("campaign_id", "output_id", "kind", "name", "text", "how")
-    return RowBatch("variants", columns, list(_make_degraded_texts(session, target, plan, degraded)))
+    return TableRows("variants", columns, list(_make_degraded_texts(session, target, plan, degraded)))
 
 
 class MediaNotDegradable(Invalid):

@@ -44,7 +44,7 @@ def check_ongoing_prefill(session: Session, campaign_id: int, view: CampaignInfo
     said = view.settings.get(SETTING)
     if design.arms or not isinstance(said, str) or not campaign_protocol(view).accepts_prefill:
         return
-    if not prefills.is_prefill_planned(session, campaign_id, said) and not prefills.has_prefill(
+    if not prefills.is_prefill_in_plan(session, campaign_id, said) and not prefills.has_prefill(
         session, campaign_id, said
     ):
         raise Invalid(NOT_THERE, places=(Place(SETTING_PLACE, _no_such_output(said)),))

@@ -194,8 +194,8 @@ async def _write(
 ) -> Sequence[AnswerOutcome]:
     judged = [one for one in answers if isinstance(one, RaterAnswer)]
     if len(judged) == len(answers):
-        return await service.recorder.judge(task.rules.ledger, judged, actor=rater.actor, whole=whole)
-    return await service.recorder.run(
+        return await service.recorder.record_answers(task.rules.ledger, judged, actor=rater.actor, whole=whole)
+    return await service.recorder.run_transaction(
         partial(_record, ledger=task.rules.ledger, answers=answers, by=rater.actor), keep=_all_stored
     )
 
@@ -339,7 +339,7 @@ async def _record_late_answers(
         await late_answers.retake_lapsed_task(connection, task.addresses.task_id, asking)
         return await _record(connection, ledger=task.rules.ledger, answers=kept, by=asking.actor)
 
-    return await service.recorder.run(work, keep=_all_stored)
+    return await service.recorder.run_transaction(work, keep=_all_stored)
 
 
 REFUSALS: Mapping[str, type[AppError]] = {

@@ -58,7 +58,7 @@ async def lease_task(service: JudgingService, *, rater: ActingRater) -> LeaseRes
     asking, why = await service.thread(partial(_ask, rater=rater))
     if why is not None:
         return LeaseResult(None, why)
-    leased = await service.recorder.run(partial(leases.lease_next_task, asking=asking))
+    leased = await service.recorder.run_transaction(partial(leases.lease_next_task, asking=asking))
     if isinstance(leased, leases.CredentialEnded):
         raise BadCredential
     if isinstance(leased, leases.NoTaskNow):
@@ -108,7 +108,7 @@ async def extend_lease(
             return CampaignWriteQueue(flush, lambda one: one.task_id, lambda _: True, at_once=True, sharing=BEATS_SHARE)
 
         beat = Heartbeat(rater.token_id, rater.rater_id, task.addresses.task_id, tuple(events), rater.session_id)
-        return service.recorder.put(("beats", *ledger.place), lane, [beat], actor=rater.actor, whole=False)
+        return service.recorder.submit(("beats", *ledger.flush_key), lane, [beat], actor=rater.actor, whole=False)
 
     task, (beaten,) = await service.settled(public_id, rater, beat_as_asked, lambda one: one.standing == "outdated")
     if beaten.standing == "unauthorized":
@@ -119,7 +119,7 @@ async def extend_lease(
         raise TaskHandedIn
     if beaten.standing == "lapsed":
         asking = make_lease_request(rater, task.rules.lasts)
-        again = await service.recorder.run(
+        again = await service.recorder.run_transaction(
             partial(leases.renew_lapsed_lease, asking=asking, task_id=task.addresses.task_id)
         )
         return LeaseExtension(again.leased_until if again is not None else None, surplus=False)

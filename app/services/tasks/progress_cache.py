@@ -144,7 +144,7 @@ class CountsKeeper:
                 return []
             if campaign.idle is None or campaign.idle[0] != asked:
                 keys = [str(key) for key in asked[2:]]
-                campaign.idle = asked, idle_raters.load_idle_rater_keys(session, seen.campaign_id, keys)
+                campaign.idle = asked, idle_raters.load_unassigned_rater_keys(session, seen.campaign_id, keys)
             return campaign.idle[1]
 
     def count(self, session: Session, seen: ProgressSnapshot, tasks: Sequence[progress.Row]) -> ProgressTallies:
@@ -210,7 +210,9 @@ def _goes_on(session: Session, kept: _StoredTallies, seen: ProgressSnapshot, kno
     if (kept.plan, kept.known) != (seen.plan, known) or kept.version > seen.data_version or kept.at > seen.at:
         return False
     versions = {"after": kept.version, "version": seen.data_version}
-    return kept.version == seen.data_version or progress_counts.only_answers_came(session, seen.campaign_id, **versions)
+    return kept.version == seen.data_version or progress_counts.is_changed_by_answers_only(
+        session, seen.campaign_id, **versions
+    )
 
 
 def _count_anew(session: Session, seen: ProgressSnapshot, known: frozenset[int]) -> _StoredTallies:
@@ -220,7 +222,7 @@ def _count_anew(session: Session, seen: ProgressSnapshot, known: frozenset[int])
         "system": kept.counts.systems,
         "group": kept.counts.groups,
     }
-    rows = progress_counts.count_all(session, seen.campaign_id, version=seen.data_version, since=seen.at - DAY)
+    rows = progress_counts.count_judged(session, seen.campaign_id, version=seen.data_version, since=seen.at - DAY)
     for row in rows:
         if row.what == "minute":
             _count_minute(kept, row.id, row.first, row.judgments)
@@ -243,7 +245,9 @@ def _add_answers(session: Session, kept: _StoredTallies, seen: ProgressSnapshot)
     after, counts = kept.newest, kept.counts
     begun: set[int] = set()
     if kept.version < seen.data_version:
-        for row in progress_counts.count_new(session, seen.campaign_id, after=after, version=seen.data_version):
+        for row in progress_counts.count_new_judgments(
+            session, seen.campaign_id, after=after, version=seen.data_version
+        ):
             first = not row.begun and row.item not in begun
             begun.add(row.item)
             counts.tasks[row.task_id] = counts.tasks[row.task_id].with_answers(row, rated=first and row.role == 0)
@@ -266,7 +270,7 @@ def _move_tasks(session: Session, kept: _StoredTallies, campaign_id: int, tasks:
     for task in moved:
         tally = kept.counts.tasks[task]
         kept.counts.tasks[task] = replace(tally, done=tally.items if task in done else 0)
-    for row in progress_counts.count_contents(session, campaign_id, moved):
+    for row in progress_counts.count_task_contents(session, campaign_id, moved):
         tallies = kept.counts.systems if row.what == "system" else kept.counts.groups
         items = row.items if row.task_id in done else -row.items
         tallies[row.id] = replace(tallies[row.id], done=tallies[row.id].done + items)

@@ -75,7 +75,9 @@ def _playback_state(heard: HeardStretches, duration_ms: int | None, rules: Media
         return False, None
     most = rules.most_plays
     left = (
-        None if most is None else next((most - n for n in range(most) if not heard.is_used_up(duration_ms, n + 1)), 0)
+        None
+        if most is None
+        else next((most - n for n in range(most) if not heard.are_plays_used_up(duration_ms, n + 1)), 0)
     )
     return heard.is_whole(duration_ms), left
 
@@ -91,7 +93,7 @@ def open_task_media(
     rules = MediaRules.of(campaigns.load_campaign(session, rater.campaign).settings)
     if rules.most_plays is not None and content.duration_ms is not None:
         heard = load_heard_stretches(session, rater.campaign_id, row.id, rater.rater_id, [public_id])
-        if heard[public_id].is_used_up(content.duration_ms, rules.most_plays):
+        if heard[public_id].are_plays_used_up(content.duration_ms, rules.most_plays):
             raise MediaPlaysUsed
     return content
 

@@ -31,7 +31,7 @@ def krippendorff_alpha(units: UnitValues, metric: Metric, *, tolerance: float = 
     metric: `interval` (c − k)²; `ratio` ((c − k)/(c + k))², 0/0 being 0; `ordinal` by ranks of the pooled values;
     `nominal` 0 within the tolerance, else 1. NaN where all values are the same.
     """
-    units = units.paired()
+    units = units.with_two_values()
     if metric == "interval":
         return _interval(units)
     pool = pool_values(units)
@@ -59,7 +59,7 @@ def _observed_disagreement(units: UnitValues, value: Floats) -> Floats:
 
 def _interval(units: UnitValues) -> OfDocuments:
     centre = units.value - (units.value.mean() if units.value.size else 0.0)
-    sums = units.by_document(
+    sums = units.sum_by_document(
         np.column_stack(
             (
                 _observed_disagreement(units, centre),
@@ -82,21 +82,21 @@ def _interval(units: UnitValues) -> OfDocuments:
 def _nominal(units: UnitValues, pool: PooledValues, tolerance: float) -> OfDocuments:
     size = units.counts()
     differ = (size * (size - 1) / 2 - count_agreeing_pairs(units, pool, tolerance)) * 2 / (size - 1)
-    sums = units.by_document(differ)
+    sums = units.sum_by_document(differ)
 
     def value(weights: Floats) -> Floats:
-        histogram = pool.drawn(weights)
+        histogram = pool.weighted_counts(weights)
         n = histogram.sum(axis=1)
-        return _alpha(weights @ sums, n * n - pool.within(histogram, tolerance), n)
+        return _alpha(weights @ sums, n * n - pool.count_pairs_within(histogram, tolerance), n)
 
     return value
 
 
 def _ratio(units: UnitValues, pool: PooledValues) -> OfDocuments:
-    sums = units.by_document(_ratio_inside(units))
+    sums = units.sum_by_document(_ratio_inside(units))
 
     def value(weights: Floats) -> Floats:
-        histogram = pool.drawn(weights)
+        histogram = pool.weighted_counts(weights)
         expected = np.zeros(len(histogram))
         for start in range(0, pool.values.size, _BLOCK):
             part = slice(start, start + _BLOCK)
@@ -128,7 +128,7 @@ def _ordinal(units: UnitValues, pool: PooledValues) -> OfDocuments:
     inside = _by_unit(units, pool) if pool.values.size > MOST_COINCIDENT else _by_coincidence(units, pool)
 
     def value(weights: Floats) -> Floats:
-        histogram = pool.drawn(weights)
+        histogram = pool.weighted_counts(weights)
         n = histogram.sum(axis=1)
         rank = np.cumsum(histogram, axis=1) - histogram / 2
         off = rank - ((histogram * rank).sum(axis=1) / np.maximum(n, 1))[:, None]

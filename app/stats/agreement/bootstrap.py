@@ -23,7 +23,7 @@ def bootstrap_weights(units: UnitValues, draws: int, *, seed: int, part: int) ->
 
     part: number of the chunk; with the seed it fixes the draws.
     """
-    shared = np.unique(units.paired().document)
+    shared = np.unique(units.with_two_values().document)
     others = np.setdiff1d(np.arange(units.n_documents), shared)
     size = units.n_documents
     return bootstrap_weights_of_subset(shared, size, draws, seed, part) + bootstrap_weights_of_subset(
@@ -69,13 +69,13 @@ def jackknife_interval(statistic: OfDocuments, units: UnitValues, level: float) 
 
     Source: Efron & Tibshirani 1993, chapter 11.
     """
-    held = np.unique(units.paired().document)
+    held = np.unique(units.with_two_values().document)
     if held.size < FEWEST_DOCUMENTS:
         return float("nan"), float("nan")
-    left = np.repeat(units.once(), held.size, axis=0)
+    left = np.repeat(units.unit_document_weights(), held.size, axis=0)
     left[np.arange(held.size), held] = 0.0
     values = statistic(left)
     error = np.sqrt((held.size - 1) / held.size * ((values - values.mean()) ** 2).sum())
     wide = float(error * t_quantile((1 + level) / 2, np.array([held.size - 1.0]))[0])
-    estimate = float(statistic(units.once())[0])
+    estimate = float(statistic(units.unit_document_weights())[0])
     return max(-1.0, estimate - wide), min(1.0, estimate + wide)

@@ -42,11 +42,11 @@ class UnitRaterVariances:
         """ICC(C,1): the same with the raters' offsets taken out."""
         return self.unit / (self.unit + self.residual) if self.unit + self.residual else float("nan")
 
-    def within(self, tolerance: float, step: float = 0.0) -> float:
+    def expected_share_within(self, tolerance: float, step: float = 0.0) -> float:
         """Expected share of pairs of raters at most `tolerance` apart; step: of the scale, for continuity."""
         return _probability_within(self.rater + self.residual, tolerance + step / 2)
 
-    def by_chance(self, tolerance: float, step: float = 0.0) -> float:
+    def chance_share_within(self, tolerance: float, step: float = 0.0) -> float:
         """The same of two ratings of different units by different raters."""
         return _probability_within(self.total, tolerance + step / 2)
 
@@ -61,7 +61,7 @@ def fit_unit_rater_variances(units: UnitValues) -> UnitRaterVariances | None:
 
     Source: Patterson & Thompson 1971; decisions, §9.
     """
-    units = units.paired()
+    units = units.with_two_values()
     raters, rater = np.unique(units.rater, return_inverse=True)
     if units.n_units < 2 or not 2 <= raters.size <= MOST_RATERS or np.ptp(units.value) == 0:
         return None

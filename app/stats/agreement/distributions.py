@@ -125,7 +125,7 @@ def select_complete_raters(units: UnitValues) -> UnitValues:
 
 def compute_rater_use(units: UnitValues, into: HistogramBins, scale: ScoreScale | None) -> tuple[RaterUse, ...]:
     """Every rater on the units that somebody else rated too, by name."""
-    units = units.paired()
+    units = units.with_two_values()
     middle, size = unit_medians(units), units.counts()
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
     rest = (total[units.unit] - units.value) / np.maximum(size[units.unit] - 1, 1)

@@ -25,12 +25,12 @@ def icc_one_way(units: UnitValues, *, mean_of_raters: bool = False) -> OfDocumen
 
     k0 = (N − Σk_i²/N)/(n − 1), (MSB − MSW)/(MSB + (k0 − 1)MSW); of means (MSB − MSW)/MSB.
     """
-    units = units.paired()
+    units = units.with_two_values()
     size = units.counts().astype(np.float64)
     centre = units.value - (units.value.mean() if units.value.size else 0.0)
     total = np.bincount(units.unit, weights=centre, minlength=units.n_units)
     squares = np.bincount(units.unit, weights=centre**2, minlength=units.n_units)
-    sums = units.by_document(np.column_stack((np.ones(size.size), size, size**2, total, total**2 / size, squares)))
+    sums = units.sum_by_document(np.column_stack((np.ones(size.size), size, size**2, total, total**2 / size, squares)))
 
     def value(weights: Floats) -> Floats:
         n, ratings, sizes, ys, between, within = (weights @ sums).T
@@ -62,7 +62,7 @@ def find_complete_block(units: UnitValues) -> CompleteBlock | None:
 
     None where no two raters share a unit. Of equal blocks the one with more units, then by name of the raters.
     """
-    units = units.paired()
+    units = units.with_two_values()
     if not units.n_units:
         return None
     held = np.zeros((units.n_units, len(units.raters)), dtype=np.bool_)
@@ -98,7 +98,7 @@ def icc_two_way(block: CompleteBlock, form: TwoWay) -> OfDocuments:
     values = block.values - block.values.mean()
     ones = np.ones((len(values), 1))
     columns = (ones, (values.sum(axis=1) ** 2)[:, None], (values**2).sum(axis=1)[:, None], values)
-    sums = block.units.by_document(np.hstack(columns))
+    sums = block.units.sum_by_document(np.hstack(columns))
 
     def value(weights: Floats) -> Floats:
         total = weights @ sums

@@ -20,7 +20,7 @@ class RepeatedRatings:
     second: Floats
     rater: Codes
 
-    def of(self, keep: Bools) -> RepeatedRatings:
+    def where(self, keep: Bools) -> RepeatedRatings:
         """The pairs where `keep` is true."""
         return RepeatedRatings(self.first[keep], self.second[keep], self.rater[keep])
 
@@ -65,7 +65,7 @@ def pair_same_text_ratings(ratings: Ratings, wave: int, later_wave: int) -> tupl
         make_segment_units(rows.where((rows.system == wave) | (rows.system == later_wave)), repeated="first")
     )
     between = RepeatedRatings(both.first, both.second, both.raters[both.pair, 0].astype(np.int32))
-    return before.of(a.rater[left] == b.rater[right]), between
+    return before.where(a.rater[left] == b.rater[right]), between
 
 
 def compute_self_agreement(

@@ -35,10 +35,12 @@ def chance_within_steps(levels: int, steps: int) -> float:
 
 def share_within_tolerance(units: UnitValues, tolerance: float, pool: PooledValues | None = None) -> OfDocuments:
     """Share of pairs of raters within the tolerance, every pair of a unit counting once."""
-    units = units.paired()
+    units = units.with_two_values()
     pool = pool_values(units) if pool is None else pool
     size = units.counts()
-    sums = units.by_document(np.stack((count_agreeing_pairs(units, pool, tolerance), size * (size - 1) / 2), axis=1))
+    sums = units.sum_by_document(
+        np.stack((count_agreeing_pairs(units, pool, tolerance), size * (size - 1) / 2), axis=1)
+    )
     return lambda weights: _ratio(*(weights @ sums).T)
 
 
@@ -49,15 +51,17 @@ def tolerance_kappa(units: UnitValues, tolerance: float, *, chance: float | None
 
     Source: Grundkiewicz et al. 2021, §5.3.
     """
-    units = units.paired()
+    units = units.with_two_values()
     pool = pool_values(units)
     share = share_within_tolerance(units, tolerance, pool)
 
     def value(weights: Floats) -> Floats:
         if chance is not None:
             return _beyond_chance(share(weights), np.asarray(chance))
-        histogram = pool.drawn(weights)
-        return _beyond_chance(share(weights), _ratio(pool.within(histogram, tolerance), histogram.sum(axis=1) ** 2))
+        histogram = pool.weighted_counts(weights)
+        return _beyond_chance(
+            share(weights), _ratio(pool.count_pairs_within(histogram, tolerance), histogram.sum(axis=1) ** 2)
+        )
 
     return value
 
@@ -95,11 +99,11 @@ def fleiss_kappa(units: UnitValues, levels: int, *, weights: Weights = "identity
 
     Source: Fleiss 1971; Licht et al. 2022, §6.1; decisions, §9.
     """
-    units = units.paired()
+    units = units.with_two_values()
     counts, like = count_categories(units, levels), agreement_weights(levels, weights)
     n = counts.sum(axis=1)
     together = ((counts @ like) * counts).sum(axis=1) - n
-    sums = units.by_document(np.column_stack((together, n * (n - 1), counts)))
+    sums = units.sum_by_document(np.column_stack((together, n * (n - 1), counts)))
 
     def value(drawn: Floats) -> Floats:
         total = drawn @ sums
@@ -122,7 +126,7 @@ def gwet_ac(units: UnitValues, levels: int, *, weights: Weights = "identity") ->
     several = n > 1
     pairs = np.where(several, n * (n - 1), 1.0)
     each = np.where(several, (counts * (counts @ like - 1)).sum(axis=1) / pairs, 0.0)
-    sums = units.by_document(np.column_stack((each, several, counts / n[:, None])))
+    sums = units.sum_by_document(np.column_stack((each, several, counts / n[:, None])))
     spread = like.sum() / (levels * (levels - 1)) if levels > 1 else np.nan
 
     def value(drawn: Floats) -> Floats:

@@ -19,18 +19,18 @@ class PooledValues:
     code: Indices
     counts: scipy.sparse.csr_array
 
-    def drawn(self, weights: Floats) -> Floats:
+    def weighted_counts(self, weights: Floats) -> Floats:
         """How often each distinct value is there, where documents count `weights` times; shapes (B, D) → (B, K)."""
         return np.asarray((self.counts.T @ weights.T).T, dtype=np.float64)
 
-    def within(self, histogram: Floats, tolerance: float) -> Floats:
+    def count_pairs_within(self, histogram: Floats, tolerance: float) -> Floats:
         """Ordered pairs of values within the tolerance, each with itself included; shapes (B, K) → (B,)."""
-        low, high = self.bounds(tolerance)
+        low, high = self.tolerance_bounds(tolerance)
         up = np.zeros((len(histogram), self.values.size + 1))
         np.cumsum(histogram, axis=1, out=up[:, 1:])
         return np.asarray((histogram * (up[:, high] - up[:, low])).sum(axis=1), dtype=np.float64)
 
-    def bounds(self, tolerance: float) -> tuple[Indices, Indices]:
+    def tolerance_bounds(self, tolerance: float) -> tuple[Indices, Indices]:
         """For each distinct value the first within the tolerance of it, and the first beyond."""
         reach = tolerance + SLACK
         low = np.searchsorted(self.values, self.values - reach, side="left")
@@ -54,7 +54,7 @@ def count_agreeing_pairs(units: UnitValues, pool: PooledValues, tolerance: float
     order = np.lexsort((pool.code, units.unit))
     unit, code = units.unit[order].astype(np.int64), pool.code[order]
     key = unit * (pool.values.size + 1) + code
-    _, high = pool.bounds(tolerance)
+    _, high = pool.tolerance_bounds(tolerance)
     last = np.searchsorted(key, unit * (pool.values.size + 1) + high[code], side="left")
     return np.bincount(unit, weights=last - np.arange(unit.size) - 1, minlength=units.n_units).astype(np.float64)
 

@@ -138,7 +138,7 @@ def compare_rater_rankings(units: UnitValues) -> dict[tuple[str, str], PairRanki
     pair_cells = sum_rater_pairs(units)
     pair, _, tau = tau_by_document(pair_cells)
     bounds = np.searchsorted(pair_cells.pair, np.arange(len(pair_cells.raters) + 1))
-    once = units.once()
+    once = units.unit_document_weights()
     out = {}
     for g, (a, b) in enumerate(pair_cells.raters.tolist()):
         taus = tau[pair == g]

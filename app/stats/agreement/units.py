@@ -70,7 +70,7 @@ class UnitValues:
             self.raters,
         )
 
-    def paired(self) -> Self:
+    def with_two_values(self) -> Self:
         """Only units with at least two values: from the others nothing can be learnt about agreement."""
         return self.where(self.counts()[self.unit] > 1)
 
@@ -78,7 +78,7 @@ class UnitValues:
         """The same with other values."""
         return replace(self, value=value)
 
-    def standardized(self) -> Self:
+    def standardize_raters(self) -> Self:
         """Every rater with mean 0 and standard deviation 1 (n − 1) over these units; who gave one score is left out."""
         n = np.bincount(self.rater, minlength=len(self.raters))
         mean = np.bincount(self.rater, weights=self.value, minlength=n.size) / np.maximum(n, 1)
@@ -89,13 +89,13 @@ class UnitValues:
         scores = np.divide(off, sd[self.rater], out=np.zeros_like(off), where=kept)
         return self.with_value(scores).where(kept)
 
-    def by_document(self, per_unit: Floats) -> Floats:
+    def sum_by_document(self, per_unit: Floats) -> Floats:
         """Sums over the units of each document; shapes (U, …) → (D, …)."""
         out = np.zeros((self.n_documents, *per_unit.shape[1:]))
         np.add.at(out, self.document, per_unit)
         return out
 
-    def once(self) -> Floats:
+    def unit_document_weights(self) -> Floats:
         """Every document counted once, shape (1, D)."""
         return np.ones((1, self.n_documents))
 

@@ -51,7 +51,7 @@ class TimedJudgments:
             self.rows.where(keep), self.seconds[keep], self.words[keep], self.whole_task[keep], self.started[keep]
         )
 
-    def once(self) -> TimedJudgments:
+    def one_row_per_judgment(self) -> TimedJudgments:
         """One row a judgment, where several systems share one."""
         return self.where(first_rows_of_judgments(self.rows))
 
@@ -124,7 +124,7 @@ def durations_by_kind(work: TimedJudgments) -> Mapping[tuple[str, str], UnitDura
     of a task that was handed in). Documents: `all`, `short` (≤ 10 segments), `long` (≥ 20), and ranges of length. A
     unit counts where each of its judgments has a time.
     """
-    work = work.once()
+    work = work.one_row_per_judgment()
     rows, of = work.rows, group_shown_documents(work)
     segment = np.asarray(rows.kind == RatingKind.SEGMENT)
     length = of.length[of.code] if of.code.size else np.empty(0, dtype=np.int64)

@@ -27,7 +27,7 @@ class MonotoneCurve:
     x: Floats
     y: Floats
 
-    def at(self, values: Floats) -> Floats:
+    def predict(self, values: Floats) -> Floats:
         """Predicted values."""
         return np.asarray(np.interp(values, self.x, self.y), dtype=np.float64)
 
@@ -79,7 +79,7 @@ def fit_protocol_bridge(
         why = "no output was judged in both" if not x.size else "one of the two scores is constant"
         return ProtocolBridge(x.size, held.size, None, None, None, None, why)
     curve = isotonic_regression(x, y, rising=rising)
-    inside = _r_squared(y, curve.at(x), code, np.ones((1, held.size)))[0]
+    inside = _r_squared(y, curve.predict(x), code, np.ones((1, held.size)))[0]
     if held.size < FEWEST:
         why = f"fewer than {FEWEST} documents: too few to hold any out"
         return ProtocolBridge(x.size, held.size, curve, None, None, number_or_none(inside), why)
@@ -87,7 +87,7 @@ def fit_protocol_bridge(
     predicted = np.empty(y.size)
     for k in np.unique(fold).tolist():
         rest = fold != k
-        predicted[~rest] = isotonic_regression(x[rest], y[rest], rising=rising).at(x[~rest])
+        predicted[~rest] = isotonic_regression(x[rest], y[rest], rising=rising).predict(x[~rest])
     r_squared = _r_squared(y, predicted, code, np.ones((1, held.size)))[0]
     picked = rng.integers(0, held.size, size=(draws, held.size)) + held.size * np.arange(draws)[:, None]
     times = np.bincount(picked.ravel(), minlength=draws * held.size).reshape(draws, held.size)

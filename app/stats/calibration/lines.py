@@ -36,7 +36,7 @@ class FixedPoints:
     sign: int = 1
 
     @property
-    def width(self) -> float | None:
+    def distance(self) -> float | None:
         """How far the two fixed points lie apart, h − c in the direction of better."""
         if self.human is None or self.anchors is None:
             return None
@@ -50,7 +50,7 @@ class CalibrationLine:
     slope: float
     intercept: float
 
-    def at(self, score: float) -> float:
+    def apply(self, score: float) -> float:
         """The moved score; no clipping."""
         return self.slope * score + self.intercept
 
@@ -67,7 +67,7 @@ def why_method_unavailable(method: Method, points: FixedPoints) -> str | None:
         return "no human reference was judged in this direction"
     if method in {"ht", "cs_ht"} and points.target is None:
         return "no target for human references"
-    if method == "cs_ht" and points.width is not None and points.width <= 0:
+    if method == "cs_ht" and points.distance is not None and points.distance <= 0:
         return (
             "human references scored no better than the calibration set, so the two fixed points do not define a line"
         )
@@ -82,7 +82,7 @@ def make_calibration_line(method: Method, points: FixedPoints) -> CalibrationLin
     Raises ValueError with the reason where a fixed point is missing, or h is no better than c.
 
     >>> georgian = FixedPoints(consensus=2.97, anchors=2.99, target=4.687, human=4.607)
-    >>> round(make_calibration_line("cs_ht", georgian).at(1.04), 2)
+    >>> round(make_calibration_line("cs_ht", georgian).apply(1.04), 2)
     0.9
 
     Source: Licht et al. 2022, §5.2, as reconstructed.

@@ -49,7 +49,7 @@ class ParametricBootstrap:
         drawn = [term for term in self.fitted.terms if self.fitted.components[term] > 0]
         return {term: term_levels(self.fitted.rows, term) for term in drawn}
 
-    def scores(self, rng: np.random.Generator) -> Floats:
+    def simulate_scores(self, rng: np.random.Generator) -> Floats:
         """Scores drawn from the model, all systems alike, shape (N,)."""
         components = self.fitted.components
         scores = rng.normal(0.0, np.sqrt(components[RESIDUAL]), len(self.fitted.rows))
@@ -57,9 +57,9 @@ class ParametricBootstrap:
             scores += rng.normal(0.0, np.sqrt(components[term]), int(level.max()) + 1)[level]
         return np.asarray(scores, dtype=np.float64)
 
-    def draw(self, rng: np.random.Generator) -> dict[str, float]:
+    def draw_components(self, rng: np.random.Generator) -> dict[str, float]:
         """The components that a new study of the same rows would estimate."""
-        return self._refit.components(self.scores(rng))
+        return self._refit.refit_components(self.simulate_scores(rng))
 
 
 def component_interval(draws: Sequence[Mapping[str, float]], term: str, *, level: float = 0.95) -> tuple[float, float]:

@@ -32,7 +32,7 @@ _CLOSE, _CLOSE_OF_DRAWS = 1e-8, 1e-4
 """How far above its lowest the criterion may end; of draws, whose own spread hides more than that."""
 
 
-class CannotModel(Invalid):
+class ModelNotEstimable(Invalid):
     """These ratings cannot be taken apart."""
 
     published = "NothingToModel"
@@ -96,7 +96,7 @@ def fit_components(ratings: Ratings) -> ComponentsFit:
 
     Raises
     ------
-    CannotModel
+    ModelNotEstimable
         There are no ratings, no more ratings than systems, too many raters (of all, or of one document), or the scores
         of no system vary.
     """
@@ -104,7 +104,7 @@ def fit_components(ratings: Ratings) -> ComponentsFit:
 
 
 def fit_observations(rows: ModelObservations) -> ComponentsFit:
-    """The same from rows that are laid out already. Raises CannotModel."""
+    """The same from rows that are laid out already. Raises ModelNotEstimable."""
     _check(rows)
     known = identify_terms(rows)
     arranged = make_model_layout(rows, known.terms)
@@ -131,26 +131,26 @@ class ModelRefitter:
         ratios = {term: min(max(fitted.components[term] / residual, LOWEST), HIGHEST) for term in fitted.terms}
         return MixedModelEquations(make_model_layout(fitted.rows, fitted.terms), ratios)
 
-    def components(self, score: Floats) -> dict[str, float]:
+    def refit_components(self, score: Floats) -> dict[str, float]:
         """The components of other scores by the same terms."""
         return _components(minimize_reml(self._start, score, close=_CLOSE_OF_DRAWS))
 
 
 def _check(rows: ModelObservations) -> None:
     if not len(rows):
-        raise CannotModel("there are no ratings")
+        raise ModelNotEstimable("there are no ratings")
     if len(rows) <= len(rows.systems):
-        raise CannotModel("there are no more ratings than systems")
+        raise ModelNotEstimable("there are no more ratings than systems")
     if len(rows.raters) > MOST_RATERS:
-        raise CannotModel(f"there are {len(rows.raters):,} raters; the model holds at most {MOST_RATERS:,}")
+        raise ModelNotEstimable(f"there are {len(rows.raters):,} raters; the model holds at most {MOST_RATERS:,}")
     largest = _largest_block(rows)
     if largest > MOST_TOGETHER:
         what = f"one document or segment has {largest:,} combinations of rater and system"
-        raise CannotModel(f"{what}; at most {MOST_TOGETHER:,} are held")
+        raise ModelNotEstimable(f"{what}; at most {MOST_TOGETHER:,} are held")
     count = np.bincount(rows.system)
     within = rows.score - (np.bincount(rows.system, weights=rows.score) / count)[rows.system]
     if np.abs(within).max() <= 1e-9 * max(1.0, abs(rows.centre)):
-        raise CannotModel("each system has constant ratings: there is no variance to decompose")
+        raise ModelNotEstimable("each system has constant ratings: there is no variance to decompose")
 
 
 def _largest_block(rows: ModelObservations) -> int:

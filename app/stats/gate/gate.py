@@ -146,7 +146,7 @@ def decide_claim(
         ends = difference, difference
         return GateDecision(verdict, verdict == rule.claim, None, difference, *ends, error, documents, CONSTANT)
     bounds = SkewCorrectedMean(difference, error, float(known.degrees), documents, skewness(sums - counts * difference))
-    low, high = bounds.low(rule.alpha), bounds.high(rule.alpha)
+    low, high = bounds.lower_bound(rule.alpha), bounds.upper_bound(rule.alpha)
     verdict = _verdict(low, high, rule)
     p = _p_value(bounds, rule)
     return GateDecision(verdict, verdict == rule.claim, p, difference, low, high, error, documents, None, bounds.skew)
@@ -175,6 +175,6 @@ def _verdict(low: float, high: float, rule: GateRule) -> Verdict:
 
 def _p_value(mean: SkewCorrectedMean, rule: GateRule) -> float:
     if rule.claim == "better":
-        return mean.p_above(0.0)
-    from_below = mean.p_above(-rule.margin)
-    return from_below if rule.claim == "not_worse" else max(from_below, mean.p_below(rule.margin))
+        return mean.p_value_above(0.0)
+    from_below = mean.p_value_above(-rule.margin)
+    return from_below if rule.claim == "not_worse" else max(from_below, mean.p_value_below(rule.margin))

@@ -47,7 +47,7 @@ def simulate_stability(data: MultiplyRated, method: Method, *, alpha: float, see
     stability_request = StabilityRequest(
         (design,), documents=(len(data.documents),), studies=STUDIES, alpha=alpha, seed=seed
     )
-    request = stability_request.resolved(len(data.documents), len(data.systems))
+    request = stability_request.resolve(len(data.documents), len(data.systems))
     return compute_curves(StabilitySimulator(data, request))[0].points[0]
 
 

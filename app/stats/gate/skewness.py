@@ -52,22 +52,22 @@ class SkewCorrectedMean:
     documents: int
     skew: float
 
-    def low(self, alpha: float) -> float:
+    def lower_bound(self, alpha: float) -> float:
         """One-sided lower bound at alpha."""
         t = float(scipy.special.stdtrit(self.degrees, 1 - alpha))
         return self.mean - self.error * max(t, self._invert_transform(t))
 
-    def high(self, alpha: float) -> float:
+    def upper_bound(self, alpha: float) -> float:
         """One-sided upper bound at alpha."""
         t = float(scipy.special.stdtrit(self.degrees, 1 - alpha))
         return self.mean + self.error * max(t, -self._invert_transform(-t))
 
-    def p_above(self, border: float) -> float:
+    def p_value_above(self, border: float) -> float:
         """The smallest alpha at which the lower bound is above the border."""
         t = (self.mean - border) / self.error
         return float(scipy.special.stdtr(self.degrees, -min(t, self._transform_t(t))))
 
-    def p_below(self, border: float) -> float:
+    def p_value_below(self, border: float) -> float:
         """The smallest alpha at which the upper bound is below the border."""
         t = (self.mean - border) / self.error
         return float(scipy.special.stdtr(self.degrees, max(t, self._transform_t(t))))

@@ -36,7 +36,7 @@ class HumanAndMetricScores:
     metric_system: Floats
 
     @property
-    def both(self) -> Bools:
+    def has_both_scores(self) -> Bools:
         """Outputs that have both, shape (systems, segments)."""
         return self.judged & self.scored
 
@@ -147,8 +147,8 @@ def human_and_metric_pairs(
     """Every pair under human scores and under the metric, on the same outputs and with the same signs."""
     unit = _unit(scores, by_document)
     return (
-        compute_pair_p_values(scores.human, scores.both, unit, permutations=permutations, seed=seed),
-        compute_pair_p_values(scores.metric, scores.both, unit, permutations=permutations, seed=seed),
+        compute_pair_p_values(scores.human, scores.has_both_scores, unit, permutations=permutations, seed=seed),
+        compute_pair_p_values(scores.metric, scores.has_both_scores, unit, permutations=permutations, seed=seed),
     )
 
 
@@ -157,7 +157,7 @@ def compute_segment_agreement(scores: HumanAndMetricScores) -> SegmentAgreement:
 
     Source: Deutsch, Foster & Freitag 2023, §2 (no grouping, group by item).
     """
-    both = scores.both
+    both = scores.has_both_scores
     human, metric = scores.human[both], scores.metric[both]
     items = [(scores.human[at, g], scores.metric[at, g]) for g, at in enumerate(both.T) if at.sum() > 1]
     within = np.array([(pearson(h, m), kendall_tau(h, m)) for h, m in items]).reshape(-1, 2)

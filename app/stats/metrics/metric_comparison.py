@@ -59,7 +59,9 @@ class CommonMetricScores:
     unit: Indices
 
     @classmethod
-    def of(cls, human: Floats, first: Floats, second: Floats, present: Bools, unit: Indices) -> CommonMetricScores:
+    def from_scores(
+        cls, human: Floats, first: Floats, second: Floats, present: Bools, unit: Indices
+    ) -> CommonMetricScores:
         """Those segments of scores of shape (S, G); both metrics standardised over all their outputs.
 
         present : where an output has all three scores. unit : never falling.

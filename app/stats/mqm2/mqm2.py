@@ -137,12 +137,12 @@ class PenaltyTolerance:
         return self.a * log1p(self.b * words)
 
     @classmethod
-    def through(cls, first: tuple[float, float], second: tuple[float, float]) -> PenaltyTolerance:
+    def through_points(cls, first: tuple[float, float], second: tuple[float, float]) -> PenaltyTolerance:
         """The curve through two points (words, penalty points).
 
         Raises `Invalid` unless the second has more words and more points, but fewer points a word.
 
-        >>> tolerance = PenaltyTolerance.through((500, 4), (2000, 9))
+        >>> tolerance = PenaltyTolerance.through_points((500, 4), (2000, 9))
         >>> round(tolerance.a, 6), round(tolerance.b, 8), round(tolerance(1000), 3)
         (5.221134, 0.00230279, 6.238)
         """

@@ -99,7 +99,7 @@ def compute_branch(
     systems : keys of all systems in sorted order; the pairs of the result are theirs.
     """
     choices = {"scoring": scored.name, "exclusion": excluding.name, "normalize": normalize}
-    recipe = space.branch(excluding, normalize)
+    recipe = space.make_branch_recipe(excluding, normalize)
     matrix = _matrix_or_reason(scored, recipe)
     if isinstance(matrix, str):
         n_pairs = len(systems) * (len(systems) - 1) // 2
@@ -152,7 +152,7 @@ class _Universes:
                     why = "maxT is the joint permutation of all pairs: it needs test=permutation"
                     missing.append(InapplicableUniverses({**choices, "test": test.name, "adjust": adjust}, 1, why))
                     continue
-                recipe = self.space.tested(self.recipe, test, adjust, self.place.size)
+                recipe = self.space.make_universe_recipe(self.recipe, test, adjust, self.place.size)
                 wins = decide_wins(tests, self.laid, self.shared[test.unit], recipe, self.sign).wins
                 universes.append((test.name, adjust))
                 claims.append(self._marks(wins, tests))
@@ -169,7 +169,7 @@ class _Universes:
             return "the domains of the documents are unknown"
         if test.unit not in self.shared:
             self.shared[test.unit] = reduce_to_common_segments(self.laid, self.sign, unit=test.unit)
-        recipe = self.space.tested(self.recipe, test, "none", self.place.size)
+        recipe = self.space.make_universe_recipe(self.recipe, test, "none", self.place.size)
         tests = run_pair_tests(self.laid, self.shared[test.unit], recipe, self.sign)
         return tests if tests.testable.any() else "no pair has enough data for this test"
 

@@ -78,7 +78,7 @@ class MultiverseSpace:
         """Universes that share their normalized scores."""
         return len(self.tests) * len(self.adjust)
 
-    def branch(self, excluding: ExclusionChoice, normalize: Normalize) -> Recipe:
+    def make_branch_recipe(self, excluding: ExclusionChoice, normalize: Normalize) -> Recipe:
         """The recipe up to the scores of systems."""
         return replace(
             self.base,
@@ -92,7 +92,7 @@ class MultiverseSpace:
             fallback=False,
         )
 
-    def tested(self, recipe: Recipe, test: TestAndUnit, adjust: Adjust, n_pairs: int) -> Recipe:
+    def make_universe_recipe(self, recipe: Recipe, test: TestAndUnit, adjust: Adjust, n_pairs: int) -> Recipe:
         """The recipe of one universe: every choice of its own is that of the test as published.
 
         All adjustments share the same draws, as many as the most demanding asks for.

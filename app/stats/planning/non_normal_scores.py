@@ -78,7 +78,7 @@ def simulate_non_normal_means(
     value += normal(c.rater_doc_system, d, 1, s, layout.ratings_per_item)
     if not layout.fixed_panel:
         value += normal(c.rater_system, s, panel.n_raters)[n, system, raters]
-    rated = scores.score(value + shifts[:, None]).mean(axis=4)
+    rated = scores.score_latent_values(value + shifts[:, None]).mean(axis=4)
     if lengths is None:
         return np.asarray(rated.mean(axis=2).transpose(0, 2, 1), dtype=np.float64)
     there = np.arange(m) < lengths[:, :, None]
@@ -98,10 +98,10 @@ def simulate_non_normal_power(
 
     Raises NoSuchScores where no two systems can be so far apart, StudyTooLarge.
     """
-    shifts = scores.apart(difference)
+    shifts = scores.shifts_for_difference(difference)
     if layout.documents < 2:
         return 0, studies
-    panel, hits, wanted = RaterPools.one(layout), 0, 0
+    panel, hits, wanted = RaterPools.single_pool(layout), 0, 0
     for n in _batches(layout, 2, studies):
         counts = draw_document_lengths(layout, n, rng) if layout.lengths else None
         means = simulate_non_normal_means(scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts)
@@ -164,7 +164,7 @@ def expected_clusters(
 
 def make_normal_sampler(components: VarianceComponents, layout: StudyLayout) -> Draw:
     """Normal scores, as `simulate_power` draws them."""
-    panel = RaterPools.one(layout)
+    panel = RaterPools.single_pool(layout)
 
     def draw(n: int, means: Floats, rng: np.random.Generator) -> tuple[Floats, Floats | None]:
         counts = draw_document_lengths(layout, n, rng) if layout.lengths else None
@@ -176,10 +176,13 @@ def make_normal_sampler(components: VarianceComponents, layout: StudyLayout) -> 
 
 def make_non_normal_sampler(scores: ScoreSampler, layout: StudyLayout) -> Draw:
     """Scores of a marginal of their own; means beyond its ends are at the ends."""
-    panel = RaterPools.one(layout)
+    panel = RaterPools.single_pool(layout)
 
     def draw(n: int, means: Floats, rng: np.random.Generator) -> tuple[Floats, Floats | None]:
-        counts, shifts = draw_document_lengths(layout, n, rng) if layout.lengths else None, scores.around(means)
+        counts, shifts = (
+            draw_document_lengths(layout, n, rng) if layout.lengths else None,
+            scores.shifts_for_means(means),
+        )
         return _sums(
             simulate_non_normal_means(scores, layout, panel, shifts=shifts, studies=n, rng=rng, lengths=counts), counts
         )

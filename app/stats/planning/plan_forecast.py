@@ -46,7 +46,7 @@ def forecast_plan(
         **asdict(made),
         "smallest_p_adjusted": floor.smallest,
         "documents_for_a_claim": floor.needed,
-        "layout": {**laid, "uneven": layout.uneven},
+        "layout": {**laid, "uneven": layout.length_imbalance},
         "components": asdict(basis.components),
     }
     both = {"forecast": told, "srp": _srp(plan, layout, basis)}

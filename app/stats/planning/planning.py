@@ -99,7 +99,7 @@ class StudyLayout:
     lengths: tuple[int, ...] = ()
 
     @property
-    def uneven(self) -> float:
+    def length_imbalance(self) -> float:
         """D·Σn²/(Σn)² of the lengths, 1 where documents are alike: so many documents tell as much as one even one."""
         n = self.lengths
         return len(n) * sum(one * one for one in n) / sum(n) ** 2 if n else 1.0
@@ -156,7 +156,7 @@ def contrast_variance(components: VarianceComponents, layout: StudyLayout) -> fl
     [0.05693, 0.06388, 0.08416]
     """
     c, d, m, r = components, layout.documents, layout.segments, layout.raters
-    times, u = d * layout.ratings_per_item, layout.uneven
+    times, u = d * layout.ratings_per_item, layout.length_imbalance
     variance = (u * c.doc_system + c.segment_system / m) / d
     variance += (u * c.rater_doc_system + c.residual / m) / times
     if not layout.fixed_panel:

@@ -117,7 +117,7 @@ class LatentVariances:
     parts: VarianceComponents
     fits: bool
 
-    def spread(self, fixed_panel: bool) -> float:
+    def latent_sd(self, fixed_panel: bool) -> float:
         """Standard deviation of one latent value; a fixed panel has no rater × system."""
         return sqrt(1.0 - self.parts.rater_system) if fixed_panel else 1.0
 
@@ -172,11 +172,11 @@ class ScoreSampler:
     fixed_panel: bool
     means: Floats
 
-    def score(self, values: Floats) -> Floats:
+    def score_latent_values(self, values: Floats) -> Floats:
         """Larger is better, of latent values of which larger is better."""
         return self.sign * self.shape.score(self.sign * values)
 
-    def apart(self, difference: float) -> Floats:
+    def shifts_for_difference(self, difference: float) -> Floats:
         """Shifts of two systems, symmetric, whose means differ by so much, shape (2,). Raises NoSuchScores beyond."""
         differ = self.means - self.means[::-1]
         if difference > differ[-1]:
@@ -184,7 +184,7 @@ class ScoreSampler:
         half = float(np.interp(difference, differ, _SHIFTS))
         return np.array([half, -half])
 
-    def around(self, means: Floats) -> Floats:
+    def shifts_for_means(self, means: Floats) -> Floats:
         """Shifts of systems whose means differ as these do, around the mean of all ratings, (S,); within the scale."""
         middle = float(np.interp(0.0, _SHIFTS, self.means))
         return np.asarray(np.interp(means - means.mean() + middle, self.means, _SHIFTS), dtype=np.float64)
@@ -195,7 +195,7 @@ def make_score_sampler(
 ) -> ScoreSampler:
     """Make scores ready to be drawn. better_sign : −1 for penalties."""
     scores = compute_latent_variances(components, shape)
-    spread, weight = scores.spread(fixed_panel), np.exp(-(_Z**2) / 2)
+    spread, weight = scores.latent_sd(fixed_panel), np.exp(-(_Z**2) / 2)
     weight /= weight.sum()
     means = [float(weight @ (better_sign * shape.score(better_sign * (spread * _Z + s)))) for s in _SHIFTS]
     return ScoreSampler(shape, scores, better_sign, fixed_panel, np.maximum.accumulate(np.array(means)))

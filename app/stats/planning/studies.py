@@ -52,7 +52,7 @@ class RaterPools:
     n_raters: int
 
     @classmethod
-    def one(cls, layout: StudyLayout) -> RaterPools:
+    def single_pool(cls, layout: StudyLayout) -> RaterPools:
         """All raters may judge all documents."""
         raters = np.arange(layout.raters, dtype=np.int64)
         return cls(np.zeros(layout.documents, dtype=np.int64), (raters,), layout.raters)
@@ -179,7 +179,7 @@ def forecast_srp(
     n_systems = systems if means is None else len(means)
     if n_systems < 2 or layout.documents < 2:
         raise Invalid("a forecast takes two systems and two documents")
-    panel = panel or RaterPools.one(layout)
+    panel = panel or RaterPools.single_pool(layout)
     _check(layout.documents * n_systems * max(panel.n_raters, studies))
     groups, n_claims, wrong = [], [], 0
     for _ in range(worlds):
@@ -229,7 +229,7 @@ def claims_by_t_test(
         )
         return np.asarray(np.sign(difference) * reached, dtype=np.int8)
     p = 2 * scipy.special.stdtr(contrast_degrees_of_freedom(sums, counts)[:, None], -t_statistics(difference, error))
-    return np.asarray(np.sign(difference) * rule.significant(p, sums.shape[2], alpha), dtype=np.int8)
+    return np.asarray(np.sign(difference) * rule.find_significant(p, sums.shape[2], alpha), dtype=np.int8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,11 +237,11 @@ class RecipeTest:
     """How the ranking will claim. holm: over all pairs. flips: by sign flips of documents, which have a smallest p."""
 
     holm: bool = True
-    flips: bool = True
+    sign_flips: bool = True
 
-    def significant(self, p: Floats, documents: int, alpha: float) -> Bools:
+    def find_significant(self, p: Floats, documents: int, alpha: float) -> Bools:
         """Which pairs of each study are. p : by t, which stands for the flips; shape (n, pairs)."""
-        if self.flips:
+        if self.sign_flips:
             p = np.maximum(p, 2.0 ** (1 - documents) if documents >= FEWEST_DOCUMENTS else 1.0)
         return find_significant_pairs(p, alpha, holm=self.holm)
 
@@ -407,7 +407,7 @@ def simulate_power(
     """
     if layout.documents < 2:
         return 0, studies
-    means, panel = np.array([difference, 0.0]), panel or RaterPools.one(layout)
+    means, panel = np.array([difference, 0.0]), panel or RaterPools.single_pool(layout)
     each = layout.documents * (panel.n_raters + 6 * layout.ratings_per_item)
     hits, wanted = 0, min(studies, max(20, MOST_DRAWN // each))
     step = max(1, _AT_ONCE // each)

@@ -60,7 +60,7 @@ class SegmentEdits:
         """Which references are post-edits, shape (r,)."""
         return np.asarray(self.origin != EXTERNAL, dtype=np.bool_)
 
-    def against(self, system: int, wanted: npt.NDArray[np.bool_]) -> tuple[int, float] | None:
+    def edits_against(self, system: int, wanted: npt.NDArray[np.bool_]) -> tuple[int, float] | None:
         """Edits of an output to the closest of some references, and their mean length; None without both.
 
         Source: Bentivogli et al. 2018, §4 (mTER), as sacrebleu's TER takes several references.
@@ -74,7 +74,7 @@ class SegmentEdits:
 def count_segment_edits(texts: SegmentTexts, tokens: Tokenization) -> SegmentEdits:
     """Count the edits of every output to every reference; equal texts are compared once."""
     references = [*texts.post_edits, *([] if texts.external is None else [(EXTERNAL, texts.external)])]
-    split = {text: tokens.of(text) for _, text in (*texts.outputs, *references)}
+    split = {text: tokens.tokenize(text) for _, text in (*texts.outputs, *references)}
     known: dict[tuple[str, str], EditOperations] = {}
     for _, output in texts.outputs:
         for _, reference in references:

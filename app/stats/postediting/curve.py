@@ -86,7 +86,7 @@ def _ter(held: Sequence[SegmentEdits], system: int, origin: int) -> float:
 
 
 def _mter(held: Sequence[SegmentEdits], system: int, origins: Sequence[int]) -> float:
-    pairs = [at.against(system, np.isin(at.origin, origins)) for at in held]
+    pairs = [at.edits_against(system, np.isin(at.origin, origins)) for at in held]
     length = sum(pair[1] for pair in pairs if pair is not None)
     edits = sum(pair[0] for pair in pairs if pair is not None)
     return 100.0 * edits / length if length else 0.0

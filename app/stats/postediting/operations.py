@@ -43,10 +43,10 @@ class Tokenization:
     cased: bool = True
     normalized: bool = False
 
-    def of(self, text: str) -> tuple[str, ...]:
+    def tokenize(self, text: str) -> tuple[str, ...]:
         """The tokens of a text.
 
-        >>> Tokenization(by_character=True).of("a bc"), Tokenization(normalized=True).of("Yes, no.")
+        >>> Tokenization(by_character=True).tokenize("a bc"), Tokenization(normalized=True).tokenize("Yes, no.")
         (('a', 'b', 'c'), ('Yes', ',', 'no', '.'))
         """
         words = tuple(_metric(self).tokenizer(text.strip()).split())

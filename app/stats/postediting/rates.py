@@ -75,7 +75,7 @@ def external_ter(segments: Sequence[SegmentEdits], system: int) -> EditSums:
 
 
 def _against(segments: Sequence[SegmentEdits], system: int, *, external: bool) -> EditSums:
-    pairs = ((at.document, at.against(system, (at.origin == EXTERNAL) == external)) for at in segments)
+    pairs = ((at.document, at.edits_against(system, (at.origin == EXTERNAL) == external)) for at in segments)
     return sum_edits((pair[0], pair[1], document) for document, pair in pairs if pair is not None)
 
 

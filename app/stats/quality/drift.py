@@ -56,7 +56,7 @@ class Drift:
     q_value: float | None = None
 
     @property
-    def way(self) -> int:
+    def direction(self) -> int:
         """+1 more lenient, −1 more severe: by the slope, or by the CUSUM where that is the rarer one."""
         if self.slope and self.p_value is not None and self.p_value <= self.chance:
             return 1 if self.slope > 0 else -1

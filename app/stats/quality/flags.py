@@ -96,7 +96,7 @@ def _repeat_flags(limits: Limits, by_rater: dict[int, Repeats]) -> FlagTexts:
 def _drift_flags(limits: Limits, drifts: dict[int, Drift]) -> FlagTexts:
     for r, moved in drifts.items():
         if moved.either < limits.drift_chance:
-            way = "lenient" if moved.way > 0 else "severe"
+            way = "lenient" if moved.direction > 0 else "severe"
             yield r, f"more {way} in the course of {moved.n} documents, chance {max(moved.either, 1e-12):.2g}"
 
 

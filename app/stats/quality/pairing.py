@@ -27,7 +27,7 @@ class OriginalPairs:
     original: Floats
     unmatched: Codes
 
-    def of(self, rater: int) -> tuple[Floats, Floats]:
+    def scores_of_rater(self, rater: int) -> tuple[Floats, Floats]:
         """Changed and original scores of one rater."""
         first, last = np.searchsorted(self.rater, (rater, rater + 1))
         return self.changed[first:last], self.original[first:last]

@@ -27,6 +27,6 @@ def compare_hidden_references(ratings: Ratings) -> dict[int, HiddenReferenceScor
     pairs = pair_with_originals(ratings, find_original_rows(ratings, (RatingRole.REFERENCE,)), RatingRole.REFERENCE)
     by_rater = {}
     for rater in np.unique(pairs.rater).tolist():
-        shown, output = pairs.of(rater)
+        shown, output = pairs.scores_of_rater(rater)
         by_rater[rater] = HiddenReferenceScores(shown.size, float((shown - output).mean()))
     return by_rater

@@ -50,7 +50,7 @@ def summarize_repeats(ratings: Ratings, links: OriginalLinks, *, tolerance: floa
     """
     within = default_tolerance(ratings.scale) if tolerance is None else tolerance
     pairs = pair_with_originals(ratings, links, RatingRole.REPEAT)
-    return {int(rater): _agreement(*pairs.of(int(rater)), within) for rater in np.unique(pairs.rater)}
+    return {int(rater): _agreement(*pairs.scores_of_rater(int(rater)), within) for rater in np.unique(pairs.rater)}
 
 
 def compare_repeats(

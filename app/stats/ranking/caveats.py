@@ -144,7 +144,7 @@ def rank_set_caveats(
         return (f"{_plural(sets.documents, 'document')}: too few for rank sets, which hold every rank",)
     if not is_significance_reachable(limit, recipe):
         return ("rank sets hold every rank, because no pair can be significant",)
-    if sets.approximate:
+    if sets.is_approximate:
         return (f"{_plural(sets.documents, 'document')}: rank sets are approximate",)
     return ()
 

@@ -40,7 +40,7 @@ class RankSets:
     documents: int
 
     @property
-    def approximate(self) -> bool:
+    def is_approximate(self) -> bool:
         """Whether the documents are too few for the coverage to be what it says."""
         return self.documents < FEW_DOCUMENTS
 

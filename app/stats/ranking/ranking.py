@@ -13,8 +13,8 @@ from app.stats.aggregate import (
     Indices,
     ScoreMatrix,
     average_segment_scores,
+    give_each_rating_a_segment,
     make_score_matrix,
-    one_row_per_rating,
     round_scores,
 )
 from app.stats.normalize import NormalizedRatings
@@ -66,10 +66,10 @@ def rank_systems(
     raw = scores if unscaled is scored else average_segment_scores(unscaled, repeats=resolved.repeats, median=median)
     macro = resolved.aggregate == "macro_domain"
     matrix = make_score_matrix(scores, scored.labels, domains=domains, macro=macro)
-    matrix = matrix.arranged(_order(matrix, rows.better_sign))
+    matrix = matrix.reordered(_order(matrix, rows.better_sign))
     raw_laid = matrix
     if raw is not scores:
-        raw_laid = make_score_matrix(raw, scored.labels, domains=domains, macro=macro).of(matrix.systems)
+        raw_laid = make_score_matrix(raw, scored.labels, domains=domains, macro=macro).with_systems(matrix.systems)
     resolved, more = _resolve_test(matrix, rows, resolved)
     linked = design_checks.find_comparable_pairs(ranked, matrix.systems)
     shared = replace(
@@ -182,8 +182,8 @@ def _rows_to_aggregate(normalized: NormalizedRatings, recipe: Recipe) -> tuple[R
     """Normalized and raw rows, with every rating as a segment of its own where the recipe says so."""
     if recipe.repeats != "separate":
         return normalized.scored, normalized.raw
-    scored = one_row_per_rating(normalized.scored)
-    return scored, scored if normalized.raw is normalized.scored else one_row_per_rating(normalized.raw)
+    scored = give_each_rating_a_segment(normalized.scored)
+    return scored, scored if normalized.raw is normalized.scored else give_each_rating_a_segment(normalized.raw)
 
 
 def _judgments(ratings: Ratings) -> int:

@@ -33,7 +33,7 @@ class RankingDifference:
     mover: str | None
 
     @property
-    def both(self) -> bool:
+    def is_order_and_clusters_changed(self) -> bool:
         """Whether order and clusters differ."""
         return self.rank_changed and bool(self.cluster_changed)
 

@@ -9,7 +9,13 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
-from app.stats.aggregate import ScoreMatrix, average_segment_scores, make_score_matrix, one_row_per_rating, round_scores
+from app.stats.aggregate import (
+    ScoreMatrix,
+    average_segment_scores,
+    give_each_rating_a_segment,
+    make_score_matrix,
+    round_scores,
+)
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Codes, RatingRole, Ratings
@@ -54,7 +60,7 @@ class RobustnessExperiments:
     dropped: tuple[DroppedRows, ...] = ()
 
     @classmethod
-    def of(
+    def from_ratings(
         cls, rows: Ratings, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None = None
     ) -> RobustnessExperiments:
         """Settle the recipe on all data. Raises Invalid where it does not fit them."""
@@ -63,7 +69,7 @@ class RobustnessExperiments:
         dropped = tuple(one for one in base.dropped if one.n)
         return cls(rows, base.recipe, RankingFacts(order, humans, documents), tuple(base.warnings), dropped)
 
-    def changes(self, groups: Sequence[Group]) -> tuple[tuple[ScoreChange, ...], dict[Group, str]]:
+    def list_changes(self, groups: Sequence[Group]) -> tuple[tuple[ScoreChange, ...], dict[Group, str]]:
         """Every change of these groups, and for groups that have none the reason."""
         ranked = self._ranked_and_reference_rows
         none = {group: why for group in groups if (why := why_no_change(ranked, self.facts, group)) is not None}
@@ -75,7 +81,7 @@ class RobustnessExperiments:
         selection = select_rows(self.rows, self.recipe)
         return selection.ratings.where(selection.ranked | (selection.ratings.role == RatingRole.REFERENCE))
 
-    def run(self, some: Sequence[ScoreChange]) -> tuple[ChangeEffect, ...]:
+    def apply_changes(self, some: Sequence[ScoreChange]) -> tuple[ChangeEffect, ...]:
         """What each change does; a ranking without it is made once for all that need the same one."""
         before: dict[frozenset[str], RankingPlaces | str] = {}
         rankings = []
@@ -144,10 +150,10 @@ def ranked_score_matrix(rows: Ratings, recipe: Recipe, domains: Codes | None = N
         raise Invalid("macro_domain needs the domains of the documents, which are unknown")
     scored, _ = normalized_rows(rows, recipe)
     if recipe.repeats == "separate":
-        scored = one_row_per_rating(scored)
+        scored = give_each_rating_a_segment(scored)
     scores = average_segment_scores(scored, repeats=recipe.repeats, median=recipe.aggregate == "median")
     matrix = make_score_matrix(scores, scored.labels, domains=domains, macro=recipe.aggregate == "macro_domain")
-    return matrix.arranged(np.lexsort((matrix.systems, -rows.better_sign * round_scores(matrix.means()))))
+    return matrix.reordered(np.lexsort((matrix.systems, -rows.better_sign * round_scores(matrix.means()))))
 
 
 def _simplify_recipe(recipe: Recipe) -> Recipe:

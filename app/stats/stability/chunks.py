@@ -97,7 +97,7 @@ def make_study_chunks(request: StabilityRequest) -> tuple[StudyChunk, ...]:
     chunks: list[StudyChunk] = []
     at_once = max(1, STUDIES_OF_A_CHUNK // request.per_set)
     for assignment, methods in request.assignments().items():
-        for documents in request.counts:
+        for documents in request.document_counts:
             for first in range(0, request.n_sets, at_once):
                 last = min(first + at_once, request.n_sets)
                 chunks.append(StudyChunk(len(chunks), assignment, methods, documents, first, last))
@@ -112,7 +112,7 @@ class StabilitySimulator:
     request: StabilityRequest
 
     @cached_property
-    def items(self) -> ItemSums:
+    def item_sums(self) -> ItemSums:
         """Sums by item."""
         return sum_items(self.data)
 
@@ -121,7 +121,7 @@ class StabilitySimulator:
         """All the work there is."""
         return make_study_chunks(self.request)
 
-    def run(self, index: int) -> ChunkOutcome:
+    def run_chunk(self, index: int) -> ChunkOutcome:
         """Compute a chunk.
 
         Raises Invalid where a bucket has too few raters for the ratings per item.
@@ -146,7 +146,7 @@ class StabilitySimulator:
     def _simulate_document_set(self, chunk: StudyChunk, number: int) -> Iterator[tuple[Floats, Claims]]:
         """Studies of one document set, some at a time."""
         request = self.request
-        documents = self.documents(chunk.documents, number)
+        documents = self.documents_of_set(chunk.documents, number)
         studies = min(request.per_set, request.studies - number * request.per_set)
         held = len(documents) * len(self.data.systems) * chunk.assignment.ratings
         step = max(1, min(STUDIES_AT_ONCE, _MOST_RATINGS // held))
@@ -159,7 +159,7 @@ class StabilitySimulator:
     ) -> tuple[Floats, Claims]:
         raters = self._raters(chunk, number, piece, documents, n)
         sums = self._sum_by_document(chunk, documents, raters)
-        means = sums.sum(axis=2) / self.items.n_segments[documents].sum()
+        means = sums.sum(axis=2) / self.item_sums.n_segments[documents].sum()
         signed, request = self._orient_sums(sums), self.request
         exact = enumerates_all_signs(len(documents), request.permutations)
         shared = request.signs == "document_set"
@@ -168,8 +168,8 @@ class StabilitySimulator:
         else:
             rng = self._rng("signs", chunk.documents, number, *(() if shared else (piece,)))
             signs = draw_signs(rng, 1 if shared else n, request.permutations, len(documents))
-        p = permutation_p_values(signed, signs, exact=exact, rule=self.rule)
-        return means.transpose(1, 0, 2), find_significant_claims(signed, p, self.rule).transpose(1, 0, 2)
+        p = permutation_p_values(signed, signs, exact=exact, rule=self.significance_rule)
+        return means.transpose(1, 0, 2), find_significant_claims(signed, p, self.significance_rule).transpose(1, 0, 2)
 
     def _sum_by_document(self, chunk: StudyChunk, documents: Codes, raters: Codes) -> Floats:
         """Sums of each document, shape (n, V, D, S), of a few studies at a time: their arrays stay in the cache.
@@ -180,17 +180,17 @@ class StabilitySimulator:
         sums = np.empty((n, len(chunk.methods), *raters.shape[1:3]))
         step = max(1, _CACHED_RATINGS // of_study)
         for at in range(0, n, step):
-            studies = gather_study_ratings(self.items, documents, raters[at : at + step])
+            studies = gather_study_ratings(self.item_sums, documents, raters[at : at + step])
             for variant, method in enumerate(chunk.methods):
                 sums[at : at + step, variant] = document_sums(studies, method)
         return sums
 
-    def full_data(self) -> dict[Method, FullDataClaims]:
+    def claims_of_full_data(self) -> dict[Method, FullDataClaims]:
         """What all ratings together say under each normalization asked for, tested as the studies are.
 
         At least 10 000 permutations, since there is one study only.
         """
-        request, whole = self.request, full_data_study(self.items)
+        request, whole = self.request, full_data_study(self.item_sums)
         methods = tuple(dict.fromkeys(design.normalize for design in request.designs))
         sums = np.stack([document_sums(whole, method) for method in methods], axis=1)
         signed = self._orient_sums(sums)
@@ -198,13 +198,15 @@ class StabilitySimulator:
         exact = enumerates_all_signs(n, many)
         signs = all_signs(n) if exact else draw_signs(self._rng("full data"), 1, many, n)
         claimed = find_significant_claims(
-            signed, permutation_p_values(signed, signs, exact=exact, rule=self.rule), self.rule
+            signed,
+            permutation_p_values(signed, signs, exact=exact, rule=self.significance_rule),
+            self.significance_rule,
         )[0]
         order = order_pairs(signed[0].sum(axis=2) / whole.n_segments.sum(), 1)
         return {method: FullDataClaims(order[i], claimed[i]) for i, method in enumerate(methods)}
 
     @property
-    def rule(self) -> SignificanceRule:
+    def significance_rule(self) -> SignificanceRule:
         """When a difference is significant."""
         return SignificanceRule(self.request.alpha, self.request.two_sided, self.request.plus_one)
 
@@ -214,7 +216,7 @@ class StabilitySimulator:
             np.negative(sums, out=sums)
         return sums.transpose(0, 1, 3, 2)
 
-    def documents(self, count: int, number: int) -> Codes:
+    def documents_of_set(self, count: int, number: int) -> Codes:
         """The documents of a set, ascending; the same for every design."""
         bucket = self.data.bucket
         sizes = np.bincount(bucket, minlength=len(self.data.pools)).astype(np.int64)

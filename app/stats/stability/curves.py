@@ -88,7 +88,7 @@ def compute_curves(
     waiting: dict[tuple[object, int], list[tuple[StudyChunk, ChunkOutcome]]] = {}
     chunks = simulator.chunks
     if outcomes is None:
-        outcomes = ((n, simulator.run(n)) for n in range(len(chunks)))
+        outcomes = ((n, simulator.run_chunk(n)) for n in range(len(chunks)))
     for index, outcome in outcomes:
         chunk = chunks[index]
         why.note(chunk, outcome.why)
@@ -125,7 +125,7 @@ class _AssignmentReasons:
 
     def of(self, assignment: RaterAssignment) -> str | None:
         """The reasons in words, those of a few counts in full."""
-        counts = [count for count in self._request.counts if (assignment, count) in self._found]
+        counts = [count for count in self._request.document_counts if (assignment, count) in self._found]
         reasons = [f"{count} documents: {self._found[assignment, count][1]}" for count in counts[:MOST_REASONS]]
         more = ", ".join(map(str, counts[MOST_REASONS:]))
         return "; ".join([*reasons, *([f"nor can studies of {more} documents be assigned"] if more else [])]) or None
@@ -134,7 +134,7 @@ class _AssignmentReasons:
         """Raise Invalid for the first curve without a point, unless the request is lenient."""
         for curve in curves:
             if not (curve.points or self._request.lenient):
-                count = max(self._request.counts)
+                count = max(self._request.document_counts)
                 raise impossible_design_error(count, self._found[curve.design.assignment, count][1])
 
 
@@ -150,7 +150,7 @@ def _curve(
     why: _AssignmentReasons,
     fitting: _Fit,
 ) -> StabilityCurve:
-    curve_points = tuple(points[design, count] for count in request.counts if (design, count) in points)
+    curve_points = tuple(points[design, count] for count in request.document_counts if (design, count) in points)
     pairs = fitting.told[design.normalize].pairs if curve_points else ()
     return StabilityCurve(design, curve_points, why.of(design.assignment), pairs)
 
@@ -161,10 +161,12 @@ class _Fit:
     def __init__(self, simulator: StabilitySimulator) -> None:
         self.request, self.sign = simulator.request, 1 if simulator.data.higher_is_better else -1
         self.available = len(simulator.data.documents)
-        self.truth = simulator.full_data()
+        self.truth = simulator.claims_of_full_data()
         systems = len(simulator.data.systems)
         reach = reported_rank_distance(self.request, systems)
-        self.told = {method: ReportedPairs.of(full.order, systems, reach) for method, full in self.truth.items()}
+        self.told = {
+            method: ReportedPairs.within_reach(full.order, systems, reach) for method, full in self.truth.items()
+        }
 
     def points(
         self, held: list[tuple[StudyChunk, ChunkOutcome]]

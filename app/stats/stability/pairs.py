@@ -29,7 +29,7 @@ def reported_rank_distance(request: StabilityRequest, systems: int) -> int:
     >>> reported_rank_distance(many, 3)
     2
     """
-    points = max(1, len(request.designs) * len(request.counts))
+    points = max(1, len(request.designs) * len(request.document_counts))
     fitting = [reach for reach in range(1, systems) if points * _pairs(reach, systems) <= MOST_REPORTED]
     return max(fitting, default=0)
 
@@ -57,7 +57,7 @@ class ReportedPairs:
     first: Bools
 
     @classmethod
-    def of(cls, order: Order, systems: int, reach: int) -> Self:
+    def within_reach(cls, order: Order, systems: int, reach: int) -> Self:
         """The pairs at most `reach` places apart in a ranking. order : shape (pairs,), see `srp.order_pairs`."""
         at, below = np.triu_indices(systems, k=1)
         won = np.zeros(systems, dtype=np.int64)

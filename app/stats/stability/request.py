@@ -67,7 +67,7 @@ class StabilityRequest:
     lenient: bool = False
     open_counts: bool = False
 
-    def resolved(self, available: int, systems: int) -> Self:
+    def resolve(self, available: int, systems: int) -> Self:
         """The same with document counts and set sizes as they will be used.
 
         available : multiply-rated documents. systems : that were rated on them. Raises Invalid for what cannot be
@@ -95,7 +95,7 @@ class StabilityRequest:
         return replace(self, designs=designs, documents=counts, per_set=max(1, per_set), open_counts=left_open)
 
     @property
-    def counts(self) -> tuple[int, ...]:
+    def document_counts(self) -> tuple[int, ...]:
         """The document counts of a resolved request."""
         if self.documents is None:
             raise ValueError("resolve the request first")

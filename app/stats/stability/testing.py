@@ -51,7 +51,7 @@ class SignPatterns:
     documents: int
 
     @classmethod
-    def of(cls, signs: Floats) -> Self:
+    def pack(cls, signs: Floats) -> Self:
         """Pack signs of shape (n, b, D)."""
         return cls(np.packbits(signs > 0, axis=2), signs.shape[2])
 
@@ -60,7 +60,7 @@ class SignPatterns:
         """Patterns of a study."""
         return int(self.packed.shape[1])
 
-    def unpacked(self, study: int, out: Floats | None = None) -> Floats:
+    def unpack(self, study: int, out: Floats | None = None) -> Floats:
         """Those of one study, shape (b, D); written to `out` where there is one."""
         bits = np.unpackbits(self.packed[study], axis=1, count=self.documents).view(np.int8)
         bits *= 2
@@ -137,7 +137,7 @@ def _permute_sums(sums: Floats, piece: SignPatterns) -> Iterator[tuple[int, Floa
     held = np.empty(at_once * rows * step)  # once: the system takes its time to give and take back such arrays
     signs, shared = np.empty((piece.n_patterns, documents)), len(piece.packed) == 1
     if shared:
-        piece.unpacked(0, signs)
+        piece.unpack(0, signs)
     for start in range(0, n, at_once):
         some = sums[start : start + at_once]
         for first in range(0, piece.n_patterns, step):
@@ -145,7 +145,7 @@ def _permute_sums(sums: Floats, piece: SignPatterns) -> Iterator[tuple[int, Floa
             permuted = held[: len(some) * rows * len(own)].reshape(len(some), rows, len(own))
             for number, of_study in enumerate(some):
                 if not shared:
-                    piece.unpacked(start + number, signs)
+                    piece.unpack(start + number, signs)
                 np.matmul(of_study, own.T, out=permuted[number])
             yield start, permuted
 

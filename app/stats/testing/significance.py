@@ -110,7 +110,7 @@ def reduce_to_common_segments(panel: ScoreMatrix, sign: int, *, unit: str) -> Co
 def common_segment_masks(panel: ScoreMatrix) -> Iterator[tuple[Bools, Indices]]:
     """Masks of common segments with the pairs that have them; pairs without a common segment are left out."""
     first, second = all_system_pairs(len(panel.systems))
-    if panel.complete:
+    if panel.is_complete:
         if first.size:
             yield np.ones(panel.segments.size, dtype=np.bool_), np.arange(first.size)
         return

@@ -52,7 +52,7 @@ class HeardStretches:
             reached = max(reached, end)
         return reached >= duration_ms - SLACK and heard >= duration_ms * (1 - UNHEARD) - SLACK
 
-    def is_used_up(self, duration_ms: int, plays: int) -> bool:
+    def are_plays_used_up(self, duration_ms: int, plays: int) -> bool:
         """Whether it was heard for as long as so many plays take."""
         return self.total_ms >= plays * duration_ms - SLACK / 2
 
@@ -64,10 +64,10 @@ def find_heard_stretches(events: Iterable[PlayEvent]) -> HeardStretches:
     >>> heard.total_ms, heard.is_whole(3000), heard.is_whole(9000)
     (3000, True, False)
     """
-    return HeardStretches(tuple((start, end) for start, end, _ in iterate_heard(events)))
+    return HeardStretches(tuple((start, end) for start, end, _ in iterate_heard_stretches(events)))
 
 
-def iterate_heard(events: Iterable[PlayEvent]) -> Iterator[tuple[int, int, PlayEvent]]:
+def iterate_heard_stretches(events: Iterable[PlayEvent]) -> Iterator[tuple[int, int, PlayEvent]]:
     """Stretches of one file, each with the event at which it begins."""
     last: dict[str, PlayEvent] = {}
     for event in events:

@@ -43,7 +43,7 @@ class RedrawnCampaign:
     topic: Codes
 
     @classmethod
-    def of(cls, rows: Ratings, documents: DocumentTable | None) -> RedrawnCampaign:
+    def from_ratings(cls, rows: Ratings, documents: DocumentTable | None) -> RedrawnCampaign:
         """The rows of a campaign, with its domains as topics where there are two or more."""
         n = len(rows.labels.documents)
         topic, names = (np.arange(n) % UNRECORDED_TOPICS, ()) if documents is None else documents.domain_codes()
@@ -51,11 +51,11 @@ class RedrawnCampaign:
             topic = np.arange(n) % UNRECORDED_TOPICS
         return cls(rows, topic.astype(np.int32))
 
-    def worlds(self) -> tuple[OwnWorld, ...]:
+    def applicable_worlds(self) -> tuple[OwnWorld, ...]:
         """Those that apply: what documents do takes known documents."""
         return tuple(PROCESSES) if self.rows.documents_known else ("clean", "rater_system")
 
-    def study(self, world: OwnWorld, rng: np.random.Generator) -> Ratings:
+    def draw_study(self, world: OwnWorld, rng: np.random.Generator) -> Ratings:
         """The campaign with scores of a world in which all systems are equal."""
         rows, process = self.rows, PROCESSES[world]
         spread, middle = (float(rows.score.std()) or 1.0, float(rows.score.mean())) if len(rows) else (1.0, 0.0)
@@ -63,7 +63,7 @@ class RedrawnCampaign:
         unit = rows.better_sign * spread / max(float(value.std()), 1e-12)
         return replace(rows.with_score(middle + unit * value), scale=rows.scale).canonical()
 
-    def looks(self, rows: Ratings, rng: np.random.Generator) -> tuple[Ratings, ...]:
+    def draw_growing_study(self, rows: Ratings, rng: np.random.Generator) -> tuple[Ratings, ...]:
         """The study as it grows: its documents come in a random order."""
         there = rng.permutation(np.unique(rows.document))
         parts = [there[: ceil(look * there.size)] for look in LOOKS]
@@ -76,7 +76,7 @@ class RedrawnCampaign:
         by_document = process.document_system * rng.normal(size=(s, n)) + process.document * rng.normal(size=n)
         by_document += (process.topic_system * rng.normal(size=(s, int(self.topic.max(initial=0)) + 1)))[:, self.topic]
         last = int(system.max(initial=0))
-        by_document[last] += process.of_the_last(rng, (n,))
+        by_document[last] += process.draw_effects_on_last_system(rng, (n,))
         by_rater = process.rater * rng.normal(size=r) + process.rater_system * rng.normal(size=(s, r))
         value = by_document[system, document] + by_rater[system, rater]
         # Half of what segments vary is the output's, half the rating's: several raters of an output agree in part.

@@ -33,10 +33,6 @@ class SimulatedDesign:
         """How many there are."""
         return int(self.lengths.size)
 
-    def first(self, documents: int) -> SimulatedDesign:
-        """The same campaign when only so many documents are judged."""
-        return SimulatedDesign(self.lengths[:documents], self.topic[:documents], self.rater[:, :documents])
-
     def ratings(self) -> Ratings:
         """Rows of all outputs in canonical order, each scored 0; larger is better."""
         s, lengths = self.systems, self.lengths

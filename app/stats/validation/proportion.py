@@ -55,10 +55,10 @@ class Proportion:
         """One-sided upper bound."""
         return proportion_upper_bound(self.found, self.n)
 
-    def at_most(self, promised: float) -> bool:
+    def may_be_at_most(self, promised: float) -> bool:
         """Whether the cases leave it open, or show, that the probability is no larger than promised."""
         return self.low <= promised
 
-    def at_least(self, promised: float) -> bool:
+    def may_be_at_least(self, promised: float) -> bool:
         """Whether they leave it open, or show, that it is no smaller."""
         return self.high >= promised

@@ -93,23 +93,23 @@ class RecipeValidation:
     own: RedrawnCampaign
 
     @classmethod
-    def of(cls, population: StudyPopulation, recipe: Recipe, seed: int) -> RecipeValidation:
+    def from_ratings(cls, population: StudyPopulation, recipe: Recipe, seed: int) -> RecipeValidation:
         """Settle the recipe on all ratings. Raises Invalid where it does not fit them."""
         plain = replace(recipe, influence=False)
         rows = population.rows.canonical()
         truth = rank_systems(rows, plain, population.documents)
         settled = replace(truth.recipe, exclude=(), fallback=recipe.fallback)
-        return cls(population, settled, truth, seed, RedrawnCampaign.of(rows, population.documents))
+        return cls(population, settled, truth, seed, RedrawnCampaign.from_ratings(rows, population.documents))
 
-    def study(self, world: World, number: int) -> dict[str, float]:
+    def simulate_study(self, world: World, number: int) -> dict[str, float]:
         """What one study finds, by name of the rate; rates that are undefined in it are left out."""
         rng = np.random.Generator(np.random.PCG64([self.seed, _NUMBER[world], number]))
         if world in {"null", "resampled"}:
-            rows, documents = self.population.study(rng, null=world == "null")
-            truth = self._equal if world == "null" else TrueScores.of(self.truth)
+            rows, documents = self.population.draw_study(rng, null=world == "null")
+            truth = self._equal if world == "null" else TrueScores.from_ranking(self.truth)
             return self._findings_of_last_look((rows,), documents, truth)
-        drawn = self.own.study(_require_own_world(world), rng)
-        looks = self.own.looks(drawn, rng) if world == "peeking" else (drawn,)
+        drawn = self.own.draw_study(_require_own_world(world), rng)
+        looks = self.own.draw_growing_study(drawn, rng) if world == "peeking" else (drawn,)
         return self._findings_of_last_look(looks, self.population.documents, self._equal)
 
     @property
@@ -133,11 +133,11 @@ class RecipeValidation:
         return {**measures, **ever}
 
     @property
-    def exact(self) -> bool:
+    def is_exact_under_null(self) -> bool:
         """Whether the null of changing places is the randomization that the recipe's test makes."""
         recipe, population = self.recipe, self.population
         flips = recipe.test == "permutation" and recipe.unit == "document"
-        return flips and population.together and share_with_same_raters(population.rows) == 1
+        return flips and population.has_paired_units and share_with_same_raters(population.rows) == 1
 
 
 _NUMBER: Final[Mapping[World, int]] = {"null": 1, "resampled": 0, **{w: i for i, w in enumerate(WORLDS) if i > 1}}
@@ -179,7 +179,7 @@ def compute_kept_rates(
                 (world, "difference_interval", 1 - alpha, "at least"),
                 (world, "rank_sets", 1 - alpha, "at least"),
             ]
-    exact = validation.exact
+    exact = validation.is_exact_under_null
     return tuple(
         _rate(world, what, expected, bound, studies[world], exact=exact and world == "null" and what in CLAIMS)
         for world, what, expected, bound in promised
@@ -229,4 +229,4 @@ def is_promise_kept(expected: float | None, bound: Bound, rate: float | None, n:
     if exact:
         return True
     counted = Proportion(rate * n, n)
-    return counted.at_most(expected) if bound == "at most" else counted.at_least(expected)
+    return counted.may_be_at_most(expected) if bound == "at most" else counted.may_be_at_least(expected)

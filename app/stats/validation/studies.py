@@ -33,7 +33,7 @@ class StudyPopulation:
     starts: Indices
 
     @classmethod
-    def of(cls, rows: Ratings, documents: DocumentTable | None = None) -> StudyPopulation:
+    def from_ratings(cls, rows: Ratings, documents: DocumentTable | None = None) -> StudyPopulation:
         """The units that `rows` rate."""
         unit = rows.document if rows.documents_known else rows.segment
         order = np.argsort(unit, kind="stable")
@@ -42,22 +42,22 @@ class StudyPopulation:
         return cls(ordered, documents, np.append(edges, len(rows)).astype(np.intp))
 
     @property
-    def units(self) -> int:
+    def n_units(self) -> int:
         """How many there are."""
         return int(self.starts.size - 1)
 
     @property
-    def together(self) -> bool:
+    def has_paired_units(self) -> bool:
         """Whether most units have several systems, so that these can change places within them."""
-        unit = np.repeat(np.arange(self.units), np.diff(self.starts))
+        unit = np.repeat(np.arange(self.n_units), np.diff(self.starts))
         _, first = _pairs(unit, self.rows.system)
-        if not self.units:
+        if not self.n_units:
             return True
-        return bool((np.bincount(unit[first], minlength=self.units) > 1).mean() >= PAIRED_SHARE)
+        return bool((np.bincount(unit[first], minlength=self.n_units) > 1).mean() >= PAIRED_SHARE)
 
-    def study(self, rng: np.random.Generator, *, null: bool) -> tuple[Ratings, DocumentTable | None]:
+    def draw_study(self, rng: np.random.Generator, *, null: bool) -> tuple[Ratings, DocumentTable | None]:
         """One study, with what is known of its documents; without differences where `null`."""
-        drawn = np.sort(rng.integers(self.units, size=self.units))
+        drawn = np.sort(rng.integers(self.n_units, size=self.n_units))
         lengths = self.starts[drawn + 1] - self.starts[drawn]
         at = np.repeat(self.starts[drawn] - np.append(0, np.cumsum(lengths)[:-1]), lengths) + np.arange(lengths.sum())
         unit = np.repeat(np.arange(drawn.size), lengths)
@@ -65,7 +65,9 @@ class StudyPopulation:
         if null:
             ratings = replace(
                 ratings,
-                system=_shuffled_systems(rng, ratings.system, unit, unit if self.together else np.zeros_like(unit)),
+                system=_shuffled_systems(
+                    rng, ratings.system, unit, unit if self.has_paired_units else np.zeros_like(unit)
+                ),
             )
         return ratings.canonical(), self._documents_of_drawn(drawn)
 

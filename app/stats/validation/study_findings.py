@@ -27,7 +27,7 @@ class TrueScores:
     values: Mapping[str, float] | None = None
 
     @classmethod
-    def of(cls, ranking: Ranking) -> TrueScores:
+    def from_ranking(cls, ranking: Ranking) -> TrueScores:
         """A ranking as the truth."""
         sign = 1 if ranking.higher_is_better else -1
         known = {(p.better, p.worse): p.difference for p in ranking.pairs if p.difference is not None}
@@ -38,7 +38,7 @@ class TrueScores:
         )
 
     @property
-    def equal(self) -> bool:
+    def all_equal(self) -> bool:
         """Whether no system is better."""
         return len(set(self.scores.values())) <= 1
 
@@ -49,7 +49,7 @@ class TrueScores:
         first, second = (self.scores.get(system) for system in pair)
         return None if first is None or second is None else first - second
 
-    def ranks(self) -> dict[str, tuple[int, int]]:
+    def rank_range(self) -> dict[str, tuple[int, int]]:
         """First and last rank of each system; equal systems have all the ranks that they share."""
         every = self.scores.values()
         return {s: (1 + sum(x > own for x in every), sum(x >= own for x in every)) for s, own in self.scores.items()}
@@ -77,7 +77,7 @@ def _claims(ranking: Ranking, truth: TrueScores) -> dict[str, float]:
         "wrong_claims": wrong / len(tested),
         "any_claim": float(wrong > 0),
     }
-    if not truth.equal:
+    if not truth.all_equal:
         return measures
     clusters = {row.cluster for row in ranking.systems}
     if None not in clusters:
@@ -136,7 +136,7 @@ def _interval_covers(interval: tuple[float, float], value: float) -> bool:
 def _sets(ranking: Ranking, truth: TrueScores) -> dict[str, float]:
     if not ranking.systems or any(row.rank_set is None for row in ranking.systems):
         return {}
-    spans = truth.ranks()
+    spans = truth.rank_range()
     if set(spans) != {row.system for row in ranking.systems}:
         return {}
     held = (

@@ -63,7 +63,7 @@ class ScoreProcess:
     depth: float = 5.0
     exponential: float = 0.0
 
-    def documents(self, layout: SimulatedDesign, rng: np.random.Generator, n: int) -> Floats:
+    def draw_document_effects(self, layout: SimulatedDesign, rng: np.random.Generator, n: int) -> Floats:
         """What each system has on each document before segments, in n campaigns of mean 0: shape (n, S, D)."""
         s, d = layout.systems, layout.documents
         raters = int(layout.rater.max(initial=0)) + 1
@@ -75,10 +75,10 @@ class ScoreProcess:
         if self.rater_system:
             taste = self.rater_system * rng.normal(size=(n, s, raters))
             effects += taste[:, np.arange(s)[:, None], layout.rater]
-        effects[:, -1] += self.of_the_last(rng, (n, d))
+        effects[:, -1] += self.draw_effects_on_last_system(rng, (n, d))
         return np.asarray(effects, dtype=np.float64)
 
-    def of_the_last(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    def draw_effects_on_last_system(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
         """What documents do to the last system alone, of mean 0."""
         noise = np.zeros(shape)
         if self.exponential:
@@ -97,7 +97,7 @@ class SimulatedWorld:
     """
 
     name: WorldName
-    told: str
+    description: str
     lengths: Lengths
     process: ScoreProcess = ScoreProcess()
     raters: int = 6
@@ -105,7 +105,7 @@ class SimulatedWorld:
     dealing: Literal["all systems", "own rater", "two islands"] = "all systems"
     looks: tuple[float, ...] = (1.0,)
 
-    def design(self, rng: np.random.Generator, systems: int = 2) -> SimulatedDesign:
+    def make_design(self, rng: np.random.Generator, systems: int = 2) -> SimulatedDesign:
         """Who judges what in a campaign of this world."""
         lengths = self.lengths(rng) if callable(self.lengths) else self.lengths
         return make_simulated_design(
@@ -115,8 +115,8 @@ class SimulatedWorld:
 
 def simulate_campaign(world: SimulatedWorld, rng: np.random.Generator, means: Floats) -> Ratings:
     """One campaign of systems with these true means, shape (S,); larger is better."""
-    layout = world.design(rng, len(means))
-    level = world.process.documents(layout, rng, 1)[0] + np.asarray(means, dtype=np.float64)[:, None]
+    layout = world.make_design(rng, len(means))
+    level = world.process.draw_document_effects(layout, rng, 1)[0] + np.asarray(means, dtype=np.float64)[:, None]
     rows = layout.ratings()
     noise = world.process.segment * rng.normal(size=len(rows))
     return rows.with_score(np.repeat(level, layout.lengths, axis=1).ravel() + noise)
@@ -132,8 +132,8 @@ def simulate_campaigns(
     drawn = []
     batches = [n] if alike else [n // _DESIGNS + (i < n % _DESIGNS) for i in range(min(n, _DESIGNS))]
     for k in batches:
-        layout = world.design(rng, len(means))
-        level = world.process.documents(layout, rng, k) + np.asarray(means, dtype=np.float64)[:, None]
+        layout = world.make_design(rng, len(means))
+        level = world.process.draw_document_effects(layout, rng, k) + np.asarray(means, dtype=np.float64)[:, None]
         counts = layout.lengths.astype(np.float64)
         sums = counts * level + np.sqrt(counts) * world.process.segment * rng.normal(size=level.shape)
         drawn.append((sums, counts, layout))

@@ -25,7 +25,7 @@ from app.storage.embedded.errors import (
 from app.storage.embedded.folders import write_private_file
 from app.storage.embedded.roles import prepare_serving_role
 from app.storage.embedded.server import EmbeddedServer, Role, find_running_server, start_server, stop_server
-from app.storage.embedded.supervision import ServerTender, ServiceCondition
+from app.storage.embedded.supervision import ServerSupervisor, ServiceCondition
 
 __all__ = [
     "SERVICE_USER",
@@ -37,7 +37,7 @@ __all__ = [
     "Role",
     "ServerNotStarting",
     "ServerNotStopping",
-    "ServerTender",
+    "ServerSupervisor",
     "ServiceCondition",
     "find_running_server",
     "prepare_serving_role",

@@ -40,7 +40,7 @@ class ServiceCondition:
     reason: str = ""
 
 
-class ServerTender:
+class ServerSupervisor:
     """Looks after one server. `look` is to be called every second, by one thread."""
 
     def __init__(self, server_cluster: Cluster) -> None:
@@ -53,7 +53,7 @@ class ServerTender:
         self._pause, self._paused = FIRST_PAUSE, FIRST_PAUSE
         self._said = ""
 
-    def look(self) -> ServiceCondition:
+    def check_and_mend(self) -> ServiceCondition:
         """Look once, and do what is needed. Raises OSError or SubprocessError where a look fails."""
         now = time.monotonic()
         seconds, self._looked = min(now - self._looked, 5 * LOOK_EVERY), now
@@ -107,7 +107,7 @@ class ServerTender:
         if self._main is None or self._main[0] != main:
             self._main, self._asked = (main, ProcessStillness(main)), ASK_EVERY
         still = self._main[1]
-        still.look(seconds)
+        still.update(seconds)
         self._asked += seconds
         if not self._silent and not self._said and self._asked < ASK_EVERY:
             return ServiceCondition("running")

@@ -64,34 +64,34 @@ class CopyLines:
     def __init__(self, give: Callable[[str, bytes], None] | None = None) -> None:
         self._lines: dict[str, list[str]] = {table: [] for table in TABLES}
         self._blocks: dict[str, list[bytes]] = {table: [] for table in TABLES}
-        self._give = give or self.hold
+        self._give = give or self.add_block
 
-    def add(self, table: str, line: str) -> None:
+    def add_line(self, table: str, line: str) -> None:
         """Take one line (see `format_copy_row`)."""
         lines = self._lines[table]
         lines.append(line)
         if len(lines) >= BLOCK:
             self._pack(table)
 
-    def extend(self, table: str, new: Iterable[str]) -> None:
+    def add_lines(self, table: str, new: Iterable[str]) -> None:
         """Take several lines."""
         lines = self._lines[table]
         lines += new
         if len(lines) >= BLOCK:
             self._pack(table)
 
-    def hold(self, table: str, block: bytes) -> None:
+    def add_block(self, table: str, block: bytes) -> None:
         """Take whole lines as bytes."""
         self._blocks[table].append(block)
 
-    def pack(self) -> None:
+    def pack_lines(self) -> None:
         """Turn what is left into blocks."""
         for table in TABLES:
             self._pack(table)
 
-    def take(self) -> Iterator[tuple[str, list[bytes]]]:
+    def take_blocks(self) -> Iterator[tuple[str, list[bytes]]]:
         """The blocks of each table that has any; they are given up when the next is asked for."""
-        self.pack()
+        self.pack_lines()
         for table, blocks in self._blocks.items():
             if blocks:
                 yield table, blocks

@@ -61,7 +61,7 @@ class OutputStretch:
     first: int
     last: int
 
-    def meets(self, segment: int | None) -> bool:
+    def covers_segment(self, segment: int | None) -> bool:
         """Whether a segment is of it; None: the document as a whole."""
         return segment is None or self.first <= segment <= self.last
 

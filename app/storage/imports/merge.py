@@ -276,7 +276,7 @@ CHECKS = (
 )
 
 
-def insert_staged_nouns(session: Session, campaign_id: int) -> dict[str, int]:
+def insert_staged_declarations(session: Session, campaign_id: int) -> dict[str, int]:
     """Create everything that the staged rows name; rows created by table.
 
     Raises Contradiction, with file and line, where staged rows disagree with each other or with what is stored.

@@ -64,7 +64,7 @@ def _drop(session: Session, tables: Iterable[str]) -> None:
 
 def copy_into_staging(session: Session, lines: CopyLines) -> None:
     """COPY all lines into their tables."""
-    for table, blocks in lines.take():
+    for table, blocks in lines.take_blocks():
         columns = ", ".join(NAMES[table].columns)
         with (
             driver_connection(session).cursor() as cursor,

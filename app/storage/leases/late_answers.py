@@ -28,7 +28,7 @@ async def retake_lapsed_task(connection: Connection, task_id: int, asking: lease
     another rating of something in it meanwhile, it goes on without them, as an empty copy, and the answers are surplus.
     Nobody leases until all of it is committed, so that of two ratings of one person only one counts.
     """
-    keys: dict[str, Any] = {**asking.keys, "task": task_id}
+    keys: dict[str, Any] = {**asking.statement_values, "task": task_id}
     await connection.execute(leases.LOCK, keys)
     await connection.execute(LOCK, keys)
     if (await (await connection.execute(GIVEN_UP, keys)).fetchone()) is not None:

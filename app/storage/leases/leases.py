@@ -198,13 +198,13 @@ class LeaseRequest:
     campaign_id: int
     rater_id: int
     token_id: int
-    lasts: timedelta
+    lease_duration: timedelta
     actor: str
     session_id: int | None = None
     checks: AttentionDraw | None = None
 
     @property
-    def keys(self) -> dict[str, Any]:
+    def statement_values(self) -> dict[str, Any]:
         """As the statements name them."""
         lock = LOCKED | self.campaign_id
         return {
@@ -212,7 +212,7 @@ class LeaseRequest:
             "rater": self.rater_id,
             "token": self.token_id,
             "session": self.session_id,
-            "lasts": self.lasts,
+            "lasts": self.lease_duration,
             "lock": lock,
             "most": MOST_DUE,
         }
@@ -241,7 +241,7 @@ class CredentialEnded:
 
 async def lease_next_task(connection: Connection, asking: LeaseRequest) -> Lease | NoTaskNow | CredentialEnded:
     """The task that the rater holds, renewed, or the next one, or why there is none."""
-    keys = asking.keys
+    keys = asking.statement_values
     await connection.execute(LOCK, keys)
     enrolment_row = await (await connection.execute(RATER, keys)).fetchone()
     if enrolment_row is None or not enrolment_row[5]:
@@ -314,7 +314,7 @@ async def _take_task(connection: Connection, asking: LeaseRequest, task_id: int)
 
     None where it is free no more.
     """
-    keys = {**asking.keys, "task": task_id}
+    keys = {**asking.statement_values, "task": task_id}
     in_vain = await (await connection.execute(BEGUN_IN_VAIN, keys)).fetchall()
     if in_vain:
         await connection.execute(LOCK_CAMPAIGN, keys)
@@ -346,7 +346,7 @@ SELECT id FROM tasks WHERE campaign_id = %(campaign)s AND id = %(task)s AND stat
 
 async def renew_lapsed_lease(connection: Connection, asking: LeaseRequest, task_id: int) -> Lease | None:
     """Lease a task again whose lease ran out, for a write that came late; None where that cannot be."""
-    keys = {**asking.keys, "task": task_id}
+    keys = {**asking.statement_values, "task": task_id}
     await connection.execute(LOCK, keys)
     if await (await connection.execute(RELEASED, keys)).fetchone() is None:
         return None

@@ -137,7 +137,7 @@ def load_media_uses(session: Session, campaign_id: int) -> Iterator[tuple[str, s
             yield row.place, element.name
 
 
-def load_captioned(session: Session, campaign_id: int, captions: str) -> list[str]:
+def load_captioned_file_names(session: Session, campaign_id: int, captions: str) -> list[str]:
     """Names of the files that have some captions."""
     here = (media_files.c.campaign_id == campaign_id) & (media_files.c.captions == captions)
     return list(session.execute(sa.select(media_files.c.name).where(here).order_by(media_files.c.name)).scalars())

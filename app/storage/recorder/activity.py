@@ -84,7 +84,7 @@ async def record_heartbeats(
     events = [(n, event) for n, one in enumerate(beats) for event in one.events]
     keys: dict[str, Any] = {
         "campaign": ledger.campaign_id,
-        "lasts": ledger.lasts,
+        "lasts": ledger.lease_duration,
         "settings": ledger.settings_version,
         "n": list(range(len(beats))),
         "token": [one.token_id for one in beats],

@@ -29,12 +29,12 @@ class RecentArrivals:
         self.wait = wait
         self._last: deque[tuple[float, str]] = deque(maxlen=RECENT)
 
-    def note(self, actor: str) -> None:
+    def record(self, actor: str) -> None:
         """Somebody has sent something."""
         self._last.append((time.monotonic(), actor))
 
     @property
-    def are_dense(self) -> bool:
+    def expects_more_soon(self) -> bool:
         """Whether others are about to come."""
         last = self._last
         if len(last) < RECENT or time.monotonic() - last[0][0] > RECENT * self.wait:

@@ -93,7 +93,12 @@ async def write_comparisons(
 
     No two may be about one screen.
     """
-    keys = {"campaign": ledger.campaign_id, "lasts": ledger.lasts, "settings": ledger.settings_version, "actor": actor}
+    keys = {
+        "campaign": ledger.campaign_id,
+        "lasts": ledger.lease_duration,
+        "settings": ledger.settings_version,
+        "actor": actor,
+    }
     given = {
         "n": list(range(len(comparisons))),
         "token": [one.token_id for one in comparisons],

@@ -90,11 +90,11 @@ class CampaignLedger:
 
     campaign_id: int
     profile_id: int
-    lasts: timedelta
+    lease_duration: timedelta
     settings_version: int
 
     @property
-    def place(self) -> tuple[int, int]:
+    def flush_key(self) -> tuple[int, int]:
         """What all answers of one flush share."""
         return self.campaign_id, self.settings_version
 
@@ -287,7 +287,7 @@ async def write_judgments(
     given = (
         ledger.campaign_id,
         ledger.profile_id,
-        ledger.lasts,
+        ledger.lease_duration,
         ledger.settings_version,
         actor,
         _array(range(len(answers))),

@@ -67,7 +67,7 @@ class RecorderShuttingDown(Unavailable):
 class WriteRequest(Generic[M, T]):
     """What one request wants written. whole: alone in its flush, and all of it or nothing."""
 
-    wants: Sequence[M]
+    members: Sequence[M]
     actor: str
     whole: bool
     done: asyncio.Future[list[T]]
@@ -97,14 +97,14 @@ class CampaignWriteQueue(Generic[M, T]):
         """Whether what waits is worth a flush of its own."""
         return len(self.waiting) >= ENOUGH or self.waiting[0].whole
 
-    def take(self, most: int) -> list[WriteRequest[M, T]]:
+    def take_flush(self, most: int) -> list[WriteRequest[M, T]]:
         """The first members that can go in one flush."""
         if self.waiting[0].whole:
             return [self.waiting.popleft()]
         taken: list[WriteRequest[M, T]] = []
         addresses: set[object] = set()
         while self.waiting and len(taken) < most and not self.waiting[0].whole:
-            at = self.address(self.waiting[0].wants[0])
+            at = self.address(self.waiting[0].members[0])
             if at in addresses:
                 break
             addresses.add(at)
@@ -187,7 +187,7 @@ class Recorder:
         await self._pool.close()
         self._opened = None
 
-    async def judge(
+    async def record_answers(
         self, ledger: CampaignLedger, answers: Sequence[RaterAnswer], *, actor: str, whole: bool
     ) -> list[AnswerOutcome]:
         """Record answers, in their order. whole: all of them, or none where one cannot be stored.
@@ -203,9 +203,9 @@ class Recorder:
                 flush, lambda answer: answer.address, lambda outcome: outcome.verdict in STORED, at_once=True
             )
 
-        return await self.put(("judgments", *ledger.place), lane, answers, actor=actor, whole=whole)
+        return await self.submit(("judgments", *ledger.flush_key), lane, answers, actor=actor, whole=whole)
 
-    async def put(
+    async def submit(
         self, key: LaneKey, make: Callable[[], CampaignWriteQueue[M, T]], wants: Sequence[M], *, actor: str, whole: bool
     ) -> list[T]:
         """Wait in a lane until it is flushed."""
@@ -219,7 +219,7 @@ class Recorder:
         lane.waiting.append(WriteRequest(wants, actor, whole, done))
         self._waiting += 1
         arrivals = self._note_arrival(key, lane, actor)
-        if lane.has_enough or not arrivals.are_dense:
+        if lane.has_enough or not arrivals.expects_more_soon:
             self._start(key, lane)
         elif lane.task is None and lane.timer is None:
             self._start_later(key, lane)
@@ -232,7 +232,7 @@ class Recorder:
             arrivals = self._arrivals[key] = RecentArrivals(lane.sharing)
             if len(self._arrivals) > KNOWN_LANES:
                 self._arrivals.popitem(last=False)
-        arrivals.note(actor)
+        arrivals.record(actor)
         return arrivals
 
     def _start(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> None:
@@ -251,12 +251,12 @@ class Recorder:
     def _shares(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> bool:
         """Whether what came during a flush waits for more."""
         arrivals = self._arrivals.get(key)
-        return not self._closing and arrivals is not None and arrivals.are_dense and not lane.has_enough
+        return not self._closing and arrivals is not None and arrivals.expects_more_soon and not lane.has_enough
 
     async def _drain(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> None:
         try:
             while lane.waiting:
-                members = lane.take(self.most)
+                members = lane.take_flush(self.most)
                 self._waiting -= len(members)
                 try:
                     await self._answer(lane, members)
@@ -292,13 +292,13 @@ class Recorder:
                 await self._answer(lane, [member])
             return
         for member in members:
-            count = len(member.wants)
+            count = len(member.members)
             mine, results = results[:count], results[count:]
             if not member.done.done():
                 member.done.set_result(mine)
 
     async def _flush(self, lane: CampaignWriteQueue[M, T], members: list[WriteRequest[M, T]]) -> list[T]:
-        wants = [want for member in members for want in member.wants]
+        wants = [want for member in members for want in member.members]
         actors = {member.actor for member in members}
         actor = actors.pop() if len(actors) == 1 else "raters"
         self.flushes += 1
@@ -311,11 +311,11 @@ class Recorder:
             return not members[0].whole or all(map(lane.stored, results))
 
         begun = time.monotonic()
-        results = await self.run(work, keep=keep, at_once=lane.at_once and not members[0].whole)
+        results = await self.run_transaction(work, keep=keep, at_once=lane.at_once and not members[0].whole)
         self.on_flush(lane.kind, len(wants), time.monotonic() - begun)
         return results
 
-    async def run(
+    async def run_transaction(
         self,
         work: Callable[[Connection], Awaitable[T]],
         *,

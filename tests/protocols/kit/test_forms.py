@@ -51,7 +51,7 @@ def answered(name: str, said: dict[str, Any], *, basis: Basis = "source", level:
 def test_every_example_answers_the_form_of_its_protocol(protocol: Protocol[Any], example: Any) -> None:
     options = resolve_scoring_options(protocol, example.options)
     form = make_rater_form(protocol, options, basis=protocol.bases[0], level=protocol.level)
-    check_answer(protocol, example.payload, example.shown, options, form)
+    check_answer(protocol, example.payload, example.judged_texts, options, form)
 
 
 @pytest.mark.parametrize("protocol", EVERY)

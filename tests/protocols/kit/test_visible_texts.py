@@ -15,7 +15,7 @@ from app.protocols import (
     find_visible_texts,
     get_protocol,
     list_labelled_texts,
-    list_text_labels,
+    list_visible_text_labels,
 )
 from app.protocols.base import ANY_BASIS, Basis, Protocol
 
@@ -57,7 +57,7 @@ def test_texts_stand_with_their_labels_and_the_sides_that_spans_name() -> None:
 @pytest.mark.parametrize(("protocol", "basis"), BASES)
 def test_labels_are_those_of_the_texts_in_the_same_order(protocol: Protocol[Any], basis: Basis) -> None:
     texts = list_labelled_texts(protocol, basis, source="S", references={"planted": "R"}, text="T")
-    assert tuple(text.label for text in texts) == list_text_labels(protocol, basis)
+    assert tuple(text.label for text in texts) == list_visible_text_labels(protocol, basis)
     assert "planted" not in str([asdict(text) for text in texts])
     assert [text.text for text in texts].count("T") == 1
 

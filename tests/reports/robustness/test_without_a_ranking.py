@@ -41,9 +41,11 @@ def nobody() -> Ratings:
 
 
 def said(ratings: Ratings) -> tuple[list[str], list[str], list[str]]:
-    experiments = RobustnessExperiments.of(ratings, RECIPE, frozenset())
+    experiments = RobustnessExperiments.from_ratings(ratings, RECIPE, frozenset())
     of_robustness = robustness._warnings(cast("RecipeInput", None), experiments)
-    of_validation = validation._warnings(RecipeValidation.of(StudyPopulation.of(ratings), RECIPE, 1), ())
+    of_validation = validation._warnings(
+        RecipeValidation.from_ratings(StudyPopulation.from_ratings(ratings), RECIPE, 1), ()
+    )
     return list(of_robustness), multiverse._warnings(rank_systems(ratings, RECIPE), 0), of_validation
 
 
@@ -84,14 +86,14 @@ def test_human_systems_that_there_are_not_are_refused() -> None:
 def test_an_interval_without_width_holds_its_own_value_whatever_the_order_of_sums() -> None:
     ratings = crossed(2, documents=10, systems=2, raters=2, ratings=2, segments=7)
     alike = ratings.with_score(0.1 + 0.2 * ratings.system)
-    tried = RecipeValidation.of(StudyPopulation.of(alike), replace(RECIPE, normalize="none"), 1)
-    found = [tried.study("resampled", number) for number in range(20)]
+    tried = RecipeValidation.from_ratings(StudyPopulation.from_ratings(alike), replace(RECIPE, normalize="none"), 1)
+    found = [tried.simulate_study("resampled", number) for number in range(20)]
     assert [one["score_interval"] for one in found] == [1.0] * 20
 
 
 def test_a_promise_broken_in_both_worlds_is_told_once() -> None:
     ratings = crossed(3)
-    tried = RecipeValidation.of(StudyPopulation.of(ratings), RECIPE, 1)
+    tried = RecipeValidation.from_ratings(StudyPopulation.from_ratings(ratings), RECIPE, 1)
     shown = [
         KeptRate(
             world, "difference_interval", MEANING["difference_interval"], 0.95, "at least", 0.5, 0.01, 200, kept=False
@@ -104,7 +106,7 @@ def test_a_promise_broken_in_both_worlds_is_told_once() -> None:
 
 def test_worlds_are_studied_where_they_are_asked_for_and_what_breaks_in_them_is_told() -> None:
     ratings = crossed(3, documents=12, systems=2, raters=2, ratings=1, segments=3)
-    tried = RecipeValidation.of(StudyPopulation.of(ratings), replace(RECIPE, permutations=200), 1)
+    tried = RecipeValidation.from_ratings(StudyPopulation.from_ratings(ratings), replace(RECIPE, permutations=200), 1)
     plain, all_worlds = (
         validation._Studies(
             tried, 3, validation._select_worlds(tried, validation.ValidationOptions(studies=3, worlds=worlds))
@@ -114,7 +116,9 @@ def test_worlds_are_studied_where_they_are_asked_for_and_what_breaks_in_them_is_
     assert (plain.n_chunks, plain.worlds) == (2, ("null", "resampled"))
     assert (all_worlds.n_chunks, all_worlds.worlds) == (8, WORLDS)
     assert all_worlds.run(1) == plain.run(1)
-    drawn = {tried.own.study(world, np.random.default_rng(1)).score.tobytes() for world in tried.own.worlds()}
+    drawn = {
+        tried.own.draw_study(world, np.random.default_rng(1)).score.tobytes() for world in tried.own.applicable_worlds()
+    }
     assert len(drawn) == 5, "the world of peeking is the clean one, looked at several times"
     broken = [KeptRate("skewed", "any_claim", MEANING["any_claim"], 0.05, "at most", 0.3, 0.03, 200, kept=False)]
     told = "not kept where a system that is as good on average fails on 5 % of its documents: studies with any claim "
@@ -123,6 +127,6 @@ def test_worlds_are_studied_where_they_are_asked_for_and_what_breaks_in_them_is_
 
 def test_without_documents_only_worlds_of_raters_apply() -> None:
     ratings = replace(crossed(3, documents=12, systems=2, raters=2, ratings=1, segments=3), documents_known=False)
-    tried = RecipeValidation.of(StudyPopulation.of(ratings), RECIPE, 1)
+    tried = RecipeValidation.from_ratings(StudyPopulation.from_ratings(ratings), RECIPE, 1)
     worlds = validation._select_worlds(tried, validation.ValidationOptions(worlds=True))
     assert worlds == ("null", "resampled", "clean", "rater_system")

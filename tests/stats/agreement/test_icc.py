@@ -24,7 +24,7 @@ def six(items: list[list[float | None]]) -> dict[str, float]:
     data = units(items)
     block = find_complete_block(data)
     assert block is not None
-    found = {form: float(icc_two_way(block, form)(data.once())[0]) for form in TWO_WAY}
+    found = {form: float(icc_two_way(block, form)(data.unit_document_weights())[0]) for form in TWO_WAY}
     return found | {
         "1": estimate(icc_one_way(data), data),
         "k": estimate(icc_one_way(data, mean_of_raters=True), data),
@@ -79,7 +79,7 @@ def test_reml_of_balanced_data_gives_the_forms_of_the_analysis_of_variance() -> 
 @pytest.mark.parametrize("seed", range(2))
 def test_reml_of_unbalanced_data_is_the_top_of_a_likelihood_written_out(seed: int) -> None:
     data = units(random_items(seed, n=25))
-    kept = data.paired()
+    kept = data.with_two_values()
     found = fit_unit_rater_variances(data)
     assert found is not None
     y = kept.value
@@ -106,7 +106,7 @@ def test_expected_agreement_on_simulated_scores_is_what_is_observed() -> None:
     true, own = rng.normal(0, 3, 4000), rng.normal(0, 1, (4000, 2))
     c = UnitRaterVariances(unit=9.0, rater=0.0, residual=1.0)
     scores = true[:, None] + own
-    assert c.within(1.5) == pytest.approx(np.mean(np.abs(scores[:, 0] - scores[:, 1]) <= 1.5), abs=0.03)
+    assert c.expected_share_within(1.5) == pytest.approx(np.mean(np.abs(scores[:, 0] - scores[:, 1]) <= 1.5), abs=0.03)
     categories = np.digitize(scores, [-2.0, 1.0, 4.0])
     shares = np.bincount(categories.ravel(), minlength=4) / categories.size
     observed = np.mean(categories[:, 0] == categories[:, 1])

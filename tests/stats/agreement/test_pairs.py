@@ -127,7 +127,7 @@ def test_one_translation_under_two_names_is_compared_within_raters_and_between()
 
 def test_standardized_raters_have_mean_0_and_deviation_1_and_constant_ones_are_left_out() -> None:
     items = [[*row[:3], 4.0] for row in random_items(5)]
-    found = units(items).standardized()
+    found = units(items).standardize_raters()
     assert set(found.rater.tolist()) == {0, 1, 2}
     for rater in range(3):
         mine = found.value[found.rater == rater]
@@ -153,7 +153,7 @@ def test_draws_are_the_same_for_the_same_seed_and_part_only() -> None:
     one, again, other = (bootstrap.bootstrap_weights(data, 5, seed=3, part=p) for p in (0, 0, 1))
     assert np.array_equal(one, again)
     assert not np.array_equal(one, other)
-    assert (one.sum(axis=1) == np.unique(data.paired().document).size).all()
+    assert (one.sum(axis=1) == np.unique(data.with_two_values().document).size).all()
 
 
 def test_a_statistic_that_many_draws_leave_undefined_has_no_interval() -> None:

@@ -17,7 +17,7 @@ def test_the_curve_is_scikit_learns() -> None:
     for rising in (True, False):
         theirs = IsotonicRegression(increasing=rising, out_of_bounds="clip").fit(x, y)
         at = np.linspace(-3, 25, 40)
-        assert isotonic_regression(x, y, rising=rising).at(at) == pytest.approx(theirs.predict(at))
+        assert isotonic_regression(x, y, rising=rising).predict(at) == pytest.approx(theirs.predict(at))
 
 
 def test_r_squared_of_held_out_documents_tells_signal_from_noise() -> None:

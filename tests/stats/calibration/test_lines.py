@@ -35,22 +35,22 @@ def test_the_table_has_its_28_rows() -> None:
 @pytest.mark.parametrize(("name", "raw", "cs", "ht", "both"), TABLE_5, ids=[row[0] for row in TABLE_5])
 def test_two_fixed_points_give_table_5(name: str, raw: float, cs: float, ht: float, both: float) -> None:
     points = FixedPoints(consensus=C, anchors=C - (cs - raw), target=H, human=H - (ht - raw))
-    assert make_calibration_line("raw", points).at(raw) == raw
-    assert make_calibration_line("cs", points).at(raw) == pytest.approx(cs, abs=1e-9)
-    assert make_calibration_line("ht", points).at(raw) == pytest.approx(ht, abs=1e-9)
-    assert make_calibration_line("cs_ht", points).at(raw) == pytest.approx(both, abs=0.015), name
+    assert make_calibration_line("raw", points).apply(raw) == raw
+    assert make_calibration_line("cs", points).apply(raw) == pytest.approx(cs, abs=1e-9)
+    assert make_calibration_line("ht", points).apply(raw) == pytest.approx(ht, abs=1e-9)
+    assert make_calibration_line("cs_ht", points).apply(raw) == pytest.approx(both, abs=0.015), name
 
 
 def test_the_line_goes_through_both_points_and_clips_nothing() -> None:
     points = FixedPoints(consensus=3.0, anchors=3.4, target=4.7, human=4.5)
     found = make_calibration_line("cs_ht", points)
-    assert (found.at(3.4), found.at(4.5)) == pytest.approx((3.0, 4.7))
-    assert found.at(1.0) < 1.0
+    assert (found.apply(3.4), found.apply(4.5)) == pytest.approx((3.0, 4.7))
+    assert found.apply(1.0) < 1.0
 
 
 def test_a_penalty_has_its_fixed_points_the_other_way_round() -> None:
     points = FixedPoints(consensus=6.0, anchors=8.0, target=1.0, human=2.0, sign=-1)
-    assert make_calibration_line("cs_ht", points).at(8.0) == pytest.approx(6.0)
+    assert make_calibration_line("cs_ht", points).apply(8.0) == pytest.approx(6.0)
     assert why_method_unavailable("cs_ht", FixedPoints(consensus=6.0, anchors=8.0, target=1.0, human=2.0)) is not None
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.stats.components.fit import CannotModel, ComponentsFit, fit_components
+from app.stats.components.fit import ComponentsFit, ModelNotEstimable, fit_components
 from app.stats.components.likelihood import MixedModelEquations
 from app.stats.components.observations import make_observations
 from app.stats.components.optimum import minimize_reml
@@ -174,7 +174,7 @@ def test_raters_who_got_other_documents_are_adjusted_for() -> None:
     ],
 )
 def test_what_cannot_be_modelled_says_why(ratings: Ratings, why: str) -> None:
-    with pytest.raises(CannotModel, match=why):
+    with pytest.raises(ModelNotEstimable, match=why):
         fit_components(ratings)
 
 
@@ -188,7 +188,7 @@ def test_what_one_document_would_fill_memory_with_is_refused() -> None:
         score=np.arange(n, dtype=float) % 7,
         higher_is_better=True,
     )
-    with pytest.raises(CannotModel, match="1,600 combinations"):
+    with pytest.raises(ModelNotEstimable, match="1,600 combinations"):
         fit_components(many)
 
 

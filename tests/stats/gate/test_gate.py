@@ -170,7 +170,7 @@ def test_difference_and_error_are_those_of_the_ranking(paired: bool) -> None:
         known = SkewCorrectedMean(
             found.difference, found.standard_error, float(apart.precision.degrees), found.documents, 0.0
         )
-        t = sorted((sign * known.low(0.025), sign * known.high(0.025)))
+        t = sorted((sign * known.lower_bound(0.025), sign * known.upper_bound(0.025)))
         assert t == pytest.approx(row.interval, abs=1e-9), "without skewness the bounds are the ranking's interval"
     assert found.standard_error == float(apart.precision.error)
     if paired:

@@ -28,7 +28,7 @@ def world(seed: int, noise: tuple[float, float] = (0.5, 2.0), segments: int = 24
     human = np.array([0.0, 0.4, 0.8, 1.5])[:, None] + rng.normal(size=(4, segments))
     first, second = (human + sd * rng.normal(size=human.shape) for sd in noise)
     unit = np.sort(np.arange(segments) % 6)
-    return CommonMetricScores.of(human, first, 40 * second + 7, np.ones(human.shape, dtype=np.bool_), unit)
+    return CommonMetricScores.from_scores(human, first, 40 * second + 7, np.ones(human.shape, dtype=np.bool_), unit)
 
 
 def slow_measures(common: CommonMetricScores, scores: np.ndarray, permutations: int, seed: int) -> dict[str, float]:
@@ -76,7 +76,7 @@ def test_a_metric_close_to_humans_beats_a_noisy_one_and_neither_scale_nor_order_
     found = {one.measure: one for one in compare_two_metrics(common, permutations=200, seed=1, swaps=199)}
     assert found["output_pearson"].first > found["output_pearson"].second
     assert found["output_pearson"].p_value == 1 / 200
-    turned = CommonMetricScores.of(
+    turned = CommonMetricScores.from_scores(
         common.human, 3 * common.second - 9, common.first, np.ones(common.human.shape, dtype=np.bool_), common.unit
     )
     for one in compare_two_metrics(turned, permutations=200, seed=1, swaps=199):
@@ -126,18 +126,20 @@ def test_segments_without_every_score_are_left_out_of_the_test() -> None:
     present = np.ones(common.human.shape, dtype=np.bool_)
     present[1, 3:9] = False
     unit = common.unit
-    cut = CommonMetricScores.of(common.human, common.first, common.second, present, unit)
+    cut = CommonMetricScores.from_scores(common.human, common.first, common.second, present, unit)
     assert cut.segments == common.segments - 6
     assert np.array_equal(np.unique(cut.unit), np.arange(np.unique(unit[present.all(axis=0)]).size))
     assert cut.first.mean() == pytest.approx(0)
     assert cut.first.std() == pytest.approx(1)
-    nothing = CommonMetricScores.of(common.human, common.first, common.second, np.zeros_like(present), unit)
+    nothing = CommonMetricScores.from_scores(common.human, common.first, common.second, np.zeros_like(present), unit)
     assert compare_two_metrics(nothing, permutations=100, seed=1) == ()
 
 
 def test_a_constant_metric_has_no_correlation_and_no_p() -> None:
     human = world(1).human
-    flat = CommonMetricScores.of(human, human, np.ones_like(human), np.ones(human.shape, dtype=np.bool_), np.arange(24))
+    flat = CommonMetricScores.from_scores(
+        human, human, np.ones_like(human), np.ones(human.shape, dtype=np.bool_), np.arange(24)
+    )
     found = {one.measure: one for one in compare_two_metrics(flat, permutations=100, seed=1, swaps=50)}
     assert np.isnan([found["pearson"].second, found["pearson"].p_value]).all()
     assert found["accuracy"].second == 0.0

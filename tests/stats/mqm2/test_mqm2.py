@@ -65,7 +65,7 @@ def test_an_impossible_threshold_is_refused(passing: float, points: float) -> No
 
 
 def test_the_tolerance_through_two_anchors_is_met() -> None:
-    tolerance = PenaltyTolerance.through((500, 4), (2000, 9))
+    tolerance = PenaltyTolerance.through_points((500, 4), (2000, 9))
     assert (tolerance.a, tolerance.b) == pytest.approx((5.221134, 0.00230279), rel=2e-6)
     assert [tolerance(x) for x in (250, 1000, 4000)] == pytest.approx([2.374, 6.238, 12.131], abs=5e-4)
 
@@ -74,7 +74,7 @@ def test_the_tolerance_through_two_anchors_is_met() -> None:
 @given(st.floats(10, 1000), st.floats(1.5, 20), st.floats(0.5, 20), st.floats(0.1, 0.9))
 def test_the_tolerance_goes_through_its_anchors_and_bends(x: float, factor: float, e: float, bend: float) -> None:
     f = e * (1 + bend * (factor - 1))
-    tolerance = PenaltyTolerance.through((x, e), (x * factor, f))
+    tolerance = PenaltyTolerance.through_points((x, e), (x * factor, f))
     assert (tolerance(x), tolerance(x * factor)) == pytest.approx((e, f), rel=1e-6)
     assert tolerance(2 * x * factor) < 2 * f
 
@@ -82,4 +82,4 @@ def test_the_tolerance_goes_through_its_anchors_and_bends(x: float, factor: floa
 @pytest.mark.parametrize("second", [(2000, 16), (2000, 4), (400, 9), (2000, 17)])
 def test_anchors_that_no_such_curve_meets_are_refused(second: tuple[float, float]) -> None:
     with pytest.raises(Invalid):
-        PenaltyTolerance.through((500, 4), second)
+        PenaltyTolerance.through_points((500, 4), second)

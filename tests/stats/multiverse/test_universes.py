@@ -83,19 +83,19 @@ def check_each_universe(rows: Ratings, documents: DocumentTable, space: Multiver
     check_shares(compute_claim_shares(branches, rows.labels.systems), branches, rows.labels.systems)
     for found in branches:
         excluding = next(one for one in space.excluding if one.name == found.exclusion)
-        recipe = space.branch(excluding, found.normalize)
+        recipe = space.make_branch_recipe(excluding, found.normalize)
         systems = {s for pair, mark in zip(pairs, found.ahead, strict=True) if mark != ABSENT for s in pair}
         for (test, adjust), claims in zip(found.universes, found.claims, strict=True):
             number += 1
             if number % every:
                 continue
             n_pairs = len(systems) * (len(systems) - 1) // 2
-            asked = space.tested(recipe, TESTS[test], adjust, n_pairs)
+            asked = space.make_universe_recipe(recipe, TESTS[test], adjust, n_pairs)
             assert claims.tolist() == alone(rows, documents, asked), (found.exclusion, found.normalize, test, adjust)
         for missing in found.missing:
             if "test" in missing.choices and missing.choices.get("adjust") != "maxT":
                 test = TESTS[missing.choices["test"]]
-                refused = space.tested(recipe, test, "none", 1)
+                refused = space.make_universe_recipe(recipe, test, "none", 1)
                 with pytest.raises(Invalid):
                     rank_systems(rows, refused, documents)
             elif "test" not in missing.choices:

@@ -105,10 +105,10 @@ def test_the_drawn_documents_are_those_of_a_slow_twin(kind: str, grouping: Group
     scores, layout = shaped(kind), StudyLayout(3, 2, 4, 2, grouping)
     shifts, n, (d, m, r, k) = np.array([0.4, 0.0, -0.3]), 2, (3, 2, 4, 2)
     ours = simulate_non_normal_means(
-        scores, layout, RaterPools.one(layout), shifts=shifts, studies=n, rng=np.random.default_rng(6)
+        scores, layout, RaterPools.single_pool(layout), shifts=shifts, studies=n, rng=np.random.default_rng(6)
     )
     rng, c, s = np.random.default_rng(6), scores.latent.parts, 3
-    who = assign_raters(layout, RaterPools.one(layout), s, n, rng)
+    who = assign_raters(layout, RaterPools.single_pool(layout), s, n, rng)
     shapes = {
         "rater": (r,), "rater_doc": (d, r), "residual": (d, m, s, k), "shared": (d, m), "doc_system": (d, s),
         "segment_system": (d, m, s), "rater_segment": (d, m, r), "rater_doc_system": (d, s, k), "rater_system": (s, r),
@@ -133,7 +133,12 @@ def test_the_shift_makes_the_mean_difference_that_was_asked_for(kind: str, fixed
     scores = shaped(kind, fixed_panel=fixed)
     layout = StudyLayout(400, 5, 40, fixed_panel=fixed)
     found = simulate_non_normal_means(
-        scores, layout, RaterPools.one(layout), shifts=scores.apart(0.5), studies=40, rng=np.random.default_rng(1)
+        scores,
+        layout,
+        RaterPools.single_pool(layout),
+        shifts=scores.shifts_for_difference(0.5),
+        studies=40,
+        rng=np.random.default_rng(1),
     ).mean(axis=2)
     each = found[:, 0] - found[:, 1]
     assert each.mean() == pytest.approx(0.5, abs=4 * each.std() / sqrt(40))
@@ -146,7 +151,7 @@ def test_ratings_of_a_segment_by_one_rater_covary_as_the_components_say(kind: st
     small = replace(FULL, **{name: getattr(FULL, name) * ratings.var() / 4 for name in FULL.__slots__[:-1]})
     scores, layout = shaped(kind, small), StudyLayout(300, 1, 100)
     found = simulate_non_normal_means(
-        scores, layout, RaterPools.one(layout), shifts=np.zeros(2), studies=60, rng=np.random.default_rng(2)
+        scores, layout, RaterPools.single_pool(layout), shifts=np.zeros(2), studies=60, rng=np.random.default_rng(2)
     )
     own = small.doc_system + small.segment_system + small.rater_system + small.rater_doc_system + small.residual
     assert (found[:, 0] - found[:, 1]).var() == pytest.approx(2 * own, rel=0.05)
@@ -304,10 +309,15 @@ def test_uneven_scores_that_are_drawn_one_by_one_are_means_over_the_segments_tha
     layout = StudyLayout(2, 3, 4, lengths=(1, 2, 3, 6))
     ask = {"shifts": np.zeros(2), "studies": 2}
     long = simulate_non_normal_means(
-        scores, layout, RaterPools.one(layout), rng=np.random.default_rng(1), lengths=np.full((2, 2), 6.0), **ask
+        scores,
+        layout,
+        RaterPools.single_pool(layout),
+        rng=np.random.default_rng(1),
+        lengths=np.full((2, 2), 6.0),
+        **ask,
     )
     mixed = simulate_non_normal_means(
-        scores, layout, RaterPools.one(layout), rng=np.random.default_rng(1), lengths=lengths, **ask
+        scores, layout, RaterPools.single_pool(layout), rng=np.random.default_rng(1), lengths=lengths, **ask
     )
     assert mixed[0, :, 1] == pytest.approx(long[0, :, 1])
     assert np.abs(mixed[0, :, 0] - np.round(mixed[0, :, 0])).max() < 1e-12, "one segment: a level of the scale"

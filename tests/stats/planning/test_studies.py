@@ -45,7 +45,7 @@ def test_drawn_studies_vary_as_the_methods_found_by_monte_carlo(grouping: Groupi
     """F17, dealt by the allocator of campaigns."""
     layout = StudyLayout(60, 5, 6, grouping=grouping)
     drawn = simulate_document_means(
-        F17, layout, RaterPools.one(layout), means=np.zeros(2), studies=4000, rng=np.random.default_rng(7)
+        F17, layout, RaterPools.single_pool(layout), means=np.zeros(2), studies=4000, rng=np.random.default_rng(7)
     ).mean(axis=2)
     found = float((drawn[:, 0] - drawn[:, 1]).var(ddof=1))
     assert found == pytest.approx(theirs, rel=0.07)
@@ -97,7 +97,7 @@ def test_documents_of_uneven_length_vary_as_the_closed_form_says(grouping: Group
     rng = np.random.default_rng(7)
     counts = draw_document_lengths(layout, 3000, rng)
     means = simulate_document_means(
-        COMPONENTS, layout, RaterPools.one(layout), means=np.zeros(2), studies=3000, rng=rng, lengths=counts
+        COMPONENTS, layout, RaterPools.single_pool(layout), means=np.zeros(2), studies=3000, rng=rng, lengths=counts
     )
     apart = ((means[:, 0] - means[:, 1]) * counts).sum(axis=1) / counts.sum(axis=1)
     promised = np.sqrt(contrast_variance(COMPONENTS, layout))
@@ -111,7 +111,11 @@ def test_lengths_of_other_numbers_of_documents_are_drawn_from_those_there_are() 
     assert set(draw_document_lengths(layout, 50, np.random.default_rng(1)).ravel()) == {2, 6}
     assert (draw_document_lengths(replace(layout, documents=2), 3, np.random.default_rng(1)) == [2, 6]).all()
     assert (draw_document_lengths(replace(layout, lengths=()), 3, np.random.default_rng(1)) == 4).all()
-    assert (layout.uneven, replace(layout, lengths=()).uneven, replace(layout, lengths=(5, 5)).uneven) == (1.25, 1, 1)
+    assert (
+        layout.length_imbalance,
+        replace(layout, lengths=()).length_imbalance,
+        replace(layout, lengths=(5, 5)).length_imbalance,
+    ) == (1.25, 1, 1)
     with pytest.raises(Invalid):
         replace(layout, lengths=(3, 0))
 
@@ -138,12 +142,14 @@ def test_a_forecast_claims_no_more_than_the_ranking_can() -> None:
         for documents in (5, 6, 7)
     }
     assert found == {5: 0, 6: 0, 7: 3}
-    alone = RecipeTest(holm=False, flips=True)
+    alone = RecipeTest(holm=False, sign_flips=True)
     p = np.array([[1e-6, 1e-6, 0.04]])
-    assert alone.significant(p, 6, 0.05).tolist() == [[True, True, True]]
-    assert alone.significant(p, 5, 0.05).tolist() == [[False, False, False]]
-    assert RecipeTest(holm=True, flips=False).significant(p, 6, 0.05).tolist() == [[True, True, True]]
-    assert RecipeTest(holm=True, flips=False).significant(p + 0.011, 6, 0.05).tolist() == [[True, True, False]]
+    assert alone.find_significant(p, 6, 0.05).tolist() == [[True, True, True]]
+    assert alone.find_significant(p, 5, 0.05).tolist() == [[False, False, False]]
+    assert RecipeTest(holm=True, sign_flips=False).find_significant(p, 6, 0.05).tolist() == [[True, True, True]]
+    assert RecipeTest(holm=True, sign_flips=False).find_significant(p + 0.011, 6, 0.05).tolist() == [
+        [True, True, False]
+    ]
 
 
 def test_without_any_difference_alpha_of_the_studies_find_one() -> None:
@@ -265,7 +271,7 @@ def test_the_interval_of_the_closed_form_holds_the_simulated_error() -> None:
     """The standard error that documents show is the one that the components say, where raters see all systems."""
     layout = StudyLayout(50, 4, 6, fixed_panel=True)
     drawn = simulate_document_means(
-        F17, layout, RaterPools.one(layout), means=np.zeros(2), studies=600, rng=np.random.default_rng(3)
+        F17, layout, RaterPools.single_pool(layout), means=np.zeros(2), studies=600, rng=np.random.default_rng(3)
     )
     _, error = compute_pair_contrasts(drawn)
     assert float(np.sqrt((error**2).mean())) == pytest.approx(sqrt(contrast_variance(F17, layout)), rel=0.05)

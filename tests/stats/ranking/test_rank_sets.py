@@ -76,14 +76,14 @@ def clear(documents: int, size: int = 4) -> tuple[np.ndarray, np.ndarray]:
 def test_systems_far_apart_have_one_rank_each() -> None:
     found = compute_rank_sets(*clear(30), alpha=0.05, seed=1)
     assert found.first.tolist() == found.last.tolist() == [1, 2, 3, 4]
-    assert (found.documents, found.approximate) == (30, False)
+    assert (found.documents, found.is_approximate) == (30, False)
 
 
 @pytest.mark.parametrize(("documents", "claims"), [(5, False), (6, True)])
 def test_fewer_than_six_documents_claim_nothing(documents: int, claims: bool) -> None:
     found = compute_rank_sets(*clear(documents), alpha=0.1, seed=1)
     assert (found.last.tolist() != [4] * 4) is claims
-    assert found.approximate
+    assert found.is_approximate
 
 
 def test_equal_systems_and_a_constant_difference_are_never_told_apart() -> None:

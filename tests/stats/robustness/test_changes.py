@@ -147,13 +147,13 @@ def check_against_twin(rows: Ratings, humans: set[str], groups: tuple[str, ...],
     """Every change compared with the twin; how many changed the order or the clusters."""
     documents = of_domains(rows)
     domains = {key: documents.domain[i] or "unknown" for i, key in enumerate(rows.labels.documents)}
-    experiments = RobustnessExperiments.of(rows, WMT_DA, frozenset(humans), documents)
-    found, _ = experiments.changes(groups)
+    experiments = RobustnessExperiments.from_ratings(rows, WMT_DA, frozenset(humans), documents)
+    found, _ = experiments.list_changes(groups)
     some = found[::every]
     raw = plain(rows)
     unchanged: dict[frozenset[str], tuple[list[str], list[int], dict[str, float]]] = {}
     told = 0
-    for effect in experiments.run(some):
+    for effect in experiments.apply_changes(some):
         change = effect.change
         if change.unshown not in unchanged:
             unchanged[change.unshown] = standing(raw, set(change.unshown))
@@ -166,7 +166,7 @@ def check_against_twin(rows: Ratings, humans: set[str], groups: tuple[str, ...],
         difference = effect.difference
         assert (difference.largest_move, difference.mover) == moved(means, changed), change
         assert (difference.rank_changed, difference.cluster_changed, difference.swaps) == (order, clusters, swaps)
-        assert difference.both == (order and clusters)
+        assert difference.is_order_and_clusters_changed == (order and clusters)
         told += order or clusters
     return told
 
@@ -179,7 +179,7 @@ def test_every_change_equals_its_slow_twin(seed: int) -> None:
 def test_groups_without_a_change_say_why() -> None:
     rows = campaign(3, systems=2, raters=1)
     rows = rows.where((rows.role != RatingRole.REFERENCE) & (rows.rater == rows.labels.raters.index("r0")))
-    made, none = RobustnessExperiments.of(rows, WMT_DA, frozenset()).changes(GROUPS)
+    made, none = RobustnessExperiments.from_ratings(rows, WMT_DA, frozenset()).list_changes(GROUPS)
     assert {change.group for change in made} == {"document"}
     assert none == {
         "references": "there are no human systems and no reference rows",
@@ -200,7 +200,7 @@ def test_places_are_compared_over_systems_that_both_have() -> None:
     after = RankingPlaces(("B", "A", "D"), (1, 2, 3), (1, 1, 2))
     found = compare_rankings(before, after)
     assert (found.rank_changed, found.cluster_changed, found.swaps) == (True, False, 1)
-    assert (found.largest_move, found.mover, found.both) == (1.0, "A", False)
+    assert (found.largest_move, found.mover, found.is_order_and_clusters_changed) == (1.0, "A", False)
     same = compare_rankings(before, before)
     assert (same.rank_changed, same.cluster_changed, same.swaps, same.mover) == (False, False, 0, None)
     assert compare_rankings(before, replace(after, clusters=None)).cluster_changed is None

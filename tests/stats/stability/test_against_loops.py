@@ -36,7 +36,7 @@ def test_studies_claims_and_srp_are_those_of_the_loops(grouping: str, k: int, me
         ratings=k,
     )
     (piece,) = draw_signs(rng, 1, 200, len(documents))
-    signs = piece.unpacked(0)
+    signs = piece.unpack(0)
     found = gather_study_ratings(sum_items(data), documents, raters)
     sums = document_sums(found, method)
     means = sums.sum(axis=1) / found.n_segments.sum()

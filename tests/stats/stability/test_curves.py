@@ -23,7 +23,7 @@ THREE = tuple(StudyDesign(assignment, method) for assignment in (PSXS, APART, NO
 
 def simulator(request: StabilityRequest, ratings: Ratings | None = None) -> StabilitySimulator:
     data = extract_multiply_rated(made_up(1, documents=14) if ratings is None else ratings)
-    return StabilitySimulator(data, request.resolved(len(data.documents), len(data.systems)))
+    return StabilitySimulator(data, request.resolve(len(data.documents), len(data.systems)))
 
 
 def asked(**how: object) -> StabilityRequest:
@@ -37,10 +37,10 @@ def test_chunks_in_any_order_and_sent_as_bytes_give_the_same_curves() -> None:
     def backwards() -> Iterator[tuple[int, ChunkOutcome]]:
         for index in reversed(range(len(whole.chunks))):
             fresh = StabilitySimulator(whole.data, whole.request)
-            yield index, ChunkOutcome.from_bytes(fresh.run(index).to_bytes())
+            yield index, ChunkOutcome.from_bytes(fresh.run_chunk(index).to_bytes())
 
     assert compute_curves(whole) == compute_curves(whole, backwards())
-    assert whole.run(0).to_bytes() == whole.run(0).to_bytes()
+    assert whole.run_chunk(0).to_bytes() == whole.run_chunk(0).to_bytes()
 
 
 def test_a_curve_is_the_same_alone_and_among_others() -> None:
@@ -55,7 +55,7 @@ def test_chunks_of_many_sets_hold_no_more_than_250_studies(monkeypatch: pytest.M
     request = asked(studies=1000, per_set=50, designs=THREE[:1], documents=(10,))
     assert [chunk.last - chunk.first for chunk in simulator(request).chunks] == [5, 5, 5, 5]
     monkeypatch.setattr("app.stats.stability.chunks._MOST_RATINGS", 10 * 4 * 7)
-    outcome = simulator(asked(studies=40, per_set=20)).run(0)
+    outcome = simulator(asked(studies=40, per_set=20)).run_chunk(0)
     assert outcome.means.shape == (2, 40, 4)
 
 
@@ -88,8 +88,8 @@ def test_documents_are_drawn_equally_from_buckets_and_alike_for_all_designs() ->
     bucket = made.data.bucket
     assert np.bincount(bucket).tolist() == [7, 7]
     for number in range(4):
-        assert np.bincount(bucket[made.documents(10, number)]).tolist() == [5, 5]
-    assert len({tuple(made.documents(10, number)) for number in range(4)}) > 1
+        assert np.bincount(bucket[made.documents_of_set(10, number)]).tolist() == [5, 5]
+    assert len({tuple(made.documents_of_set(10, number)) for number in range(4)}) > 1
 
 
 def test_relabelling_systems_and_raters_changes_nothing_in_the_full_data() -> None:
@@ -181,7 +181,7 @@ def test_with_counts_left_open_those_that_cannot_be_dealt_are_listed_with_the_re
     assert curves[1].why is None
     assert curves[0].why is not None
     assert curves[0].why.startswith("5 documents: a normalized entropy of 0.66 (± 0.03) was not reached")
-    backwards = ((n, left_open.run(n)) for n in reversed(range(len(left_open.chunks))))
+    backwards = ((n, left_open.run_chunk(n)) for n in reversed(range(len(left_open.chunks))))
     assert compute_curves(left_open, backwards) == curves
     with pytest.raises(Invalid) as refused:
         compute_curves(simulator(asked(designs=uneven, documents=(5, 10), studies=20, permutations=20), given))
@@ -217,22 +217,22 @@ def test_a_design_that_can_be_dealt_with_none_of_the_counts_is_refused_and_many_
 )
 def test_what_cannot_be_simulated_is_refused_by_field(how: dict[str, object], field: str) -> None:
     with pytest.raises(Invalid) as refused:
-        asked(**how).resolved(14, 4)
+        asked(**how).resolve(14, 4)
     assert [place.loc for place in refused.value.places] == [("body", field)]
 
 
 def test_studies_of_very_many_systems_are_limited_by_what_is_held_at_once() -> None:
-    assert asked(studies=1000, per_set=10).resolved(14, 200).studies == 1000
+    assert asked(studies=1000, per_set=10).resolve(14, 200).studies == 1000
     with pytest.raises(Invalid) as refused:
-        asked(studies=1010, per_set=10).resolved(14, 200)
+        asked(studies=1010, per_set=10).resolve(14, 200)
     assert refused.value.places[0].msg == "at most 1005 with 200 systems"
 
 
 def test_the_figures_of_the_paper_are_one_request() -> None:
     designs = paper_designs()
     assert len(designs) == len(set(designs)) == 36
-    request = StabilityRequest(designs).resolved(181, 15)
-    assert request.counts == tuple(range(20, 181, 20))
+    request = StabilityRequest(designs).resolve(181, 15)
+    assert request.document_counts == tuple(range(20, 181, 20))
     assert len(StabilitySimulator(extract_multiply_rated(made_up(1)), request).chunks) == 9 * 9
 
 
@@ -297,9 +297,9 @@ def test_one_system_alone_is_told_as_such() -> None:
 
 def test_studies_are_no_more_than_their_verdicts_on_all_pairs_can_be_held() -> None:
     """20 million verdicts: with 100 systems, 4,950 pairs, at most 4,040 studies."""
-    assert asked(studies=4040).resolved(14, 100).studies == 4040
+    assert asked(studies=4040).resolve(14, 100).studies == 4040
     with pytest.raises(Invalid) as refused:
-        asked(studies=4050).resolved(14, 100)
+        asked(studies=4050).resolve(14, 100)
     assert [(place.loc, place.msg) for place in refused.value.places] == [
         (("body", "studies"), "at most 4040 with 100 systems")
     ]

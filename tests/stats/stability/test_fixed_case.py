@@ -59,7 +59,7 @@ def test_every_study_has_the_means_p_values_claims_and_stability_of_the_loops(
         for ours, wanted in zip(by_name, theirs["means"], strict=True):
             assert ours == pytest.approx(wanted, abs=1e-12)
         signed = -sums.transpose(0, 2, 1)[:, None]
-        p = permutation_p_values(signed, [SignPatterns.of(signs[None])], exact=False, rule=rule)
+        p = permutation_p_values(signed, [SignPatterns.pack(signs[None])], exact=False, rule=rule)
         for row, wanted in zip(p.first[:, 0], theirs["p_values"], strict=True):
             ours = {f"{systems[i]} | {systems[j]}": float(x) for i, j, x in zip(first, second, row, strict=True)}
             assert ours == pytest.approx(wanted, abs=1e-12)

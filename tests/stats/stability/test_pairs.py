@@ -21,7 +21,7 @@ DESIGNS = tuple(StudyDesign(RaterAssignment(grouping), how) for grouping in ("ps
 def simulator() -> StabilitySimulator:
     data = extract_multiply_rated(made_up(5, documents=12, systems=SYSTEMS, spread=0.3))
     asked = StabilityRequest(DESIGNS, documents=(8, 12), studies=40, per_set=10, permutations=100, seed=4)
-    return StabilitySimulator(data, asked.resolved(len(data.documents), SYSTEMS))
+    return StabilitySimulator(data, asked.resolve(len(data.documents), SYSTEMS))
 
 
 def counted(made: StabilitySimulator, curve: StabilityCurve, documents: int) -> dict[tuple[str, str], float]:
@@ -29,7 +29,7 @@ def counted(made: StabilitySimulator, curve: StabilityCurve, documents: int) -> 
     names, found = made.data.systems, dict[tuple[str, str], float]()
     for chunk in made.chunks:
         if (chunk.assignment, chunk.documents) == (curve.design.assignment, documents):
-            for study in made.run(chunk.index).claims[chunk.methods.index(curve.design.normalize)]:
+            for study in made.run_chunk(chunk.index).claims[chunk.methods.index(curve.design.normalize)]:
                 for (one, other), claim in zip(combinations(names, 2), study.tolist(), strict=True):
                     if claim:
                         pair = (one, other) if claim > 0 else (other, one)
@@ -58,7 +58,7 @@ def test_shares_of_studies_are_those_of_a_plain_count_and_sum_to_the_pairs_of_a_
 def test_pairs_stand_in_the_order_of_the_ranking_by_all_ratings() -> None:
     made = simulator()
     for curve in compute_curves(made):
-        order = made.full_data()[curve.design.normalize].order
+        order = made.claims_of_full_data()[curve.design.normalize].order
         first, second = np.triu_indices(SYSTEMS, k=1)
         better = {(int(i), int(j)) if o > 0 else (int(j), int(i)) for i, j, o in zip(first, second, order, strict=True)}
         assert set(curve.pairs) == better
@@ -69,20 +69,20 @@ def test_pairs_stand_in_the_order_of_the_ranking_by_all_ratings() -> None:
 
 def test_a_pair_that_is_equal_by_all_ratings_is_named_in_the_order_of_the_systems() -> None:
     order = np.array([0, -1, -1], dtype=np.int8)  # the third of three is better than two that are equal
-    told = ReportedPairs.of(order, 3, 2)
+    told = ReportedPairs.within_reach(order, 3, 2)
     assert told.pairs == ((2, 0), (2, 1), (0, 1))
     claims = np.array([[1, -1, 0], [-1, -1, 1], [1, 0, 0], [0, 0, 0]], dtype=np.int8)
     assert told.shares(claims) == ((0.5, 0.0, 0.5), (0.0, 0.25, 0.25))
 
 
 def test_neighbours_alone_are_told_where_a_report_would_be_too_long() -> None:
-    figures = StabilityRequest(paper_designs()).resolved(181, 15)
+    figures = StabilityRequest(paper_designs()).resolve(181, 15)
     assert reported_rank_distance(figures, 15) == 14
     for systems in (2, 15, 40, 200, 1400):
         reach = reported_rank_distance(figures, systems)
         order = np.ones(systems * (systems - 1) // 2, dtype=np.int8)
-        told = ReportedPairs.of(order, systems, reach).pairs
-        assert len(told) * len(figures.designs) * len(figures.counts) <= MOST_REPORTED
+        told = ReportedPairs.within_reach(order, systems, reach).pairs
+        assert len(told) * len(figures.designs) * len(figures.document_counts) <= MOST_REPORTED
         assert set(told) == {(i, j) for i in range(systems) for j in range(i + 1, min(systems, i + reach + 1))}
     assert [reported_rank_distance(figures, systems) for systems in (40, 150, 200)] == [4, 1, 0]
 

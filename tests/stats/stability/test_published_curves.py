@@ -27,7 +27,7 @@ def simulated(
 ) -> tuple[StabilityCurve, ...]:
     how = {"studies": 50 * sets, "per_set": 50, "seed": 1, **how}
     request = StabilityRequest(tuple(designs), documents=tuple(documents), **how)
-    return compute_curves(StabilitySimulator(side_by_side_arrays(), request.resolved(30, 10)))
+    return compute_curves(StabilitySimulator(side_by_side_arrays(), request.resolve(30, 10)))
 
 
 def apart(point: StabilityPoint, srp: float, error: float) -> float:

@@ -133,7 +133,7 @@ def test_permutations_in_several_pieces_count_as_in_one(monkeypatch: pytest.Monk
     rng = np.random.default_rng(1)
     sums = rng.normal(size=(3, 2, 5, 30))
     (piece,) = draw_signs(rng, 3, 700, 30)
-    signs = np.stack([piece.unpacked(study) for study in range(3)])
+    signs = np.stack([piece.unpack(study) for study in range(3)])
     assert signs.shape == (3, 700, 30)
     assert set(np.unique(signs)) == {-1.0, 1.0}
     assert abs(signs.mean()) < 0.02
@@ -141,7 +141,7 @@ def test_permutations_in_several_pieces_count_as_in_one(monkeypatch: pytest.Monk
         whole = permutation_p_values(sums, [piece], exact=False, rule=rule)
         monkeypatch.setattr("app.stats.stability.testing._CACHE_BYTES", 1)
         pieces = permutation_p_values(
-            sums, [SignPatterns.of(signs[:, :123]), SignPatterns.of(signs[:, 123:])], exact=False, rule=rule
+            sums, [SignPatterns.pack(signs[:, :123]), SignPatterns.pack(signs[:, 123:])], exact=False, rule=rule
         )
         assert (whole.first == pieces.first).all()
         assert (whole.second == pieces.second).all()

@@ -55,9 +55,9 @@ def documents_of(rows: Ratings, *, named: bool) -> Counter[tuple[object, ...]]:
 @given(st.integers(0, 1000))
 def test_a_study_has_documents_of_the_campaign_with_all_their_ratings(seed: int) -> None:
     rows = world(1)
-    population = StudyPopulation.of(rows)
-    study, _ = population.study(np.random.default_rng(seed), null=False)
-    assert population.units == len(np.unique(study.document)) == 12
+    population = StudyPopulation.from_ratings(rows)
+    study, _ = population.draw_study(np.random.default_rng(seed), null=False)
+    assert population.n_units == len(np.unique(study.document)) == 12
     assert set(documents_of(study, named=True)) <= set(documents_of(rows, named=True))
     assert study.is_canonical
 
@@ -66,7 +66,7 @@ def test_a_study_has_documents_of_the_campaign_with_all_their_ratings(seed: int)
 @given(st.integers(0, 1000))
 def test_without_differences_whole_documents_change_hands_and_nothing_else(seed: int) -> None:
     rows = world(2)
-    study, _ = StudyPopulation.of(rows).study(np.random.default_rng(seed), null=True)
+    study, _ = StudyPopulation.from_ratings(rows).draw_study(np.random.default_rng(seed), null=True)
     assert set(documents_of(study, named=False)) <= set(documents_of(rows, named=False))
     scores = {tuple(sorted(rows.score[(rows.document == d) & (rows.system == s)])) for d in range(12) for s in range(4)}
     for d in np.unique(study.document):
@@ -83,8 +83,8 @@ def test_every_exchange_of_systems_is_equally_likely() -> None:
         score=[0.0, 1.0, 2.0],
         higher_is_better=True,
     )
-    population, rng = StudyPopulation.of(rows), np.random.default_rng(3)
-    seen = Counter(tuple(population.study(rng, null=True)[0].score) for _ in range(1200))
+    population, rng = StudyPopulation.from_ratings(rows), np.random.default_rng(3)
+    seen = Counter(tuple(population.draw_study(rng, null=True)[0].score) for _ in range(1200))
     assert len(seen) == 6
     assert all(abs(n - 200) < 4 * np.sqrt(200) for n in seen.values())
 
@@ -92,10 +92,10 @@ def test_every_exchange_of_systems_is_equally_likely() -> None:
 def test_documents_of_one_system_each_change_hands_as_a_whole() -> None:
     rows = world(4, documents=24)
     alone = rows.where(rows.document % 4 == rows.system)
-    population = StudyPopulation.of(alone)
-    assert (population.together, StudyPopulation.of(rows).together) == (False, True)
-    study, _ = population.study(np.random.default_rng(2), null=True)
-    same, _ = population.study(np.random.default_rng(2), null=False)
+    population = StudyPopulation.from_ratings(alone)
+    assert (population.has_paired_units, StudyPopulation.from_ratings(rows).has_paired_units) == (False, True)
+    study, _ = population.draw_study(np.random.default_rng(2), null=True)
+    same, _ = population.draw_study(np.random.default_rng(2), null=False)
     assert all(len(set(study.system[study.document == d])) == 1 for d in np.unique(study.document))
     of_system = [Counter({int(r.system[r.document == d][0]) for d in np.unique(r.document)}) for r in (study, same)]
     assert set(of_system[0]) == set(of_system[1])
@@ -106,16 +106,16 @@ def test_documents_of_one_system_each_change_hands_as_a_whole() -> None:
 
 def test_segments_stand_for_documents_where_these_are_unknown() -> None:
     rows = replace(world(4), documents_known=False)
-    study, known = StudyPopulation.of(rows).study(np.random.default_rng(1), null=False)
+    study, known = StudyPopulation.from_ratings(rows).draw_study(np.random.default_rng(1), null=False)
     assert known is None
-    assert StudyPopulation.of(rows).units == len(np.unique(rows.segment)) == len(np.unique(study.segment))
+    assert StudyPopulation.from_ratings(rows).n_units == len(np.unique(rows.segment)) == len(np.unique(study.segment))
     assert not study.documents_known
 
 
 def validated(rows: Ratings, studies: int, **changes: object) -> dict[tuple[str, str], KeptRate]:
     recipe = replace(RECOMMENDED, **changes)
-    validation = RecipeValidation.of(StudyPopulation.of(rows), recipe, 7)
-    found = {w: [validation.study(w, n) for n in range(studies)] for w in ("null", "resampled")}
+    validation = RecipeValidation.from_ratings(StudyPopulation.from_ratings(rows), recipe, 7)
+    found = {w: [validation.simulate_study(w, n) for n in range(studies)] for w in ("null", "resampled")}
     return {(rate.world, rate.what): rate for rate in compute_kept_rates(validation, found)}
 
 
@@ -133,11 +133,11 @@ def test_a_document_test_keeps_its_promise_and_a_segment_test_does_not() -> None
 
 
 def test_studies_depend_on_their_seed_and_number_alone() -> None:
-    validation = RecipeValidation.of(StudyPopulation.of(world(6)), RECOMMENDED, 7)
-    first = [validation.study("resampled", n) for n in range(8)]
-    assert first[3] == validation.study("resampled", 3)
+    validation = RecipeValidation.from_ratings(StudyPopulation.from_ratings(world(6)), RECOMMENDED, 7)
+    first = [validation.simulate_study("resampled", n) for n in range(8)]
+    assert first[3] == validation.simulate_study("resampled", 3)
     assert len({str(one) for one in first}) > 1
-    assert first != [replace(validation, seed=8).study("resampled", n) for n in range(8)]
+    assert first != [replace(validation, seed=8).simulate_study("resampled", n) for n in range(8)]
 
 
 def test_a_promise_is_broken_where_a_one_sided_bound_says_so() -> None:
@@ -174,9 +174,13 @@ def test_a_null_of_the_tests_own_symmetry_is_kept_by_construction_and_no_other_i
 def test_worlds_beyond_symmetry_on_the_campaigns_own_design() -> None:
     """Rater × system makes claims of its own design wrong that changing places calls kept."""
     rows = world(9, documents=40, systems=2, raters=2)
-    validation = RecipeValidation.of(StudyPopulation.of(rows), replace(RECOMMENDED, normalize="none"), 7)
-    assert validation.own.worlds() == ("clean", "topics", "rater_system", "skewed", "weak_null", "peeking")
-    found = {w: [validation.study(w, n) for n in range(150)] for w in ("null", "resampled", "clean", "rater_system")}
+    validation = RecipeValidation.from_ratings(
+        StudyPopulation.from_ratings(rows), replace(RECOMMENDED, normalize="none"), 7
+    )
+    assert validation.own.applicable_worlds() == ("clean", "topics", "rater_system", "skewed", "weak_null", "peeking")
+    found = {
+        w: [validation.simulate_study(w, n) for n in range(150)] for w in ("null", "resampled", "clean", "rater_system")
+    }
     by = {(rate.world, rate.what): rate for rate in compute_kept_rates(validation, found)}
     assert (by["null", "any_claim"].kept, by["clean", "any_claim"].kept) == (True, True)
     assert by["rater_system", "any_claim"].kept is False
@@ -190,12 +194,12 @@ def test_worlds_beyond_symmetry_on_the_campaigns_own_design() -> None:
 
 def test_a_study_of_its_own_design_has_its_rows_and_a_growing_one_has_parts_of_them() -> None:
     rows = world(9)
-    own = RedrawnCampaign.of(rows, None)
-    drawn = own.study("skewed", np.random.default_rng(1))
+    own = RedrawnCampaign.from_ratings(rows, None)
+    drawn = own.draw_study("skewed", np.random.default_rng(1))
     assert (drawn.system == rows.system).all()
     assert (drawn.segment == rows.segment).all()
     assert drawn.score.std() == pytest.approx(rows.score.std(), rel=1e-6)
-    sizes = [len(np.unique(look.document)) for look in own.looks(drawn, np.random.default_rng(1))]
+    sizes = [len(np.unique(look.document)) for look in own.draw_growing_study(drawn, np.random.default_rng(1))]
     assert sizes == [3, 6, 9, 12]
 
 
@@ -215,7 +219,9 @@ def test_too_few_documents_leave_rates_open() -> None:
     ],
 )
 def test_a_pair_has_two_chances_where_each_direction_stands_alone(changes: dict[str, object], promised: float) -> None:
-    validation = RecipeValidation.of(StudyPopulation.of(world(5)), replace(RECOMMENDED, alpha=0.05, **changes), 7)
+    validation = RecipeValidation.from_ratings(
+        StudyPopulation.from_ratings(world(5)), replace(RECOMMENDED, alpha=0.05, **changes), 7
+    )
     told = {
         (rate.world, rate.what): rate.expected for rate in compute_kept_rates(validation, {"null": [], "resampled": []})
     }

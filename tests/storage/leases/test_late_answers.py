@@ -101,9 +101,9 @@ def at_once(two: Two, first: Callable[[Connection], Awaitable[Any]], second: Cal
             return found
 
         try:
-            one = asyncio.create_task(recorder.run(held))
+            one = asyncio.create_task(recorder.run_transaction(held))
             await asyncio.wait_for(done.wait(), LIMIT)
-            other = asyncio.create_task(recorder.run(second))
+            other = asyncio.create_task(recorder.run_transaction(second))
             await asyncio.to_thread(until, lambda: other.done() or waits(), "it is done, or waits for the first")
             commit.set()
             await asyncio.gather(one, other)

@@ -30,8 +30,8 @@ def dense_after(monkeypatch: pytest.MonkeyPatch, gap: float, raters: int, n: int
     recent = RecentArrivals(0.02)
     for at in range(n):
         clock.now += gap
-        recent.note(f"r{at % raters}")
-    return recent.are_dense
+        recent.record(f"r{at % raters}")
+    return recent.expects_more_soon
 
 
 def test_many_raters_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,14 +57,16 @@ def test_answers_of_many_raters_share_commits_while_one_rater_has_their_own(desk
         flushes, members = recorder.flushes, recorder.members
         sent = []
         for actor, answer in zip(actors, desk.answers, strict=False):
-            sent.append(asyncio.ensure_future(recorder.judge(desk.ledger, [answer], actor=actor, whole=False)))
+            sent.append(asyncio.ensure_future(recorder.record_answers(desk.ledger, [answer], actor=actor, whole=False)))
             await asyncio.sleep(SHARING / 10)
         await asyncio.gather(*sent)
         assert recorder.members - members == len(sent)
         return (recorder.members - members) / (recorder.flushes - flushes)
 
     async def work(recorder: Recorder) -> tuple[float, float]:
-        await recorder.judge(desk.ledger, desk.answers[:1], actor="r", whole=False)  # the first plans the statement
+        await recorder.record_answers(
+            desk.ledger, desk.answers[:1], actor="r", whole=False
+        )  # the first plans the statement
         return await send(recorder, ["r"] * 60), await send(recorder, [f"r{n}" for n in range(60)])
 
     alone, many = desk.run(work)
@@ -74,8 +76,10 @@ def test_answers_of_many_raters_share_commits_while_one_rater_has_their_own(desk
 def test_what_waits_for_others_is_written_at_the_end(desk: Desk) -> None:  # noqa: F811
     async def work(recorder: Recorder) -> asyncio.Future[list[AnswerOutcome]]:
         for n in range(RECENT):
-            await recorder.judge(desk.ledger, [desk.answers[n]], actor=f"r{n}", whole=False)
-        late = asyncio.ensure_future(recorder.judge(desk.ledger, [desk.answers[RECENT]], actor="late", whole=False))
+            await recorder.record_answers(desk.ledger, [desk.answers[n]], actor=f"r{n}", whole=False)
+        late = asyncio.ensure_future(
+            recorder.record_answers(desk.ledger, [desk.answers[RECENT]], actor="late", whole=False)
+        )
         await asyncio.sleep(0)
         return late
 

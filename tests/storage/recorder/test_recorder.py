@@ -94,7 +94,7 @@ async def at_once(recorder: Recorder, desk: Desk, answers: list[RaterAnswer]) ->
     """What becomes of answers that come together."""
 
     async def one(answer: RaterAnswer) -> AnswerOutcome:
-        (outcome,) = await recorder.judge(desk.ledger, [answer], actor="test", whole=False)
+        (outcome,) = await recorder.record_answers(desk.ledger, [answer], actor="test", whole=False)
         return outcome
 
     return await asyncio.gather(*map(one, answers), return_exceptions=True)
@@ -156,8 +156,10 @@ def test_many_together_are_all_or_none(desk: Desk) -> None:
     answers = [replace(answer, seen=0) for answer in desk.answers[:10]]
 
     async def work(recorder: Recorder) -> list[list[AnswerOutcome]]:
-        await recorder.judge(desk.ledger, [replace(answers[7], payload=said(1), score=1.0)], actor="a", whole=False)
-        return [await recorder.judge(desk.ledger, answers, actor="a", whole=True)]
+        await recorder.record_answers(
+            desk.ledger, [replace(answers[7], payload=said(1), score=1.0)], actor="a", whole=False
+        )
+        return [await recorder.record_answers(desk.ledger, answers, actor="a", whole=True)]
 
     (outcomes,) = desk.run(work)
     assert [one.verdict for one in outcomes].count("stale") == 1
@@ -273,7 +275,7 @@ class Histories(RuleBasedStateMachine):
     def judge(self, at: int, score: float, seen: int | None) -> None:
         history = self.model[at]
         answer = replace(self.desk.answers[at], payload=said(score), score=score, seen=seen)
-        (outcome,) = self.runner.run(self.recorder.judge(self.desk.ledger, [answer], actor="a", whole=False))
+        (outcome,) = self.runner.run(self.recorder.record_answers(self.desk.ledger, [answer], actor="a", whole=False))
         if seen is not None and seen < len(history) and history[seen] == score:
             expected = ("known", seen + 1)
         elif seen is not None and seen != len(history):
@@ -365,7 +367,7 @@ def test_work_that_outlives_the_recorder_is_answered_and_leaves_no_connection_op
             row = await (await connection.execute("SELECT 1")).fetchone()
             return int(row[0]) if row else 0
 
-        under_way = asyncio.create_task(recorder.run(slow))
+        under_way = asyncio.create_task(recorder.run_transaction(slow))
         await begun.wait()
         await recorder.close()
         go.set()

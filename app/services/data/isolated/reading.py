@@ -179,7 +179,7 @@ def _next_message(line: Connection, still: ProcessStillness) -> object:
     """What it says next. Raises ReaderLost where it is gone, or stopped by a signal for long."""
     try:
         while not line.poll(LOOK_EVERY):
-            still.look(LOOK_EVERY)
+            still.update(LOOK_EVERY)
             if still.stopped >= STOPPED_FOR:
                 raise ReaderLost
         return line.recv()

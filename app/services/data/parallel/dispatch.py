@@ -173,7 +173,7 @@ class ReaderProcess:
         while True:
             message = self._received()
             if isinstance(message, CopyBlock):
-                held.hold(message.table, message.data)
+                held.add_block(message.table, message.data)
             elif isinstance(message, ChunkEnd):
                 self._chunks.put(CopyChunk(held, message.n_records, message.n_judgments, message.n_voids))
                 held = CopyLines()

@@ -79,7 +79,7 @@ def _take_in(inbox: Connection, outbox: Connection, part: DocumentLines, log: Re
         if isinstance(message, FileStart):
             part.open(message.file, message.number, message.line)
         elif isinstance(message, LineBatch):
-            take, numbers = part.take, array("q", message.numbers)
+            take, numbers = part.add_line, array("q", message.numbers)
             for number, line in zip(numbers, message.text.decode().split("\n"), strict=True):
                 take(number, line)
         if log.n_bad > MOST_ERRORS and not said:
@@ -103,7 +103,7 @@ def _send_chunks(outbox: Connection, part: DocumentLines, judge: MakeRecords, lo
 
 
 def _end_chunk(outbox: Connection, stage: StagingWriter, counted: _EarlierCounts) -> None:
-    stage.lines.pack()
+    stage.lines.pack_lines()
     new = _EarlierCounts(stage.n_records, stage.n_judgments, stage.n_voids)
     counts = new.records - counted.records, new.judgments - counted.judgments, new.voids - counted.voids
     outbox.send(ChunkEnd(*counts))
