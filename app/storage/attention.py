@@ -11,7 +11,6 @@ from sqlalchemy.orm import Session
 
 from app.domain.attention import KIND
 from app.storage.optional_filters import join_optional_conditions
-from app.storage.tables import documents
 
 Row = sa.Row[Any]
 
@@ -47,24 +46,21 @@ _SHARE = f"""
 SELECT avg(({_OUTCOME} = 'passed')::int) FROM tasks t
 WHERE t.campaign_id = :campaign AND t.rater_id = :rater AND t.state = 'handed_in' AND {IS_CHECK.format(task="t")}
   AND {_FIRST} AND {_OUTCOME} IN ('passed', 'failed')"""
+# The raters of a page first, then their checks.
 _RESULTS = f"""
-SELECT r.key AS rater, x.key AS team, count(t.id) FILTER (WHERE {_FIRST}) AS checks,
-  count(*) FILTER (WHERE {_FIRST} AND {_OUTCOME} = 'passed') AS passed,
-  count(*) FILTER (WHERE {_FIRST} AND {_OUTCOME} = 'failed') AS failed, count(t.id) AS tries,
-  max(t.handed_in_at) AS at
-FROM enrolments e JOIN raters r ON r.campaign_id = :campaign AND r.id = e.rater_id
-LEFT JOIN teams x ON x.campaign_id = :campaign AND x.id = e.team_id
-LEFT JOIN tasks t ON t.campaign_id = :campaign AND t.rater_id = e.rater_id AND t.state = 'handed_in'
-     AND {IS_CHECK.format(task="t")}
-WHERE e.campaign_id = :campaign AND e.state <> 'erased' {{conditions}}
-GROUP BY r.id, r.key, x.key ORDER BY r.key COLLATE "C" LIMIT :limit"""
-
-
-def has_attention_documents(session: Session, campaign_id: int) -> bool:
-    """Whether a campaign has a document of checks."""
-    d = documents.c
-    query = sa.select(sa.exists().where(d.campaign_id == campaign_id, d.kind == KIND))
-    return bool(session.execute(query).scalar())
+WITH page AS MATERIALIZED (
+    SELECT r.id, r.key, e.team_id FROM enrolments e JOIN raters r ON r.campaign_id = :campaign AND r.id = e.rater_id
+    WHERE e.campaign_id = :campaign AND e.state <> 'erased' {{conditions}} ORDER BY r.key COLLATE "C" LIMIT :limit)
+SELECT p.key AS rater, x.key AS team, k.* FROM page p
+LEFT JOIN teams x ON x.campaign_id = :campaign AND x.id = p.team_id
+CROSS JOIN LATERAL (
+    SELECT count(*) FILTER (WHERE {_FIRST}) AS checks,
+           count(*) FILTER (WHERE {_FIRST} AND {_OUTCOME} = 'passed') AS passed,
+           count(*) FILTER (WHERE {_FIRST} AND {_OUTCOME} = 'failed') AS failed, count(*) AS tries,
+           max(t.handed_in_at) AS at
+    FROM tasks t WHERE t.campaign_id = :campaign AND t.rater_id = p.id AND t.state = 'handed_in'
+      AND {IS_CHECK.format(task="t")}) k
+ORDER BY p.key COLLATE "C" """
 
 
 def load_check_segments(session: Session, campaign_id: int, task_id: int) -> Sequence[Row]:

@@ -55,7 +55,7 @@ def hand_in_and_check(database: Database, public_id: str, *, rater: ActingRater)
         campaigns.load_campaign(session, rater.campaign, lock=True)
         if code is None:
             right = tutorials.load_right_share(session, rater.campaign_id, rater.rater_id)
-            passed = attention.load_passed_share(session, rater.campaign_id, rater.rater_id)
+            passed = _load_passed_share(session, asked, rater.campaign_id, rater.rater_id)
             fresh = _code(asked, decide_overall_verdict(asked, quality, right, passed))
             code = quality_policy.settle_completion_code(session, rater.campaign_id, public_id, fresh) or fresh
         if quality is not None:
@@ -111,8 +111,13 @@ def load_overall_verdict(session: Session, campaign: str, rater: str) -> Overall
     rater_id = raters.load_rater(session, campaign_id, rater).id
     right = tutorials.load_right_share(session, campaign_id, rater_id)
     quality = load_quality_evidence(session, campaign, rater, asked, frozenset(asked.code_checks), whole=True)
-    passed = attention.load_passed_share(session, campaign_id, rater_id)
+    passed = _load_passed_share(session, asked, campaign_id, rater_id)
     return decide_overall_verdict(asked, quality, right, passed)
+
+
+def _load_passed_share(session: Session, asked: QualitySettings, campaign_id: int, rater_id: int) -> float | None:
+    """Share of attention checks that were passed at the first try, where anything follows from it."""
+    return None if asked.code_attention is None else attention.load_passed_share(session, campaign_id, rater_id)
 
 
 def _code(asked: QualitySettings, overall: OverallVerdict) -> str:

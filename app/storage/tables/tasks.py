@@ -78,6 +78,12 @@ tasks = Table(
         postgresql_where=text("state = 'free' AND rater_id IS NULL"),
     ),
     Index("ix_tasks_of_rater", "campaign_id", "rater_id", "plan", postgresql_where=text("plan IS NOT NULL")),
+    Index(
+        "ix_tasks_checks_of_rater",
+        "campaign_id",
+        "rater_id",
+        postgresql_where=text("plan IS NULL AND state = 'handed_in'"),
+    ),
     Index("ix_tasks_chain", "campaign_id", "plan", "chain", postgresql_where=text("chain IS NOT NULL")),
     Index("ix_tasks_leased_until", "campaign_id", "leased_until", postgresql_where=text("state = 'leased'")),
     key_check(),
