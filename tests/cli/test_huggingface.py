@@ -9,6 +9,7 @@ import re
 import shlex
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import pytest
 from app.client.huggingface import HuggingFaceClient, HuggingFaceRefusal
 from app.services.data import bundle
 from app.services.data.bundle_check import check_bundle_folder
+from app.storage.db import APP_ROLE, Database
 from tests.cli.conftest import Command
 from tests.services.data.test_imports import DA
 from tests.spine import Spine, fresh
@@ -184,8 +186,16 @@ def archive(spine: Spine, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_commands_of_the_guide_push_a_bundle_and_verify_it_from_there(
-    command: Command, spine: Spine, archive: Path, hub: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    command: Command,
+    spine: Spine,
+    archive: Path,
+    hub: dict[str, Any],
+    database_url: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # An empty database that is here anyway: to start a server takes most of the time.
+    database = Database(database_url, size=2, role=APP_ROLE)
+    monkeypatch.setattr("app.cli.kit.bundles._empty", lambda _: closing(database))
     monkeypatch.chdir(archive.parent)
     push, verify = re.findall(r"^    plumbline (.*)$", GUIDE, re.MULTILINE)
     pushed = command(spine.url, *shlex.split(push))
