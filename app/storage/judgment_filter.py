@@ -60,13 +60,19 @@ _CONDITIONS = {
     "category": _ERROR.format(condition="@.category starts with $asked", name="category"),
     "commented": f"({_COMMENTED}) = :commented",
 }
+_SYSTEM_OF_ITEM = """AND (SELECT count(*) FROM shown) < :items
+    AND EXISTS (SELECT FROM credits c WHERE c.campaign_id = :campaign AND c.item_id = i.id
+                AND c.system_id = :system OFFSET 0)"""
 _OF_ITEMS = {"task": "i.task_id = ANY(:task)", "document": "i.document_id = :document"}
 
-# All judgments of what a task or a document shows, unless these are more than a page looks at.
+# All judgments of what a task or a document shows, or of what it shows of a system, unless these are more than a page
+# looks at.
 _FEW = """
-WITH shown AS MATERIALIZED (SELECT i.id FROM items i WHERE i.campaign_id = :campaign {conditions} LIMIT :most),
+WITH shown AS MATERIALIZED (SELECT i.id FROM items i WHERE i.campaign_id = :campaign {conditions} LIMIT :items),
+of_system AS MATERIALIZED (SELECT i.id AS item_id FROM shown i WHERE true {system}),
 found AS MATERIALIZED (
-    SELECT j.id FROM shown s CROSS JOIN LATERAL (SELECT id FROM judgments WHERE item_id = s.id OFFSET 0) j LIMIT :most)
+    SELECT j.id FROM of_system s
+    CROSS JOIN LATERAL (SELECT id FROM judgments WHERE item_id = s.item_id OFFSET 0) j LIMIT :most)
 SELECT (SELECT count(*) FROM shown), ARRAY(SELECT id FROM found)"""
 _PAGE = """
 WITH looked AS MATERIALIZED (
@@ -117,11 +123,10 @@ def load_filtered_page(
 ) -> FilteredJudgmentPage:
     """The first judgments after one that a filter means. Fewer than `limit` where others have to be looked at first."""
     values = dict(wanted.values)
-    few = _list_few_ids(session, campaign_id, values)
-    beside = {name: value for name, value in values.items() if name != "rater"}
+    few, found_by = _list_few_ids(session, campaign_id, values)
+    beside = {name: value for name, value in values.items() if name not in {"rater", *found_by}}
     if few is not None:
         values["few"] = few
-        beside = {name: value for name, value in beside.items() if name not in _OF_ITEMS}
     conditions = _join_conditions(beside, fence="OFFSET 0")
     looked = max(SEARCHED if "word0" in values else LOOKED_AT, limit) if conditions else limit
     among = join_optional_conditions({"rater": _CONDITIONS["rater"], "few": "j.id = ANY(:few)"}, values)
@@ -141,10 +146,23 @@ def _join_conditions(values: Mapping[str, object], *, fence: str) -> str:
     return join_optional_conditions(conditions, values) + words
 
 
-def _list_few_ids(session: Session, campaign_id: int, values: Mapping[str, object]) -> list[int] | None:
+def _list_few_ids(
+    session: Session, campaign_id: int, values: Mapping[str, object]
+) -> tuple[list[int] | None, frozenset[str]]:
+    """Judgments that are found by their items, and the fields of the filter that these are found by.
+
+    Of a system where the items are so few that each can be asked for its systems: a document has as many judgments as
+    its items have segments.
+    """
     conditions = join_optional_conditions(_OF_ITEMS, values)
     if not conditions:
-        return None
-    keys = {**values, "campaign": campaign_id, "most": FEW + 1}
-    shown, judgment_ids = session.execute(text(_FEW.format(conditions=conditions)), keys).one()
-    return list(judgment_ids) if max(shown, len(judgment_ids)) <= FEW else None
+        return None, frozenset()
+    for most, system in ((LOOKED_AT, _SYSTEM_OF_ITEM), (FEW, "")):
+        if system and "system" not in values:
+            continue
+        keys = {**values, "campaign": campaign_id, "items": most + 1, "most": FEW + 1}
+        statement = text(_FEW.format(conditions=conditions, system=system))
+        shown, judgment_ids = session.execute(statement, keys).one()
+        if shown <= most and len(judgment_ids) <= FEW:
+            return list(judgment_ids), frozenset({*_OF_ITEMS, *(["system"] if system else [])})
+    return None, frozenset()

@@ -270,6 +270,15 @@ def test_pages_together_are_all_that_a_filter_means(
     assert paged == meant == [row[0] for row in slow]
 
 
+def test_judgments_of_one_system_on_a_document_come_at_once(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judgment_filter, "LOOKED_AT", 100)  # the document has 30 items, with 150 judgments
+    query = {"document": "d3", "system": "s2", "limit": 200}
+    page = client.get("/v1/campaigns/small/judgments", params=query).json()
+    assert (len(page["items"]), page["next"]) == (15, None)
+
+
 def test_a_statement_that_takes_too_long_is_stopped(spine: Spine) -> None:
     hurried = Database(spine.url, size=1, role="plumbline_app", timeout=0.05)
     try:

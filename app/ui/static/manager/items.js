@@ -151,29 +151,38 @@ function filesOf(query) {
 
 const outputsOf = (key, document_) => get(`${api}/systems/${encodeURIComponent(key)}/outputs/${encodeURIComponent(document_)}`);
 
-// What is asked for of a document before it is known which documents and systems there are. judgments, outputs: by the
-// key of a system; judgments of all systems by an empty one.
-function readDocument(query) {
-  const { other, system, ...filters } = query;
-  const named = [...new Set([system, other].filter(Boolean))];
-  const judgments = named.length ? named.map((key) => [key, { ...filters, system: key }]) : [["", filters]];
-  const read = {
-    query: JSON.stringify(query),
-    text: get(`${api}/documents/${encodeURIComponent(query.document)}`),
-    judgments: new Map(judgments.map(([key, only]) => [key, all(`${api}/judgments?${new URLSearchParams(only)}`)])),
-    outputs: new Map(named.map((key) => [key, outputsOf(key, query.document)])),
-  };
-  for (const one of [read.text, ...read.judgments.values(), ...read.outputs.values()]) one.catch(() => {}); // told by who waits for it
-  return read;
+// A document as it is asked for: its text, and of each system what it made of it and how that was judged. Of one system
+// the server finds judgments at once; of all together it looks through the campaign's.
+class DocumentReading {
+  constructor(query, named = []) {
+    const { other: _, system: __, ...filters } = query;
+    Object.assign(this, { query: JSON.stringify(query), filters, begun: new Map() });
+    this.text = this.begin(get(`${api}/documents/${encodeURIComponent(query.document)}`));
+    for (const key of named) this.of(key);
+  }
+
+  // → [outputs, judgments] of a system.
+  of(key) {
+    const read = () => Promise.all([outputsOf(key, this.filters.document), all(`${api}/judgments?${new URLSearchParams({ ...this.filters, system: key })}`)]);
+    if (!this.begun.has(key)) this.begun.set(key, this.begin(read()));
+    return this.begun.get(key);
+  }
+
+  begin(promise) {
+    promise.catch(() => {}); // whoever waits for it says so
+    return promise;
+  }
 }
 
+const namedIn = ({ system, other }) => [...new Set([system, other].filter(Boolean))];
+
 async function ofDocument(query, systems, read) {
-  const named = [query.system, query.other].filter(Boolean);
-  const wanted = named.length ? systems.filter((one) => named.includes(one.key)) : systems;
+  const named = namedIn(query);
+  const wanted = named.length ? systems.filter((one) => named.includes(one.key)) : [...systems];
   if (query.other && wanted[0]?.key === query.other) wanted.reverse();
-  const [text, ...found] = await Promise.all([read.text, ...(named.length ? wanted.map((one) => read.judgments.get(one.key)) : read.judgments.values())]);
-  const judgments = found.flat(); // one of several systems comes with each of them, and is shown once
-  const outputs = await Promise.all(wanted.map(async (system) => [system, (await (read.outputs.get(system.key) ?? outputsOf(system.key, query.document))).segments]));
+  const [text, ...found] = await Promise.all([read.text, ...wanted.map((one) => read.of(one.key))]);
+  const judgments = found.flatMap(([, judged]) => judged); // one of several systems comes with each of them, and is shown once
+  const outputs = wanted.map((system, n) => [system, found[n][0].segments]);
   const media = await loadShownMedia([...text.segments.map((one) => one.source), ...outputs.flatMap(([, segments]) => segments.map((one) => one?.text))], all, api);
   const shown = latest(judgments).filter((one) => one.systems.some((key) => wanted.some((system) => system.key === key)));
   const whole = shown.filter((one) => one.segment === null);
@@ -240,7 +249,7 @@ async function show([documents, systems], read = null) {
   const { document: _, segment: __, other: ___, ...wide } = query;
   $("#all").href = `?${new URLSearchParams(wide)}`;
   tellDisagreements(query);
-  fill(place, filesOf(query), await ofDocument(query, systems, read?.query === JSON.stringify(query) ? read : readDocument(query)));
+  fill(place, filesOf(query), await ofDocument(query, systems, read?.query === JSON.stringify(query) ? read : new DocumentReading(query)));
   return location.hash && document.querySelector(location.hash)?.scrollIntoView();
 }
 
@@ -262,7 +271,7 @@ let list = null;
 let asksForm = false; // whether it was asked by the form, or by the address
 async function shown() {
   const query = inAddress();
-  const read = !known && query.document ? readDocument(query) : null;
+  const read = !known && query.document ? new DocumentReading(query, namedIn(query)) : null;
   known ??= await tried(choices);
   if (known) await tried(() => show(known, read));
   place.removeAttribute("aria-busy");
