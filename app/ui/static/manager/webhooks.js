@@ -53,7 +53,7 @@ function remove(one) {
 }
 
 function actions(one) {
-  const quiet = (label, name, work) => button(label, work, { class: "quiet", "aria-label": name });
+  const quiet = (label, name, work) => button(label, work, { class: "ghost", "aria-label": name });
   return h("span", { class: "actions" },
     quiet(t("Messages"), t("Messages to {host}", { host: named(one) }), () => deliveries(one)),
     quiet(t("Send a test"), t("Send a test to {host}", { host: named(one) }), () => test(one)),
