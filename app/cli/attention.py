@@ -41,12 +41,12 @@ def register(app: typer.Typer) -> None:
 
 def attention(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
-    document: Annotated[str | None, typer.Argument(help="Key of a check that is to be stored.")] = None,
+    document: Annotated[str | None, typer.Argument(help="Key of the check to store.")] = None,
     file: Annotated[
         Path | None, typer.Argument(help='The check as JSON: {"segments": [{"source": …, "meta": {"attention": …}}]}.')
     ] = None,
 ) -> None:
-    """Store a check that raters meet among their tasks, or print how raters did, one line each."""
+    """Store an attention check that raters meet among their tasks, or print the results, one line each."""
     with context.database() as database, database.transaction() as session:
         if document is not None:
             given = _read(file)

@@ -8,6 +8,10 @@ COMMANDS = {
         "archive",
         "Write a closed campaign as pages and JSON: its texts and media with all judgments, without names of raters.",
     ),
+    "attention": (
+        "attention",
+        "Store an attention check that raters meet among their tasks, or print the results, one line each.",
+    ),
     "audit": (
         "audit",
         "Print the last hash of every campaign's chain. Noted elsewhere, it proves that nothing before it was changed.",
