@@ -30,6 +30,7 @@ MOST_RATERS = 10_000
 # With 300 s, a rater who posts every 35 s was looked up for each ninth post. Shorter than a credential is familiar, for
 # only a look-up keeps it so.
 SECONDS = FAMILIAR_FOR * 5 / 6
+SECONDS_NAMED = 300.0  # of whom a front-end names: a key may be another rater's, once its rater was erased
 Key = tuple[bool, bytes, str | None, str | None]
 """Whether it is a cookie, digest of the credential, the rater whom a front-end names, the campaign of the address."""
 
@@ -41,9 +42,10 @@ class RaterCache:
         self._entries: OrderedDict[Key, tuple[float, ActingRater]] = OrderedDict()
 
     def find(self, key: Key) -> ActingRater | None:
-        """The rater, if looked up within the last SECONDS."""
+        """The rater, if looked up within the last SECONDS, or SECONDS_NAMED."""
         entry = self._entries.get(key)
-        return entry[1] if entry is not None and time.monotonic() - entry[0] < SECONDS else None
+        lasts = SECONDS if key[2] is None else SECONDS_NAMED
+        return entry[1] if entry is not None and time.monotonic() - entry[0] < lasts else None
 
     def keep(self, key: Key, rater: ActingRater) -> None:
         """Remember a rater."""
