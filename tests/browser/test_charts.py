@@ -104,8 +104,9 @@ def test_series_are_switched_off_and_on(manager, demo):
 def test_the_library_is_light_and_comes_only_where_there_is_a_chart(ranking, manager, demo):
     sizes = "performance.getEntriesByType('resource').filter((e) => e.name.includes('/vendor/')).map(SIZE)"
     sizes = sizes.replace("SIZE", "(e) => e.encodedBodySize")
-    # What was fetched is told a moment after it is there. A function, as the policy allows no later eval of a text.
-    ranking.wait_for_function(f"() => {sizes}.length")
+    # What was fetched is told a moment after it is there, whether or not the browser draws a frame meanwhile.
+    # A function, as the policy allows no later eval of a text.
+    ranking.wait_for_function(f"() => {sizes}.length", polling=100)
     assert 0 < sum(ranking.evaluate(sizes)) <= MOST_TRANSFERRED
     manager.open(f"/campaigns/{demo}/reports")
     assert ranking.evaluate(sizes) == []
