@@ -22,7 +22,7 @@ from app.pearmut.files import find_pearmut_files
 from app.services.access.service_state import ServiceStateReader
 from app.services.tasks.addresses import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
-from app.services.tasks.progress_cache import CountsKeeper
+from app.services.tasks.progress_cache import ProgressCountCache
 from app.services.webhooks.addresses import OutwardAddresses
 from app.storage.db import REQUEST_TIMEOUT, Database
 from app.storage.recorder.recorder import Recorder
@@ -62,7 +62,7 @@ def create_app(database: Database, options: Options) -> FastAPI:
     app.state.database = database
     app.state.options = options
     app.state.provider = _provider(options)
-    for router in api.routers():
+    for router in api.find_routers():
         app.router.routes.extend(router.routes)
     app.include_router(ui.router)
     fast_routes.put_fast_routes_first(app)
@@ -76,7 +76,7 @@ def create_app(database: Database, options: Options) -> FastAPI:
     app.state.service_state = ServiceStateReader(database)
     app.state.raters = RaterCache()
     app.state.live = LiveStreams()
-    app.state.counts = CountsKeeper()
+    app.state.counts = ProgressCountCache()
     app.state.judging = JudgingService(
         Recorder(database.url, role=database.role, pulse=database.pulse, on_flush=metrics.note_flush),
         database,

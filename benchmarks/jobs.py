@@ -89,7 +89,7 @@ def until_done(database: Database, job: JobView, look: Callable[[JobView], None]
         with database.transaction() as session:
             view = jobs.get_job(session, job.job)
         look(view)
-        if view.ended:
+        if view.has_ended:
             return view
         time.sleep(0.5)
     raise SystemExit("it takes too long")

@@ -21,7 +21,7 @@ import psycopg
 from sqlalchemy import text
 
 from app.services.tasks import progress
-from app.services.tasks.progress_cache import CountsKeeper
+from app.services.tasks.progress_cache import ProgressCountCache
 from app.services.tasks.progress_view import ProgressScope
 from app.storage.db import Database
 from benchmarks import pages
@@ -86,7 +86,7 @@ class Watched:
 
     def __init__(self, database: Database, owner: psycopg.Connection, judgments: int) -> None:
         self._database, self._owner, self.judgments = database, owner, judgments
-        self._keeper = CountsKeeper()
+        self._keeper = ProgressCountCache()
         self._tag = ""
 
     def change(self, *statements: str, **more: object) -> None:
@@ -99,9 +99,9 @@ class Watched:
         with self._database.transaction() as session:
             backend = int(session.execute(text("SELECT pg_backend_pid()")).scalar_one())
             before, ours, began = scheduled_seconds(backend), time.process_time(), time.perf_counter()
-            seen = progress.glance(session, KEY, SIGHT)
+            seen = progress.load_progress_snapshot(session, KEY, SIGHT)
             if seen.tag != self._tag:
-                progress.look(session, seen, SIGHT, self._keeper).model_dump_json()
+                progress.make_progress(session, seen, SIGHT, self._keeper).model_dump_json()
                 self._tag = seen.tag
             return (
                 scheduled_seconds(backend) - before,

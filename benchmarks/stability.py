@@ -163,7 +163,9 @@ def paper(data: MultiplyRated, workers: int) -> None:
     def shown(done: int, total: int) -> None:
         print(f"\r{done} of {total} chunks, {time.perf_counter() - started:.0f} s", end="", file=sys.stderr)
 
-    computed = compute_in_processes(workers)(ReportWork(len(simulator.chunks), StudyChunks(simulator).run, list))
+    computed = compute_in_processes(workers)(
+        ReportWork(len(simulator.chunks), StudyChunks(simulator).compute_chunk, list)
+    )
     parts = []
     for part in computed:
         parts.append(ChunkOutcome.from_bytes(part))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from app.demo import DEMO_SEED, load_demo, rater_model
-from app.demo.campaign import translate
+from app.demo import DEMO_SEED, load_demo, make_rater_model
+from app.demo.campaign import make_translations
 from app.demo.people import TEMPERS
 from app.formats.base import FileLine, JudgmentRow, ReadLog
 from app.services.campaigns.campaigns import get_campaign
@@ -27,15 +27,17 @@ def load_judged(database: Database, *, seed: int = DEMO_SEED) -> str:
     with database.transaction() as session:
         campaign = get_campaign(session, key)
         if campaign.data_version < 2:
-            import_records(ImportIntake(session, campaign, actor="test", what="judgments"), judgments(seed), ReadLog())
+            import_records(
+                ImportIntake(session, campaign, actor="test", audit_details="judgments"), judgments(seed), ReadLog()
+            )
     return key
 
 
 def judgments(seed: int) -> Iterator[JudgmentRow]:
     """All systems of a document by the same rater, in the order of their keys."""
-    found, model = translate(seed), rater_model("demo", seed)
-    forms = CampaignForms.of(model)
-    minds = {rater: SimulatedRater.of(model, rater) for rater in TEMPERS}
+    found, model = make_translations(seed), make_rater_model("demo", seed)
+    forms = CampaignForms.from_model(model)
+    minds = {rater: SimulatedRater.start(model, rater) for rater in TEMPERS}
     at = START
     for i, document in enumerate(found.documents):
         raters = [list(TEMPERS)[i % len(TEMPERS)]]

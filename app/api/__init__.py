@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # commands read models of this package, and most of them have
     from fastapi import APIRouter
 
 
-def routers() -> list[APIRouter]:
+def find_routers() -> list[APIRouter]:
     """The routers of this package, by name of their module."""
     names = sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.ispkg)
     return [import_module(f"{__name__}.{name}").router for name in names]

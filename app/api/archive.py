@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.services.data import archive
-from app.services.data.archived_media import address_media
+from app.services.data.archived_media import add_media_addresses
 from app.web.access import Manager, Public
 from app.web.answers import AnswerModel, json_response
 from app.web.cookies import own_origin
@@ -216,7 +216,7 @@ def get_archived_document(
     campaign = archive.find_archived_campaign(session, address)
     shown = archive.load_archived_document(session, campaign, document)
     page = f"/archive/{address}/documents/{quote(document, safe='')}"
-    media = address_media(shown.media, lambda name: f"{page}/media/{quote(name, safe='')}")
+    media = add_media_addresses(shown.media, lambda name: f"{page}/media/{quote(name, safe='')}")
     return ArchivedDocumentOut.model_validate(replace(shown, media=media))
 
 

@@ -11,7 +11,7 @@ from app.web.access import Manager
 from app.web.answers import AnswerModel
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.pagination import Cursor, Limit, Page, page_of
+from app.web.pagination import Cursor, Limit, Page, make_page
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/attention-checks", tags=["raters"])
 
@@ -55,4 +55,4 @@ def list_attention_results(
 ) -> Page[AttentionResultOut]:
     """Every enrolled rater by key, those who met none included."""
     results = attention.list_attention_results(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([AttentionResultOut.model_validate(one) for one in results], limit, lambda one: one.rater)
+    return make_page([AttentionResultOut.model_validate(one) for one in results], limit, lambda one: one.rater)

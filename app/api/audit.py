@@ -14,7 +14,7 @@ from app.web.access import Manager
 from app.web.answers import AnswerModel
 from app.web.deps import SessionDep
 from app.web.examples import example_response
-from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, cursor_of, page_of
+from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, make_cursor, make_page
 
 router = APIRouter(prefix="/v1/audit", tags=["audit"])
 
@@ -24,7 +24,7 @@ Place = Annotated[
     Query(
         pattern=rf"^[1-9][0-9]{{0,{17 + CHECK_DIGITS}}}$",
         description="`next` of the page before.",
-        examples=[cursor_of("4711")],
+        examples=[make_cursor("4711")],
     ),
     Key,
 ]
@@ -93,10 +93,10 @@ def list_audit(
         session,
         only=campaign,
         own=caller.campaign,
-        installation=caller.may("admin"),
+        installation=caller.has_rights_of("admin"),
         before=before,
         limit=limit + 1,
         q=q,
     )
-    page = page_of(entries, limit, lambda entry: str(entry.id), reached=None if reached is None else str(reached))
+    page = make_page(entries, limit, lambda entry: str(entry.id), reached=None if reached is None else str(reached))
     return Page[AuditOut](items=[AuditOut.model_validate(entry) for entry in page.items], next=page.next)

@@ -14,7 +14,7 @@ from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.pagination import Limit, Number, Page, page_of
+from app.web.pagination import Limit, Number, Page, make_page
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/back-translations", tags=["test sets"])
 
@@ -94,5 +94,5 @@ def list_authors(
 ) -> Page[AuthorOut]:
     """Outputs of this campaign that raters of another wrote: by whom, where it is kept, and there."""
     authors = back_translations.list_output_authors(session, campaign, after=cursor, limit=limit + 1)
-    page = page_of(authors, limit, lambda one: str(one.cursor))
+    page = make_page(authors, limit, lambda one: str(one.cursor))
     return Page[AuthorOut](items=[AuthorOut.model_validate(one) for one in page.items], next=page.next)

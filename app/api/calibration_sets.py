@@ -17,7 +17,7 @@ from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.pagination import Cursor, Limit, Page, page_of
+from app.web.pagination import Cursor, Limit, Page, make_page
 
 router = APIRouter(prefix="/v1", tags=["test sets"])
 
@@ -117,7 +117,7 @@ def put_calibration_set(
 ) -> SetOut:
     """Pairs with a consensus. Once a campaign uses a version it stays; other pairs are then a new version."""
     pairs = [CalibrationPair(**one.model_dump()) for one in body.pairs]
-    return calibration_set_out(
+    return make_calibration_set_out(
         calibration_sets.put_calibration_set(session, key, body.protocol, pairs, actor=caller.actor)
     )
 
@@ -130,7 +130,7 @@ def get_calibration_set(
     version: Version = None,
 ) -> SetOut:
     """With its pairs."""
-    return calibration_set_out(calibration_sets.get_calibration_set(session, key, version))
+    return make_calibration_set_out(calibration_sets.get_calibration_set(session, key, version))
 
 
 @router.get(
@@ -146,7 +146,7 @@ def list_calibration_sets(
 ) -> Page[SetRow]:
     """By key, each in its latest version."""
     sets = calibration_sets.list_calibration_sets(session, after=cursor, limit=limit + 1)
-    return page_of([SetRow.model_validate(one) for one in sets], limit, lambda one: one.key)
+    return make_page([SetRow.model_validate(one) for one in sets], limit, lambda one: one.key)
 
 
 @router.post(
@@ -161,12 +161,12 @@ def take_in(
     session: SessionDep,
 ) -> SetOut:
     """As documents of kind calibration, which a design can then ask for; the version is frozen."""
-    return calibration_set_out(
+    return make_calibration_set_out(
         calibration_sets.add_calibration_set(session, campaign, body.set, body.version, actor=caller.actor)
     )
 
 
-def calibration_set_out(calibration_set: CalibrationSet) -> SetOut:
+def make_calibration_set_out(calibration_set: CalibrationSet) -> SetOut:
     """A set as it is told."""
     return SetOut(
         set=calibration_set.key,

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from app.api.models.tasks import EXAMPLE as TASK
 from app.api.models.tasks import TaskOut
 from app.api.previews import PreviewOut
-from app.api.protocols import MeasureOut, Name, measure_out
+from app.api.protocols import MeasureOut, Name, make_measure_out
 from app.api.tasks import FORMS, FormOut
 from app.services.campaigns import protocols
 from app.services.campaigns.protocols import CampaignProtocol, WrittenProtocol
@@ -135,7 +135,7 @@ def preview_protocol(
     """As `GET …/preview` shows the campaign's own. Nothing is stored."""
     written = WrittenProtocol(body.protocol, body.options)
     view, forms = load_preview(session, campaign, presentation=presentation, written=written)
-    return PreviewOut(task=TaskOut.of(view), forms=[FormOut.of(form) for form in forms])
+    return PreviewOut(task=TaskOut.from_view(view), forms=[FormOut.from_form(form) for form in forms])
 
 
 @router.get(
@@ -145,7 +145,7 @@ def preview_protocol(
 )
 async def get_protocol_as_custom(_: Public, protocol: Name) -> ProtocolStartOut:
     """The same questions, scales and weights as the options of `custom`. 422 for a protocol that scores nothing."""
-    written = protocols.write_protocol_out(protocol, {})
+    written = protocols.describe_protocol_as_custom(protocol, {})
     return ProtocolStartOut.model_validate({"protocol": written.protocol, "options": dict(written.options)})
 
 
@@ -154,7 +154,7 @@ def _make_protocol_out(shown: CampaignProtocol) -> CampaignProtocolOut:
         {
             "protocol": shown.campaign.protocol,
             "options": dict(shown.campaign.options),
-            "forms": [FormOut.of(form) for form in shown.forms],
-            "measures": [measure_out(one) for one in shown.measures],
+            "forms": [FormOut.from_form(form) for form in shown.forms],
+            "measures": [make_measure_out(one) for one in shown.measures],
         }
     )

@@ -24,7 +24,7 @@ from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.ifmatch import IfMatchDep, quote_tag
-from app.web.pagination import Limit, Page, SortedCursor, page_of, parse_place, write_place
+from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_place, write_place
 
 router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
 
@@ -68,7 +68,7 @@ class CampaignPatch(BodyModel):
     basis: Basis = "source"
     settings: dict[str, JsonValue] = Field({}, max_length=100, description="Replaced as a whole.")
 
-    def given(self) -> dict[str, Any]:
+    def stated_fields(self) -> dict[str, Any]:
         """What the body says; a name of null is the key again."""
         return self.model_dump(include=self.model_fields_set)
 
@@ -195,7 +195,7 @@ def list_campaigns(
     views = campaigns.list_campaigns(
         session, after=after, limit=limit + 1, only=caller.campaign, sort=sort, where=where, q=q, name=name
     )
-    page = page_of(views, limit, lambda view: write_place(*campaigns.campaign_place(view, sort)))
+    page = make_page(views, limit, lambda view: write_place(*campaigns.make_campaign_place(view, sort)))
     return Page(items=[CampaignOut.model_validate(view) for view in page.items], next=page.next)
 
 
@@ -218,7 +218,7 @@ def patch_campaign(
 ) -> CampaignOut:
     """All but the key in a draft, later the name and the settings. Of several who saw the same, one gets through."""
     view = campaign_settings.change_campaign(
-        session, campaign, body.given(), seen=lambda version: seen.has(str(version)), actor=caller.actor
+        session, campaign, body.stated_fields(), seen=lambda version: seen.has(str(version)), actor=caller.actor
     )
     return _campaign_response(view, response)
 

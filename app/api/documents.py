@@ -17,7 +17,7 @@ from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.pagination import Cursor, Limit, Page, page_of
+from app.web.pagination import Cursor, Limit, Page, make_page
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/documents", tags=["test sets"])
 
@@ -49,7 +49,7 @@ class DocumentIn(BodyModel):
     position: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
     segments: list[SegmentIn] = Field(min_length=1, max_length=10_000)
 
-    def text(self) -> DocumentText:
+    def to_document_text(self) -> DocumentText:
         """As the services take it."""
         plain = self.model_dump(exclude={"segments"})
         return DocumentText(**plain, segments=tuple(SegmentText(**one.model_dump()) for one in self.segments))
@@ -126,7 +126,9 @@ def put_document(
     session: SessionDep,
 ) -> PutOut:
     """A document as a whole. The same again changes nothing; a text that a task shows stays as it is."""
-    put: TestSetPutResult = test_sets.put_document(session, campaign, document, body.text(), actor=caller.actor)
+    put: TestSetPutResult = test_sets.put_document(
+        session, campaign, document, body.to_document_text(), actor=caller.actor
+    )
     return PutOut.model_validate(put)
 
 
@@ -150,7 +152,7 @@ def list_documents(
 ) -> Page[DocumentRow]:
     """By key, without their segments."""
     documents = views.list_documents(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([DocumentRow.model_validate(one) for one in documents], limit, lambda one: one.key)
+    return make_page([DocumentRow.model_validate(one) for one in documents], limit, lambda one: one.key)
 
 
 @router.delete("/{document}", status_code=204, summary="Delete a document", responses=REFUSED)

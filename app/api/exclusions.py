@@ -29,7 +29,7 @@ from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import IdempotentCreation, OnceDep, created_response
-from app.web.pagination import Limit, Page, page_of
+from app.web.pagination import Limit, Page, make_page
 from app.web.pagination import Number as Cursor
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/exclusions", tags=["campaigns"])
@@ -97,7 +97,7 @@ async def create_exclusion(
     Nothing is deleted: `as_of` an earlier version, or with `standing=false`, the ranking is as it was. What it would
     do to a ranking of many systems is worked out by a job.
     """
-    wanted = _single_rule(body.named())
+    wanted = _single_rule(body.exclusion_rules())
     if not asked.dry_run:
         return await to_thread.run_sync(_store_exclusion, caller, campaign, wanted, body.reason, database, once)
     preview = await report_or_job(
@@ -120,7 +120,9 @@ def _store_exclusion(
 
         def make() -> IdempotentAnswer:
             view = exclusions.create_exclusion(session, campaign, wanted, reason=reason, actor=caller.actor)
-            return created_response(ExclusionOut.of(view), location=f"/v1/campaigns/{campaign}/exclusions/{view.n}")
+            return created_response(
+                ExclusionOut.from_view(view), location=f"/v1/campaigns/{campaign}/exclusions/{view.n}"
+            )
 
         return once(session, caller, make)
 
@@ -133,7 +135,7 @@ def _preview_effect(campaign: str, wanted: ExclusionRule, name: str, database: D
 
 def _encode_effect(outcome: ExclusionEffect | StoredReport) -> bytes:
     effect = exclusion_preview.parse_stored_preview(outcome.body) if isinstance(outcome, StoredReport) else outcome
-    return EffectOut.of(effect).model_dump_json().encode()
+    return EffectOut.from_effect(effect).model_dump_json().encode()
 
 
 @router.get(
@@ -154,13 +156,13 @@ def list_exclusions(
     views = exclusions.list_exclusions(
         session, campaign, after=cursor, limit=limit + 1, what=what, standing=standing, sort=sort, q=q
     )
-    return page_of([ExclusionOut.of(view) for view in views], limit, lambda one: str(one.exclusion))
+    return make_page([ExclusionOut.from_view(view) for view in views], limit, lambda one: str(one.exclusion))
 
 
 @router.get("/{exclusion}", summary="Look at an exclusion", responses=example_response(200, EXAMPLE))
 def get_exclusion(caller: Manager, campaign: CampaignKey, n: Number, session: SessionDep) -> ExclusionOut:  # noqa: ARG001  (says who may call)
     """What it leaves out and why, who made it and when, and how it ended."""
-    return ExclusionOut.of(exclusions.get_exclusion(session, campaign, n))
+    return ExclusionOut.from_view(exclusions.get_exclusion(session, campaign, n))
 
 
 @router.delete(
@@ -170,7 +172,7 @@ def lift_exclusion(
     caller: Manager, campaign: CampaignKey, n: Number, reason: WhyLifted, session: SessionDep
 ) -> ExclusionOut:
     """It ends with the next data version and is kept with both reasons. One that is lifted already stays as it is."""
-    return ExclusionOut.of(exclusions.lift_exclusion(session, campaign, n, reason=reason, actor=caller.actor))
+    return ExclusionOut.from_view(exclusions.lift_exclusion(session, campaign, n, reason=reason, actor=caller.actor))
 
 
 def _single_rule(named: list[ExclusionRule]) -> ExclusionRule:

@@ -19,7 +19,7 @@ from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
-from app.web.pagination import Limit, Number, Page, page_of
+from app.web.pagination import Limit, Number, Page, make_page
 
 router = APIRouter(prefix="/v1", tags=["tasks"])
 
@@ -190,7 +190,7 @@ def list_flags(
     reported, reached = flags.list_flags(
         session, campaign, after=cursor, limit=limit + 1, answered=answered, rater=rater, q=q
     )
-    page = page_of(reported, limit, lambda view: str(view.id), reached=None if reached is None else str(reached))
+    page = make_page(reported, limit, lambda view: str(view.id), reached=None if reached is None else str(reached))
     return Page(items=[_make_flag_out(view) for view in page.items], next=page.next)
 
 

@@ -80,10 +80,10 @@ async def readyz(_: Public, database: DatabaseDep) -> Readiness:
     try:
         await to_thread.run_sync(readiness.check_readiness, database, limiter=_health_check_thread())
     except AppError as error:
-        error.members = {"parts": supervision.part_states()} if supervision.part_states() else {}
+        error.members = {"parts": supervision.get_part_states()} if supervision.get_part_states() else {}
         raise
     return Readiness(
-        parts={name: PartOfService.model_validate(part) for name, part in supervision.part_states().items()}
+        parts={name: PartOfService.model_validate(part) for name, part in supervision.get_part_states().items()}
     )
 
 

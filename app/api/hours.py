@@ -28,7 +28,7 @@ from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response, other_media_response
 from app.web.idempotency import OnceDep
 from app.web.negotiation import preferred_type
-from app.web.pagination import Limit, Page, page_of
+from app.web.pagination import Limit, Page, make_page
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/hours", tags=["raters"])
 
@@ -99,7 +99,7 @@ def list_adjustments(
     adjustments = hours.list_hours_entries(
         session, campaign, by=caller, after=cursor, limit=limit + 1, answered=answered, q=q
     )
-    return page_of([EntryOut.model_validate(one) for one in adjustments], limit, lambda one: str(one.id))
+    return make_page([EntryOut.model_validate(one) for one in adjustments], limit, lambda one: str(one.id))
 
 
 @router.post(

@@ -31,7 +31,7 @@ from app.web.bodies import JsonBody, JsonOrFile, Upload, UploadDep
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import IdempotentCreation, OnceDep, created_response
-from app.web.pagination import Cursor, Limit, Page, page_of
+from app.web.pagination import Cursor, Limit, Page, make_page
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/imports", tags=["imports"])
 
@@ -107,7 +107,7 @@ def create_import(
 @router.get("/{import}", summary="Look at an import", responses=example_response(200, ANNOUNCED))
 def get_import(caller: Manager, campaign: CampaignKey, id: ImportId, session: SessionDep) -> ImportOut:  # noqa: A002, ARG001  (the contract's word; who may call)
     """Its files so far and, once it is committed, its report."""
-    return ImportOut.of(imports.get_import(session, campaign, id))
+    return ImportOut.from_view(imports.get_import(session, campaign, id))
 
 
 @router.get("", summary="List imports", responses=example_response(200, Page[ImportRowOut](items=[ROW], next=None)))
@@ -120,7 +120,7 @@ def list_imports(
 ) -> Page[ImportRowOut]:
     """In the order in which they were announced."""
     views = imports.list_imports(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([ImportRowOut.model_validate(one) for one in views], limit, lambda one: one.public_id)
+    return make_page([ImportRowOut.model_validate(one) for one in views], limit, lambda one: one.public_id)
 
 
 @router.get(
@@ -138,7 +138,7 @@ def list_import_files(
 ) -> Page[FileOut]:
     """By name."""
     files = imports.list_import_files(session, campaign, id, after=cursor, limit=limit + 1)
-    return page_of([FileOut.model_validate(one) for one in files], limit, lambda one: one.name)
+    return make_page([FileOut.model_validate(one) for one in files], limit, lambda one: one.name)
 
 
 @router.put("/{import}/files/{name}", summary="Send a file", responses=example_response(200, FILE, "Received."))
@@ -212,5 +212,5 @@ def _import_now(
 
 
 def _announce_import(session: Session, campaign: str, format: str, options: dict[str, str]) -> IdempotentAnswer:
-    announced = ImportOut.of(imports.create_import(session, campaign, format=format, options=options))
+    announced = ImportOut.from_view(imports.create_import(session, campaign, format=format, options=options))
     return created_response(announced, location=f"/v1/campaigns/{campaign}/imports/{announced.id}")

@@ -23,7 +23,7 @@ from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.links import make_landing_link
-from app.web.pagination import Limit, Number, Page, SortedCursor, page_of, parse_place, write_place
+from app.web.pagination import Limit, Number, Page, SortedCursor, make_page, parse_place, write_place
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
@@ -238,7 +238,7 @@ def list_invitations(
     """Ended ones included, without their secrets."""
     after = parse_place(cursor, by_value=sort.endswith("made"))
     views = invitations.list_invitations(session, campaign, after=after, limit=limit + 1, live=live, sort=sort, q=q)
-    page = page_of(views, limit, lambda view: write_place(*invitations.invitation_place(view, sort)))
+    page = make_page(views, limit, lambda view: write_place(*invitations.invitation_place(view, sort)))
     return Page(items=[InvitationOut.model_validate(view) for view in page.items], next=page.next)
 
 
@@ -281,7 +281,7 @@ def list_completions(
     A page of a search may be short, or empty, though there is a next one.
     """
     completions, reached = invitations.list_completions(session, campaign, after=cursor, limit=limit + 1, q=q)
-    page = page_of(completions, limit, lambda one: str(one.id), reached=None if reached is None else str(reached))
+    page = make_page(completions, limit, lambda one: str(one.id), reached=None if reached is None else str(reached))
     return Page[CompletionOut](items=[CompletionOut.model_validate(one) for one in page.items], next=page.next)
 
 

@@ -32,7 +32,7 @@ from app.services.plans import plan_jobs, replan_jobs
 from app.web.access import Manager, RoleLacksIt, Viewer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
-from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, cursor_of, page_of
+from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, make_cursor, make_page
 
 router = APIRouter(prefix="/v1", tags=["reports"])
 
@@ -43,7 +43,7 @@ After = Annotated[
         alias="cursor",
         pattern=rf"^j_[0-9a-f]{{32,{32 + CHECK_DIGITS}}}$",
         description="`next` of the page before.",
-        examples=[cursor_of(EXAMPLE.job)],
+        examples=[make_cursor(EXAMPLE.job)],
     ),
     Key,
 ]
@@ -88,7 +88,7 @@ def list_jobs(
 ) -> Page[JobOut]:
     """Of a campaign, the newest first."""
     views = jobs.list_campaign_jobs(session, campaign, caller, before=cursor, limit=limit + 1, state=state)
-    return page_of([JobOut.of(view) for view in views], limit, lambda one: one.job)
+    return make_page([JobOut.from_view(view) for view in views], limit, lambda one: one.job)
 
 
 @router.get(
@@ -111,7 +111,7 @@ def get_job_report(
     if shown is not None:
         return shown(request, caller, report, drawn.picture)
     return report_routes.report_response(
-        request, caller, report_requests.find_report_of_job(view.kind), report, drawn.picture
+        request, caller, report_requests.find_report_definition(view.kind), report, drawn.picture
     )
 
 
@@ -162,5 +162,5 @@ def _check_none(picture: str) -> None:
 
 
 def _check_role(caller: Caller, view: jobs.JobView) -> None:
-    if not caller.may(view.request.role):
+    if not caller.has_rights_of(view.request.role):
         raise RoleLacksIt(f"it needs the rights of a {view.request.role}; yours is {caller.role}")

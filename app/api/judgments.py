@@ -103,7 +103,7 @@ def record_judgments(
     sent = [SentJudgment(**one.model_dump()) for one in body.root]
 
     def make() -> IdempotentAnswer:
-        if not caller.may("manager"):
+        if not caller.has_rights_of("manager"):
             raters.require_enrolled_raters(session, campaign, [one.rater for one in sent], declare=declare)
         recorded = recording.record_judgments(session, campaign, sent, declare=declare, actor=caller.actor)
         out = RecordedOut.model_validate(recorded, from_attributes=True)

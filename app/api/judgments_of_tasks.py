@@ -24,7 +24,7 @@ from app.api.models.tasks import (
     ScreenNumber,
     SegmentNumber,
     TaskId,
-    receipt_of,
+    make_receipt,
 )
 from app.protocols import PreferencePayload
 from app.services.people.raters import ActingRater
@@ -131,7 +131,7 @@ async def post_judgments(
     """
     given = [SentAnswer(_address(one), one.payload, one.if_match) for one in body.root]
     receipts = await judging.record_answers(service, task, given, rater=rater, whole=True)
-    return JudgmentsStoredOut(judgments=[receipt_of(one) for one in receipts])
+    return JudgmentsStoredOut(judgments=[make_receipt(one) for one in receipts])
 
 
 def _address(judgment: AddressedIn | ComparedIn) -> AnswerAddress | ScreenAddress:
@@ -144,7 +144,7 @@ def _address(judgment: AddressedIn | ComparedIn) -> AnswerAddress | ScreenAddres
 
 async def _judge(service: JudgingService, task: str, given: SentAnswer, rater: ActingRater) -> Response:
     (receipt,) = await judging.record_answers(service, task, [given], rater=rater, whole=False)
-    body = receipt_of(receipt).model_dump_json()
+    body = make_receipt(receipt).model_dump_json()
     return Response(body, media_type="application/json", headers={"ETag": quote_tag(str(receipt.revision))})
 
 

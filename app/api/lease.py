@@ -70,7 +70,7 @@ async def lease_task(
     request: Request,
 ) -> LeaseOut:
     """The task that the rater holds already, or the next one, or why there is none now."""
-    leased = LeaseOut.of(await leases.lease_task(service, rater=rater))
+    leased = LeaseOut.from_lease(await leases.lease_task(service, rater=rater))
     if leased.task is None:
         metrics: ServiceMetrics = request.app.state.metrics
         metrics.no_task.labels(leased.why or "").inc()

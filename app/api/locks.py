@@ -71,7 +71,7 @@ class LockOut(BaseModel):
     entries: list[LockEntryOut]
 
 
-def lock_out(chain: LockChain) -> LockOut:
+def make_lock_out(chain: LockChain) -> LockOut:
     """The lock as everybody is told of it."""
     entries = [
         LockEntryOut(
@@ -150,7 +150,7 @@ def create_lock(
 
     def make() -> IdempotentAnswer:
         chain = locks.lock_analysis(session, campaign, LockRequest(**body.model_dump()), actor=caller.actor)
-        return created_response(lock_out(chain), location=f"/v1/campaigns/{campaign}/lock")
+        return created_response(make_lock_out(chain), location=f"/v1/campaigns/{campaign}/lock")
 
     return once(session, caller, make)
 
@@ -162,6 +162,6 @@ def get_lock(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> Lock
     Viewers see no rater: where a text names one by key it has `*`. Hashes are of the texts as they were written.
     """
     lock = locks.get_lock(session, campaign)
-    if caller.may("manager"):
-        return lock_out(lock)
-    return LockOut.model_validate(hide_keys(lock_out(locks.redact_lock_raters(session, lock)).model_dump()))
+    if caller.has_rights_of("manager"):
+        return make_lock_out(lock)
+    return LockOut.model_validate(hide_keys(make_lock_out(locks.redact_lock_raters(session, lock)).model_dump()))

@@ -24,7 +24,7 @@ from app.web.cookies import (
 from app.web.deps import SessionDep, get_options
 from app.web.examples import example_response
 from app.web.single_sign_on.confirming import find_provider
-from app.web.strangers import note_sign_in_tried, recognize_sender
+from app.web.strangers import note_sign_in_attempt, recognize_sender
 
 router = APIRouter(prefix="/v1", tags=["access"])
 NONE: dict[int | str, dict[str, Any]] = {404: {"description": "There is no browser session."}}
@@ -96,7 +96,7 @@ def open_session(
 ) -> SessionOut:
     """Exchange a token for a cookie that scripts cannot read and other sites cannot send."""
     check_not_cross_site(request)
-    note_sign_in_tried(request)
+    note_sign_in_attempt(request)
     opened = sessions.open_session(session, body.token, lifetime=get_options(request).session_lifetime)
     who: Who = "rater" if opened.caller.role == "rater" else "staff"
     recognize_sender(request, opened.secret)
@@ -110,7 +110,7 @@ def get_session(caller: AnyRole, request: Request, session: SessionDep) -> Sessi
     _, secret = _cookie(request)
     return SessionOut(
         me=_make_me(caller),
-        csrf=sessions.csrf_token(secret),
+        csrf=sessions.derive_csrf_token(secret),
         expires_at=sessions.get_session_expiry(session, secret),
         sign_out_url=_make_sign_out_url(request, session, secret),
     )

@@ -15,7 +15,7 @@ from app.web.bodies import BodyModel, UploadDep, json_body
 from app.web.deps import CampaignKey, DatabaseDep, MediaPolicyDep, SessionDep
 from app.web.examples import example_response
 from app.web.media_content import content_response
-from app.web.pagination import Cursor, Limit, Page, page_of
+from app.web.pagination import Cursor, Limit, Page, make_page
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/media", tags=["media"])
 
@@ -62,7 +62,7 @@ def list_media(
 ) -> Page[MediaOut]:
     """By name."""
     media = library.list_media(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([MediaOut.model_validate(one) for one in media], limit, lambda one: one.name)
+    return make_page([MediaOut.model_validate(one) for one in media], limit, lambda one: one.name)
 
 
 @router.post(
@@ -79,7 +79,7 @@ def take_media(
     policy: MediaPolicyDep,
 ) -> MediaOut:
     """A copy is stored. The same file again changes nothing, so the request may be repeated."""
-    media = library.take_from_shelf(database, policy, campaign, body.path, name=body.name, actor=caller.actor)
+    media = library.store_media_from_folder(database, policy, campaign, body.path, name=body.name, actor=caller.actor)
     return MediaOut.model_validate(media)
 
 
@@ -98,7 +98,7 @@ def put_media(
     `report.pdf#page=3`; the only one under any other name. The same file again changes nothing.
     """
     return MediaOut.model_validate(
-        library.take_pieces(database, policy, campaign, name, upload.pieces(), actor=caller.actor)
+        library.store_media_pieces(database, policy, campaign, name, upload.pieces(), actor=caller.actor)
     )
 
 

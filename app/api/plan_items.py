@@ -15,7 +15,7 @@ from app.web.access import Manager
 from app.web.answers import AnswerModel
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response, other_media_response
-from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, cursor_of, page_of
+from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, make_cursor, make_page
 from app.web.streams import stream_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/plan", tags=["plans"])
@@ -27,7 +27,7 @@ After = Annotated[
         alias="cursor",
         pattern=rf"^[0-9]{{1,18}}\.[0-9]{{1,{9 + CHECK_DIGITS}}}$",
         description="`next` of the page before.",
-        examples=[cursor_of("8.20")],
+        examples=[make_cursor("8.20")],
     ),
     Key,
 ]
@@ -134,7 +134,7 @@ def list_plan_items(
     """Task by task: role, group, arm, bucket, chain and propensity of each. An earlier plan has what was taken back."""
     task, position = map(int, (cursor or "0.0").split("."))
     planned = plan_items.list_plan_items(session, campaign, plan=version, after=(task, position), limit=limit + 1)
-    shown = page_of(planned, limit, lambda one: f"{one.at[0]}.{one.at[1]}")
+    shown = make_page(planned, limit, lambda one: f"{one.at[0]}.{one.at[1]}")
     return Page[PlannedItemOut](items=[_make_planned_item_out(one) for one in shown.items], next=shown.next)
 
 

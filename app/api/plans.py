@@ -31,7 +31,7 @@ from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response, other_media_response
 from app.web.idempotency import IdempotentCreation, OnceDep, created_response
-from app.web.pagination import Limit, Number, Page, page_of
+from app.web.pagination import Limit, Number, Page, make_page
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["plans"])
 
@@ -219,7 +219,7 @@ def plan_response(request: Request, report: StoredReport) -> Response:
     """A plan that a job has compiled, which is JSON only, as it would be, with its ETag."""
     return conditional_response(
         request,
-        lambda: plan_out(plan_jobs.parse_stored_plan(report.body)).model_dump_json().encode(),
+        lambda: make_plan_out(plan_jobs.parse_stored_plan(report.body)).model_dump_json().encode(),
         JSON,
         report.etag,
     )
@@ -236,13 +236,13 @@ def _create_or_preview_plan(
     """A plan that is looked at, or frozen once. Raises Later, which leaves nothing under an Idempotency-Key."""
     if dry_run:
         with database.transaction(snapshot=True) as session:
-            return Response(plan_out(make(session)).model_dump_json(), media_type=JSON)
+            return Response(make_plan_out(make(session)).model_dump_json(), media_type=JSON)
 
     with database.transaction() as session:
 
         def frozen() -> IdempotentAnswer:
             view = make(session)
-            return created_response(plan_out(view), location=f"/v1/campaigns/{campaign}/plans/{view.version}")
+            return created_response(make_plan_out(view), location=f"/v1/campaigns/{campaign}/plans/{view.version}")
 
         return once(session, caller, frozen)
 
@@ -265,7 +265,7 @@ async def _answer(request: Request, database: Database, prefer: str, made: Calla
 @router.get("/plan", summary="Look at the plan in force", responses=example_response(200, EXAMPLE))
 def get_plan(caller: Manager, campaign: CampaignKey, session: SessionDep) -> PlanOut:  # noqa: ARG001  (says who may call)
     """With its report, and with what has changed since it was compiled."""
-    return plan_out(staleness.get_plan_in_force(session, campaign))
+    return make_plan_out(staleness.get_plan_in_force(session, campaign))
 
 
 @router.get(
@@ -285,7 +285,7 @@ def get_plan_picture(caller: Manager, campaign: CampaignKey, session: SessionDep
 @router.get("/plans/{plan}", summary="Look at a plan", responses=example_response(200, EXAMPLE))
 def get_plan_version(caller: Manager, campaign: CampaignKey, plan: Version, session: SessionDep) -> PlanOut:  # noqa: ARG001  (says who may call)
     """By its version, with its report."""
-    return plan_out(plans.get_plan(session, campaign, plan))
+    return make_plan_out(plans.get_plan(session, campaign, plan))
 
 
 @router.get(
@@ -302,9 +302,9 @@ def list_plans(
 ) -> Page[PlanRow]:
     """By version; none is ever changed."""
     views = plans.list_plans(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([PlanRow.model_validate(one) for one in views], limit, lambda one: str(one.version))
+    return make_page([PlanRow.model_validate(one) for one in views], limit, lambda one: str(one.version))
 
 
-def plan_out(view: PlanView) -> PlanOut:
+def make_plan_out(view: PlanView) -> PlanOut:
     """A plan as it is told."""
     return PlanOut.model_validate({"plan": view.version, **asdict(view)})

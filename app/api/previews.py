@@ -53,4 +53,4 @@ def get_preview(
     Nothing is stored or counted.
     """
     view, forms = load_preview(session, campaign, document=document, presentation=presentation, columns=columns)
-    return PreviewOut(task=TaskOut.of(view), forms=[FormOut.of(form) for form in forms])
+    return PreviewOut(task=TaskOut.from_view(view), forms=[FormOut.from_form(form) for form in forms])

@@ -35,11 +35,11 @@ def get_progress(caller: ViewerOrCoordinator, request: Request, campaign: Campai
 
     Viewers see no raters; coordinators see their team, and no systems.
     """
-    sight = ProgressScope.of(caller)
-    seen = progress.glance(session, campaign, sight)
+    sight = ProgressScope.for_caller(caller)
+    seen = progress.load_progress_snapshot(session, campaign, sight)
     return conditional_response(
         request,
-        lambda: progress.look(session, seen, sight, request.app.state.counts).model_dump_json().encode(),
+        lambda: progress.make_progress(session, seen, sight, request.app.state.counts).model_dump_json().encode(),
         "application/json",
         seen.tag,
     )

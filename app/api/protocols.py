@@ -115,13 +115,13 @@ def _make_protocol_out(protocol: Protocol[Any]) -> ProtocolOut:
         scale=_scale(protocol.scale),
         payload=protocol.payload.model_json_schema(),
         options=protocol.options.model_json_schema(),
-        widgets=[widget_out(widget) for widget in protocol.form],
+        widgets=[make_widget_out(widget) for widget in protocol.form],
         rubric=[RubricLine(value=value, meaning=meaning) for value, meaning in protocol.rubric],
         examples=[_example(example) for example in protocol.examples],
-        measures=[measure_out(measure) for measure in protocol.measures_under(usual)],
+        measures=[make_measure_out(measure) for measure in protocol.measures_under(usual)],
         bases=[*protocol.bases],
-        document_widgets=[widget_out(widget) for widget in protocol.document_form],
-        screen_widgets=[widget_out(widget) for widget in protocols.screen_widgets(protocol)],
+        document_widgets=[make_widget_out(widget) for widget in protocol.document_form],
+        screen_widgets=[make_widget_out(widget) for widget in protocols.screen_widgets(protocol)],
         screen_payload=protocols.PreferencePayload.model_json_schema() if protocol.contrastive else None,
         **{name: getattr(protocol, name) for name in SAID_ALIKE},
     )
@@ -142,7 +142,7 @@ def _example(example: WorkedExample[Any]) -> ExampleOut:
     )
 
 
-def measure_out(measure: JudgmentMeasure) -> MeasureOut:
+def make_measure_out(measure: JudgmentMeasure) -> MeasureOut:
     """A number as it is told."""
     return MeasureOut(
         name=measure.name,
@@ -157,7 +157,7 @@ def _scale(scale: ScoreScale | None) -> list[float | None] | None:
     return None if scale is None else [scale.minimum, scale.maximum, scale.step]
 
 
-def widget_out(widget: Widget) -> WidgetOut:
+def make_widget_out(widget: Widget) -> WidgetOut:
     """A widget as it is told."""
     settings = TypeAdapter(type(widget)).dump_python(widget, mode="json")
     return WidgetOut(kind=type(widget).__name__.lower(), field=settings.pop("field"), settings=settings)

@@ -21,7 +21,7 @@ from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
-from app.web.pagination import Limit, Page, SortedCursor, page_of, parse_place, write_place
+from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_place, write_place
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
@@ -275,7 +275,7 @@ def list_qualification_results(
     results = qualification.list_qualification_results(
         session, campaign, after=after, limit=limit + 1, passed=passed, sort=sort, q=q
     )
-    page = page_of(results, limit, lambda one: write_place(*qualification.qualification_result_place(one, sort)))
+    page = make_page(results, limit, lambda one: write_place(*qualification.qualification_result_place(one, sort)))
     return Page(items=[TestResultOut.model_validate(one) for one in page.items], next=page.next)
 
 

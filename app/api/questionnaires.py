@@ -23,7 +23,7 @@ from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.ifmatch import IfMatchDep, quote_tag
-from app.web.pagination import Cursor, Limit, Page, page_of
+from app.web.pagination import Cursor, Limit, Page, make_page
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
@@ -184,7 +184,7 @@ def list_questionnaire_answers(
     rows = questionnaires.list_questionnaire_answers(
         session, campaign, after=cursor, limit=limit + 1, answered=answered, sort=sort, q=q
     )
-    return page_of([QuestionnaireAnswersOut.model_validate(one) for one in rows], limit, lambda one: one.rater)
+    return make_page([QuestionnaireAnswersOut.model_validate(one) for one in rows], limit, lambda one: one.rater)
 
 
 @router.get(

@@ -187,13 +187,15 @@ def _segments(
 
 
 def _segment_scores_response(table: Iterator[bytes] | StoredReport, campaign: str) -> StreamingResponse:
-    pieces = segment_scores.unpack(table.body) if isinstance(table, StoredReport) else table
+    pieces = segment_scores.unpack_segment_scores(table.body) if isinstance(table, StoredReport) else table
     return stream_response(pieces, MEDIA_TYPES["csv"], filename=f"{campaign}.segments.csv")
 
 
 def parse_segment_scores(report: StoredReport) -> StreamingResponse:
     """The table that a job made."""
-    return stream_response(segment_scores.unpack(report.body), MEDIA_TYPES["csv"], filename="segments.csv")
+    return stream_response(
+        segment_scores.unpack_segment_scores(report.body), MEDIA_TYPES["csv"], filename="segments.csv"
+    )
 
 
 def _kind(request: Request) -> str:
@@ -223,7 +225,7 @@ def _ranking(request: Request, caller: Caller, campaign: str, asked: RecipeQuery
 def _by_sent(caller: Caller, campaign: str, asked: AsOf, body: RecipeIn, database: Database) -> Found:
     check_exclusions(caller, body.exclude)
     with database.transaction(snapshot=True) as session:
-        recipe = recipes.recipe_from_json(session, campaign, body.given())
+        recipe = recipes.recipe_from_json(session, campaign, body.stated_choices())
     return rankings.find_or_queue_ranking(database, campaign, recipe=recipe, as_of=parse_as_of(asked.as_of))
 
 
@@ -255,7 +257,7 @@ def ranking_response(request: Request, caller: Caller, report: StoredReport, pic
 
 def _ranking_response(request: Request, caller: Caller, report: StoredReport, kind: str, table: str) -> Response:
     """A representation, with an ETag of its own; who only views learns nothing of the raters."""
-    if not caller.may("manager"):
+    if not caller.has_rights_of("manager"):
         report = hide_raters(report)
     if kind == "json":
         return conditional_response(request, report.body, JSON, report.etag)

@@ -18,7 +18,7 @@ from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
-from app.web.pagination import Limit, Number, Page, page_of
+from app.web.pagination import Limit, Number, Page, make_page
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
@@ -114,7 +114,7 @@ def list_messages(
     messages = rater_messages.list_messages(
         session, campaign, rater, by=caller, before=cursor or None, limit=limit + 1, read=read
     )
-    page = page_of(messages, limit, lambda one: str(one.id))
+    page = make_page(messages, limit, lambda one: str(one.id))
     return MessagesOut(items=[MessageOut.model_validate(one) for one in page.items], next=page.next)
 
 

@@ -40,7 +40,7 @@ from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.ifmatch import IfMatchOnChange
-from app.web.pagination import Limit, Page, SortedCursor, page_of, parse_place, write_place
+from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_place, write_place
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/raters", tags=["raters"])
 
@@ -89,7 +89,7 @@ def put_rater(
         session,
         campaign,
         rater,
-        body.enrolment(),
+        body.to_enrolment(),
         given=frozenset(body.model_fields_set),
         seen=None if if_match is None else lambda version: if_match.has(str(version)),
         by=caller,
@@ -119,7 +119,7 @@ def post_raters(
     """All or nobody: the list is checked whole, and each fault is named by its place in it."""
 
     def make() -> IdempotentAnswer:
-        enrolment.enrol_raters(session, campaign, body.keys, body.enrolment(), by=caller, dry_run=dry_run)
+        enrolment.enrol_raters(session, campaign, body.keys, body.to_enrolment(), by=caller, dry_run=dry_run)
         idle = idle_raters.list_enrolment_warnings(session, campaign, body.keys)
         out = EnrolledOut(enrolled=body.keys, dry_run=dry_run, warnings=idle)
         if dry_run:
@@ -149,7 +149,7 @@ def import_raters(
     """Each as their line says, all or nobody; a fault is named by its line."""
 
     def make() -> IdempotentAnswer:
-        wanted = body.wanted()
+        wanted = body.parse_lines()
         keys = [row.key for row, _ in wanted]
         made = enrolment.enrol_each(session, campaign, wanted, by=caller, new_teams=body.new_teams, dry_run=dry_run)
         idle = idle_raters.list_enrolment_warnings(session, campaign, keys)
@@ -178,7 +178,7 @@ def list_raters(
     views = raters.list_raters(
         session, campaign, by=caller, after=after, limit=limit + 1, team=team, state=state, sort=sort, q=q
     )
-    page = page_of(views, limit, lambda view: write_place(*raters.rater_place(view, sort)))
+    page = make_page(views, limit, lambda view: write_place(*raters.make_rater_place(view, sort)))
     return Page(items=[RaterOut.model_validate(view) for view in page.items], next=page.next)
 
 

@@ -19,7 +19,7 @@ from app.web.access import Manager, Viewer
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.pagination import Cursor, Limit, Page, page_of
+from app.web.pagination import Cursor, Limit, Page, make_page
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/recipes", tags=["reports"])
 
@@ -46,7 +46,9 @@ def _make_recipe_out(named: NamedRecipe, caller: Caller) -> NamedRecipeOut:
     recipe = named.recipe
     plain = {"name": named.name, "revision": named.revision, "actor": named.actor, "at": named.at}
     choices = {**recipe.as_json(), "hash": recipe.hash}
-    return NamedRecipeOut.model_validate({**plain, "recipe": choices if caller.may("manager") else hide_keys(choices)})
+    return NamedRecipeOut.model_validate(
+        {**plain, "recipe": choices if caller.has_rights_of("manager") else hide_keys(choices)}
+    )
 
 
 GOOGLE = NAMED["google-mqm"]
@@ -80,7 +82,9 @@ def put_recipe(
 
     Other choices than before are a new revision; the same choices again change nothing.
     """
-    return _make_recipe_out(recipes.put_recipe(session, campaign, name, body.given(), actor=caller.actor), caller)
+    return _make_recipe_out(
+        recipes.put_recipe(session, campaign, name, body.stated_choices(), actor=caller.actor), caller
+    )
 
 
 @router.get("/{recipe}", summary="Look at a recipe of the campaign", responses=example_response(200, EXAMPLE))
@@ -109,4 +113,4 @@ def list_campaign_recipes(
 ) -> Page[NamedRecipeOut]:
     """Those that it named for itself, by name, each in its latest revision."""
     named = recipes.list_recipes(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([_make_recipe_out(one, caller) for one in named], limit, lambda recipe: recipe.name)
+    return make_page([_make_recipe_out(one, caller) for one in named], limit, lambda recipe: recipe.name)

@@ -75,7 +75,7 @@ async def get_quality(
     The verdict is that of the control items; nothing here leaves anybody out. Coordinators get the verdicts of their
     team, without scores.
     """
-    if not caller.may("manager"):
+    if not caller.has_rights_of("manager"):
         report = await _compute_report(request, campaign, quality.REPORT, asked, database, prefer)
         if isinstance(report, JobView):
             return job_response(report, at=request.url.path)

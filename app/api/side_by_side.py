@@ -150,11 +150,11 @@ def _blind(column: ComparedRanking) -> ComparedRanking:
 
 def comparison_response(request: Request, caller: Caller, rankings: RankingsSideBySide, kind: str) -> Response:
     """A representation, with an ETag of its own; who only views learns nothing of the raters."""
-    if not caller.may("manager"):
+    if not caller.has_rights_of("manager"):
         rankings = hide_raters(rankings)
     if kind == "json":
         return conditional_response(
-            request, lambda: SideBySideOut.of(rankings).model_dump_json().encode(), JSON, rankings.etag
+            request, lambda: SideBySideOut.from_rankings(rankings).model_dump_json().encode(), JSON, rankings.etag
         )
     headers = PICTURE if kind == "svg" else {}
     tag = f"{rankings.etag}.{kind}"

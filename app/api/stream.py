@@ -8,11 +8,11 @@ from fastapi import APIRouter, Request, Response
 
 from app.api.models.progress import EXAMPLE
 from app.services.tasks import progress
-from app.services.tasks.progress_cache import CountsKeeper
+from app.services.tasks.progress_cache import ProgressCountCache
 from app.services.tasks.progress_view import ProgressScope, ProgressSnapshot
 from app.storage.db import Database
 from app.storage.organizations import rely_on_organization
-from app.web.access import ViewerOrCoordinator, may_stay
+from app.web.access import ViewerOrCoordinator, is_still_allowed
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.live import HEADERS, MEDIA_TYPE, EventStream, LiveState, LiveStreams, format_event
 from app.web.negotiation import preferred_type
@@ -41,31 +41,31 @@ async def stream_progress(
     Who does not ask for `text/event-stream`, as `EventSource` does, gets one event and the end.
     """
     live: LiveStreams = request.app.state.live
-    sight = ProgressScope.of(caller)
+    sight = ProgressScope.for_caller(caller)
     look = partial(_read_progress, database, request.app.state.counts, campaign, sight)
     if preferred_type(request, ("application/json", MEDIA_TYPE)) != MEDIA_TYPE:
-        first = await live.thread(partial(look, None))
+        first = await live.run_in_thread(partial(look, None))
         return Response(
             format_event(first) if isinstance(first, LiveState) else b"", media_type=MEDIA_TYPE, headers=HEADERS
         )
-    await live.thread(partial(_read_snapshot, database, campaign, sight))
+    await live.run_in_thread(partial(_read_snapshot, database, campaign, sight))
     return EventStream(
-        live, (rely_on_organization(), campaign, sight), look, partial(may_stay, request, caller), request
+        live, (rely_on_organization(), campaign, sight), look, partial(is_still_allowed, request, caller), request
     )
 
 
 def _read_snapshot(database: Database, campaign: str, sight: ProgressScope) -> ProgressSnapshot:
     """Raises NotFound, before anything is sent."""
     with database.transaction() as session:
-        return progress.glance(session, campaign, sight)
+        return progress.load_progress_snapshot(session, campaign, sight)
 
 
 def _read_progress(
-    database: Database, counts: CountsKeeper, campaign: str, sight: ProgressScope, known: str | None
+    database: Database, counts: ProgressCountCache, campaign: str, sight: ProgressScope, known: str | None
 ) -> LiveState | None:
     """The progress, unless it is what is known already: then a few look-ups tell."""
     with database.transaction(snapshot=True) as session:
-        seen = progress.glance(session, campaign, sight)
+        seen = progress.load_progress_snapshot(session, campaign, sight)
         if seen.tag == known:
             return None
-        return LiveState(seen.tag, progress.look(session, seen, sight, counts).model_dump_json().encode())
+        return LiveState(seen.tag, progress.make_progress(session, seen, sight, counts).model_dump_json().encode())

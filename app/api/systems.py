@@ -19,7 +19,7 @@ from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.pagination import Cursor, Limit, Page, page_of
+from app.web.pagination import Cursor, Limit, Page, make_page
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/systems", tags=["test sets"])
 
@@ -41,7 +41,7 @@ class SystemIn(BodyModel):
         "active", description="Plans and reports leave withdrawn systems out."
     )
 
-    def text(self) -> SystemText:
+    def to_system_text(self) -> SystemText:
         """As the services take it."""
         return SystemText(**{**self.model_dump(), "tags": tuple(self.tags)})
 
@@ -126,7 +126,9 @@ def put_system(
     session: SessionDep,
 ) -> PutOut:
     """What is known of a system beside its outputs. A late or withdrawn one is taken into account by a replan."""
-    return PutOut.model_validate(test_sets.put_system(session, campaign, system, body.text(), actor=caller.actor))
+    return PutOut.model_validate(
+        test_sets.put_system(session, campaign, system, body.to_system_text(), actor=caller.actor)
+    )
 
 
 @router.get("/{system}", summary="Look at a system", responses=example_response(200, EXAMPLE))
@@ -147,7 +149,7 @@ def list_systems(
 ) -> Page[SystemOut]:
     """By key."""
     systems = views.list_systems(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([SystemOut.model_validate(one) for one in systems], limit, lambda one: one.key)
+    return make_page([SystemOut.model_validate(one) for one in systems], limit, lambda one: one.key)
 
 
 @router.delete("/{system}", status_code=204, summary="Delete a system", responses=REFUSED)
@@ -189,7 +191,7 @@ def list_outputs(
 ) -> Page[OutputsRow]:
     """The documents that it has outputs on, by key, with how many; the texts are looked at document by document."""
     outputs = views.list_outputs(session, campaign, system, after=cursor, limit=limit + 1)
-    return page_of([OutputsRow.model_validate(one) for one in outputs], limit, lambda one: one.document)
+    return make_page([OutputsRow.model_validate(one) for one in outputs], limit, lambda one: one.document)
 
 
 @router.get(

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
 from app.api.models.tasks import EXAMPLE, TaskId, TaskOut
-from app.api.protocols import WidgetOut, widget_out
+from app.api.protocols import WidgetOut, make_widget_out
 from app.protocols import RaterForm
 from app.services.tasks import quality_policy, tasks
 from app.web.access import RaterCaller
@@ -38,7 +38,7 @@ class HandedInOut(BaseModel):
 @router.get("", summary="Look at a task", responses=example_response(200, EXAMPLE))
 def get_task(rater: RaterCaller, task: TaskId, session: SessionDep) -> TaskOut:
     """What is shown and asked, your own answers, and what is missing. Nothing says whose the texts are."""
-    return TaskOut.of(tasks.load_task_view(session, task, rater=rater))
+    return TaskOut.from_view(tasks.load_task_view(session, task, rater=rater))
 
 
 class FormOut(BaseModel):
@@ -51,11 +51,11 @@ class FormOut(BaseModel):
     instructions: list[str]
 
     @classmethod
-    def of(cls, form: RaterForm) -> FormOut:
+    def from_form(cls, form: RaterForm) -> FormOut:
         """From what the protocol asks."""
         return cls(
             level=form.level,
-            widgets=[widget_out(widget) for widget in form.widgets],
+            widgets=[make_widget_out(widget) for widget in form.widgets],
             rubric=list(form.rubric),
             labels=list(form.labels),
             instructions=list(form.instructions),
@@ -84,7 +84,7 @@ FORMS = FormsOut(
 @router.get("/forms", summary="Look at what is asked", responses=example_response(200, FORMS))
 def get_forms(rater: RaterCaller, task: TaskId, session: SessionDep) -> FormsOut:
     """Widgets, rubric and labels as the campaign has them: its criteria, its number of points, its basis."""
-    return FormsOut(forms=[FormOut.of(form) for form in tasks.load_task_forms(session, task, rater=rater)])
+    return FormsOut(forms=[FormOut.from_form(form) for form in tasks.load_task_forms(session, task, rater=rater)])
 
 
 @router.post(

@@ -17,7 +17,7 @@ from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.pagination import Limit, Number, Page, page_of
+from app.web.pagination import Limit, Number, Page, make_page
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/tasks", tags=["tasks"])
 
@@ -121,7 +121,7 @@ def list_tasks(
         session, campaign, after=cursor, limit=limit + 1, state=state, rater=rater, bucket=bucket
     )
     last = rows[limit - 1].id if len(rows) > limit else 0
-    return page_of([BatchOut.model_validate(one) for one in rows], limit, lambda _: str(last))
+    return make_page([BatchOut.model_validate(one) for one in rows], limit, lambda _: str(last))
 
 
 @router.post(

@@ -15,7 +15,7 @@ from app.web.answers import AnswerModel, json_response
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.pagination import Cursor, Limit, Page, page_of
+from app.web.pagination import Cursor, Limit, Page, make_page
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/teams", tags=["raters"])
 
@@ -65,7 +65,7 @@ def list_teams(
 ) -> Page[TeamOut]:
     """By key; a coordinator gets its own."""
     views = teams.list_teams(session, campaign, by=caller, after=cursor, limit=limit + 1)
-    return page_of([TeamOut.model_validate(view) for view in views], limit, lambda team: team.key)
+    return make_page([TeamOut.model_validate(view) for view in views], limit, lambda team: team.key)
 
 
 @router.get("/{team}", summary="Look at a team", responses=example_response(200, EXAMPLE))

@@ -18,7 +18,7 @@ from app.web.bodies import BodyModel, json_body
 from app.web.deps import SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
-from app.web.pagination import Limit, Page, SortedCursor, page_of, parse_place, write_place
+from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_place, write_place
 
 router = APIRouter(prefix="/v1/tokens", tags=["access"])
 
@@ -128,7 +128,7 @@ def create_token(
     def make() -> IdempotentAnswer:
         # Only what is made now: a repeated request is answered as before, even when its token has ended since.
         if body.expires_at is not None:
-            tokens.require_future_expiry(session, body.expires_at)
+            tokens.check_future_expiry(session, body.expires_at)
         issued = tokens.issue_token(session, **body.model_dump(), by=caller)
         shown = TokenOut.model_validate(issued.token).model_dump()
         made = TokenIssued.model_validate({**shown, "token": issued.secret})
@@ -151,7 +151,7 @@ def list_tokens(
     """The tokens that you manage, without their secrets."""
     after = parse_place(cursor, by_value=sort != "prefix")
     views = tokens.list_tokens(session, by=caller, after=after, limit=limit + 1, only=role, live=live, sort=sort, q=q)
-    page = page_of(views, limit, lambda view: write_place(*tokens.token_place(view, sort)))
+    page = make_page(views, limit, lambda view: write_place(*tokens.make_token_place(view, sort)))
     return Page(items=[TokenOut.model_validate(view) for view in page.items], next=page.next)
 
 

@@ -18,7 +18,7 @@ from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.pagination import Limit, Page, SortedCursor, page_of, parse_place, write_place
+from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_place, write_place
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
@@ -178,7 +178,7 @@ def list_tutorial_results(
     results = tutorials.list_tutorial_results(
         session, campaign, after=after, limit=limit + 1, answered=answered, sort=sort, q=q
     )
-    page = page_of(results, limit, lambda one: write_place(*tutorials.tutorial_result_place(one, sort)))
+    page = make_page(results, limit, lambda one: write_place(*tutorials.tutorial_result_place(one, sort)))
     return Page(items=[TutorialResultOut.model_validate(one) for one in page.items], next=page.next)
 
 

@@ -20,7 +20,7 @@ from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
-from app.web.pagination import LARGEST_PAGE, NUMBER, Page, page_of, parse_number_cursor
+from app.web.pagination import LARGEST_PAGE, NUMBER, Page, make_page, parse_number_cursor
 from app.web.streams import stream_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/judgments", tags=["tasks"])
@@ -84,7 +84,7 @@ class Listing(BaseModel):
     )
 
     @property
-    def wanted(self) -> JudgmentFilter:
+    def judgment_filter(self) -> JudgmentFilter:
         """As the service takes it."""
         return JudgmentFilter(
             self.rater,
@@ -174,16 +174,16 @@ def list_judgments(
     it may hold fewer than `limit`, or none; `next` says that there are more to look at.
     """
     if asked.format == "ndjson":
-        pieces = voids.stream_judgments(database, campaign, asked.wanted)
+        pieces = voids.stream_judgments(database, campaign, asked.judgment_filter)
         return stream_response(pieces, NDJSON, filename=f"{campaign}.ndjson")
     if asked.format != "json":
-        pieces = voids.stream_judgment_table(database, campaign, asked.wanted, tabs=asked.format == "tsv")
+        pieces = voids.stream_judgment_table(database, campaign, asked.judgment_filter, tabs=asked.format == "tsv")
         return stream_response(pieces, TABLES[asked.format], filename=f"{campaign}-judgments.{asked.format}")
     judgments, reached = voids.list_judgments(
-        session, campaign, asked.wanted, after=asked.cursor, limit=asked.limit + 1
+        session, campaign, asked.judgment_filter, after=asked.cursor, limit=asked.limit + 1
     )
     shown = [JudgmentOut.model_validate(one) for one in judgments]
-    return page_of(shown, asked.limit, lambda one: str(one.id), reached=None if reached is None else str(reached))
+    return make_page(shown, asked.limit, lambda one: str(one.id), reached=None if reached is None else str(reached))
 
 
 @router.post(

@@ -18,7 +18,7 @@ from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, Options, SessionDep, get_options
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
-from app.web.pagination import NUMBER, Cursor, Limit, Page, page_of, parse_number_cursor
+from app.web.pagination import NUMBER, Cursor, Limit, Page, make_page, parse_number_cursor
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/webhooks", tags=["campaigns"])
 
@@ -174,7 +174,7 @@ def list_webhooks(
 ) -> Page[WebhookOut]:
     """Without their secrets."""
     views = webhooks.list_webhooks(session, campaign, after=cursor, limit=limit + 1)
-    return page_of([WebhookOut.model_validate(view) for view in views], limit, lambda one: one.webhook)
+    return make_page([WebhookOut.model_validate(view) for view in views], limit, lambda one: one.webhook)
 
 
 @router.delete("/{webhook}", status_code=204, summary="Delete a webhook")
@@ -227,5 +227,5 @@ def list_deliveries(
     views, reached = webhooks.list_deliveries(
         session, campaign, webhook, before=cursor or None, limit=limit + 1, taken=taken, kind=kind
     )
-    page = page_of(views, limit, lambda one: str(one.id), reached=None if reached is None else str(reached))
+    page = make_page(views, limit, lambda one: str(one.id), reached=None if reached is None else str(reached))
     return Page(items=[WebhookDeliveryOut.model_validate(view) for view in page.items], next=page.next)

@@ -16,7 +16,7 @@ from app.config import Settings, media_policy
 from app.domain.media_types import ENDINGS
 from app.services.data import archive
 from app.services.data.archive import ArchivedDocument, ArchiveIndex
-from app.services.data.archived_media import address_media
+from app.services.data.archived_media import add_media_addresses
 from app.services.media import library
 from app.services.media.library import MediaContent
 from app.ui.archive import number_files, render_archive_index, render_archived_document, style_sheet
@@ -36,7 +36,7 @@ def archive_campaign(
     output: Annotated[Path, typer.Option("--output", "-o", help="A folder, new or empty.")],
 ) -> None:
     """Write a closed campaign as pages and JSON: its texts and media with all judgments, without names of raters."""
-    with context.database() as database:
+    with context.open_database() as database:
         with database.transaction(snapshot=True) as session:
             archive.require_closed(session, campaign)
             indexes = list(_indexes(session, campaign))
@@ -71,7 +71,7 @@ def _files(
     shown: set[str] = set()
     for key, _ in documents:
         document = load(key)
-        document = replace(document, media=address_media(document.media, lambda name: f"../{files[name]}"))
+        document = replace(document, media=add_media_addresses(document.media, lambda name: f"../{files[name]}"))
         shown |= {file.name for file in document.media}
         yield f"documents/{names[key]}.html", iter([render_archived_document(document).encode()])
         yield f"documents/{names[key]}.json", iter([DOCUMENT.dump_json(document)])

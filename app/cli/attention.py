@@ -11,7 +11,7 @@ import typer
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from app.cli.kit import context
-from app.cli.kit.outputs import write
+from app.cli.kit.outputs import write_to_stdout
 from app.domain.attention import KIND
 from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_faults
@@ -47,14 +47,14 @@ def attention(
     ] = None,
 ) -> None:
     """Store an attention check that raters meet among their tasks, or print the results, one line each."""
-    with context.database() as database, database.transaction() as session:
+    with context.open_database() as database, database.transaction() as session:
         if document is not None:
             given = _read(file)
             segments = tuple(SegmentText(source=one.source, meta=one.meta) for one in given.segments)
-            put_document(session, campaign, document, DocumentText(segments, kind=KIND), actor=context.actor())
+            put_document(session, campaign, document, DocumentText(segments, kind=KIND), actor=context.find_actor())
             return
         rows = list_attention_results(session, campaign, after=None, limit=MOST)
-    write([json.dumps(asdict(row), ensure_ascii=False, default=str).encode() + b"\n" for row in rows])
+    write_to_stdout([json.dumps(asdict(row), ensure_ascii=False, default=str).encode() + b"\n" for row in rows])
 
 
 def _read(file: Path | None) -> AttentionDocumentFile:

@@ -51,7 +51,7 @@ def audit(
 
 
 def _seal() -> None:
-    with context.database() as database, database.transaction() as session:
+    with context.open_database() as database, database.transaction() as session:
         for campaign in data_seals.seal_all_campaigns(session, actor=log.OPERATOR):
             typer.echo(f"{campaign}: sealed")
 
@@ -81,7 +81,7 @@ def _size(seal: AuditChainCheck | DataSeal) -> str:
 
 
 def _check_in_database(*, check: bool) -> list[AuditChainCheck | DataSeal]:
-    with context.database() as database, database.transaction(snapshot=True) as session:
+    with context.open_database() as database, database.transaction(snapshot=True) as session:
         return [*log.verify_audit_chains(session), *(data_seals.verify_data_seals(session) if check else ())]
 
 

@@ -10,7 +10,7 @@ import typer
 
 from app.api.back_translations import PassedOut
 from app.cli.kit import context
-from app.cli.kit.outputs import Json, write
+from app.cli.kit.outputs import Json, write_to_stdout
 from app.client import remote as _remote
 from app.services.data import back_translations as service
 
@@ -34,11 +34,11 @@ def back_translations(
         path = f"/v1/campaigns/{quote(campaign, safe='')}/back-translations"
         body = remote.write("POST", path, {}, {"to": to, "rater": rater})
     else:
-        with context.database() as database, database.transaction() as session:
-            outcome = service.copy_back_translations(session, campaign, to, rater=rater, actor=context.actor())
+        with context.open_database() as database, database.transaction() as session:
+            outcome = service.copy_back_translations(session, campaign, to, rater=rater, actor=context.find_actor())
         body = PassedOut.model_validate(outcome).model_dump_json().encode()
     if as_json:
-        write([body])
+        write_to_stdout([body])
         return
     told = json.loads(body)
     typer.echo(f"{to}: {told['outputs']} outputs of {told['systems']} new systems, {told['unchanged']} as they were")

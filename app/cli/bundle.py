@@ -46,7 +46,7 @@ def bundle(
     if (remote := _remote.find_configured_remote(server)) is not None:
         write_file(_archive(remote, campaign), output)
         return
-    with context.database() as database:
+    with context.open_database() as database:
         write_file(bundles.stream_bundle_archive(database, campaign, media_policy(Settings.load()).store), output)
 
 
@@ -59,7 +59,7 @@ def release(
     if (remote := _remote.find_configured_remote(server)) is not None:
         fill_folder(fetch_archive(remote, campaign), output)
     else:
-        with context.database() as database:
+        with context.open_database() as database:
             fill_folder(bundles.make_bundle_files(database, campaign, media_policy(Settings.load()).store), output)
     print_verification(verify_bundle(output))
 

@@ -35,13 +35,13 @@ def build(
     ] = False,
 ) -> None:
     """Choose the pairs on which raters agreed most, the same number of each quality level."""
-    with context.database() as database, database.transaction() as session:
+    with context.open_database() as database, database.transaction() as session:
         proposal = calibration_builder.propose_calibration_set(
             session, campaigns, per_stratum=per_stratum, fewest=fewest, apart=apart, reference=reference
         )
         if put is not None and proposal.pairs:
             stored = calibration_sets.put_calibration_set(
-                session, put, proposal.protocol, proposal.pairs, actor=context.actor()
+                session, put, proposal.protocol, proposal.pairs, actor=context.find_actor()
             )
     if as_json:
         body = {"protocol": proposal.protocol, "pairs": [asdict(pair) for pair in proposal.pairs]}

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from app.api.campaign_templates import CampaignTemplateOut
 from app.cli.kit import context
-from app.cli.kit.outputs import Json, write
+from app.cli.kit.outputs import Json, write_to_stdout
 from app.cli.kit.terminal import plain_table
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
@@ -49,7 +49,7 @@ def create(
     if (remote := _remote.find_configured_remote(server)) is not None:
         remote.write("POST", "/v1/campaigns", {}, {**given, **({"template": template} if template else {})})
     else:
-        with context.database() as database, database.transaction() as session:
+        with context.open_database() as database, database.transaction() as session:
             if template is not None:
                 create_campaign_from_template(session, template, given, actor=THE_OPERATOR.actor)
             else:
@@ -61,7 +61,7 @@ def list_templates(as_json: Json = False) -> None:
     """List templates, with their protocol and when to use each."""
     if as_json:
         told = [CampaignTemplateOut.model_validate(one).model_dump(mode="json") for one in TEMPLATES.values()]
-        write([json.dumps({"items": told, "next": None}, ensure_ascii=False).encode()])
+        write_to_stdout([json.dumps({"items": told, "next": None}, ensure_ascii=False).encode()])
         return
     rows = tuple((one.name, one.protocol, one.title) for one in TEMPLATES.values())
     notes = [f"{one.name}: {one.purpose}" for one in TEMPLATES.values()]

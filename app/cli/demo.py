@@ -14,17 +14,24 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
 from app.cli.kit import context
-from app.cli.kit.progress_bar import bar
+from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.kit.raters_at_work import RaterPace
 from app.cli.kit.terminal import ranking_table
 from app.cli.report import print_report
 from app.cli.serving.own_server import serve_beside
-from app.cli.serving.service import CannotListen, listening, origin_of, prepare, serve_database, stoppable
+from app.cli.serving.service import (
+    CannotListen,
+    open_listening_socket,
+    origin_of,
+    prepare_database,
+    serve_database,
+    stop_on_sigterm,
+)
 from app.cli.simulate import rehearse, summary_lines
 from app.client.managing import CampaignClient
 from app.client.remote import Remote
 from app.config import Settings
-from app.conformance.conformance import failures, run_checks
+from app.conformance.conformance import list_failures, run_checks
 from app.demo import (
     DEMO_SEED,
     DESIGN,
@@ -34,7 +41,7 @@ from app.demo import (
     RATERS,
     STABILITY,
     load_demo,
-    rater_model,
+    make_rater_model,
 )
 from app.demo.pictures import GUEST_OF_PICTURES, make_picture_campaign, picture_rater_model
 from app.domain.recipe import NAMED
@@ -64,11 +71,11 @@ def demo(
     """
     settings, console = Settings.load(), Console()
     with (
-        stoppable(),
+        stop_on_sigterm(),
         context.own_database() as (url, own),
         ExitStack() as stack,
     ):  # users of the database end before it does
-        role = prepare(url, upgrade=True)
+        role = prepare_database(url, upgrade=True)
         database = stack.enter_context(closing(Database(url, size=2, role=role)))
         campaign = _load(database)
         secret = _issue(database, campaign, ours=settings.database_url is None)
@@ -115,7 +122,7 @@ def _collect(console: Console, database: Database, managed: CampaignClient) -> N
     if managed.settings()["state"] == "planned":
         managed.step("open")
     if managed.settings()["state"] == "open":
-        tally = rehearse(managed, rater_model(managed.campaign, DEMO_SEED), RaterPace())
+        tally = rehearse(managed, make_rater_model(managed.campaign, DEMO_SEED), RaterPace())
         if tally.judgments:
             console.print(f"Judged over HTTP: {'; '.join(summary_lines(tally))}", highlight=False, markup=False)
 
@@ -139,7 +146,7 @@ def _say_conformance(console: Console, database: Database, origin: str) -> None:
     finally:
         with database.transaction() as session:
             tokens.revoke_token(session, issued.token.prefix, by=None)
-    wrong = failures(checks)
+    wrong = list_failures(checks)
     console.print(f"Conformance: {len(checks) - len(wrong)} of {len(checks)} checks hold", highlight=False)
     for check in wrong:
         console.print(f"  {check.name}: {check.detail}", highlight=False, markup=False)
@@ -150,7 +157,7 @@ def _report(console: Console, database: Database, campaign: str) -> None:
     console.print(ranking_table(json.loads(body)))
     console.print(f"True order, best first: {', '.join(PLANTED_ORDER)}", highlight=False)
     console.print("\nReplication forecast")
-    with bar("simulating studies") as on_progress:
+    with show_progress_bar("simulating studies") as on_progress:
         asking = ReportRequest(STABILITY_REPORT, (campaign,), STABILITY)
         stored = find_or_compute_report(database, asking, on_progress=on_progress)
     print_report(console, STABILITY_REPORT, stored.body)
@@ -171,9 +178,9 @@ def _issue(database: Database, campaign: str, *, ours: bool) -> str:
 def _bind_configured_or_free_port(stack: ExitStack, host: str, port: int) -> socket.socket:
     """The port of the settings, or a free one where that is taken: a demo should not fail for it."""
     try:
-        return stack.enter_context(listening(host, port))
+        return stack.enter_context(open_listening_socket(host, port))
     except CannotListen:
-        return stack.enter_context(listening(host, 0))
+        return stack.enter_context(open_listening_socket(host, 0))
 
 
 def _links(origin: str, managed: CampaignClient, secret: str) -> dict[str, str]:

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from app.api.models.exclusions import EffectOut, ExclusionOut
 from app.cli.kit import context, long_reports
-from app.cli.kit.outputs import Json, write
-from app.cli.kit.progress_bar import bar
+from app.cli.kit.outputs import Json, write_to_stdout
+from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.kit.terminal import plain_table
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
@@ -42,7 +42,7 @@ def list_exclusions(campaign: Campaign, as_json: Json = False, server: _remote.S
     remote = _remote.find_configured_remote(server)
     rows = list(remote.items(_path(campaign))) if remote is not None else _load_exclusions(campaign)
     if as_json:
-        write([json.dumps({"items": rows, "next": None}, ensure_ascii=False).encode()])
+        write_to_stdout([json.dumps({"items": rows, "next": None}, ensure_ascii=False).encode()])
         return
     Console().print(plain_table(_table(rows), f"{campaign}: {len(rows)} exclusions"))
 
@@ -78,9 +78,9 @@ def lift(
     if (remote := _remote.find_configured_remote(server)) is not None:
         body = remote.write("DELETE", f"{_path(campaign)}/{exclusion}", {"reason": reason})
     else:
-        with context.database() as database, database.transaction() as session:
-            view = service.lift_exclusion(session, campaign, exclusion, reason=reason, actor=context.actor())
-            body = ExclusionOut.of(view).model_dump_json().encode()
+        with context.open_database() as database, database.transaction() as session:
+            view = service.lift_exclusion(session, campaign, exclusion, reason=reason, actor=context.find_actor())
+            body = ExclusionOut.from_view(view).model_dump_json().encode()
     _show(campaign, body, as_json=as_json)
 
 
@@ -90,18 +90,18 @@ def _path(campaign: str) -> str:
 
 def _load_exclusions(campaign: str) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    with context.database() as database, database.transaction(snapshot=True) as session:
+    with context.open_database() as database, database.transaction(snapshot=True) as session:
         after = 0
         while page := service.list_exclusions(session, campaign, after=after, limit=PAGE):
-            rows += [ExclusionOut.of(view).model_dump(mode="json") for view in page]
+            rows += [ExclusionOut.from_view(view).model_dump(mode="json") for view in page]
             after = page[-1].n
     return rows
 
 
 def _exclude(campaign: str, wanted: ExclusionRule, reason: str) -> bytes:
-    with context.database() as database, database.transaction() as session:
-        view = service.create_exclusion(session, campaign, wanted, reason=reason, actor=context.actor())
-        return ExclusionOut.of(view).model_dump_json().encode()
+    with context.open_database() as database, database.transaction() as session:
+        view = service.create_exclusion(session, campaign, wanted, reason=reason, actor=context.find_actor())
+        return ExclusionOut.from_view(view).model_dump_json().encode()
 
 
 def _over_http(remote: _remote.Remote, campaign: str, body: Mapping[str, str], preview: str | None) -> bytes:
@@ -109,16 +109,16 @@ def _over_http(remote: _remote.Remote, campaign: str, body: Mapping[str, str], p
     if preview is None:
         return remote.write("POST", _path(campaign), {}, body)
     query = {"dry_run": "true", "recipe": preview}
-    with bar("ranking without it") as on_progress:
+    with show_progress_bar("ranking without it") as on_progress:
         return long_reports.wait_for_report(remote, "POST", _path(campaign), query, body=body, on_progress=on_progress)
 
 
 def _effect(campaign: str, wanted: ExclusionRule, recipe: str) -> bytes:
-    with context.database() as database:
+    with context.open_database() as database:
         with database.transaction(snapshot=True) as session:
             chosen = named_recipes.find_recipe(session, campaign, recipe, place=("--recipe",))
         effect = service.preview_exclusion(database, campaign, wanted, recipe=chosen)
-    return EffectOut.of(effect).model_dump_json().encode()
+    return EffectOut.from_effect(effect).model_dump_json().encode()
 
 
 def _parse_rule(text: str) -> ExclusionRule:
@@ -131,7 +131,7 @@ def _parse_rule(text: str) -> ExclusionRule:
 
 def _show(campaign: str, body: bytes, *, as_json: bool) -> None:
     if as_json:
-        write([body])
+        write_to_stdout([body])
         return
     effect = json.loads(body)
     if "exclusion" in effect:

@@ -20,7 +20,7 @@ from rich.text import Text
 from app.api.models.times import parse_as_of
 from app.cli import FAILED
 from app.cli.kit import context, long_reports
-from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, choose_output_format, write
+from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, choose_output_format, write_to_stdout
 from app.cli.kit.terminal import plain_table
 from app.client import remote as _remote
 from app.domain.errors import AppError
@@ -132,7 +132,7 @@ def gate(
 
 def _gate_from_database(campaign: str, given: dict[str, str], as_of: str | None) -> bytes:
     asking = ReportRequest(GATE, (campaign,), request.parse_options(GATE, given, place="options"), parse_as_of(as_of))
-    with context.database() as database:
+    with context.open_database() as database:
         return store.find_or_compute_report(database, asking).body
 
 
@@ -187,7 +187,7 @@ def _put(answer: bytes | str) -> None:
     """All of it to standard output before the command ends. Raises NotWritten."""
     try:
         if isinstance(answer, bytes):
-            write([answer])
+            write_to_stdout([answer])
         else:
             sys.stdout.write(answer)
         sys.stdout.flush()

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from rich.console import Console
 
 from app.cli.kit import context
-from app.cli.kit.outputs import Csv, Json, choose_output_format, write
+from app.cli.kit.outputs import Csv, Json, choose_output_format, write_to_stdout
 from app.cli.kit.terminal import plain_table
 from app.client import remote as _remote
 from app.reports.kit.table import Table
@@ -41,14 +41,14 @@ def payable(
     shape = choose_output_format(json=as_json, csv=csv, latex=False, markdown=False, svg=False)
     remote = _remote.find_configured_remote(server)
     if remote is None:
-        with context.database() as database, database.transaction(snapshot=True) as session:
+        with context.open_database() as database, database.transaction(snapshot=True) as session:
             answer = hours.make_hours_report(session, campaign, by=THE_OPERATOR, team=team, utc_offset=utc_offset)
     else:
         query: dict[str, str | int] = {"utc_offset": utc_offset, **({"team": team} if team else {})}
         path = f"/v1/campaigns/{quote(campaign, safe='')}/hours"
         answer = HOURS.validate_json(remote.body(path, query, accept="application/json"))
     if shape:
-        write(
+        write_to_stdout(
             [
                 hours.write_hours_csv(answer)
                 if shape == "csv"

@@ -43,7 +43,7 @@ def import_files(
     """Create or fill a campaign from files: all of it or nothing."""
     inputs = _inputs(files, by_path=formats.get_format(format).paths)
     console = Console(stderr=True)
-    with context.database() as database, _progress(console) as progress:
+    with context.open_database() as database, _progress(console) as progress:
         bar = progress.add_task(f"reading {', '.join(i.name for i in inputs)}", total=None)
         report = imports.run_import(
             database,
@@ -53,7 +53,7 @@ def import_files(
             options=_options(option or []),
             dry_run=dry_run,
             skip_bad_lines=skip_bad_lines,
-            actor=context.actor(),
+            actor=context.find_actor(),
             progress=lambda n: progress.update(bar, completed=n),
         )
         progress.update(bar, total=progress.tasks[bar].completed, description="stored" if not dry_run else "checked")

@@ -9,9 +9,9 @@ from urllib.parse import quote
 import typer
 from rich.console import Console
 
-from app.api.locks import lock_out
+from app.api.locks import make_lock_out
 from app.cli.kit import context
-from app.cli.kit.outputs import Json, write
+from app.cli.kit.outputs import Json, write_to_stdout
 from app.cli.kit.terminal import plain_table
 from app.client import remote as _remote
 from app.reports.kit.table import Table
@@ -32,10 +32,10 @@ def locks(
     if (remote := _remote.find_configured_remote(server)) is not None:
         body = remote.body(f"/v1/campaigns/{quote(campaign, safe='')}/lock", accept="application/json")
     else:
-        with context.database() as database, database.transaction(snapshot=True) as session:
-            body = lock_out(service.get_lock(session, campaign)).model_dump_json().encode()
+        with context.open_database() as database, database.transaction(snapshot=True) as session:
+            body = make_lock_out(service.get_lock(session, campaign)).model_dump_json().encode()
     if as_json:
-        write([body])
+        write_to_stdout([body])
         return
     answer = json.loads(body)
     said = "registered before the first judgment" if answer["preregistered"] else "locked after the first judgment"

@@ -11,7 +11,7 @@ import typer
 
 from app.api.models.media import MediaOut
 from app.cli.kit import context
-from app.cli.kit.outputs import Json, write
+from app.cli.kit.outputs import Json, write_to_stdout
 from app.client import remote as _remote
 from app.config import Settings, media_policy
 from app.domain.errors import Invalid, Place
@@ -50,9 +50,9 @@ def add(
         added = [_send(remote, campaign, name, file) for name, file in files]
     else:
         policy = media_policy(Settings.load())
-        with context.database() as database:
+        with context.open_database() as database:
             views = [
-                library.take_media(database, policy, campaign, name, file, actor=context.actor())
+                library.store_media(database, policy, campaign, name, file, actor=context.find_actor())
                 for name, file in files
             ]
         added = [MediaOut.model_validate(view).model_dump() for view in views]
@@ -101,7 +101,7 @@ def list_(campaign: Campaign, as_json: Json = False, server: _remote.Server = No
     if (remote := _remote.find_configured_remote(server)) is not None:
         items: list[dict[str, Any]] = list(remote.items(_path(campaign)))
     else:
-        with context.database() as database, database.transaction(snapshot=True) as session:
+        with context.open_database() as database, database.transaction(snapshot=True) as session:
             views = library.list_media(session, campaign, after=None, limit=None)
         items = [MediaOut.model_validate(view).model_dump() for view in views]
     _show(items, as_json=as_json)
@@ -121,8 +121,8 @@ def caption(
     if (remote := _remote.find_configured_remote(server)) is not None:
         media = json.loads(remote.write("PATCH", f"{_path(campaign)}/{quote(name, safe='')}", {}, changes))
     else:
-        with context.database() as database, database.transaction() as session:
-            view = library.change_media(session, campaign, name, changes, actor=context.actor())
+        with context.open_database() as database, database.transaction() as session:
+            view = library.change_media(session, campaign, name, changes, actor=context.find_actor())
         media = MediaOut.model_validate(view).model_dump()
     _show([media], as_json=False)
 
@@ -132,8 +132,8 @@ def delete(campaign: Campaign, name: Name, server: _remote.Server = None) -> Non
     if (remote := _remote.find_configured_remote(server)) is not None:
         remote.request("DELETE", f"{_path(campaign)}/{quote(name, safe='')}")
         return
-    with context.database() as database, database.transaction() as session:
-        library.delete_media(session, campaign, name, actor=context.actor())
+    with context.open_database() as database, database.transaction() as session:
+        library.delete_media(session, campaign, name, actor=context.find_actor())
 
 
 def _text(path: Path) -> str:
@@ -145,7 +145,7 @@ def _text(path: Path) -> str:
 
 def _show(items: list[dict[str, Any]], *, as_json: bool) -> None:
     if as_json:
-        write([json.dumps(items, ensure_ascii=False).encode()])
+        write_to_stdout([json.dumps(items, ensure_ascii=False).encode()])
         return
     for item in items:
         facts = [item["media_type"], f"{item['size']:,} bytes"]

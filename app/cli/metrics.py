@@ -12,7 +12,7 @@ import typer
 
 from app.api.metrics import MetricOut
 from app.cli.kit import context
-from app.cli.kit.outputs import Json, write
+from app.cli.kit.outputs import Json, write_to_stdout
 from app.client import remote as _remote
 from app.domain.errors import Invalid
 from app.services.data import metrics as service
@@ -47,11 +47,11 @@ def import_(
     if (remote := _remote.find_configured_remote(server)) is not None:
         body = remote.write("PUT", f"{_path(campaign)}/{quote(metric, safe='')}", {}, asdict(given))
     else:
-        with context.database() as database, database.transaction() as session:
-            outcome = service.put_metric(session, campaign, metric, given, actor=context.actor())
+        with context.open_database() as database, database.transaction() as session:
+            outcome = service.put_metric(session, campaign, metric, given, actor=context.find_actor())
         body = MetricOut.model_validate(outcome).model_dump_json().encode()
     if as_json:
-        write([body])
+        write_to_stdout([body])
         return
     told = json.loads(body)
     typer.echo(
@@ -67,10 +67,10 @@ def list_(campaign: Campaign, as_json: Json = False, server: _remote.Server = No
     if (remote := _remote.find_configured_remote(server)) is not None:
         items = json.loads(remote.body(_path(campaign), accept="application/json"))["items"]
     else:
-        with context.database() as database, database.transaction(snapshot=True) as session:
+        with context.open_database() as database, database.transaction(snapshot=True) as session:
             items = [MetricOut.model_validate(one).model_dump() for one in service.list_metrics(session, campaign)]
     if as_json:
-        write([json.dumps(items, ensure_ascii=False).encode()])
+        write_to_stdout([json.dumps(items, ensure_ascii=False).encode()])
         return
     for item in items:
         better = "higher" if item["higher_is_better"] else "lower"

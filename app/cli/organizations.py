@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from app.cli.kit import context
-from app.cli.kit.outputs import Json, write
+from app.cli.kit.outputs import Json, write_to_stdout
 from app.cli.kit.terminal import plain_table
 from app.domain.errors import Invalid, Place
 from app.reports.kit.table import Table
@@ -53,7 +53,7 @@ def list_(as_json: Json = False) -> None:
         records = organization_list.list_organizations(connection, only_open=False)
     if as_json:
         items = [{"key": r.key, "name": r.name, "state": r.state, "made": r.created_at.isoformat()} for r in records]
-        write([json.dumps({"items": items, "next": None}, ensure_ascii=False).encode()])
+        write_to_stdout([json.dumps({"items": items, "next": None}, ensure_ascii=False).encode()])
         return
     rows = tuple((str(r.number), r.key, r.name, r.state, f"{r.created_at:%Y-%m-%d %H:%M}") for r in records)
     shown = Table(("Number", "Key", "Name", "State", "Made"), ("right", "left", "left", "left", "left"), rows)

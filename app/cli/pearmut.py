@@ -19,7 +19,7 @@ from app.domain.strict_json import parse_strict_json
 from app.services.access.tokens import THE_OPERATOR
 from app.services.pearmut.campaign_file import read_campaign_file
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
-from app.services.pearmut.moving import MovedCampaign, move_campaign, read_running
+from app.services.pearmut.moving import MovedCampaign, move_campaign, read_running_pearmut
 
 OLD_IDS = typer.Option(
     "--old-ids",
@@ -43,8 +43,8 @@ def add(
 ) -> None:
     """Load campaigns and open them, all or none; print the link of the dashboard and of each user, once."""
     given = [(path.name, campaign) for path in files for campaign in _campaigns(path)]
-    actor = context.actor()
-    with context.database() as database, database.transaction() as session:
+    actor = context.find_actor()
+    with context.open_database() as database, database.transaction() as session:
         added = [
             add_pearmut_campaign(session, _read(name, value), by=THE_OPERATOR, actor=actor, old_ids=old_ids)
             for name, value in given
@@ -59,9 +59,9 @@ def move(
     as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
     """Take over a running Pearmut: users, codes and all answers. Print how much each user has done there and here."""
-    running = read_running(folder, campaign)
-    actor = context.actor()
-    with context.database() as database, database.transaction() as session:
+    running = read_running_pearmut(folder, campaign)
+    actor = context.find_actor()
+    with context.open_database() as database, database.transaction() as session:
         moved = [move_campaign(session, one, by=THE_OPERATOR, actor=actor, old_ids=old_ids) for one in running]
     _show([(one.added, one) for one in moved], as_json=as_json)
 

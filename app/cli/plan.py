@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from app.cli.kit import context, long_reports
-from app.cli.kit.progress_bar import bar
+from app.cli.kit.progress_bar import show_progress_bar
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.services.plans import plans, replanning, staleness
@@ -77,8 +77,8 @@ def _compile_plan(
     remote = _remote.find_configured_remote(server)
     if remote is not None:
         return _compile_on_server(remote, campaign, given, dry_run=dry_run, replan=replan, pilot=pilot)
-    actor = context.actor()
-    with context.database() as database, database.transaction() as session:
+    actor = context.find_actor()
+    with context.open_database() as database, database.transaction() as session:
         if replan is not None:
             view = replanning.replan_campaign(
                 session, campaign, bought=None, **asdict(replan), dry_run=dry_run, actor=actor
@@ -98,7 +98,7 @@ def _compile_on_server(
     if replan is None and given is None:
         body = remote.body(path, accept="application/json")
     else:
-        with bar("compiling the plan") as on_progress:
+        with show_progress_bar("compiling the plan") as on_progress:
             sent, where = (given, path) if replan is None else (replan.asked(), f"{path}/replan")
             body = long_reports.post_and_wait(remote, where, query, sent, on_progress=on_progress)
     answer: dict[str, Any] = json.loads(body)

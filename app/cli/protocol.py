@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from app.cli.kit import context
-from app.cli.kit.outputs import write
+from app.cli.kit.outputs import write_to_stdout
 from app.domain.errors import Invalid, Place
 from app.domain.strict_json import parse_strict_json
 from app.services.campaigns import protocols
@@ -30,14 +30,14 @@ def protocol(
 ) -> None:
     """Print or replace the protocol of a campaign; with --like, print a protocol to start from."""
     if like is not None:
-        _print(protocols.write_protocol_out(like, {}))
+        _print(protocols.describe_protocol_as_custom(like, {}))
         return
     if campaign is None:
         raise Invalid("the options are not valid", places=(Place(("CAMPAIGN",), "is missing; or give --like"),))
-    with context.database() as database, database.transaction() as session:
+    with context.open_database() as database, database.transaction() as session:
         if file is not None:
             written = _read(file)
-            protocols.put_campaign_protocol(session, campaign, written, seen=lambda _: True, actor=context.actor())
+            protocols.put_campaign_protocol(session, campaign, written, seen=lambda _: True, actor=context.find_actor())
         shown = protocols.get_campaign_protocol(session, campaign).campaign
     _print(WrittenProtocol(shown.protocol, shown.options))
 
@@ -59,4 +59,4 @@ def _read(file: Path) -> WrittenProtocol:
 
 def _print(written: WrittenProtocol) -> None:
     shown = {"protocol": written.protocol, "options": dict(written.options)}
-    write([json.dumps(shown, ensure_ascii=False, indent=2).encode() + b"\n"])
+    write_to_stdout([json.dumps(shown, ensure_ascii=False, indent=2).encode() + b"\n"])

@@ -10,7 +10,7 @@ import typer
 from pydantic import ValidationError
 
 from app.cli.kit import context
-from app.cli.kit.outputs import write
+from app.cli.kit.outputs import write_to_stdout
 from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_faults
 from app.domain.questionnaires import Questionnaires, make_language_biography
@@ -41,14 +41,14 @@ def questionnaires(
     if campaign is None:
         where = Place(("CAMPAIGN",), "is missing; or give --language-biography")
         raise Invalid("the options are not valid", places=(where,))
-    with context.database() as database, database.transaction() as session:
+    with context.open_database() as database, database.transaction() as session:
         if answers:
             rows = service.list_questionnaire_answers(session, campaign, after=None, limit=MOST)
             lines = ({"rater": row.rater, "before": row.before, "after": row.after} for row in rows)
-            write([json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines])
+            write_to_stdout([json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines])
             return
         if file is not None:
-            service.put_questionnaires(session, campaign, _read(file), seen=lambda _: True, actor=context.actor())
+            service.put_questionnaires(session, campaign, _read(file), seen=lambda _: True, actor=context.find_actor())
         asked = service.get_questionnaires(session, campaign)[1]
     _print(asked)
 
@@ -66,4 +66,4 @@ def _read(file: Path) -> Questionnaires:
 
 def _print(asked: Questionnaires) -> None:
     shown = asked.model_dump(mode="json", exclude_defaults=True)
-    write([json.dumps(shown, ensure_ascii=False, indent=2).encode() + b"\n"])
+    write_to_stdout([json.dumps(shown, ensure_ascii=False, indent=2).encode() + b"\n"])

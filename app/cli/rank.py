@@ -16,8 +16,8 @@ from app.api.models.times import parse_as_of
 from app.cli.kit import context as _context
 from app.cli.kit import long_reports
 from app.cli.kit.files import write_file
-from app.cli.kit.outputs import When, write
-from app.cli.kit.progress_bar import bar
+from app.cli.kit.outputs import When, write_to_stdout
+from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.kit.terminal import ranking_table
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
@@ -89,7 +89,7 @@ def rank(
     elif to_parquet is not None:
         write_file(pieces, to_parquet)
     else:
-        write(pieces)
+        write_to_stdout(pieces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _rank_in_database(asked: RankArguments) -> Iterator[bytes]:
     when = parse_as_of(asked.as_of)
     if asked.kind == parquet.SUFFIX:
         parquet.check_parquet_installed()
-    with _context.database() as database:
+    with _context.open_database() as database:
         with database.transaction(snapshot=True) as session:
             base = find_recipe(session, asked.campaign, asked.recipe, place=("--recipe",))
             chosen = parse_recipe_options(base, asked.choices)
@@ -128,7 +128,7 @@ def _rank_on_server(remote: _remote.Remote, asked: RankArguments) -> Iterator[by
         query["as_of"] = asked.as_of
     if asked.table == SEGMENTS:
         return remote.pieces(f"{path}/segments", query)
-    with bar("ranking") as on_progress:
+    with show_progress_bar("ranking") as on_progress:
         body = long_reports.wait_for_report(remote, "GET", path, query, on_progress=on_progress)
     if asked.kind in ("", "json"):
         return iter((body,))

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from app.api.models.raters import RaterIn, RaterOut
 from app.cli.kit import context
-from app.cli.kit.outputs import Json, write
+from app.cli.kit.outputs import Json, write_to_stdout
 from app.cli.kit.terminal import plain_table
 from app.client import remote as _remote
 from app.config import Settings
@@ -49,7 +49,7 @@ def list_raters(campaign: Campaign, as_json: Json = False, server: _remote.Serve
     remote = _remote.find_configured_remote(server)
     listed = list(remote.items(_path(campaign))) if remote is not None else _load_raters(campaign)
     if as_json:
-        write([json.dumps({"items": listed, "next": None}, ensure_ascii=False).encode()])
+        write_to_stdout([json.dumps({"items": listed, "next": None}, ensure_ascii=False).encode()])
         return
     headings = ("Rater", "State", "Team", "Capacity", "Languages", "Person")
     rows = tuple(_row(rater) for rater in listed)
@@ -81,7 +81,7 @@ def add(
         team=team, capacity=capacity, capacity_unit=_unit(unit), person=person, contact=contact, attributes={}
     )
     given = frozenset(field for field, value in (("person", person), ("contact", contact)) if value is not None)
-    with context.database() as database, database.transaction() as session:
+    with context.open_database() as database, database.transaction() as session:
         service.put_rater(session, campaign, key, wanted, given=given, seen=None, by=THE_OPERATOR)
         told = idle_raters.list_enrolment_warnings(session, campaign, [key])
     _warn(told)
@@ -113,10 +113,10 @@ def change(
         body = {name: value for name, value in seen.items() if name in RaterIn.model_fields and name != "contact"}
         remote.write("PUT", path, {}, {**body, **given}, if_match=etag)
         return
-    with context.database() as database, database.transaction() as session:
+    with context.open_database() as database, database.transaction() as session:
         old = service.get_rater(session, campaign, key, by=THE_OPERATOR)
         kept = RaterOut.model_validate(old).model_dump(mode="json", include=set(RaterIn.model_fields) - {"contact"})
-        wanted = _parse_rater({**kept, **given}).enrolment()
+        wanted = _parse_rater({**kept, **given}).to_enrolment()
         service.put_rater(
             session,
             campaign,
@@ -142,7 +142,7 @@ def link(campaign: Campaign, key: Key, days: Days = 90, server: _remote.Server =
         made = remote.write("POST", f"{_path(campaign)}/{quote(key, safe='')}/link", {"days": days})
         typer.echo(json.loads(made)["link"])
         return
-    with context.database() as database, database.transaction() as session:
+    with context.open_database() as database, database.transaction() as session:
         secret = links.renew_link(session, campaign, key, days=days, by=THE_OPERATOR).secret
     settings = Settings.load()
     origin = settings.public_url or f"http://{settings.host}:{settings.port}"
@@ -165,7 +165,7 @@ def erase(
         erased = json.loads(remote.write("DELETE", f"/v1/raters/{quote(key, safe='')}", query))["erased"]
         names = [(one["campaign"], one["rater"]) for one in erased]
     else:
-        with context.database() as database, database.transaction() as session:
+        with context.open_database() as database, database.transaction() as session:
             accounts = erasure.erase_rater(session, key, campaign=campaign, by=THE_OPERATOR)
         names = [(one.campaign, one.rater) for one in accounts]
     for where, rater in names:
@@ -176,11 +176,11 @@ def purge(campaign: Campaign, key: Key, yes: Yes = False) -> None:
     """Delete the judgments of an erased rater, as the schema's owner. The audit log keeps the hash of each row."""
     if not yes:
         typer.confirm(f"Delete everything that {key} judged in {campaign}? This cannot be undone", abort=True)
-    with context.database(), context.owner_url() as url:
+    with context.open_database(), context.owner_url() as url:
         database = Database(url, size=1)
         try:
             with database.transaction() as session:
-                rows = erasure.purge_rater_judgments(session, campaign, key, actor=context.actor())
+                rows = erasure.purge_rater_judgments(session, campaign, key, actor=context.find_actor())
         finally:
             database.close()
     typer.echo(f"{campaign}: {rows} answers of {key} deleted")
@@ -192,7 +192,7 @@ def _path(campaign: str) -> str:
 
 def _load_raters(campaign: str) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    with context.database() as database, database.transaction(snapshot=True) as session:
+    with context.open_database() as database, database.transaction(snapshot=True) as session:
         after: tuple[None, str] | None = None
         while page := service.list_raters(
             session, campaign, by=THE_OPERATOR, after=after, limit=PAGE, team=None, state=None

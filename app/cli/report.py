@@ -14,8 +14,8 @@ from rich.text import Text
 from app.api.models.times import parse_as_of
 from app.cli import side_by_side
 from app.cli.kit import context, long_reports
-from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, When, choose_output_format, write
-from app.cli.kit.progress_bar import bar
+from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, When, choose_output_format, write_to_stdout
+from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.kit.terminal import plain_table
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
@@ -150,7 +150,7 @@ class ReportArguments:
     options: Options
     how: OutputForm
 
-    def asking(self) -> ReportRequest:
+    def to_request(self) -> ReportRequest:
         """As the database is asked. Raises Invalid."""
         given = {name: values if self._is_list(name) else values[-1] for name, values in self.options.items()}
         question = request.parse_options(self.kind, given, place="options")
@@ -177,13 +177,13 @@ class ReportArguments:
 def _answer(wanted: ReportArguments) -> None:
     shape, remote = wanted.how.shape, wanted.how.remote
     if remote is None:
-        with context.database() as database, bar("computing") as on_progress:
-            body = store.find_or_compute_report(database, wanted.asking(), on_progress=on_progress).body
+        with context.open_database() as database, show_progress_bar("computing") as on_progress:
+            body = store.find_or_compute_report(database, wanted.to_request(), on_progress=on_progress).body
     else:
-        with bar("computing") as on_progress:
+        with show_progress_bar("computing") as on_progress:
             body = long_reports.wait_for_report(remote, "GET", wanted.path(), wanted.query(), on_progress=on_progress)
     if shape:
-        write([body if shape == "json" else render_report(wanted.kind, body, shape, wanted.how.picture)])
+        write_to_stdout([body if shape == "json" else render_report(wanted.kind, body, shape, wanted.how.picture)])
     else:
         print_report(Console(), wanted.kind, body)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.kit.outputs import write
+from app.cli.kit.outputs import write_to_stdout
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.strict_json import parse_strict_json
@@ -40,7 +40,7 @@ def request(
     body = _body(file) if file is not None else None
     answer = remote.request(method.upper(), path, body, if_match=if_match)
     if answer.content:
-        write([answer.content])
+        write_to_stdout([answer.content])
 
 
 def _body(file: Path) -> object:

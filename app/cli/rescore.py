@@ -25,14 +25,14 @@ def rescore(
     as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
 ) -> None:
     """Derive every score from its payload again; correct those that differ, add missing ones (a new data version)."""
-    with context.database() as database, database.transaction() as session:
+    with context.open_database() as database, database.transaction() as session:
         outcome = (
             rescoring.check_scores(session, campaign)
             if check
-            else rescoring.rescore_campaign(session, campaign, actor=context.actor())
+            else rescoring.rescore_campaign(session, campaign, actor=context.find_actor())
         )
     if as_json:
-        typer.echo(json.dumps({**asdict(outcome), "holds": outcome.holds}, ensure_ascii=False, indent=2))
+        typer.echo(json.dumps({**asdict(outcome), "holds": outcome.is_correct}, ensure_ascii=False, indent=2))
     else:
         for profile in outcome.profiles:
             differing = f"{profile.different:,} differ from their payloads, {profile.missing:,} missing"
@@ -41,5 +41,5 @@ def rescore(
                 typer.echo(f"  {place}")
         if not check:
             typer.echo(f"{outcome.corrected:,} put right, {outcome.added:,} added")
-    if check and not outcome.holds:
+    if check and not outcome.is_correct:
         raise typer.Exit(DIFFERENT)

@@ -98,10 +98,10 @@ def _backend(server: str | None) -> Iterator[SeriesBackend]:
         return
     settings = Settings.load()
     origin = settings.public_url or f"http://{settings.host}:{settings.port}"
-    with context.database() as database:
+    with context.open_database() as database:
         yield DatabaseBackend(
             database,
-            actor=context.actor(),
+            actor=context.find_actor(),
             by=THE_OPERATOR,
             address=lambda secret: f"{origin}/#{urlencode({'token': secret})}",
         )

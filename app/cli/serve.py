@@ -11,13 +11,13 @@ import typer
 
 from app.cli.kit import context
 from app.cli.serving.service import (
-    announce,
-    importing_early,
-    listening,
+    open_listening_socket,
     origin_of,
-    prepare,
+    prepare_database,
+    print_address,
     serve_database,
-    stoppable,
+    start_process_early,
+    stop_on_sigterm,
 )
 from app.config import Settings
 from app.pearmut.files import ABSENT, find_pearmut_files
@@ -40,14 +40,14 @@ def serve(
     """Serve until stopped, with one worker. A process that ends or hangs is restarted."""
     settings = Settings.load()
     with (
-        stoppable(),
-        listening(host or settings.host, settings.port if port is None else port) as server,
+        stop_on_sigterm(),
+        open_listening_socket(host or settings.host, settings.port if port is None else port) as server,
         _listening_for_pearmut(settings, host or settings.host) as pearmut,
-        importing_early(server) as web,  # which takes longer than to have a database, new or old
+        start_process_early(server) as web,  # which takes longer than to have a database, new or old
         context.own_database() as (url, own),
     ):
-        role = prepare(url, upgrade=not no_migrate)
-        announce(url, role, settings.public_url or origin_of(server), settings.data_dir)
+        role = prepare_database(url, upgrade=not no_migrate)
+        print_address(url, role, settings.public_url or origin_of(server), settings.data_dir)
         if pearmut is not None:
             typer.echo(f"Pearmut's pages at {settings.pearmut_url or origin_of(pearmut)}")
         serve_database(
@@ -64,12 +64,12 @@ def serve(
 
 @contextmanager
 def _listening_for_pearmut(settings: Settings, host: str) -> Iterator[socket.socket | None]:
-    """The socket of Pearmut's own pages, where they are to be served. Raises CannotListen, NoPearmutPages."""
+    """The socket of Pearmut's own pages, where they are to be served. Raises CannotListen, PearmutFilesNotFound."""
     if settings.pearmut_port is None:
         yield None
         return
     files = find_pearmut_files(settings.pearmut_files)
-    with listening(host, settings.pearmut_port) as server:
+    with open_listening_socket(host, settings.pearmut_port) as server:
         if files.folder is None:
             typer.echo(ABSENT, err=True)
         yield server

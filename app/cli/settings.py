@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from app.api.campaigns import CampaignOut, CampaignPatch
 from app.cli.kit import context
-from app.cli.kit.outputs import write
+from app.cli.kit.outputs import write_to_stdout
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_faults
@@ -55,7 +55,7 @@ def settings(
                 remote.write("PATCH", _path(campaign), {}, _merge_nested_fields(shown, given), if_match=seen)
             )
     else:
-        with context.database() as database, database.transaction() as session:
+        with context.open_database() as database, database.transaction() as session:
             about = campaigns.get_campaign(session, campaign)
             shown = CampaignOut.model_validate(about).model_dump(mode="json")
             if given:
@@ -64,7 +64,7 @@ def settings(
                     campaign,
                     _validate_fields(_merge_nested_fields(shown, given)),
                     seen=lambda _: True,
-                    actor=context.actor(),
+                    actor=context.find_actor(),
                 )
                 shown = CampaignOut.model_validate(about).model_dump(mode="json")
     _print({name: shown[name] for name in CampaignPatch.model_fields})
@@ -90,11 +90,11 @@ def recipe(
         else:
             _print(json.loads(remote.body(f"{at}/{quote(name, safe='')}", accept="application/json"))["recipe"])
         return
-    with context.database() as database, database.transaction() as session:
+    with context.open_database() as database, database.transaction() as session:
         if name is None:
             _print([one.name for one in recipes.list_recipes(session, campaign, after=None, limit=MOST)])
         elif given is not None:
-            stored = recipes.put_recipe(session, campaign, name, given, actor=context.actor())
+            stored = recipes.put_recipe(session, campaign, name, given, actor=context.find_actor())
             _print({**stored.recipe.as_json(), "hash": stored.recipe.hash})
         else:
             stored = recipes.get_recipe(session, campaign, name)
@@ -139,7 +139,7 @@ def _merge_nested_fields(shown: Mapping[str, Any], given: Mapping[str, object]) 
 def _validate_fields(fields: Mapping[str, object]) -> dict[str, Any]:
     """The same as over HTTP. Raises Invalid, naming the field."""
     try:
-        return CampaignPatch.model_validate(fields).given()
+        return CampaignPatch.model_validate(fields).stated_fields()
     except ValidationError as error:
         faults = list_first_faults(error, 20)
         raise Invalid(NOT_VALID, places=tuple(Place(tuple(one["loc"]), one["msg"]) for one in faults)) from None
@@ -160,4 +160,4 @@ def _path(campaign: str) -> str:
 
 
 def _print(value: object) -> None:
-    write([json.dumps(value, ensure_ascii=False, indent=2).encode() + b"\n"])
+    write_to_stdout([json.dumps(value, ensure_ascii=False, indent=2).encode() + b"\n"])

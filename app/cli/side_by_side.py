@@ -13,8 +13,8 @@ from rich.console import Console, RenderableType
 
 from app.api.models.side_by_side import SideBySideOut
 from app.cli.kit import context, long_reports
-from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, choose_output_format, write
-from app.cli.kit.progress_bar import bar
+from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, choose_output_format, write_to_stdout
+from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.kit.terminal import plain_table
 from app.client import remote as _remote
 from app.reports.kit import captions
@@ -60,20 +60,24 @@ def rank_series(
     """Compare the campaigns of a series: rank and cluster of each system in each."""
     wanted = choose_output_format(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
     path = f"/v1/series/{quote(series, safe='')}/ranking"
-    ask: Ask = partial(all_series.find_or_compute_series, name=series, recipe=recipe)
+    ask: Ask = partial(all_series.find_or_compute_series_rankings, name=series, recipe=recipe)
     _answer(_remote.find_configured_remote(server), path, {"recipe": recipe}, wanted, ask)
 
 
 def _answer(remote: _remote.Remote | None, path: str, query: Mapping[str, str | int], kind: str, ask: Ask) -> None:
     if remote is None:
-        with context.database() as database:
+        with context.open_database() as database:
             rankings = ask(database)
         told = kind in ("", "json")
-        body = SideBySideOut.of(rankings).model_dump_json().encode() if told else render_side_by_side(rankings, kind)
+        body = (
+            SideBySideOut.from_rankings(rankings).model_dump_json().encode()
+            if told
+            else render_side_by_side(rankings, kind)
+        )
     else:
         body = _compare_on_server(remote, path, query, kind)
     if kind:
-        write([body])
+        write_to_stdout([body])
     else:
         Console().print(_make_comparison_table(json.loads(body)))
 
@@ -85,7 +89,7 @@ def _compare_on_server(remote: _remote.Remote, path: str, query: Mapping[str, st
     """
     told = kind in ("", "json")
     where, accept = (path, "application/json") if told else (f"{path}.{kind}", MEDIA_TYPES[kind].partition(";")[0])
-    with bar("ranking") as on_progress:
+    with show_progress_bar("ranking") as on_progress:
         return long_reports.wait_for_report(remote, "GET", where, query, accept=accept, on_progress=on_progress)
 
 

@@ -19,19 +19,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from app.cli.kit import context
 from app.cli.kit.raters_at_work import RaterPace, WorkTally, first_error, run_raters
 from app.cli.serving.own_server import own_server
-from app.cli.serving.service import prepare, stoppable
+from app.cli.serving.service import prepare_database, stop_on_sigterm
 from app.client import remote as _remote
 from app.client.managing import CampaignClient
 from app.domain.errors import Invalid, NotFound, Place
 from app.services.access import tokens
-from app.simulation import RaterModel, model_of, read_model, write_model
+from app.simulation import RaterModel, make_model_template, read_model, write_model
 from app.storage.db import Database
 
 TOKEN_LASTS = timedelta(days=2)
 COLUMNS = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
 
 
-class NobodyComes(NotFound):
+class NoModelRaterEnrolled(NotFound):
     """None of the model's raters is enrolled and active in the campaign."""
 
 
@@ -60,12 +60,15 @@ def simulate(
         raise Invalid("the options are not valid", places=(Place(("--raters",), "give this or --template"),))
     qualities = _qualities(quality)
     model = None if raters is None else _model(raters, campaign, seed)
-    with stoppable(), open_managed_campaign(campaign, server) as managed:
+    with stop_on_sigterm(), open_managed_campaign(campaign, server) as managed:
         if model is not None:
             _print_tally(rehearse(managed, model, RaterPace(workers, speed, patience)), as_json=as_json)
             return
         about, outputs = managed.about(), managed.outputs()
-        _write(write_model(model_of(about, outputs, managed.raters(), seed=seed or 0, qualities=qualities)), output)
+        _write(
+            write_model(make_model_template(about, outputs, managed.raters(), seed=seed or 0, qualities=qualities)),
+            output,
+        )
 
 
 def _model(path: Path, campaign: str, seed: int | None) -> RaterModel:
@@ -77,10 +80,10 @@ def _model(path: Path, campaign: str, seed: int | None) -> RaterModel:
 
 
 def rehearse(managed: CampaignClient, model: RaterModel, pace: RaterPace) -> WorkTally:
-    """Let the raters of a model judge on a server, with a bar on standard error. Raises NobodyComes, NotServed."""
+    """Let the raters of a model judge on a server, with a bar on standard error. Raises NoModelRaterEnrolled."""
     there = sorted(model.raters.keys() & set(managed.raters()))
     if not there:
-        raise NobodyComes
+        raise NoModelRaterEnrolled
     total, links = managed.open_judgments(), managed.links(there)
     with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("judging", total=total)
@@ -102,7 +105,7 @@ def open_managed_campaign(campaign: str | None, server: str | None) -> Iterator[
         yield CampaignClient(remote, campaign or "")
         return
     with context.owner_url() as url:
-        role = prepare(url, upgrade=True)
+        role = prepare_database(url, upgrade=True)
         with (
             closing(Database(url, size=2, role=role)) as database,
             temporary_token(database, campaign) as secret,

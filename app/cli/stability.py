@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from app.cli.kit import context, long_reports
-from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, choose_output_format, write
-from app.cli.kit.progress_bar import bar
+from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, choose_output_format, write_to_stdout
+from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.report import print_report
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
@@ -84,7 +84,7 @@ def stability(
         else _stability_from_server(remote, campaign, asked)
     )
     if wanted:
-        write([body if wanted == "json" else render_report(REPORT, body, wanted, picture)])
+        write_to_stdout([body if wanted == "json" else render_report(REPORT, body, wanted, picture)])
     else:
         print_report(Console(), REPORT, body)
 
@@ -133,7 +133,7 @@ def _read(file: Path | None, given: dict[str, Any]) -> StabilityIn:
 
 
 def _stability_from_database(campaign: str, asked: StabilityIn, workers: int) -> bytes:
-    with context.database() as database, bar("simulating") as on_progress:
+    with context.open_database() as database, show_progress_bar("simulating") as on_progress:
         execute = compute_in_processes(workers or os.cpu_count() or 1)
         asking = ReportRequest(REPORT, (campaign,), asked)
         return find_or_compute_report(database, asking, on_progress=on_progress, execute=execute).body
@@ -141,6 +141,6 @@ def _stability_from_database(campaign: str, asked: StabilityIn, workers: int) ->
 
 def _stability_from_server(remote: _remote.Remote, campaign: str, asked: StabilityIn) -> bytes:
     path = f"/v1/campaigns/{quote(campaign, safe='')}/stability"
-    with bar("simulating") as on_progress:
+    with show_progress_bar("simulating") as on_progress:
         body = asked.model_dump(exclude_unset=True)
         return long_reports.wait_for_report(remote, "POST", path, {}, body=body, on_progress=on_progress)

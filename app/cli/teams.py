@@ -11,7 +11,7 @@ from rich.console import Console
 
 from app.api.teams import TeamOut
 from app.cli.kit import context
-from app.cli.kit.outputs import Json, write
+from app.cli.kit.outputs import Json, write_to_stdout
 from app.cli.kit.terminal import plain_table
 from app.client import remote as _remote
 from app.reports.kit.table import Table
@@ -34,7 +34,7 @@ def list_teams(campaign: Campaign, as_json: Json = False, server: _remote.Server
     """List teams by key, with the number of raters in each."""
     teams = _load_teams(campaign, server)
     if as_json:
-        write([json.dumps({"items": teams, "next": None}, ensure_ascii=False).encode()])
+        write_to_stdout([json.dumps({"items": teams, "next": None}, ensure_ascii=False).encode()])
         return
     rows = tuple((str(one["key"]), str(one["name"]), str(one["raters"])) for one in teams)
     shown = Table(("Team", "Name", "Raters"), ("left", "left", "right"), rows)
@@ -51,14 +51,14 @@ def put(
     if (remote := _remote.find_configured_remote(server)) is not None:
         remote.write("PUT", f"{_path(campaign)}/{quote(key, safe='')}", {}, {"name": name or key})
         return
-    with context.database() as database, database.transaction() as session:
+    with context.open_database() as database, database.transaction() as session:
         service.put_team(session, campaign, key, name or key, by=THE_OPERATOR)
 
 
 def _load_teams(campaign: str, server: str | None) -> list[dict[str, object]]:
     if (remote := _remote.find_configured_remote(server)) is not None:
         return list(remote.items(_path(campaign)))
-    with context.database() as database, database.transaction() as session:
+    with context.open_database() as database, database.transaction() as session:
         views = service.list_teams(session, campaign, by=THE_OPERATOR, after=None, limit=MOST)
         return [TeamOut.model_validate(view).model_dump(mode="json") for view in views]
 

@@ -37,7 +37,7 @@ def create(
     days: Annotated[float | None, typer.Option(min=0.001, max=36500, help="Days until it stops working.")] = None,
 ) -> None:
     """Create a token and print it. Only its hash is stored, so it cannot be shown again."""
-    with context.database() as database, database.transaction() as session:
+    with context.open_database() as database, database.transaction() as session:
         ends = None if days is None else clock.database_time_after(session, days)
         issued = tokens.issue_token(session, role=_role(role), campaign=campaign, team=team, name=name, expires_at=ends)
     typer.echo(issued.secret)
@@ -46,7 +46,7 @@ def create(
 def list_(server: _remote.Server = None) -> None:
     """List tokens, without their secrets; with --server, those that PLUMBLINE_TOKEN manages there."""
     table = Table("token", "role", "campaign", "name", "made", "last used", "ends", "state")
-    remote = _remote.explicit_remote(server)  # else where `token revoke` works, whatever the settings name
+    remote = _remote.find_remote_from_option(server)  # else where `token revoke` works, whatever the settings name
     for token in _list_tokens(remote):
         state = "live" if token.live else ("revoked" if token.revoked_at else "expired")
         ends = f"{token.expires_at:%Y-%m-%d %H:%M}" if token.expires_at else "never"
@@ -58,14 +58,14 @@ def list_(server: _remote.Server = None) -> None:
 
 def revoke(token: Annotated[str, typer.Argument(help="The part of the token that `token list` shows.")]) -> None:
     """Revoke a token, at once and for good."""
-    with context.database() as database, database.transaction() as session:
+    with context.open_database() as database, database.transaction() as session:
         tokens.revoke_token(session, token, by=None)
 
 
 def _list_tokens(remote: _remote.Remote | None) -> list[TokenOut]:
     if remote is not None:
         return [TokenOut.model_validate(item) for item in remote.items("/v1/tokens")]
-    with context.database() as database, database.transaction() as session:
+    with context.open_database() as database, database.transaction() as session:
         return [TokenOut.model_validate(view) for view in _load_all_tokens(session)]
 
 

@@ -41,21 +41,21 @@ def add(
     if unknown:
         raise Invalid("the options are not valid", places=(Place(("--event",), f"there is no {unknown[0]}"),))
     outward = OutwardAddresses.parse(Settings.load().webhook_allowed)
-    with context.database() as database, database.transaction() as session:
+    with context.open_database() as database, database.transaction() as session:
         made = webhooks.create_webhook(
             session,
             campaign,
             url=url,
             kinds=cast("list[EventKind]", event or list(EVENT_KINDS)),
             outward=outward,
-            actor=context.actor(),
+            actor=context.find_actor(),
         )
     typer.echo(f"{made.webhook.public_id}\n{made.secret}")
 
 
 def show(campaign: Campaign) -> None:
     """List webhooks with their state."""
-    with context.database() as database, database.transaction() as session:
+    with context.open_database() as database, database.transaction() as session:
         views = webhooks.list_webhooks(session, campaign, after=None, limit=webhooks.MOST)
     table = Table("webhook", "address", "events", "next event", "state", box=None)
     for view in views:
@@ -74,11 +74,11 @@ def replay(
     ] = None,
 ) -> None:
     """Send events again, in order. A stopped webhook starts again."""
-    with context.database() as database, database.transaction() as session:
-        webhooks.replay_events(session, campaign, webhook, event=event, actor=context.actor())
+    with context.open_database() as database, database.transaction() as session:
+        webhooks.replay_events(session, campaign, webhook, event=event, actor=context.find_actor())
 
 
 def remove(campaign: Campaign, webhook: WebhookId) -> None:
     """Delete a webhook; nothing more is sent to it."""
-    with context.database() as database, database.transaction() as session:
-        webhooks.delete_webhook(session, campaign, webhook, actor=context.actor())
+    with context.open_database() as database, database.transaction() as session:
+        webhooks.delete_webhook(session, campaign, webhook, actor=context.find_actor())

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from app.cli.kit import context
-from app.cli.serving.line import Line
+from app.cli.serving.line import SupervisorLine
 from app.config import Settings, media_policy
 from app.domain.errors import Unavailable
 from app.jobs import worker as loop
@@ -67,11 +67,11 @@ def worker(
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    supervisor = None if line is None else Line(line, told=lambda _: None, alone=stop.set)
+    supervisor = None if line is None else SupervisorLine(line, told=lambda _: None, alone=stop.set)
     for name in THREADS:  # read when linear algebra is loaded, which only the processes that compute do
         os.environ.setdefault(name, "1")
     start_traces(Settings.load().traces, "plumbline-worker")
-    with context.database(watched=True) as database:
+    with context.open_database(watched=True) as database:
         if once:
             delete_expired_data(database)
             sweep_media(database, media_policy(Settings.load()))

@@ -88,7 +88,7 @@ class ProlificClient:
 
     def study_link(self, study: str) -> StudyLink:
         """What a study's address names. Raises as `create_study`, ProlificRefusal also where there is no such study."""
-        return StudyLink.of(str(self._read(_study(study)).get("external_study_url") or ""))
+        return StudyLink.from_link(str(self._read(_study(study)).get("external_study_url") or ""))
 
     def submissions(self, study: str) -> Iterator[Submission]:
         """All submissions of a study, page after page. Raises ProlificRefusal, ProlificUnreachable."""

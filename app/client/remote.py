@@ -165,7 +165,7 @@ def find_configured_remote(server: str | None) -> Remote | None:
     return Remote(url, settings.token.get_secret_value() if settings.token else None) if url else None
 
 
-def explicit_remote(server: str | None) -> Remote | None:
+def find_remote_from_option(server: str | None) -> Remote | None:
     """The server that the option names; None for the database, whatever the settings name."""
     return find_configured_remote(server) if server else None
 

@@ -50,7 +50,7 @@ class StudyLink:
     study: str | None
 
     @classmethod
-    def of(cls, link: str) -> StudyLink:
+    def from_link(cls, link: str) -> StudyLink:
         """What a link names, in its fragment.
 
         >>> StudyLink.of(f"https://plumbline.example.org/#invitation=i_{'0f' * 16}.secret&study=s1").study
@@ -115,13 +115,13 @@ class CodeVerdicts:
     failed: str | None
 
     @classmethod
-    def of(cls, settings: Mapping[str, object]) -> CodeVerdicts:
+    def from_settings(cls, settings: Mapping[str, object]) -> CodeVerdicts:
         """As the settings of a campaign have them."""
         quality = settings.get("quality")
         given = quality if isinstance(quality, Mapping) else {}
         return cls(given.get("code_pass"), given.get("code_fail"))
 
-    def verdict(self, code: str) -> Literal["pass", "fail", "unknown"]:
+    def find_verdict(self, code: str) -> Literal["pass", "fail", "unknown"]:
         """What a code says.
 
         >>> CodeVerdicts("OK-{code}", "NO-{code}").verdict("NO-0123456789")
@@ -183,7 +183,7 @@ def _decide(submission: Submission, handed_in: HandedIn, verdicts: CodeVerdicts,
         return "leave", "no task of this participant is handed in"
     if submission.code is not None and submission.code not in codes:
         return "leave", "the code that was entered is not one of this participant's"
-    by_verdict = {verdicts.verdict(code) for code in codes}
+    by_verdict = {verdicts.find_verdict(code) for code in codes}
     if by_verdict == {"pass"} and len(codes) < tasks:
         return "leave", f"{len(codes)} handed in, of {tasks} that are to be paid together"
     if by_verdict == {"pass"}:

@@ -20,7 +20,7 @@ class CheckResult:
     detail: str = ""
 
 
-def failures(checks: Iterable[CheckResult]) -> list[CheckResult]:
+def list_failures(checks: Iterable[CheckResult]) -> list[CheckResult]:
     """Those that do not hold."""
     return [check for check in checks if not check.ok]
 
@@ -38,13 +38,13 @@ class RaterFrontEnd:
         sent_headers = {"Authorization": f"Bearer {self.secret}", **headers}
         return self.client.request(method, path, json=body, headers=sent_headers)
 
-    def ask(self) -> httpx.Response:
+    def request_task(self) -> httpx.Response:
         """For a task."""
         return self.send("POST", f"{self.campaign}/lease")
 
     def lease(self) -> Mapping[str, Any] | None:
         """The task that is given, if there is one."""
-        answer = self.ask()
+        answer = self.request_task()
         task: Mapping[str, Any] | None = answer.json()["task"] if answer.status_code == httpx.codes.OK else None
         return task
 
@@ -55,7 +55,7 @@ class RaterFrontEnd:
         where = f"/v1/tasks/{task['task']}/judgments/{item}" + ("" if segment is None else f"/{segment}")
         return self.send("PUT", where, payload, **({} if seen is None else {"If-Match": f'"{seen}"'}))
 
-    def look(self, task: Mapping[str, Any]) -> Mapping[str, Any]:
+    def get_task(self, task: Mapping[str, Any]) -> Mapping[str, Any]:
         """The task as it is now."""
         task_content: Mapping[str, Any] = self.send("GET", f"/v1/tasks/{task['task']}").json()
         return task_content

@@ -16,9 +16,9 @@ import httpx
 from app.client.managing import CampaignClient
 from app.client.remote import Remote, ServerRefusal
 from app.conformance import session
-from app.conformance.checks import PLANTED, CheckResult, RaterFrontEnd, failures
+from app.conformance.checks import PLANTED, CheckResult, RaterFrontEnd, list_failures
 
-__all__ = ["CheckResult", "failures", "run_checks"]
+__all__ = ["CheckResult", "list_failures", "run_checks"]
 
 TOLERANCE = 1e-9
 SYSTEM, DOCUMENT = PLANTED

@@ -37,7 +37,7 @@ class RaterSession:
 
     def answers(self) -> list[Told | None]:
         """The rater's own answers, as the task shows them now."""
-        shown = self.front.look(self.task)
+        shown = self.front.get_task(self.task)
         return [segment["judgment"] for item in shown["items"] for segment in item["segments"]]
 
     def places(self) -> list[tuple[int, int]]:
@@ -209,8 +209,8 @@ def _check_hand_in(at: RaterSession) -> Iterator[CheckResult]:
     yield _check_status("judging what is handed in is 409", late, CONFLICT)
 
     yield _check_status("releasing what is handed in is 409", at.front.send("POST", f"{at.path}/release"), CONFLICT)
-    yield CheckResult("the task says that it is handed in", at.front.look(at.task)["state"] == "handed_in")
-    next_task = at.front.ask().json()
+    yield CheckResult("the task says that it is handed in", at.front.get_task(at.task)["state"] == "handed_in")
+    next_task = at.front.request_task().json()
     yield CheckResult(
         "there is no other task, and it says why",
         next_task["task"] is None and next_task["why"] == "finished",

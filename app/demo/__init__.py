@@ -11,8 +11,8 @@ from app.demo.campaign import (
     PROTOCOL,
     STABILITY,
     TITLE,
-    rater_model,
-    records,
+    make_rater_model,
+    make_records,
 )
 from app.demo.people import GUEST, TEMPERS
 from app.domain.errors import NotFound
@@ -30,7 +30,7 @@ __all__ = [
     "RATERS",
     "STABILITY",
     "load_demo",
-    "rater_model",
+    "make_rater_model",
 ]
 
 DEMO_SEED = 20261120
@@ -55,8 +55,8 @@ def load_demo(database: Database, *, seed: int = DEMO_SEED, progress: Progress |
                 session, NewCampaign(key=key, name=TITLE, protocol=PROTOCOL, basis=BASIS), actor=_ACTOR
             )
         if campaign.data_version == 0:
-            intake = ImportIntake(session, campaign, actor=_ACTOR, what="demo campaign")
-            import_records(intake, _with_progress(list(records(seed)), progress), ReadLog())
+            intake = ImportIntake(session, campaign, actor=_ACTOR, audit_details="demo campaign")
+            import_records(intake, _with_progress(list(make_records(seed)), progress), ReadLog())
     return key
 
 

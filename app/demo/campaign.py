@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from app.demo.mistakes import Mistake, Severity, Translation, plant
+from app.demo.mistakes import Mistake, Severity, Translation, plant_errors
 from app.demo.people import TEMPERS
-from app.demo.texts import DemoDocument, documents
+from app.demo.texts import DemoDocument, make_documents
 from app.formats.base import (
     CampaignRow,
     DocumentRecord,
@@ -21,7 +21,7 @@ from app.formats.base import (
 )
 from app.protocols.base import Span
 from app.reports.stability.options import StabilityIn, StudyDesignIn
-from app.simulation import CampaignFacts, PlantedText, RaterModel, model_of
+from app.simulation import CampaignFacts, PlantedText, RaterModel, make_model_template
 from app.simulation.simulated_rater import POINTS_A_WEIGHT
 
 TITLE = "Demo: German from English, three domains"
@@ -82,25 +82,25 @@ class DemoOutputs:
     translations: dict[tuple[str, str], tuple[Translation, ...]]
 
 
-def translate(seed: int) -> DemoOutputs:
+def make_translations(seed: int) -> DemoOutputs:
     """Documents and translations with their planted errors; the same seed gives the same."""
     rng = np.random.default_rng(seed)
-    sources = tuple(documents(N_DOCUMENTS, rng))
+    sources = tuple(make_documents(N_DOCUMENTS, rng))
     n_segments = sum(len(document.segments) for document in sources)
     translations: dict[tuple[str, str], tuple[Translation, ...]] = {}
     for system in SYSTEMS:
         severities = iter(_severities(system, n_segments, rng))
         for document in sources:
             translations[system.key, document.key] = tuple(
-                plant(segment, document.domain, int(rng.integers(2)), next(severities), rng)
+                plant_errors(segment, document.domain, int(rng.integers(2)), next(severities), rng)
                 for segment in document.segments
             )
     return DemoOutputs(sources, translations)
 
 
-def records(seed: int) -> Iterator[Record]:
+def make_records(seed: int) -> Iterator[Record]:
     """The campaign as records of an import, in a fixed order."""
-    outputs = translate(seed)
+    outputs = make_translations(seed)
     yield CampaignRow(_HERE, protocol=PROTOCOL, source_language="en", target_language="de", basis=BASIS, name=TITLE)
     for system in SYSTEMS:
         yield SystemRecord(_HERE, system.key, system.key, kind="human" if system.human else "mt")
@@ -109,9 +109,9 @@ def records(seed: int) -> Iterator[Record]:
         yield from _texts(outputs, document)
 
 
-def rater_model(campaign: str, seed: int) -> RaterModel:
+def make_rater_model(campaign: str, seed: int) -> RaterModel:
     """The raters of the demo: they look for the errors that were planted."""
-    translated = translate(seed)
+    translated = make_translations(seed)
     sources = {
         (one.key, n): segment.source for one in translated.documents for n, segment in enumerate(one.segments, 1)
     }
@@ -127,7 +127,9 @@ def rater_model(campaign: str, seed: int) -> RaterModel:
         for (system, document), translations in translated.translations.items()
         for position, translation in enumerate(translations, start=1)
     )
-    drawn = model_of(CampaignFacts(campaign, PROTOCOL, {}, BASIS), texts, TEMPERS, seed=seed, qualities=QUALITIES)
+    drawn = make_model_template(
+        CampaignFacts(campaign, PROTOCOL, {}, BASIS), texts, TEMPERS, seed=seed, qualities=QUALITIES
+    )
     return drawn.model_copy(update={"raters": dict(TEMPERS)})
 
 

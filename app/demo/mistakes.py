@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from app.demo.grammar import POOR_TERMS, Domain
-from app.demo.texts import Segment, TextPiece, pick
+from app.demo.texts import Segment, TextPiece, choose_option
 
 Severity = Literal["major", "minor"]
 _LONG_WORD = 7
@@ -67,7 +67,7 @@ class _EditContext:
 Maker = Callable[[_EditContext, np.random.Generator], PieceEdit | None]
 
 
-def plant(
+def plant_errors(
     segment: Segment, domain: Domain, variant: int, severities: Sequence[Severity], rng: np.random.Generator
 ) -> Translation:
     """A translation with one error of each given severity, as many as the sentence has room for."""
@@ -117,9 +117,9 @@ def _wrong_phrase(place: _EditContext, rng: np.random.Generator) -> PieceEdit | 
     slots = place.slots()
     if not slots:
         return None
-    at, name = pick(rng, slots)
+    at, name = choose_option(rng, slots)
     others = [german for english, german in place.domain.slots[name] if german != place.pieces[at].text]
-    return PieceEdit(at, at, pick(rng, others), "Accuracy/Mistranslation")
+    return PieceEdit(at, at, choose_option(rng, others), "Accuracy/Mistranslation")
 
 
 def _plant_untranslated(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:
@@ -127,7 +127,7 @@ def _plant_untranslated(place: _EditContext, rng: np.random.Generator) -> PieceE
     slots = [(i, name) for i, name in place.slots() if place.segment.filling[name][0] != place.pieces[i].text]
     if not slots:
         return None
-    at, name = pick(rng, slots)
+    at, name = choose_option(rng, slots)
     return PieceEdit(at, at, place.segment.filling[name][0], "Accuracy/Untranslated text")
 
 
@@ -137,7 +137,7 @@ def _omission(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None
     slots = [(i, n) for i, n in slots if i > 0 and place.pieces[i - 1].text.isspace()]
     if not slots:
         return None
-    at, name = pick(rng, slots)
+    at, name = choose_option(rng, slots)
     return PieceEdit(at - 1, at, "", "Accuracy/Omission", omitted=place.segment.filling[name][0])
 
 
@@ -145,7 +145,7 @@ def _poor_term(place: _EditContext, rng: np.random.Generator) -> PieceEdit | Non
     words = [i for i in place.words() if place.pieces[i].text in POOR_TERMS]
     if not words:
         return None
-    at = pick(rng, words)
+    at = choose_option(rng, words)
     return PieceEdit(at, at, POOR_TERMS[place.pieces[at].text], "Terminology/Inappropriate for context")
 
 
@@ -155,7 +155,7 @@ def _word_order(place: _EditContext, rng: np.random.Generator) -> PieceEdit | No
     pairs = [i for i in words if i > 0 and i + 2 in words and i + 1 in place.free and place.pieces[i + 1].text == " "]
     if not pairs:
         return None
-    at = pick(rng, sorted(pairs))
+    at = choose_option(rng, sorted(pairs))
     return PieceEdit(at, at + 2, f"{place.pieces[at + 2].text} {place.pieces[at].text}", "Fluency/Grammar")
 
 
@@ -164,9 +164,9 @@ def _spelling(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None
     words = [i for i in place.words(_LONG_WORD) if _swappable(place.pieces[i].text)]
     if not words:
         return None
-    at = pick(rng, words)
+    at = choose_option(rng, words)
     word = place.pieces[at].text
-    j = pick(rng, _swappable(word))
+    j = choose_option(rng, _swappable(word))
     return PieceEdit(at, at, f"{word[:j]}{word[j + 1]}{word[j]}{word[j + 2 :]}", "Fluency/Spelling")
 
 
@@ -179,7 +179,7 @@ def _addition(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None
     words = [i for i in place.words() if len(place.pieces[i].text) < _LONG_WORD and i > 0]
     if not words:
         return None
-    at = pick(rng, words)
+    at = choose_option(rng, words)
     return PieceEdit(at, at, f"{place.pieces[at].text} {place.pieces[at].text}", "Accuracy/Addition")
 
 
@@ -189,7 +189,7 @@ def _punctuation(place: _EditContext, rng: np.random.Generator) -> PieceEdit | N
     commas = [i for i, p in enumerate(place.pieces) if p.text == "," and i in place.free and i - 1 in words]
     if not commas:
         return None
-    at = pick(rng, commas)
+    at = choose_option(rng, commas)
     return PieceEdit(at - 1, at, place.pieces[at - 1].text, "Fluency/Punctuation")
 
 

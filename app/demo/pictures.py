@@ -13,7 +13,7 @@ from app.client.managing import CampaignClient
 from app.client.remote import Remote, ServerRefusal
 from app.demo.people import TEMPERS
 from app.protocols.base import Span
-from app.simulation import PlantedText, RaterModel, model_of
+from app.simulation import PlantedText, RaterModel, make_model_template
 
 PICTURES: Final = "demo-pictures"
 GUEST_OF_PICTURES: Final = "guest"
@@ -168,7 +168,7 @@ def make_picture_campaign(remote: Remote) -> CampaignClient:
 
 def picture_rater_model(managed: CampaignClient) -> RaterModel:
     """Those who judge the drawings' descriptions, all but the guest: they look for the errors that were planted."""
-    model = model_of(managed.about(), _planted_texts(), RATERS_OF_PICTURES, seed=SEED)
+    model = make_model_template(managed.about(), _planted_texts(), RATERS_OF_PICTURES, seed=SEED)
     return model.model_copy(update={"raters": {rater: TEMPERS[rater] for rater in RATERS_OF_PICTURES}})
 
 

@@ -49,12 +49,12 @@ class DemoDocument:
     segments: tuple[Segment, ...]
 
 
-def documents(n: int, rng: np.random.Generator) -> list[DemoDocument]:
+def make_documents(n: int, rng: np.random.Generator) -> list[DemoDocument]:
     """`n` documents of 5 to 9 segments, their domains in turn."""
     texts = []
     for i in range(n):
         domain = DOMAINS[i % len(DOMAINS)]
-        filling = {name: pick(rng, options) for name, options in domain.slots.items()}
+        filling = {name: choose_option(rng, options) for name, options in domain.slots.items()}
         length = int(rng.integers(FEWEST_SEGMENTS, MOST_SEGMENTS + 1))
         chosen = sorted(rng.choice(len(domain.sentences), size=length, replace=False))
         segments = tuple(_segment(domain.sentences[j], filling) for j in chosen)
@@ -62,7 +62,7 @@ def documents(n: int, rng: np.random.Generator) -> list[DemoDocument]:
     return texts
 
 
-def pick(rng: np.random.Generator, options: Sequence[T]) -> T:
+def choose_option(rng: np.random.Generator, options: Sequence[T]) -> T:
     """One of the options, each as likely."""
     return options[int(rng.integers(len(options)))]
 

@@ -56,7 +56,7 @@ class ComputingProcess:
     _process: SpawnProcess | None = None
     _line: Connection | None = None
 
-    def do(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
+    def compute_entry(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
         """Have it done, unless it is not wanted any more or we are stopped: then the process is ended at once.
 
         Raises ComputingFailed where the process ends by itself, NotNow where it may work out later.
@@ -68,17 +68,17 @@ class ComputingProcess:
         asked = time.monotonic()
         while not line.poll(0.1):
             if stopping.is_set():
-                self.end()
+                self.terminate()
                 return "stopped"
             if time.monotonic() - asked >= ASK_EVERY:
                 asked = time.monotonic()
                 if still is not None:
                     still.update(ASK_EVERY)
                     if still.stopped >= STOPPED_FOR:
-                        self.end()
+                        self.terminate()
                         raise ComputingFailed("a signal that stopped it")
                 if not wanted():
-                    self.end()
+                    self.terminate()
                     return "unwanted"
         try:
             passing = line.recv()
@@ -89,7 +89,7 @@ class ComputingProcess:
             raise NotNow(passing)
         return "done"
 
-    def end(self) -> None:
+    def terminate(self) -> None:
         """End it, whatever it is doing."""
         process, line = self._process, self._line
         self._process = self._line = None
@@ -103,13 +103,13 @@ class ComputingProcess:
         if process is not None:
             process.join(END_WITHIN)
         code = process.exitcode if process is not None else None
-        self.end()
+        self.terminate()
         return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
 
     def _start(self) -> Connection:
         if self._process is not None and self._line is not None and self._process.is_alive():
             return self._line
-        self.end()
+        self.terminate()
         context = get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(
@@ -128,11 +128,11 @@ class ComputingProcesses:
         self._free = [ComputingProcess(url, role, name, yielding) for _ in range(n)]
         self._changed = threading.Condition()
 
-    def do(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
+    def compute_entry(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
         """Have it done by one that is free, if possible one that holds the data of the job. Raises as `Process.do`."""
         process = self._choose_process(entry.job_id)
         try:
-            return process.do(entry, wanted=wanted, stopping=stopping)
+            return process.compute_entry(entry, wanted=wanted, stopping=stopping)
         finally:
             with self._changed:
                 self._free.append(process)
@@ -145,16 +145,16 @@ class ComputingProcesses:
             self._free.remove(process)
             return process
 
-    def rest(self, idle: float) -> None:
+    def end_idle(self, idle: float) -> None:
         """End those that have had nothing to do for so many seconds, and give back what they held."""
         with self._changed:
             for process in self._free:
                 if time.monotonic() - process.used >= idle:
-                    process.end()
+                    process.terminate()
 
-    def end(self) -> None:
+    def end_all(self) -> None:
         """End those that have nothing to do; the others end when their work is stopped."""
-        self.rest(0)
+        self.end_idle(0)
 
 
 def _step_back(*, yielding: bool) -> None:
@@ -213,7 +213,7 @@ def run_computing_process(line: Connection, url: str, role: str | None, name: st
         except (EOFError, ConnectionError):
             return
         try:
-            computer.do(task, job_id, n)
+            computer.compute_entry(task, job_id, n)
             passing = ""
         except (Unavailable, StorageFull) as error:
             passing = error.title()

@@ -162,10 +162,10 @@ class DaskComputing:
         self._database, self._processes, self._cluster = database, processes, cluster
         self._computer = QueueComputer(database, f"dask {cluster.address}")
 
-    def do(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
+    def compute_entry(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
         """Have it done. Raises as `ComputingProcesses.do` and `DaskCluster.compute`."""
         if entry.task != CHUNK or not is_computed_anywhere(self._database, entry.job_id):
-            return self._processes.do(entry, wanted=wanted, stopping=stopping)
+            return self._processes.compute_entry(entry, wanted=wanted, stopping=stopping)
         looks = 0
 
         def find_ending() -> Ending | None:
@@ -179,16 +179,16 @@ class DaskComputing:
             return self._cluster.compute(job_id, chunk, n, find_ending=find_ending)
 
         try:
-            self._computer.do(entry.task, entry.job_id, entry.n, compute=compute)
+            self._computer.compute_entry(entry.task, entry.job_id, entry.n, compute=compute)
         except Interruption as interruption:
             return interruption.ending
         return "done"
 
-    def rest(self, idle: float) -> None:
+    def end_idle(self, idle: float) -> None:
         """End processes that have had nothing to do for so many seconds."""
-        self._processes.rest(idle)
+        self._processes.end_idle(idle)
 
-    def end(self) -> None:
+    def end_all(self) -> None:
         """Leave the cluster, and end the processes."""
         self._cluster.close()
-        self._processes.end()
+        self._processes.end_all()

@@ -32,7 +32,7 @@ AGAIN_AFTER = 1.0
 log = logging.getLogger("plumbline.worker")
 
 
-class TryAgain(Exception):
+class RetryLater(Exception):
     """It did not work out; another try may."""
 
 
@@ -41,7 +41,7 @@ class _RetryLater(BaseRetryStrategy):
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         seconds = min(30, 2**job.attempts)
-        return RetryDecision(retry_in={"seconds": seconds}) if isinstance(exception, TryAgain) else None
+        return RetryDecision(retry_in={"seconds": seconds}) if isinstance(exception, RetryLater) else None
 
 
 class Worker:
@@ -77,7 +77,7 @@ class Worker:
                     log.warning("the queue cannot be reached: %s", type(error.__cause__ or error).__name__)
                 self._stop.wait(AGAIN_AFTER)
         finally:
-            self.processes.end()
+            self.processes.end_all()
             self._leave()
 
     def _leave(self) -> None:
@@ -152,7 +152,7 @@ class Worker:
     def _do_entry(self, context: JobContext, job: int, n: int | None) -> None:
         entry = QueueEntry(context.job.task_name, job, n, context.job.priority, context.job.queue)
         try:
-            ending = self.processes.do(entry, wanted=lambda: self._is_wanted(job), stopping=self._stop)
+            ending = self.processes.compute_entry(entry, wanted=lambda: self._is_wanted(job), stopping=self._stop)
             if ending == "stopped":
                 self._hand_back(entry)
         except ComputingFailed as error:
@@ -161,9 +161,9 @@ class Worker:
             if self._is_hopeless(context.job):
                 jobs.give_up_job(self._database, job, f"computing ({what}) ended with {error}")
                 return
-            raise TryAgain from error
+            raise RetryLater from error
         except AppError as error:
-            raise TryAgain from error
+            raise RetryLater from error
 
     def _is_hopeless(self, entry: Job) -> bool:
         """Whether this was a crash too many; one that cannot be noted now is none."""

@@ -44,7 +44,7 @@ PASSING = frozenset({"unavailable", "storage_full"})  # kinds of error that a la
 def _earlier_stability(database: Database, request: JobRequest) -> ReportWork[Any]:
     ((campaign, version),) = request.campaigns.items()
     with database.transaction() as session:
-        return stability.make_legacy_work(session, load_snapshot(session, campaign, version), request.given)
+        return stability.make_legacy_work(session, load_snapshot(session, campaign, version), request.arguments)
 
 
 OWN: Mapping[str, Callable[[Database, JobRequest], ReportWork[Any]]] = MappingProxyType(
@@ -115,7 +115,9 @@ class QueueComputer:
         self._held: OrderedDict[int, ReportWork[Any]] = OrderedDict()
         self._reading = threading.Lock()
 
-    def do(self, task: str, job_id: int, n: int | None = None, *, compute: ChunkComputer = compute_here) -> None:
+    def compute_entry(
+        self, task: str, job_id: int, n: int | None = None, *, compute: ChunkComputer = compute_here
+    ) -> None:
         """Do it, unless the job has ended. compute: where a chunk is computed.
 
         Raises Unavailable or StorageFull for what a later try may not meet, and what `compute` raises beside AppError.
@@ -179,7 +181,7 @@ class QueueComputer:
         if row.state != "finishing":
             return
         body = store.finish_report(self._work(row), ChunkResults(self._database, row.id, row.n_chunks))
-        key = JobRequest.of(row.kind, row.request).key
+        key = JobRequest.from_json(row.kind, row.request).key
         with self._database.transaction() as session:
             held = stored.lock_job(session, row.id)
             if held is not None and held.state == "finishing":
@@ -193,7 +195,7 @@ class QueueComputer:
         with self._reading:
             work = self._held.pop(row.id, None)
             if work is None:
-                work = load_job_work(self._database, JobRequest.of(row.kind, row.request))
+                work = load_job_work(self._database, JobRequest.from_json(row.kind, row.request))
             self._held[row.id] = work
             while len(self._held) > MOST_HELD:
                 self._held.popitem(last=False)
@@ -205,8 +207,8 @@ def load_job_work(database: Database, request: JobRequest) -> ReportWork[Any]:
     own = OWN.get(request.kind)
     if own is not None:
         return own(database, request)
-    kind = report_requests.find_report_of_job(request.kind)
-    given = parse_options(kind, request.given)
+    kind = report_requests.find_report_definition(request.kind)
+    given = parse_options(kind, request.arguments)
     with database.transaction() as session:
         about = store.select_settings(
             kind, [load_snapshot(session, key, version) for key, version in request.campaigns.items()]

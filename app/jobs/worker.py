@@ -80,7 +80,7 @@ def run(
                     _log_counts(sweep_media(database, media))
             except AppError as error:
                 log.warning("waiting for the database: %s", error.title())
-            worker.processes.rest(IDLE)
+            worker.processes.end_idle(IDLE)
             stop.wait(JOBS_EVERY)
     finally:
         stop.set()

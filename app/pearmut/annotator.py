@@ -48,11 +48,11 @@ class PearmutOthersAtWork(Unavailable):
 @router.post("/get-next-item")
 async def get_next_item(request: Request) -> Response:
     """The next document, form or check of an annotator, or the end with the code of the verdict."""
-    body, state = await read_body(request, NextItemIn), PearmutState.of(request)
-    step = await state.judging.thread(partial(_next_without_lease, request, state, body))
+    body, state = await read_body(request, NextItemIn), PearmutState.of_request(request)
+    step = await state.judging.run_in_thread(partial(_next_without_lease, request, state, body))
     if isinstance(step, PearmutUser):
         leased = await leases.lease_task(state.judging, rater=step.rater)
-        step = await state.judging.thread(partial(_next_leased, state, step, leased))
+        step = await state.judging.run_in_thread(partial(_next_leased, state, step, leased))
     return json_response(step)
 
 
@@ -94,26 +94,26 @@ def _respond(
 @router.post("/get-i-item")
 async def get_own_item(request: Request) -> Response:
     """One item of an annotator, with what they answered; nobody sees what others did."""
-    body, state = await read_body(request, ItemIn), PearmutState.of(request)
+    body, state = await read_body(request, ItemIn), PearmutState.of_request(request)
 
     def work(session: Session) -> pages.Response:
         user = _user(request, state, body, session)
         return sign_assets(session, user, pages.get_item(session, user, body.item_i, state.files.instructions))
 
-    return json_response(await state.judging.thread(work))
+    return json_response(await state.judging.run_in_thread(work))
 
 
 @router.post("/log-response")
 async def log_response(request: Request) -> Response:
     """Keep answers and hand the document in, in one transaction; the same once more changes nothing."""
-    body, state = await read_body(request, LogIn), PearmutState.of(request)
+    body, state = await read_body(request, LogIn), PearmutState.of_request(request)
     sent = SentDocument(body.item_i, body.payload.annotation, body.payload.actions, body.payload.comment)
 
     def work(session: Session) -> None:
         record_document(session, _user(request, state, body, session), sent)
 
     async with state.saving(body.campaign_id):
-        await state.judging.thread(work)
+        await state.judging.run_in_thread(work)
     return json_response("ok")
 
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from app.services.pearmut.assets import open_asset
-from app.web.deps import database_of, get_options
+from app.web.deps import find_database, get_options
 from app.web.media_content import content_response
 
 router = APIRouter()
@@ -15,6 +15,6 @@ router = APIRouter()
 @router.get("/assets/{address}")
 def serve_asset(request: Request, address: str) -> Response:
     """The bytes, or with `Range` a part of them."""
-    with database_of(request).transaction() as session:
+    with find_database(request).transaction() as session:
         content = open_asset(session, get_options(request).media, address)
     return content_response(request, content)

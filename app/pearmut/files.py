@@ -19,7 +19,7 @@ ABSENT = (
 )
 
 
-class NoPearmutPages(Invalid):
+class PearmutFilesNotFound(Invalid):
     """PLUMBLINE_PEARMUT_FILES names a folder without Pearmut's pages: it has no annotate.html."""
 
 
@@ -34,7 +34,7 @@ class PearmutFiles:
 def find_pearmut_files(named: Path | None) -> PearmutFiles:
     """The files in a named folder (Pearmut's `static`, or the package), else of the installed package.
 
-    Pearmut itself is never imported. Raises NoPearmutPages where the named folder has none.
+    Pearmut itself is never imported. Raises PearmutFilesNotFound where the named folder has none.
     """
     if named is not None:
         places = [named, named / "static", named / "pearmut" / "static"]
@@ -44,7 +44,7 @@ def find_pearmut_files(named: Path | None) -> PearmutFiles:
     folder = next((place for place in places if (place / PAGE).is_file()), None)
     if folder is None:
         if named is not None:
-            raise NoPearmutPages(str(named))
+            raise PearmutFilesNotFound(str(named))
         return PearmutFiles()
     return PearmutFiles(folder, _read_instructions(folder.parent / "constants.py"))
 

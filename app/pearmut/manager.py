@@ -29,13 +29,13 @@ PURGE = "Campaigns are not purged here: close it, or erase its annotators, on Pl
 
 async def _run_as_manager(request: Request, body: ManagedCampaignIn, work: Work) -> Response:
     """Do what a manager of the campaign asks. Raises PearmutTokenWrong."""
-    state = PearmutState.of(request)
+    state = PearmutState.of_request(request)
 
     def run(session: Session) -> object:
         loaded = state.campaigns.load(session, body.campaign_id)
         return work(session, loaded, authenticate_dashboard(session, loaded, body.token or ""))
 
-    return json_response(await state.judging.thread(run))
+    return json_response(await state.judging.run_in_thread(run))
 
 
 @router.post("/dashboard-data")
@@ -103,7 +103,7 @@ async def refuse_purge() -> Response:
 @router.post("/add-campaign")
 async def add_campaign(request: Request) -> Response:
     """Load campaigns, all or none; tokens and links of users are in this answer only."""
-    body, state = await read_body(request, NewCampaignIn), PearmutState.of(request)
+    body, state = await read_body(request, NewCampaignIn), PearmutState.of_request(request)
     given = body.campaign_data if isinstance(body.campaign_data, list) else [body.campaign_data]
 
     def work(session: Session) -> list[dict[str, Any]]:
@@ -115,7 +115,7 @@ async def add_campaign(request: Request) -> Response:
         ]
 
     try:
-        return json_response({"status": "ok", "campaigns": await state.judging.thread(work)})
+        return json_response({"status": "ok", "campaigns": await state.judging.run_in_thread(work)})
     except Invalid as error:
         return json_response({"error": describe_error(error)}, 400)
 
@@ -126,7 +126,7 @@ def _unbound_manager(session: Session, token: str) -> Caller:
         caller = tokens.authenticate_secret(session, token)
     except BadCredential:
         raise PearmutTokenWrong from None
-    if not caller.may("manager") or caller.campaign is not None:
+    if not caller.has_rights_of("manager") or caller.campaign is not None:
         raise PearmutTokenWrong
     return caller
 
@@ -164,7 +164,7 @@ async def _download(
     put: Callable[[list[tuple[str, object]]], object],
 ) -> Response:
     """A file of several campaigns, a token for each; one token may be of all."""
-    state, secrets = PearmutState.of(request), given or []
+    state, secrets = PearmutState.of_request(request), given or []
     if len(secrets) not in (1, len(names)):
         raise Invalid("Mismatched campaign_id and token count")
 
@@ -176,7 +176,7 @@ async def _download(
             pairs.append((name, make(session, loaded)))
         return put(pairs)
 
-    value = await state.judging.thread(work)
+    value = await state.judging.run_in_thread(work)
     return json_response(value, headers={"Content-Disposition": f'attachment; filename="{file}"'})
 
 

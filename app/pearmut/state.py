@@ -31,7 +31,7 @@ class PearmutState:
         return self._saving[hash(campaign_id) % LOCKS]
 
     @classmethod
-    def of(cls, request: Request) -> PearmutState:
+    def of_request(cls, request: Request) -> PearmutState:
         """The state of the application that a request is for."""
         state: PearmutState = request.app.state.pearmut
         return state

@@ -17,7 +17,7 @@ from app.reports.kit.columns import NONE, Column, csv_file_maker, make_mean_colu
 from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection, make_undivided_work
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
-from app.reports.source.segment_scores import ScoredSegments, load_metric_scores, ranked_scores
+from app.reports.source.segment_scores import ScoredSegments, load_metric_scores, load_ranked_scores
 from app.reports.source.snapshot import Snapshot
 from app.stats.difficulty import DocumentDifficulty, compute_document_difficulty
 from app.stats.plain_values import number_or_none
@@ -86,7 +86,9 @@ def _prepare(
         raise Invalid("the query is not valid", places=(Place(("query", "normalize"), Z_OF_METRIC),))
     inputs = load_recipe_input(session, snapshots[0], options)
     scores = None if options.metric is None else load_metric_scores(session, inputs, options.metric)
-    return make_undivided_work(lambda: _result(inputs, options, scores or ranked_scores(inputs, options.normalize)))
+    return make_undivided_work(
+        lambda: _result(inputs, options, scores or load_ranked_scores(inputs, options.normalize))
+    )
 
 
 def _result(inputs: RecipeInput, options: DifficultyOptions, scores: ScoredSegments) -> DifficultyView:

@@ -16,7 +16,7 @@ from app.reports.kit.charts.correlations import DotRow, dot_plot
 from app.reports.kit.columns import Column, csv_file_maker, make_table_section
 from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection, make_undivided_work
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
-from app.reports.source.segment_scores import ranked_scores
+from app.reports.source.segment_scores import load_ranked_scores
 from app.reports.source.snapshot import Snapshot
 from app.stats.disagreements import rater_disagreements, system_disagreements
 from app.stats.ratings import Ratings
@@ -75,7 +75,7 @@ def _prepare(
 
 
 def _compute(inputs: RecipeInput, options: DisagreementOptions) -> DisagreementView:
-    scored = ranked_scores(inputs, "none")
+    scored = load_ranked_scores(inputs, "none")
     rows = _rows(scored.rows, options)
     if options.other is None:
         disagreements, compared = _between_raters(rows, options)

@@ -20,7 +20,7 @@ from app.reports.kit.columns import Column, csv_file_maker, make_mean_columns, m
 from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection, make_undivided_work
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
-from app.reports.source.segment_scores import ranked_scores
+from app.reports.source.segment_scores import load_ranked_scores
 from app.reports.source.snapshot import Snapshot
 from app.stats.rater_groups import (
     SMALLEST_GROUP,
@@ -150,7 +150,7 @@ def _answers_key(session: Session, snapshot: Snapshot) -> list[object]:
 
 
 def _result(inputs: RecipeInput, answers: _Answers | None) -> RaterGroupsView:
-    scores = ranked_scores(inputs, "none")
+    scores = load_ranked_scores(inputs, "none")
     rows = scores.rows
     named = [] if answers is None else _group_raters(rows, answers)
     if answers is not None and sum(len(raters) for _, raters in named) < SMALLEST_GROUP:

@@ -29,7 +29,7 @@ from app.simulation.session import (
 )
 from app.simulation.simulated_rater import SimulatedRater
 from app.simulation.task_view import SeenTask, read_task
-from app.simulation.template import CampaignFacts, PlantedText, model_of
+from app.simulation.template import CampaignFacts, PlantedText, make_model_template
 
 __all__ = [
     "Act",
@@ -49,7 +49,7 @@ __all__ = [
     "SimulatedRater",
     "TextTruth",
     "draw_answers",
-    "model_of",
+    "make_model_template",
     "read_model",
     "read_task",
     "session_acts",

@@ -184,7 +184,7 @@ def _mark(widget: Spans, sheet: AnswerContext, severity: str, n: int) -> Span:
     """A mark on a word of the text; an omission without a place where there is no text."""
     chosen = severity if severity in widget.severities else widget.severities[0]
     category = _first_category(widget)
-    text = sheet.shown.of("target")
+    text = sheet.shown.text_of_side("target")
     words = text.split()
     if not words:
         return Span(severity=chosen, category=category, omission=widget.omission)
@@ -195,7 +195,7 @@ def _mark(widget: Spans, sheet: AnswerContext, severity: str, n: int) -> Span:
 
 def _edited_text(widget: TextEdit, sheet: AnswerContext) -> str:
     """The text with as large a share of words replaced as the opinion finds wrong; or a text of its length."""
-    words = sheet.shown.judged.split()
+    words = sheet.shown.judged_text.split()
     if widget.start == "empty":
         return " ".join([WRONG] * max(len(words), 1))
     wrong = _random_round((1.0 - sheet.opinion.value / 100.0) * len(words), sheet, "edits")

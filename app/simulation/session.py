@@ -79,7 +79,7 @@ class CampaignForms:
     lower: frozenset[str]
 
     @classmethod
-    def of(cls, model: RaterModel) -> CampaignForms:
+    def from_model(cls, model: RaterModel) -> CampaignForms:
         """As the model names protocol, options and basis. Raises NotFound, Invalid."""
         protocol = get_protocol(model.protocol)
         options = resolve_scoring_options(protocol, model.options)
@@ -182,7 +182,7 @@ def _opinion(session: _Session, item: int, segment: SeenSegment) -> Opinion:
     alone = (text_key(text) for text in texts)
     known = (key for key in (*pairs, *alone) if key in session.mind.model.texts)
     unread = _is_unread(session, item, segment.segment)
-    return session.mind.opinion(next(known, text_key(segment.judged)), unread=unread)
+    return session.mind.opinion(next(known, text_key(segment.judged_text)), unread=unread)
 
 
 def _judge(
@@ -209,7 +209,7 @@ def _document(session: _Session, item: SeenItem) -> Generator[Act, int | None, N
     """The whole of an item: what was thought of its parts, or is thought of them now."""
     values = session.values.get(item.item) or [_opinion(session, item.item, one).value for one in item.segments]
     session.values[item.item] = values
-    opinion = Opinion(fmean(values), (), ("document", session.mind.rater, item.segments[0].judged))
+    opinion = Opinion(fmean(values), (), ("document", session.mind.rater, item.segments[0].judged_text))
     payload = _payload(session, "document", item.segments[0], opinion)
     yield SendJudgment(item.item, None, payload, _revision_seen(item.judgment), session.mind.traits.seconds)
     session.mind.judged += 1

@@ -38,7 +38,7 @@ class SeenSegment:
     prefill: tuple[Span, ...] | None
     judgment: SeenAnswer | None
 
-    def of(self, side: Literal["source", "target"]) -> str:
+    def text_of_side(self, side: Literal["source", "target"]) -> str:
         """The text of a side; empty where it is not shown, or not told apart."""
         return next((one.text for one in self.texts if one.side == side and one.text is not None), "")
 
@@ -48,9 +48,11 @@ class SeenSegment:
         return sum(len(one.text.split()) for one in self.texts if one.text is not None)
 
     @property
-    def judged(self) -> str:
+    def judged_text(self) -> str:
         """The text that is judged: the one to mark, else the last."""
-        return self.of("target") or next((one.text for one in reversed(self.texts) if one.text is not None), "")
+        return self.text_of_side("target") or next(
+            (one.text for one in reversed(self.texts) if one.text is not None), ""
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ class CampaignFacts:
     basis: str
 
 
-def model_of(
+def make_model_template(
     about: CampaignFacts,
     outputs: Iterable[PlantedText],
     raters: Iterable[str],

@@ -19,7 +19,7 @@ def require_results_reader(request: Request) -> Caller:
     caller = _caller(request, "staff")
     if caller.campaign is not None and request.path_params.get("campaign") not in (None, caller.campaign):
         raise CampaignNotFound
-    if not caller.may("viewer"):
+    if not caller.has_rights_of("viewer"):
         raise RoleLacksIt(f"it needs the rights of a viewer; yours is {caller.role}")
     return caller
 
@@ -27,7 +27,7 @@ def require_results_reader(request: Request) -> Caller:
 def require_rater(request: Request) -> ActingRater:
     """The signed-in rater. Raises Unauthorized, or Forbidden for anybody else."""
     caller = _caller(request, "rater")
-    rater = raters.rater_of_caller(caller)
+    rater = raters.find_rater_of_caller(caller)
     if rater is None:
         raise RoleLacksIt(f"it is for raters; yours is {caller.role}")
     return rater

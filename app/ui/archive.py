@@ -17,7 +17,7 @@ from app.domain.markup import find_layout
 from app.domain.media_elements import find_media_element
 from app.services.data import archive
 from app.services.data.archive import ArchivedDocument, ArchivedJudgment, ArchiveIndex
-from app.services.data.archived_media import ArchivedMedia, address_media
+from app.services.data.archived_media import ArchivedMedia, add_media_addresses
 from app.ui.assets import STYLE, load_static_files
 from app.ui.messages import ENGLISH, load_page_messages
 from app.ui.pages import PageRoute, make_template_environment, render_page
@@ -60,7 +60,7 @@ def archived_document_page(
     home = f"/archive/{address}"
     page = f"{home}/documents/{quote(document, safe='')}"
     shown = archive.load_archived_document(session, campaign, document)
-    media = address_media(shown.media, lambda name: f"{page}/media/{quote(name, safe='')}")
+    media = add_media_addresses(shown.media, lambda name: f"{page}/media/{quote(name, safe='')}")
     return _public(render_page(request, "archive/document.html", _document_values(replace(shown, media=media), home)))
 
 
@@ -221,7 +221,13 @@ def _flatten_payload(payload: Mapping[str, Any]) -> Iterator[tuple[str, object]]
 
 def _file(template: str, values: Mapping[str, object], *, style: str) -> str:
     words = load_page_messages(ENGLISH, template.removesuffix(".html"))
-    shared = {"_": words.say, "count": words.count, "told": words.told, "language": ENGLISH, "file_style": style}
+    shared = {
+        "_": words.translate,
+        "count": words.translate_count,
+        "told": words.translate_service_text,
+        "language": ENGLISH,
+        "file_style": style,
+    }
     return make_template_environment().get_template("archive/file.html").render({**shared, "page": template, **values})
 
 

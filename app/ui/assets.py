@@ -41,7 +41,7 @@ class StaticFile:
     media_type: str
 
     @cached_property
-    def packed(self) -> bytes:
+    def gzipped(self) -> bytes:
         """By gzip, the same bytes each time."""
         return gzip.compress(self.content, mtime=0)
 
@@ -88,7 +88,7 @@ async def serve_asset(given: str, name: str, request: Request) -> Response:
     headers = {"Cache-Control": FOR_GOOD, "Vary": "Accept-Encoding"}
     if not _takes_gzip(request.headers.get("accept-encoding", "")):
         return Response(content.content, media_type=content.media_type, headers=headers)
-    return Response(content.packed, media_type=content.media_type, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(content.gzipped, media_type=content.media_type, headers={**headers, "Content-Encoding": "gzip"})
 
 
 def _takes_gzip(header: str) -> bool:

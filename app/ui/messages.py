@@ -57,15 +57,15 @@ class Language:
 
 LANGUAGES: Mapping[str, Language] = MappingProxyType(
     {
-        ENGLISH: Language("English", plurals.one_or_other, ",", ".", managers=True),
-        "de": Language("Deutsch", plurals.one_or_other, ".", ",", managers=True),
-        "fr": Language("Français", plurals.french, "\u202f", ","),
-        "es": Language("Español", plurals.spanish, ".", ","),
-        "cs": Language("Čeština", plurals.czech, "\u00a0", ","),
-        "zh": Language("中文", plurals.only_other, ",", "."),
-        "ja": Language("日本語", plurals.only_other, ",", "."),
-        "ar": Language("العربية", plurals.arabic, ",", ".", right_to_left=True),
-        "hi": Language("हिन्दी", plurals.hindi, ",", "."),
+        ENGLISH: Language("English", plurals.english_german_form, ",", ".", managers=True),
+        "de": Language("Deutsch", plurals.english_german_form, ".", ",", managers=True),
+        "fr": Language("Français", plurals.french_form, "\u202f", ","),
+        "es": Language("Español", plurals.spanish_form, ".", ","),
+        "cs": Language("Čeština", plurals.czech_form, "\u00a0", ","),
+        "zh": Language("中文", plurals.chinese_japanese_form, ",", "."),
+        "ja": Language("日本語", plurals.chinese_japanese_form, ",", "."),
+        "ar": Language("العربية", plurals.arabic_form, ",", ".", right_to_left=True),
+        "hi": Language("हिन्दी", plurals.hindi_form, ",", "."),
     }
 )
 NAMES: Mapping[str, str] = MappingProxyType({code: one.name for code, one in LANGUAGES.items()})
@@ -118,12 +118,12 @@ class PageMessages:
     language: str
     known: Mapping[str, Entry]
 
-    def say(self, message: str, **values: object) -> str:
+    def translate(self, message: str, **values: object) -> str:
         """A message, with values put in the place of `{name}`."""
         entry = self.known.get(message, message.partition("|")[0])
         return _put(entry if isinstance(entry, str) else entry["other"], values)
 
-    def count(self, n: int, singular: str, many: str, **values: object) -> str:
+    def translate_count(self, n: int, singular: str, many: str, **values: object) -> str:
         """The message for a number of things, with the number in the place of `{n}`.
 
         It is named by its two English texts. A language with other forms has them under the second.
@@ -131,31 +131,31 @@ class PageMessages:
         form = LANGUAGES[self.language].form(n)
         entry = self.known.get(many)
         if entry is None or isinstance(entry, str):
-            text = self.say(singular if form == "one" else many)
+            text = self.translate(singular if form == "one" else many)
         else:
             text = entry.get(form, entry["other"])
-        return _put(text, {"n": self.figure(n), **values})
+        return _put(text, {"n": self.format_count(n), **values})
 
-    def foreign(self, text: str) -> bool:
+    def is_left_in_english(self, text: str) -> bool:
         """Whether a text of the services stays in English on a page of another language."""
         return self.language != ENGLISH and text not in self.known
 
-    def told(self, text: str) -> Markup:
+    def translate_service_text(self, text: str) -> Markup:
         """A text of the services, whose language is English: translated where it is known, else marked as English."""
-        if self.foreign(text):
+        if self.is_left_in_english(text):
             return Markup('<span lang="en">{}</span>').format(text)
-        return Markup("{}").format(self.say(text) if text in self.known else text)
+        return Markup("{}").format(self.translate(text) if text in self.known else text)
 
-    def shown(self, cell: str) -> Markup:
+    def translate_cell(self, cell: str) -> Markup:
         """A cell of a table of the services: figures with the marks of the language, words as `told`.
 
         >>> [str(PageMessages("de", {}).shown(cell)) for cell in ("[0.12, 1,234.50]", "1.5 (2)", "2026-11-20", "1.0.2")]
         ['[0,12; 1.234,50]', '1,5 (2)', '2026-11-20', '1.0.2']
         """
         if self.language == ENGLISH or cell in self.known:
-            return self.told(cell)
+            return self.translate_service_text(cell)
         text = self._marked(cell)
-        return self.told(text) if any(map(str.isalpha, text)) else Markup("{}").format(text)
+        return self.translate_service_text(text) if any(map(str.isalpha, text)) else Markup("{}").format(text)
 
     def _marked(self, cell: str) -> str:
         """A cell with the marks of the language in its numbers, and a semicolon between them."""
@@ -163,7 +163,7 @@ class PageMessages:
         text = cell.replace(", ", "; ") if FIGURES.fullmatch(cell) else cell
         return NUMBER.sub(lambda found: found[0].translate(marks), text)
 
-    def figure(self, n: int) -> str:
+    def format_count(self, n: int) -> str:
         """A whole number.
 
         >>> PageMessages("de", {}).figure(7406), PageMessages("en", {}).figure(7406)

@@ -18,7 +18,7 @@ from fastapi.routing import APIRoute
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app.domain.errors import AppError, Unauthorized
-from app.services.access.sessions import csrf_token
+from app.services.access.sessions import derive_csrf_token
 from app.ui import messages
 from app.ui.assets import asset_address, list_modules
 from app.web.cookies import Who, session_cookie
@@ -113,18 +113,18 @@ def render_page(
         "asset": asset_address,
         "address_query": request.query_params,
         "modules": list_modules,
-        "csrf": csrf_token(cookie) if cookie else None,
+        "csrf": derive_csrf_token(cookie) if cookie else None,
         "language": language,
         "right_to_left": messages.LANGUAGES[language].right_to_left,
         "languages": [(code, name, address_in_language(request, code)) for code, name in offered.items()],
         "phrases": json.dumps(own, ensure_ascii=False) if own else None,
         "catalogue": asset_address(catalogue) if catalogue else None,
-        "_": words.say,
-        "count": words.count,
-        "foreign": words.foreign,
-        "told": words.told,
-        "shown": words.shown,
-        "figure": words.figure,
+        "_": words.translate,
+        "count": words.translate_count,
+        "foreign": words.is_left_in_english,
+        "told": words.translate_service_text,
+        "shown": words.translate_cell,
+        "figure": words.format_count,
     }
     text = make_template_environment().get_template(template).render({**shared, **values})
     answer = HTMLResponse(text, status, headers={**HEADERS, "Content-Language": language, "Vary": DEPENDS_ON})

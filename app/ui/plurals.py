@@ -8,21 +8,21 @@ from __future__ import annotations
 MILLION = 1_000_000
 
 
-def one_or_other(n: int) -> str:
+def english_german_form(n: int) -> str:
     """English and German.
 
-    >>> [one_or_other(n) for n in (0, 1, 2)]
+    >>> [english_german_form(n) for n in (0, 1, 2)]
     ['other', 'one', 'other']
     """
     return "one" if n == 1 else "other"
 
 
-def only_other(n: int) -> str:  # noqa: ARG001  (one signature for all)
+def chinese_japanese_form(n: int) -> str:  # noqa: ARG001  (one signature for all)
     """Chinese and Japanese, which have one form."""
     return "other"
 
 
-def hindi(n: int) -> str:
+def hindi_form(n: int) -> str:
     """None is said as one is.
 
     >>> [hindi(n) for n in (0, 1, 2)]
@@ -31,7 +31,7 @@ def hindi(n: int) -> str:
     return "one" if n in (0, 1) else "other"
 
 
-def french(n: int) -> str:
+def french_form(n: int) -> str:
     """None is said as one is; whole millions have a form of their own.
 
     >>> [french(n) for n in (0, 1, 2, 1_000_000)]
@@ -40,7 +40,7 @@ def french(n: int) -> str:
     return "one" if n in (0, 1) else "many" if n % MILLION == 0 else "other"
 
 
-def spanish(n: int) -> str:
+def spanish_form(n: int) -> str:
     """Whole millions have a form of their own.
 
     >>> [spanish(n) for n in (0, 1, 2, 1_000_000)]
@@ -49,7 +49,7 @@ def spanish(n: int) -> str:
     return "one" if n == 1 else "many" if n and n % MILLION == 0 else "other"
 
 
-def czech(n: int) -> str:
+def czech_form(n: int) -> str:
     """Two to four have a form of their own.
 
     >>> [czech(n) for n in (0, 1, 2, 4, 5, 22)]
@@ -58,7 +58,7 @@ def czech(n: int) -> str:
     return "one" if n == 1 else "few" if n in (2, 3, 4) else "other"
 
 
-def arabic(n: int) -> str:
+def arabic_form(n: int) -> str:
     """Six forms.
 
     >>> [arabic(n) for n in (0, 1, 2, 3, 10, 11, 99, 100, 103)]

@@ -24,7 +24,7 @@ from app.web.problems import STATUS, retry_after_header
 from app.web.single_sign_on.attempt import begin_attempt, clear_attempt_cookie, read_attempt, set_attempt_cookie
 from app.web.single_sign_on.confirming import find_provider
 from app.web.single_sign_on.errors import NoProvider, ProviderRefused, SignInNotBegun
-from app.web.strangers import SIGN_IN_ANSWER, note_sign_in_tried, recognize_sender
+from app.web.strangers import SIGN_IN_ANSWER, note_sign_in_attempt, recognize_sender
 
 if TYPE_CHECKING:
     from app.web.single_sign_on.provider import Provider
@@ -86,7 +86,7 @@ def finish_sign_in(request: Request, provider: ProviderDep, database: DatabaseDe
         raise ProviderRefused
     with database.transaction() as session:
         now = clock.database_now(session)
-    note_sign_in_tried(request)
+    note_sign_in_attempt(request)
     confirmed = provider.redeem(
         code, back=own_origin(request) + BACK, verifier=attempt.verifier, nonce=attempt.nonce, now=now
     )

@@ -21,7 +21,7 @@ from app.services.people import raters
 from app.services.people.raters import ActingRater
 from app.storage.campaigns import CampaignNotFound
 from app.web.cookies import Who, check_same_origin, find_staff_or_rater_cookie, session_cookie
-from app.web.deps import database_of
+from app.web.deps import find_database
 from app.web.queries import check_query
 from app.web.single_sign_on.confirming import confirm_session, find_provider
 from app.web.strangers import recognize_sender
@@ -76,7 +76,7 @@ class RequiredRole:
         """The caller. Raises NoCredential, BadCredential, CampaignNotFound or Forbidden, then what the query lacks."""
         caller = _authenticate(request, "staff" if self.role is not None else None, confirmed=self.confirmed)
         _check_campaign(request, caller)
-        if self.role is not None and not caller.may(self.role):
+        if self.role is not None and not caller.has_rights_of(self.role):
             raise RoleLacksIt(f"it needs the rights of a {self.role}; yours is {caller.role}")
         if self.role == "coordinator" and caller.role == "coordinator" and caller.team is None:
             raise NoTeam
@@ -110,7 +110,7 @@ class RequiredRater:
         asked = _check_campaign(request, caller)
         if caller.role == "frontend":
             rater = self._find_named_rater(request, caller, asked)
-        elif (own := raters.rater_of_caller(caller)) is not None:
+        elif (own := raters.find_rater_of_caller(caller)) is not None:
             rater = own
         else:
             raise RoleLacksIt(f"it is for raters; yours is {caller.role}")
@@ -126,7 +126,7 @@ class RequiredRater:
             raise NoRaterNamed
         if campaign is None:
             raise RoleLacksIt("it needs a credential of one campaign")
-        with database_of(request).transaction() as session:
+        with find_database(request).transaction() as session:
             return raters.find_acting_rater(session, caller, campaign=campaign, rater=given[0])
 
 
@@ -158,7 +158,7 @@ def _authenticate(request: Request, who: Who | None, *, confirmed: bool = True) 
 
     who: whose cookie counts; None for what staff and raters share. confirmed: as for `RequiredRole`.
     """
-    database = database_of(request)
+    database = find_database(request)
     given = request.headers.getlist("authorization")
     if given:
         scheme, _, secret = given[0].partition(" ")
@@ -179,7 +179,7 @@ def _authenticate(request: Request, who: Who | None, *, confirmed: bool = True) 
 
 def authenticate_cookie(request: Request, cookie: str, *, confirmed: bool = True) -> Caller:
     """Who holds this session. Raises BadCredential, or ProviderSilent where an identity provider has to confirm it."""
-    database = database_of(request)
+    database = find_database(request)
     with database.transaction() as session:
         caller = sessions.authenticate_session(session, cookie)
     if caller.check_due and confirmed:
@@ -188,10 +188,10 @@ def authenticate_cookie(request: Request, cookie: str, *, confirmed: bool = True
     return caller
 
 
-def may_stay(request: Request, caller: Caller) -> bool:
+def is_still_allowed(request: Request, caller: Caller) -> bool:
     """Whether a caller may still have an answer that goes on for long."""
     if "authorization" in request.headers:
-        return tokens.is_credential_valid(database_of(request), caller)
+        return tokens.is_credential_valid(find_database(request), caller)
     cookie = _cookie(request, "staff")
     try:
         now = authenticate_cookie(request, cookie) if cookie is not None else None

@@ -34,7 +34,7 @@ class AdmissionSlot:
     def __init__(self, layer: AdmissionLayer, *, of_stranger: bool = False) -> None:
         self._layer: AdmissionLayer | None = layer
         self._of_stranger, self._aside = of_stranger, False
-        layer.take(1, of_stranger=of_stranger)
+        layer.take_or_return_slot(1, of_stranger=of_stranger)
 
     def leave(self) -> None:
         """Give the slot back; a second call does nothing."""
@@ -43,27 +43,27 @@ class AdmissionSlot:
         if self._aside:
             self._layer.arriving -= 1
         else:
-            self._layer.take(-1, of_stranger=self._of_stranger)
+            self._layer.take_or_return_slot(-1, of_stranger=self._of_stranger)
         self._layer = None
 
-    def stand_aside(self) -> None:
+    def pause(self) -> None:
         """Give the slot back while the body arrives. Raises TooBusy where too many wait like this."""
         if self._layer is None or self._aside:
             return
         if self._layer.arriving >= ARRIVING * self._layer.limit:
             raise TooBusy(retry_after=RETRY_AFTER)
-        self._layer.take(-1, of_stranger=self._of_stranger)
+        self._layer.take_or_return_slot(-1, of_stranger=self._of_stranger)
         self._layer.arriving += 1
         self._aside = True
 
-    def come_back(self) -> None:
+    def resume(self) -> None:
         """Take a slot again when the body is there. Raises TooBusy where none is free."""
         if self._layer is None or not self._aside:
             return
         if not self._layer.has_room(of_stranger=self._of_stranger):
             raise TooBusy(retry_after=RETRY_AFTER)
         self._layer.arriving -= 1
-        self._layer.take(1, of_stranger=self._of_stranger)
+        self._layer.take_or_return_slot(1, of_stranger=self._of_stranger)
         self._aside = False
 
 
@@ -110,7 +110,7 @@ class AdmissionLayer:
         few = of_stranger and self.strangers >= max(1, self.limit // STRANGERS)
         return self.in_flight < self.limit and not few
 
-    def take(self, n: int, *, of_stranger: bool) -> None:
+    def take_or_return_slot(self, n: int, *, of_stranger: bool) -> None:
         """Take a slot, or give it back."""
         self.in_flight += n
         self.strangers += n if of_stranger else 0

@@ -123,7 +123,7 @@ async def stream_body_pieces(request: Request, limit: int, *, aside: bool = Fals
     begun = anyio.current_time()
     slot = find_admission_slot(request.scope)
     if slot is not None:
-        slot.stand_aside()
+        slot.pause()
     while True:
         # Silence is bounded, and so is a trickle: on the whole a body comes at SLOWEST or faster.
         left = begun + timeout + size / SLOWEST - anyio.current_time()
@@ -134,7 +134,7 @@ async def stream_body_pieces(request: Request, limit: int, *, aside: bool = Fals
             raise BodyTooLarge(f"at most {limit} bytes")
         whole = not message.get("more_body", False)
         if whole and slot is not None and not aside:
-            slot.come_back()
+            slot.resume()
         if piece:
             yield piece
         if whole:

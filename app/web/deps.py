@@ -47,7 +47,7 @@ def get_options(request: Request) -> Options:
     return options
 
 
-def database_of(request: Request) -> Database:
+def find_database(request: Request) -> Database:
     """The database handle."""
     database: Database = request.app.state.database
     return database
@@ -55,12 +55,12 @@ def database_of(request: Request) -> Database:
 
 async def get_database(request: Request) -> Database:
     """The database handle, for use cases that hold several transactions or none."""
-    return database_of(request)
+    return find_database(request)
 
 
 def get_session(request: Request) -> Iterator[Session]:
     """The request's transaction: committed before the answer leaves, rolled back on any error."""
-    with database_of(request).transaction() as session:
+    with find_database(request).transaction() as session:
         yield session
 
 

@@ -55,7 +55,7 @@ class IdempotentCreation:
         return run_once_per_key(session, make, token_id=caller.token_id, key=self._key, request_hash=self._digest())
 
     @property
-    def asked(self) -> bool:
+    def has_key(self) -> bool:
         """Whether the request has a key."""
         return self._key is not None
 

@@ -73,7 +73,7 @@ class LiveStreams:
         self._shared: dict[object, _SharedStream] = {}
         self._threads: CapacityLimiter | None = None
 
-    async def thread(self, work: Callable[[], object]) -> object:
+    async def run_in_thread(self, work: Callable[[], object]) -> object:
         """Do some work in one of the few threads that all streams have."""
         if self._threads is None:
             self._threads = CapacityLimiter(THREADS)
@@ -103,7 +103,7 @@ class LiveStreams:
             try:
                 seen = await self._latest(shared, look)
                 if seen.tag != sent or time.monotonic() - said >= self.alive:
-                    if not await self.thread(may_stay):
+                    if not await self.run_in_thread(may_stay):
                         return
                     yield format_event(seen) if seen.tag != sent else b": still here\n\n"
                     sent, said = seen.tag, time.monotonic()
@@ -133,7 +133,7 @@ class LiveStreams:
                 shared.took = time.monotonic() - begun
                 return change
 
-            change = await self.thread(timed)
+            change = await self.run_in_thread(timed)
             if isinstance(change, LiveState):
                 shared.seen = change
             shared.looked = time.monotonic()

@@ -13,5 +13,5 @@ from app.web.access import RoleLacksIt
 def check_naming(caller: Caller, kind: Report[Any, Any], given: Iterable[str]) -> None:
     """Raise RoleLacksIt where who only views names raters, known ones or not. given: fields of the question."""
     named = sorted(kind.naming.intersection(given))
-    if named and not caller.may("manager"):
+    if named and not caller.has_rights_of("manager"):
         raise RoleLacksIt(f"to name raters under {named[0]} needs the rights of a manager; yours is {caller.role}")

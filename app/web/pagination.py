@@ -26,30 +26,30 @@ LONGEST_PLACE = 4000
 Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="Items on a page.", examples=[50])]
 
 
-def cursor_of(key: str) -> str:
+def make_cursor(key: str) -> str:
     """The cursor of a key: with its check digits behind it.
 
-    >>> cursor_of("ted-ende")[:-CHECK_DIGITS]
+    >>> make_cursor("ted-ende")[:-CHECK_DIGITS]
     'ted-ende'
     """
     return f"{key}{crc32(key.encode()) % 10**CHECK_DIGITS:0{CHECK_DIGITS}d}"
 
 
-def key_of_cursor(cursor: str) -> str:
+def parse_cursor(cursor: str) -> str:
     """The key that a cursor names. Raises ValueError where no page gave it."""
     key = cursor[:-CHECK_DIGITS]
-    if not key or cursor_of(key) != cursor:
+    if not key or make_cursor(key) != cursor:
         raise ValueError("is `next` of no page")
     return key
 
 
 def parse_number_cursor(cursor: int) -> int:
     """The number that a cursor names; 0 names the start. Raises ValueError where no page gave it."""
-    return int(key_of_cursor(str(cursor))) if cursor else 0
+    return int(parse_cursor(str(cursor))) if cursor else 0
 
 
 def write_place(value: str | None, key: str) -> str:
-    """A place in a sorted list, for `cursor_of`: the key, where nothing else counts.
+    """A place in a sorted list, for `make_cursor`: the key, where nothing else counts.
 
     >>> write_place(None, "r1")
     'r1'
@@ -78,7 +78,7 @@ def parse_place(place: str | None, *, by_value: bool) -> tuple[str | None, str] 
 
 
 def _key(cursor: str | None) -> str | None:
-    return None if cursor is None else key_of_cursor(cursor)
+    return None if cursor is None else parse_cursor(cursor)
 
 
 Key = AfterValidator(_key)
@@ -87,7 +87,7 @@ Cursor = Annotated[
     Query(
         pattern=KEY_PATTERN.replace("128", str(128 + CHECK_DIGITS)),
         description="`next` of the page before.",
-        examples=[cursor_of("ted-ende")],
+        examples=[make_cursor("ted-ende")],
     ),
     Key,
 ]
@@ -96,11 +96,11 @@ SortedCursor = Annotated[
     Query(
         pattern=KEY_PATTERN.replace("128", str(LONGEST_PLACE + CHECK_DIGITS)),
         description="`next` of the page before, in the same order.",
-        examples=[cursor_of("ted-ende")],
+        examples=[make_cursor("ted-ende")],
     ),
     Key,
 ]
-NUMBER = int(cursor_of("8"))
+NUMBER = int(make_cursor("8"))
 Number = Annotated[
     int,
     Query(alias="cursor", ge=0, le=2**63 - 1, description="`next` of the page before.", examples=[NUMBER]),
@@ -115,11 +115,11 @@ class Page(BaseModel, Generic[T]):
     next: str | None = Field(description="Cursor of the next page; null on the last.")
 
 
-def page_of(rows: Sequence[T], limit: int, key: Callable[[T], str], *, reached: str | None = None) -> Page[T]:
+def make_page(rows: Sequence[T], limit: int, key: Callable[[T], str], *, reached: str | None = None) -> Page[T]:
     """A page from one item more than fits, which tells whether there is another page.
 
     reached: the key after which to go on, for a page that is not full though there may be more.
     """
     shown = list(rows[:limit])
     last = key(shown[-1]) if len(rows) > limit else reached
-    return Page[T](items=shown, next=None if last is None else cursor_of(last))
+    return Page[T](items=shown, next=None if last is None else make_cursor(last))

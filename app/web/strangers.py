@@ -73,7 +73,7 @@ class StrangerRequest:
         self.known = False
 
     @property
-    def said(self) -> bool:
+    def has_stated_anything(self) -> bool:
         """Whether there was a body, and it was read; or a code that the identity provider was asked about."""
         return self._size > 0 or self.tried
 
@@ -81,7 +81,7 @@ class StrangerRequest:
         """The next message, within the limits for strangers."""
         if self.known or self._whole:
             return await self._receive()
-        self._layer.enter(self.address, self)
+        self._layer.count_body(self.address, self)
         try:
             async with asyncio.timeout_at(self._until) as self._waiting:
                 message = await self._receive()
@@ -107,7 +107,7 @@ class StrangerRequest:
 
     def leave(self) -> None:
         """Count this body as arriving no more."""
-        self._layer.forget(self.address, self)
+        self._layer.uncount_body(self.address, self)
 
     def recognize(self) -> None:
         """Lift the limits: a valid credential was shown. May be called from any thread."""
@@ -152,7 +152,7 @@ class StrangersLayer:
         finally:
             stranger.leave()
 
-    def enter(self, address: str, stranger: StrangerRequest) -> None:
+    def count_body(self, address: str, stranger: StrangerRequest) -> None:
         """Count an arriving body. Where there are too many, the oldest of the same address is dropped."""
         arriving = self._arriving[address]
         if stranger in arriving:
@@ -161,7 +161,7 @@ class StrangersLayer:
             arriving.popitem(last=False)[0].give_up()
         arriving[stranger] = None
 
-    def forget(self, address: str, stranger: StrangerRequest) -> None:
+    def uncount_body(self, address: str, stranger: StrangerRequest) -> None:
         """Count it no more: it has arrived, or will not."""
         arriving = self._arriving.get(address)
         if arriving is not None:
@@ -174,7 +174,7 @@ class StrangersLayer:
 
         async def watched(message: Message) -> None:
             # The way back from an identity provider looks at no credential, and other sites can lead browsers there.
-            counts = stranger.said or (bool(shown) and stranger.scope["path"] != SIGN_IN_ANSWER)
+            counts = stranger.has_stated_anything or (bool(shown) and stranger.scope["path"] != SIGN_IN_ANSWER)
             if message["type"] == "http.response.start" and message["status"] == 401 and counts:
                 # What stood in a body is not known here, so each such try is one of its own.
                 same = bool(shown) and not stranger.tried
@@ -214,7 +214,7 @@ def recognize_sender(request: HTTPConnection, secret: str) -> None:
         stranger.recognize()
 
 
-def note_sign_in_tried(request: HTTPConnection) -> None:
+def note_sign_in_attempt(request: HTTPConnection) -> None:
     """Note that a secret is tried that is in no header, so that a refusal counts by itself, whatever cookie came along.
 
     May be called from any thread.

@@ -12,12 +12,12 @@ PartStates = Mapping[str, Mapping[str, str]]
 _latest: PartStates = {}
 
 
-def keep_states(states: PartStates) -> None:
+def store_part_states(states: PartStates) -> None:
     """Remember what the supervisor said."""
     global _latest
     _latest = states
 
 
-def part_states() -> PartStates:
+def get_part_states() -> PartStates:
     """What the supervisor said last."""
     return _latest

@@ -18,7 +18,7 @@ from app.simulation import (
     PlantedText,
     SendJudgment,
     SimulatedRater,
-    model_of,
+    make_model_template,
     read_task,
     session_acts,
 )
@@ -119,8 +119,8 @@ class Rehearsed:
         planted = [PlantedText(s, d, p, text_of(s, d, p)) for s in SYSTEMS for d in DOCUMENTS for p in (1, 2)]
         view = ok(self.client.get(self.path))
         about = CampaignFacts(self.key, self.protocol, view["options"], view["basis"])
-        model = model_of(about, planted, RATERS, seed=1)
-        mind, forms = SimulatedRater.of(model, rater), CampaignForms.of(model)
+        model = make_model_template(about, planted, RATERS, seed=1)
+        mind, forms = SimulatedRater.start(model, rater), CampaignForms.from_model(model)
         while most is None or mind.judged < most:
             told = ok(self.client.post(f"{self.path}/lease", headers=session))["task"]
             if told is None:

@@ -10,7 +10,7 @@ import pytest
 from app.main import create_app
 from app.storage.db import Database
 from app.web.deps import Options
-from app.web.pagination import cursor_of, key_of_cursor, page_of, parse_number_cursor
+from app.web.pagination import make_cursor, make_page, parse_cursor, parse_number_cursor
 from tests.described import parameters
 
 LARGEST = 2**63 - 1
@@ -65,19 +65,19 @@ def test_every_list_refuses_a_cursor_that_never_was(admin: httpx.Client, databas
 
 @pytest.mark.parametrize("key", ["a", "2024", "a~b", "x" * 128, "8.20"])
 def test_a_cursor_is_its_key_with_check_digits_and_one_digit_else_is_none(key: str) -> None:
-    cursor = cursor_of(key)
-    assert key_of_cursor(cursor) == key
+    cursor = make_cursor(key)
+    assert parse_cursor(cursor) == key
     for wrong in (key, cursor[:-1], cursor + "0", f"{cursor[:-1]}{(int(cursor[-1]) + 1) % 10}", cursor[-4:]):
         with pytest.raises(ValueError, match="no page"):
-            key_of_cursor(wrong)
+            parse_cursor(wrong)
 
 
 def test_a_number_begins_at_nought_and_a_page_gives_what_the_next_one_takes() -> None:
     assert parse_number_cursor(0) == 0
-    page = page_of([7, 8, 9], 2, str)
+    page = make_page([7, 8, 9], 2, str)
     assert page.next is not None
     assert parse_number_cursor(int(page.next)) == 8
-    assert page_of([7, 8], 2, str).next is None
-    rest = page_of([7], 2, str, reached="30").next
+    assert make_page([7, 8], 2, str).next is None
+    rest = make_page([7], 2, str, reached="30").next
     assert rest is not None
     assert parse_number_cursor(int(rest)) == 30

@@ -13,7 +13,7 @@ from app.protocols import ALL
 from app.protocols.base import resolve_scoring_options
 from app.protocols.kit.forms import check_answer, make_rater_form
 from app.protocols.widgets import Spans
-from app.web.pagination import cursor_of
+from app.web.pagination import make_cursor
 from tests.collecting import Collecting, collect
 
 RECEIPT = {"score", "revision", "kept", "leased_until"}
@@ -189,7 +189,7 @@ def test_campaigns_are_filtered_and_a_cursor_that_never_was_is_refused(admin: ht
     assert keys(protocol="esa", target_language="de", source_language="en") == ["b"]
     assert keys(series="s") == ["a"]
     assert (keys(state="draft"), keys(state="open")) == (["a", "b", "ted-2"], [])
-    assert keys(protocol="esa", cursor=cursor_of("b")) == ["ted-2"]
+    assert keys(protocol="esa", cursor=make_cursor("b")) == ["ted-2"]
     refused = admin.get("/v1/campaigns", params={"cursor": "never"})
     assert (refused.status_code, refused.json()["errors"][0]["loc"]) == (422, ["query", "cursor"])
     assert admin.get("/v1/campaigns", params={"state": "nope"}).status_code == 422

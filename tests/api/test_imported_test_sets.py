@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 
-from app.web.pagination import cursor_of
+from app.web.pagination import make_cursor
 
 C = "/v1/campaigns/c"
 FILES = {
@@ -57,7 +57,7 @@ def test_imports_and_the_files_of_one_are_listed_page_by_page(admin: httpx.Clien
     ]
     rest = admin.get(f"{C}/imports", params={"cursor": first["next"]}).json()
     assert ([one["import"] for one in rest["items"]], rest["next"]) == (made[2:], None)
-    assert admin.get(f"{C}/imports", params={"cursor": cursor_of("i_unknown")}).status_code == 404
+    assert admin.get(f"{C}/imports", params={"cursor": make_cursor("i_unknown")}).status_code == 404
 
     files = admin.get(f"{C}/imports/{made[1]}/files", params={"limit": 2}).json()
     more = admin.get(f"{C}/imports/{made[1]}/files", params={"cursor": files["next"]}).json()

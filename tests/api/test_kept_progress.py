@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import text
 
 from app.services.tasks import progress, progress_cache
-from app.services.tasks.progress_cache import CountsKeeper
+from app.services.tasks.progress_cache import ProgressCountCache
 from app.services.tasks.progress_view import Progress, ProgressScope
 from app.storage import campaigns
 from app.storage import progress as stored
@@ -34,13 +34,13 @@ class Walk:
     database: Database
     manager: dict[str, str]
     draw: random.Random
-    keeper: CountsKeeper
+    keeper: ProgressCountCache
     later: timedelta = timedelta()
 
-    def look(self, keeper: CountsKeeper, *, key: str = "live") -> Progress:
+    def look(self, keeper: ProgressCountCache, *, key: str = "live") -> Progress:
         with self.database.transaction(snapshot=True) as session:
-            seen = progress.glance(session, key, ALL)
-            return progress.look(session, replace(seen, at=seen.at + self.later), ALL, keeper)
+            seen = progress.load_progress_snapshot(session, key, ALL)
+            return progress.make_progress(session, replace(seen, at=seen.at + self.later), ALL, keeper)
 
     def post(self, path: str, body: dict[str, Any], **headers: str) -> httpx.Response:
         return self.client.post(f"/v1/campaigns/{self.live.key}{path}", json=body, headers=headers or self.manager)
@@ -86,7 +86,7 @@ class Walk:
 
 
 def make_walk(
-    client: httpx.Client, database: Database, secret: Callable[..., str], seed: int, keeper: CountsKeeper
+    client: httpx.Client, database: Database, secret: Callable[..., str], seed: int, keeper: ProgressCountCache
 ) -> Walk:
     live = collect(database, documents=6, raters=("r1", "r2", "r3"), chain=2)
     manager = {"Authorization": f"Bearer {secret('manager')}"}
@@ -97,12 +97,12 @@ def make_walk(
 def test_kept_counts_are_those_made_anew_whatever_happens(
     anonymous: httpx.Client, database: Database, secret: Callable[..., str], seed: int
 ) -> None:
-    walk = make_walk(anonymous, database, secret, seed, CountsKeeper())
+    walk = make_walk(anonymous, database, secret, seed, ProgressCountCache())
     events = [walk.answer] * 5 + [walk.reopen, walk.reassign, walk.set_aside, walk.wait]
     for _ in range(EVENTS):
         walk.draw.choice(events)()
         if walk.draw.random() < 0.7:
-            assert walk.look(walk.keeper) == walk.look(CountsKeeper())
+            assert walk.look(walk.keeper) == walk.look(ProgressCountCache())
     assert walk.look(walk.keeper).total.judgments > 0
     assert walk.keeper.counted_anew < EVENTS / 2
 
@@ -110,11 +110,11 @@ def test_kept_counts_are_those_made_anew_whatever_happens(
 def test_answers_hand_ins_and_reopened_tasks_are_added_to_what_was_counted(
     anonymous: httpx.Client, database: Database, secret: Callable[..., str]
 ) -> None:
-    walk = make_walk(anonymous, database, secret, 4, CountsKeeper())
+    walk = make_walk(anonymous, database, secret, 4, ProgressCountCache())
     before = walk.look(walk.keeper)
     for event in [*[walk.answer] * 6, walk.reopen, walk.answer, walk.wait, walk.answer]:
         event()
-        assert walk.look(walk.keeper) == walk.look(CountsKeeper())
+        assert walk.look(walk.keeper) == walk.look(ProgressCountCache())
     assert walk.keeper.counted_anew == 1
     after = walk.look(walk.keeper)
     assert before.total.judgments == 0 < after.total.judgments
@@ -125,27 +125,27 @@ def test_answers_hand_ins_and_reopened_tasks_are_added_to_what_was_counted(
 def test_a_look_from_an_older_snapshot_is_counted_by_itself(
     anonymous: httpx.Client, database: Database, secret: Callable[..., str]
 ) -> None:
-    walk = make_walk(anonymous, database, secret, 5, CountsKeeper())
+    walk = make_walk(anonymous, database, secret, 5, ProgressCountCache())
     with database.transaction(snapshot=True) as session:
-        seen = progress.glance(session, "live", ALL)
+        seen = progress.load_progress_snapshot(session, "live", ALL)
         while walk.look(walk.keeper).total.judgments == 0:
             walk.answer()
-        assert progress.look(session, seen, ALL, walk.keeper).total.judgments == 0
-    assert walk.look(walk.keeper) == walk.look(CountsKeeper())
+        assert progress.make_progress(session, seen, ALL, walk.keeper).total.judgments == 0
+    assert walk.look(walk.keeper) == walk.look(ProgressCountCache())
     assert walk.keeper.counted_anew == 2, "the newer counts stay"
 
 
 def test_an_error_leaves_nothing_half_counted(
     anonymous: httpx.Client, database: Database, secret: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    walk = make_walk(anonymous, database, secret, 6, CountsKeeper())
+    walk = make_walk(anonymous, database, secret, 6, ProgressCountCache())
     walk.look(walk.keeper)
     walk.answer()
     with monkeypatch.context() as broken:
         broken.setattr(progress_cache, "_move_tasks", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             walk.look(walk.keeper)
-    assert walk.look(walk.keeper) == walk.look(CountsKeeper())
+    assert walk.look(walk.keeper) == walk.look(ProgressCountCache())
     assert walk.keeper.counted_anew == 2
 
 
@@ -153,7 +153,7 @@ def test_an_error_leaves_nothing_half_counted(
 def test_a_process_keeps_the_campaigns_that_were_looked_at_last(
     anonymous: httpx.Client, database: Database, secret: Callable[..., str], most: int, anew: int
 ) -> None:
-    walk = make_walk(anonymous, database, secret, 7, CountsKeeper(most))
+    walk = make_walk(anonymous, database, secret, 7, ProgressCountCache(most))
     collect(database, key="other", documents=6, chain=2)
     for _ in range(2):
         for key in ("live", "other"):
@@ -180,7 +180,7 @@ def test_what_came_with_its_answers_is_sized_once_until_data_come(
     secret: Callable[..., str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    walk = make_walk(anonymous, database, secret, 8, CountsKeeper())
+    walk = make_walk(anonymous, database, secret, 8, ProgressCountCache())
     with psycopg.connect(database_url) as db:
         db.execute(IMPORTED, {"c": walk.live.id})
     sized: list[int] = []
@@ -196,17 +196,17 @@ def test_what_came_with_its_answers_is_sized_once_until_data_come(
         state = next(one for one in walk.look(walk.keeper).states if one.state == "imported")
         assert (state.tasks, state.segments, state.judgments, state.words > 0) == (1, 1, 1, True)
     assert len(sized) == 1
-    assert walk.look(walk.keeper) == walk.look(CountsKeeper())
+    assert walk.look(walk.keeper) == walk.look(ProgressCountCache())
     with database.transaction() as session:
         campaigns.take_next_version(session, walk.live.id, actor="test", what="texts")
-    assert walk.look(walk.keeper) == walk.look(CountsKeeper())
+    assert walk.look(walk.keeper) == walk.look(ProgressCountCache())
     assert (len(sized), walk.keeper.counted_anew) == (4, 2), "texts may have changed"
 
 
 def test_tasks_are_read_again_only_where_they_have_changed(
     anonymous: httpx.Client, database: Database, secret: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    walk = make_walk(anonymous, database, secret, 9, CountsKeeper())
+    walk = make_walk(anonymous, database, secret, 9, ProgressCountCache())
     walk.post("/lease", {}, **walk.live.auth(min(walk.live.secrets)))
     read: list[int] = []
     of_all = stored.load_counted_tasks
@@ -228,14 +228,14 @@ def test_tasks_are_read_again_only_where_they_have_changed(
         session.execute(text("UPDATE tasks SET lease = lease + 2 WHERE id = (SELECT min(id) FROM tasks)"))
     walk.look(walk.keeper)
     assert len(read) == 2
-    assert walk.look(walk.keeper) == walk.look(CountsKeeper())
+    assert walk.look(walk.keeper) == walk.look(ProgressCountCache())
 
 
 def test_leases_are_read_once_of_a_rater_who_has_begun(
     anonymous: httpx.Client, database: Database, secret: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A campaign has as many leases as tasks; to look through them took longer than all the rest."""
-    walk = make_walk(anonymous, database, secret, 8, CountsKeeper())
+    walk = make_walk(anonymous, database, secret, 8, ProgressCountCache())
     asked: list[int] = []
     load = stored.load_first_leases
 

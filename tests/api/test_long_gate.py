@@ -40,8 +40,8 @@ def test_a_small_gate_needs_no_worker_and_a_large_one_is_a_job_with_the_same_ans
 
 def test_the_size_of_a_campaign_is_what_was_imported(world: World) -> None:
     with world.spine.database.transaction() as session:
-        assert CampaignSize.of(session, campaigns.load_campaign(session, "few").id).documents == 3
-        found = CampaignSize.of(session, campaigns.load_campaign(session, "mqm").id)
+        assert CampaignSize.load(session, campaigns.load_campaign(session, "few").id).documents == 3
+        found = CampaignSize.load(session, campaigns.load_campaign(session, "mqm").id)
     assert (found.systems, found.documents) == (2, 7)
     assert found.segments >= found.documents
 

@@ -94,7 +94,7 @@ def test_a_long_ranking_is_a_job_and_its_bytes_are_those_of_one_made_at_once(wor
     by_job = world.get(f"{place}/report")
     with world.spine.database.transaction() as session:
         about = snapshot.load_snapshot(session, "mqm", None)
-        at_once = load_ranking_input(session, about, chosen("google-mqm", {"seed": "7"})).body()
+        at_once = load_ranking_input(session, about, chosen("google-mqm", {"seed": "7"})).make_body()
     assert (found.status_code, found.content, by_job.content) == (200, at_once, at_once)
     assert by_job.headers["ETag"] == found.headers["ETag"]
     assert world.get(RANKING, headers={"If-None-Match": found.headers["ETag"]}, **asked).status_code == 304

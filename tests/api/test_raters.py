@@ -12,7 +12,7 @@ import pytest
 
 from app.services.people import raters
 from app.storage.db import Database
-from app.web.pagination import cursor_of
+from app.web.pagination import make_cursor
 
 Secrets = Callable[..., str]
 RATERS = "/v1/campaigns/c/raters"
@@ -121,7 +121,7 @@ def test_lists_come_by_key_team_and_state(manager: httpx.Client) -> None:
     assert keys() == ["B", "a", "b", "c"]
     assert keys(team="bonn") == ["b", "c"]
     assert keys(state="paused") == ["c"]
-    assert keys(limit="2", cursor=cursor_of("a")) == ["b", "c"]
+    assert keys(limit="2", cursor=make_cursor("a")) == ["b", "c"]
     assert manager.get(RATERS, params={"team": "ulm"}).status_code == 404
 
 

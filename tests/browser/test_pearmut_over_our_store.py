@@ -20,7 +20,7 @@ from app.pearmut.files import PearmutFiles, find_pearmut_files
 from app.services.access import tokens
 from app.services.access.tokens import THE_OPERATOR
 from app.services.data.exports import export_campaign_files
-from app.services.media.library import take_media
+from app.services.media.library import store_media
 from app.services.media.policy import MediaPolicy
 from app.services.pearmut.campaign_file import read_campaign_file
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
@@ -149,7 +149,7 @@ def test_sound_film_and_pictures_play_for_their_user_alone(
     ann, ben = (link.credential for link in added.links)
     for name, make in FILES.items():
         (tmp_path / "made").write_bytes(make())
-        take_media(ours, policy, added.key, name, tmp_path / "made", actor="test")
+        store_media(ours, policy, added.key, name, tmp_path / "made", actor="test")
     files = find_pearmut_files(PearmutProgram(tmp_path / "theirs").package)
     sent: list[tuple[int, str]] = []
     visit.on("response", lambda answer: sent.append((answer.status, answer.url)))

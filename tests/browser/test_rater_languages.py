@@ -34,7 +34,7 @@ def at_work(open_context, served, spine, live, language):
 @pytest.mark.parametrize("language", OF_RATERS)
 def test_a_task_speaks_the_language_and_fits(open_context, served, spine, mqm, language):
     page = at_work(open_context, served, spine, mqm, language).page
-    said = messages.load_page_messages(language, "rater/task").say
+    said = messages.load_page_messages(language, "rater/task").translate
     expect(page.locator("html")).to_have_attribute("lang", language)
     expect(page.get_by_role("button", name=said("There are no errors")).first).to_be_visible()
     expect(page.get_by_text("There are no errors")).to_have_count(0)
@@ -43,7 +43,7 @@ def test_a_task_speaks_the_language_and_fits(open_context, served, spine, mqm, l
 
 def test_right_to_left_the_page_is_mirrored_and_words_are_marked_and_handed_in(open_context, served, spine, mqm):
     hands = at_work(open_context, served, spine, mqm, "ar")
-    page, say = hands.page, messages.load_page_messages("ar", "rater/task").say
+    page, say = hands.page, messages.load_page_messages("ar", "rater/task").translate
     page.set_viewport_size({"width": 1280, "height": 900})
     assert page.locator("html").get_attribute("dir") == "rtl"
     source, output = (hands.row(1).locator(".body").nth(n).bounding_box() for n in (0, 1))

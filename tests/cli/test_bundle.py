@@ -159,7 +159,7 @@ def by_kind(file: Path) -> object:
 def make_files_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the same data make is made once for all comparisons, each of which would take seconds over it."""
     made: dict[str, list[tuple[str, tuple[bytes, ...]]]] = {}
-    make = bundle.remake_bundle_files
+    make = bundle.reproduce_bundle_files
 
     def remake(
         database: Database, campaign: str, recipes: Sequence[Recipe], version: int
@@ -169,7 +169,7 @@ def make_files_once(monkeypatch: pytest.MonkeyPatch) -> None:
             made[asked] = [(path, tuple(chunks)) for path, chunks in make(database, campaign, recipes, version)]
         yield from made[asked]
 
-    monkeypatch.setattr(bundle, "remake_bundle_files", remake)
+    monkeypatch.setattr(bundle, "reproduce_bundle_files", remake)
 
 
 @pytest.mark.parametrize(("kind", "least"), [(by_folder, 7), pytest.param(by_kind, 11, marks=pytest.mark.soak)])

@@ -22,13 +22,13 @@ def stopped() -> Iterator[SupervisedProcess]:
     part = SupervisedProcess(
         "part", [sys.executable, "-c", "import time; time.sleep(1000)"], environment={}, limits=LIMITS
     )
-    part.look(0.2, may_start=True)
+    part.check_and_mend(0.2, may_start=True)
     child = child_of(part)
     child.send_signal(signal.SIGSTOP)
     until(lambda: is_process_stopped(child.pid), "it stands still")
     yield part
     child.kill()
-    part.end(0.1)
+    part.wait_or_kill(0.1)
 
 
 def child_of(part: SupervisedProcess) -> Any:
@@ -38,11 +38,11 @@ def child_of(part: SupervisedProcess) -> Any:
 
 def test_who_is_stopped_is_let_go_on_after_a_while(stopped: SupervisedProcess) -> None:
     child = child_of(stopped)
-    stopped.look(3.9, may_start=True)
+    stopped.check_and_mend(3.9, may_start=True)
     assert is_process_stopped(child.pid), "somebody may look at it"
-    stopped.look(0.1, may_start=True)
+    stopped.check_and_mend(0.1, may_start=True)
     until(lambda: not is_process_stopped(child.pid), "it goes on")
-    stopped.look(4.0, may_start=True)
+    stopped.check_and_mend(4.0, may_start=True)
     assert child_of(stopped) is child
     assert child.poll() is None
 
@@ -53,8 +53,8 @@ def test_who_does_not_go_on_is_ended_and_started_again(
     child = child_of(stopped)
     send = child.send_signal
     monkeypatch.setattr(child, "send_signal", lambda number: number == signal.SIGCONT or send(number))
-    stopped.look(7.9, may_start=True)
+    stopped.check_and_mend(7.9, may_start=True)
     assert child.poll() is None
-    stopped.look(0.1, may_start=True)
+    stopped.check_and_mend(0.1, may_start=True)
     assert child.poll() == -signal.SIGKILL
     assert stopped.condition.reason == "it was stopped by a signal"

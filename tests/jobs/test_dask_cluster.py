@@ -57,7 +57,7 @@ class Here:
 
     def do(self, entry: QueueEntry, **_asked: object) -> Ending:
         self.tasks.append(entry.task)
-        self.computer.do(entry.task, entry.job_id, entry.n)
+        self.computer.compute_entry(entry.task, entry.job_id, entry.n)
         return "done"
 
 
@@ -70,7 +70,7 @@ def drained_by(computing: DaskComputing, bench: Bench) -> None:
         if taken is None:
             return
         entry = QueueEntry(taken.task_name, taken.args["job"], taken.args.get("n"))
-        assert computing.do(entry, wanted=lambda: True, stopping=threading.Event()) == "done"
+        assert computing.compute_entry(entry, wanted=lambda: True, stopping=threading.Event()) == "done"
 
 
 def never() -> None:

@@ -55,7 +55,7 @@ def both_at_work(bench: Bench) -> None:
 
     def shared() -> bool:
         pair = [bench.job(bench.asked(next(seeds), permutations=10, points=1)) for _ in range(2)]
-        until(lambda: all(bench.now(job).ended for job in pair), "two small jobs are done")
+        until(lambda: all(bench.now(job).has_ended for job in pair), "two small jobs are done")
         return len({worker for job in pair for worker in bench.now(job).workers}) == 2
 
     until(shared, "each has done one of them")
@@ -69,8 +69,8 @@ def test_two_workers_share_a_job_and_one_finishes_it_when_the_other_is_killed(be
         job = bench.job(wanted)
         of = f"SELECT count(DISTINCT worker) FROM chunk_results WHERE job_id = {job.number}"
         until(lambda: bench.spine.ask(of) == [(2,)], "both have stored chunks")
-        until(lambda: bench.queue("doing", job) == 2 or bench.now(job).ended, "both are in the middle of one")
-        assert not bench.now(job).ended
+        until(lambda: bench.queue("doing", job) == 2 or bench.now(job).has_ended, "both are in the middle of one")
+        assert not bench.now(job).has_ended
         one.kill()
         killed = time.monotonic()
         left, chunks = held(bench, job), (bench.now(job).total or 0) - bench.now(job).done
@@ -78,7 +78,7 @@ def test_two_workers_share_a_job_and_one_finishes_it_when_the_other_is_killed(be
         until(lambda: not left & held(bench, job), "what it had is taken", within=STALLED_AFTER + SLACK)
         # What the other has to do by itself hangs on the machine: two seconds a chunk, of some tenths each.
         rest = STALLED_AFTER + SLACK + 2 * chunks - (time.monotonic() - killed)
-        until(lambda: bench.now(job).ended, "the other finishes", within=rest)
+        until(lambda: bench.now(job).has_ended, "the other finishes", within=rest)
         print(f"\nfinished {time.monotonic() - killed:.1f} s after the kill, {chunks} chunks were left")  # noqa: T201  (a figure)
         assert other.poll() is None
 
@@ -108,7 +108,7 @@ def test_a_stopped_worker_hands_back_what_it_has_and_ends_within_ten_seconds(ben
         begun = time.monotonic()
         assert worker.wait(LIMIT) == 0
         assert time.monotonic() - begun < 10
-    assert (bench.queue("doing"), bench.queue("todo", job) > 0, bench.now(job).ended) == (0, True, False)
+    assert (bench.queue("doing"), bench.queue("todo", job) > 0, bench.now(job).has_ended) == (0, True, False)
 
     with bench.spine.database.transaction() as session:
         jobs.cancel_job(session, job.job, THE_OPERATOR)
@@ -125,7 +125,7 @@ def test_a_stopped_worker_hands_back_what_it_has_and_ends_within_ten_seconds(ben
 def most_done_before(bench: Bench, small: JobView, large: JobView) -> int:
     """Chunks of the large job that were done by the end of the small one, entry by entry as workers take them."""
     before = bench.now(large).done
-    while not bench.now(small).ended:
+    while not bench.now(small).has_ended:
         assert drained(bench.spine.database, most=1) == 1
     return bench.now(large).done - before
 
@@ -139,7 +139,7 @@ def test_a_small_job_waits_for_a_few_chunks_of_a_large_one_and_not_for_all(
         return bench.job(bench.asked(seed + 1, permutations=10, points=1)), large
 
     small, large = both(40)
-    assert (most_done_before(bench, small, large) <= BLOCK, bench.now(large).ended) == (True, False)
+    assert (most_done_before(bench, small, large) <= BLOCK, bench.now(large).has_ended) == (True, False)
     drained(bench.spine.database)
     assert bench.now(large).state == "done"
 
@@ -196,7 +196,7 @@ def test_a_worker_whose_connections_are_cut_goes_on(bench: Bench, tmp_path: Path
     with working(bench.spine.url, tmp_path):
         until(lambda: bench.now(job).done > 0, "it has stored chunks")
         assert bench.spine.ask(cut)[0][0] > 2
-        until(lambda: bench.now(job).ended, "the job ends")
+        until(lambda: bench.now(job).has_ended, "the job ends")
     assert bench.report(job) == expected
 
 
@@ -219,7 +219,7 @@ def test_a_chunk_that_ends_its_process_is_tried_so_often_and_ends_the_job_with_i
     )
     worker.start()
     try:
-        until(lambda: bench.now(job).ended, "the job ends")
+        until(lambda: bench.now(job).has_ended, "the job ends")
     finally:
         stop.set()
         worker.join(LIMIT)
@@ -243,11 +243,11 @@ def test_a_paused_worker_that_wakes_finds_its_chunks_done_and_damages_nothing(be
         for process in everyone:
             process.suspend()
         with working(bench.spine.url, tmp_path / "b"):
-            until(lambda: bench.now(job).ended, "another finishes it")
+            until(lambda: bench.now(job).has_ended, "another finishes it")
             for process in everyone:
                 process.resume()
             another = bench.job(bench.asked(6))
-            until(lambda: bench.now(another).ended, "both go on")
+            until(lambda: bench.now(another).has_ended, "both go on")
         assert len(bench.now(another).workers) == 2, "who woke up works again"
         assert paused.poll() is None
     finally:
@@ -263,12 +263,12 @@ def test_many_kills_change_no_byte(bench: Bench, tmp_path: Path) -> None:
     steady = started(bench.spine.url, tmp_path / "steady")
     try:
         for n in range(6):
-            if bench.now(job).ended:
+            if bench.now(job).has_ended:
                 break
             with working(bench.spine.url, tmp_path / str(n)):
                 before = bench.now(job).done
-                until(lambda: bench.now(job).ended or bench.now(job).done > before + 2, "chunks are stored")  # noqa: B023  (called at once)
-        until(lambda: bench.now(job).ended, "the job ends")
+                until(lambda: bench.now(job).has_ended or bench.now(job).done > before + 2, "chunks are stored")  # noqa: B023  (called at once)
+        until(lambda: bench.now(job).has_ended, "the job ends")
     finally:
         stopped(steady)
     assert bench.report(job) == expected
@@ -290,6 +290,6 @@ def test_a_database_that_is_restarted_while_a_job_runs_is_waited_for(data_dir: P
                 embedded.stop_server(data_dir)
                 time.sleep(2)
                 with embedded.start_server(data_dir):
-                    until(lambda: bench.now(job).ended, "the job ends")
+                    until(lambda: bench.now(job).has_ended, "the job ends")
                     assert worker.poll() is None
                     assert bench.report(job) == expected

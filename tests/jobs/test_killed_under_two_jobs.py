@@ -18,9 +18,9 @@ def test_a_worker_killed_in_the_middle_of_two_jobs_loses_neither(bench: Bench, t
     with working(bench.spine.url, tmp_path / "a", processes=2) as first:
         until(lambda: any(bench.now(job).done for job in asked), "it has stored something")
         first.kill()
-    assert not all(bench.now(job).ended for job in asked), "it came too late to mean anything"
+    assert not all(bench.now(job).has_ended for job in asked), "it came too late to mean anything"
     assert bench.queue("doing"), "the control: who is killed hands nothing back"
     with working(bench.spine.url, tmp_path / "b", processes=2):
-        until(lambda: all(bench.now(job).ended for job in asked), "another does what is left")
+        until(lambda: all(bench.now(job).has_ended for job in asked), "another does what is left")
     assert [bench.now(job).state for job in asked] == ["done", "done"]
     assert [bench.report(job) for job in asked] == expected

@@ -24,7 +24,7 @@ def test_a_ranking_waits_behind_no_simulation(bench: Bench, tmp_path: Path) -> N
             patch.setattr(rankings, "AT_ONCE", 0.0)
             ranking = rankings.find_or_queue_ranking(bench.spine.database, "thrice", recipe=recipe)
         assert isinstance(ranking, JobView)
-        until(lambda: bench.now(ranking).ended, "the ranking is there")
+        until(lambda: bench.now(ranking).has_ended, "the ranking is there")
         assert bench.now(ranking).state == "done"
         left = [(one.total or 99) - one.done for one in map(bench.now, simulations)]
     assert min(left) >= 12, left  # of 18 parts each; behind them all the ranking would have come last

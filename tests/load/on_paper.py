@@ -16,11 +16,11 @@ Texts = Mapping[tuple[str, str, int], tuple[str, str]]  # (system, document, pos
 
 def rate(plan: Plan, model: RaterModel, texts: Texts) -> Ratings:
     """What the raters of a model say of everything that a plan gives them, controls left out."""
-    forms = CampaignForms.of(model)
+    forms = CampaignForms.from_model(model)
     options = resolve_scoring_options(forms.protocol, model.options)
     columns: dict[str, list[object]] = {name: [] for name in ("system", "document", "position", "rater", "score")}
     for rater in plan.raters:
-        mind = SimulatedRater.of(model, rater)
+        mind = SimulatedRater.start(model, rater)
         for task in sorted(plan.tasks_of_rater(rater), key=lambda task: task.queue):
             for item in task.items:
                 if item.role != "rating" or item.system is None:

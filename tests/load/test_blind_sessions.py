@@ -14,7 +14,15 @@ from app.client.managing import CampaignClient
 from app.main import create_app
 from app.protocols.base import CampaignOptions, resolve_scoring_options
 from app.services.tasks import tasks
-from app.simulation import CampaignForms, HandIn, SendJudgment, SimulatedRater, model_of, read_task, session_acts
+from app.simulation import (
+    CampaignForms,
+    HandIn,
+    SendJudgment,
+    SimulatedRater,
+    make_model_template,
+    read_task,
+    session_acts,
+)
 from app.simulation.session import SendHeartbeat, SendPreference
 from app.storage.db import Database
 from app.web.deps import Options
@@ -186,11 +194,11 @@ def sit(eye: Eye, forms: CampaignForms, mind: SimulatedRater, path: str) -> int:
 def session(place: Place, name: str) -> Eye:
     """What the second of two raters is sent, after the first has judged everything that both are given."""
     managed = campaign(place.served, name)
-    planted = model_of(managed.about(), managed.outputs(), ("r1", "r2"), seed=1)
-    forms = CampaignForms.of(planted)
+    planted = make_model_template(managed.about(), managed.outputs(), ("r1", "r2"), seed=1)
+    forms = CampaignForms.from_model(planted)
     for rater in ("r2", "r1"):
         eye = place.eye(managed, rater)
-        assert sit(eye, forms, SimulatedRater.of(planted, rater), managed.path) > 0
+        assert sit(eye, forms, SimulatedRater.start(planted, rater), managed.path) > 0
     for path in ("/v1/me", "/v1/me/export", "/v1/me/completions", "/v1/me/consent", f"{managed.path}/guidelines"):
         eye.send("GET", path)
     return eye

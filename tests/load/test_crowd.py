@@ -15,7 +15,7 @@ import pytest
 
 from app.cli.kit.raters_at_work import RaterPace, WorkTally, run_raters
 from app.client.managing import CampaignClient
-from app.simulation import RaterModel, model_of, write_model
+from app.simulation import RaterModel, make_model_template, write_model
 from app.storage.db import Database
 from app.storage.leases import leases
 from tests.collecting import Collecting, collect
@@ -69,7 +69,7 @@ def run_out(url: str, raters: tuple[str, ...]) -> int:
 
 def model(managed: CampaignClient, tempers: Mapping[str, Mapping[str, object]]) -> RaterModel:
     """Raters as they are drawn, but for what is said of some."""
-    drawn = model_of(managed.about(), managed.outputs(), managed.raters(), seed=3)
+    drawn = make_model_template(managed.about(), managed.outputs(), managed.raters(), seed=3)
     changed = {key: temper.model_copy(update=dict(tempers.get(key, {}))) for key, temper in drawn.raters.items()}
     return drawn.model_copy(update={"raters": changed})
 

@@ -15,7 +15,7 @@ from app.cli.kit.raters_at_work import RaterPace, WorkTally, run_raters
 from app.cli.serving.own_server import own_server
 from app.client.managing import CampaignClient
 from app.services.access import tokens
-from app.simulation import RaterModel, model_of
+from app.simulation import RaterModel, make_model_template
 from app.storage.db import Database
 from tests.load.server import Made, Served, serving, set_up
 
@@ -36,7 +36,7 @@ FULL = Made([8] * 48 + [7] * 133, {f"S{n:02}": 90.0 - 2.5 * n for n in range(15)
 
 def judged(managed: CampaignClient, made: Made, pace: RaterPace) -> tuple[RaterModel, WorkTally]:
     """Let the raters judge all that there is."""
-    planted = model_of(managed.about(), managed.outputs(), managed.raters(), seed=7, qualities=made.systems)
+    planted = make_model_template(managed.about(), managed.outputs(), managed.raters(), seed=7, qualities=made.systems)
     links = managed.links(made.raters)
     return planted, asyncio.run(run_raters(managed.remote.url, planted, links, pace))
 
@@ -96,7 +96,9 @@ def test_raters_who_ignore_the_texts_do_not_recover_it(database_url: str) -> Non
     """The control of the test above: what it finds comes from what is planted, not from the order of anything."""
     with serving(database_url) as served:
         managed = set_up(served, "blind", SMALL, DESIGN)
-        planted = model_of(managed.about(), managed.outputs(), managed.raters(), seed=7, qualities=SMALL.systems)
+        planted = make_model_template(
+            managed.about(), managed.outputs(), managed.raters(), seed=7, qualities=SMALL.systems
+        )
         careless = {key: one.model_copy(update={"careless": True}) for key, one in planted.raters.items()}
         blind = planted.model_copy(update={"raters": careless})
         asyncio.run(run_raters(served.url, blind, managed.links(RATERS), RaterPace(workers=7, patience=LONG)))

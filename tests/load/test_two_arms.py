@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from app.cli.kit.raters_at_work import RaterPace, run_raters
-from app.simulation import model_of
+from app.simulation import make_model_template
 from app.storage import embedded
 from tests.load.server import Made, Served, serving, set_up
 from tests.spine import fresh
@@ -55,7 +55,7 @@ it would be drawn anew in every run, and one interval of 95 % in twenty leaves o
 def judged(served: Served, key: str, design: dict[str, Any]) -> None:
     """Let the raters judge all that there is."""
     managed = set_up(served, key, MADE, design)
-    model = model_of(managed.about(), managed.outputs(), managed.raters(), seed=7, qualities=MADE.systems)
+    model = make_model_template(managed.about(), managed.outputs(), managed.raters(), seed=7, qualities=MADE.systems)
     tempers = {rater: one.model_copy(update={"revisions": 0.2}) for rater, one in model.raters.items()}
     planted = model.model_copy(update={"raters": tempers})
     asyncio.run(run_raters(served.url, planted, managed.links(MADE.raters), RaterPace(workers=4)))

@@ -12,7 +12,7 @@ import pytest
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import PearmutFiles
 from app.services.access import tokens
-from app.services.media.library import take_media
+from app.services.media.library import store_media
 from app.services.media.policy import MediaPolicy
 from app.services.pearmut import assets
 from app.services.pearmut.loading import AddedCampaign
@@ -52,7 +52,7 @@ def test_a_page_plays_the_campaigns_files_and_learns_no_name(
 ) -> None:
     added = add(campaign(data=[SOUND]))
     (tmp_path / "made.wav").write_bytes(make_wav())
-    take_media(database, policy, added.key, "talks:secret.wav", tmp_path / "made.wav", actor="test")
+    store_media(database, policy, added.key, "talks:secret.wav", tmp_path / "made.wav", actor="test")
     ann = Annotator(pages, added.name, added.links[0].credential)
     document = ann.next()
     assert not {word for word in ("secret", "missing.mp4", "Worst/") if word in json.dumps(document)}

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from app.pearmut.app import create_pearmut_app
-from app.pearmut.files import NoPearmutPages, find_pearmut_files
+from app.pearmut.files import PearmutFilesNotFound, find_pearmut_files
 from app.storage.db import Database
 from app.web.deps import Options
 from tests.pearmut.conftest import TestClient
@@ -35,7 +35,7 @@ def test_pages_and_instructions_are_read_and_nothing_is_run(package: Path) -> No
 
 
 def test_a_folder_without_pages_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(NoPearmutPages):
+    with pytest.raises(PearmutFilesNotFound):
         find_pearmut_files(tmp_path)
 
 

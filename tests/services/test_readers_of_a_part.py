@@ -21,7 +21,7 @@ from app.simulation import (
     RaterTraits,
     SendJudgment,
     SimulatedRater,
-    model_of,
+    make_model_template,
     session_acts,
 )
 from app.stats.quality.report import QualityReport
@@ -58,7 +58,7 @@ def plan_of(structure: str, seed: int, n_documents: int) -> Plan:
 
 def judged(structure: str, seed: int, documents: int) -> QualityReport:
     plan, known, rng, given = plan_of(structure, seed, documents), texts(documents), Random(seed), list[Given]()
-    made = model_of(
+    made = make_model_template(
         CampaignFacts("c", "da", {}, "source"),
         list(known.values()),
         [*HONEST, *READERS],
@@ -67,9 +67,9 @@ def judged(structure: str, seed: int, documents: int) -> QualityReport:
     )
     changed = {name: RaterTraits(**(made.raters[name].model_dump() | {"reads": READS})) for name in READERS}
     made = made.model_copy(update={"raters": {**made.raters, **changed}})
-    forms, protocol = CampaignForms.of(made), get_protocol("da")
+    forms, protocol = CampaignForms.from_model(made), get_protocol("da")
     for rater in (*HONEST, *READERS):
-        mind, clock = SimulatedRater.of(made, rater), 0
+        mind, clock = SimulatedRater.start(made, rater), 0
         for task in plan.tasks_of_rater(rater):
             rows = [
                 (known[item.system or "", item.document, s], role_of(item)) for item in task.items for s in of(item)

@@ -18,7 +18,7 @@ from app.simulation import (
     RaterTraits,
     SendJudgment,
     SimulatedRater,
-    model_of,
+    make_model_template,
     session_acts,
 )
 from app.simulation.task_view import SeenItem, SeenScreen, SeenSegment, SeenTask, SeenText, UnansweredAddress
@@ -68,7 +68,7 @@ def raters_of(group: int) -> list[str]:
 def raters(*, bad: bool, seed: int) -> RaterModel:
     texts = [text for group in range(GROUPS) for text in texts_of(group)]
     names = [name for group in range(GROUPS) for name in raters_of(group)]
-    made = model_of(
+    made = make_model_template(
         CampaignFacts("c", "da", {}, "source"), texts, names, seed=seed, qualities={"A": 83, "B": 75, "C": 67}
     )
     changed = {n: RaterTraits(**(made.raters[n].model_dump() | BAD.get(n, {}))) for n in names} if bad else made.raters
@@ -106,13 +106,13 @@ def tasks(rater: str, documents: list[str], rng: Random) -> list[list[tuple[Plan
 def campaign(*, bad: bool, seed: int) -> QualityReport:
     """Every document of a group is judged by two of its four raters."""
     made, rng, given = raters(bad=bad, seed=seed), Random(seed), list[Given]()
-    forms, protocol = CampaignForms.of(made), get_protocol("da")
+    forms, protocol = CampaignForms.from_model(made), get_protocol("da")
     options = resolve_scoring_options(protocol, {})
     for group in range(GROUPS):
         pairs = [(a, b) for a in raters_of(group) for b in raters_of(group) if a < b]
         who = {f"g{group}d{d:02}": pairs[d % len(pairs)] for d in range(DOCUMENTS)}
         for rater in raters_of(group):
-            mind, clock = SimulatedRater.of(made, rater), 0
+            mind, clock = SimulatedRater.start(made, rater), 0
             for n, task in enumerate(tasks(rater, [d for d, both in who.items() if rater in both], rng)):
                 first: dict[int, tuple[float, int, int]] = {}
                 for act in session_acts(mind, shown(task, rng), forms, page=f"{rater}{n}"):

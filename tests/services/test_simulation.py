@@ -30,7 +30,7 @@ from app.simulation import (
     RaterTraits,
     SendJudgment,
     SimulatedRater,
-    model_of,
+    make_model_template,
     read_model,
     session_acts,
     write_model,
@@ -59,7 +59,7 @@ QUALITIES = {"A": 90.0, "B": 70.0, "C": 50.0}
 
 
 def model(**changes):
-    found = model_of(ABOUT, TEXTS, ["r1", "r2"], seed=5, qualities=QUALITIES)
+    found = make_model_template(ABOUT, TEXTS, ["r1", "r2"], seed=5, qualities=QUALITIES)
     return found.model_copy(update=changes)
 
 
@@ -70,7 +70,7 @@ def sha(text):
 def test_a_text_that_stands_in_two_places_is_told_apart_by_its_source():
     same = [PlantedText("A", f"d{n}", 1, "Ja.", source) for n, source in enumerate(("Yes.", "No."))]
 
-    truths = model_of(ABOUT, same, ["r1"], seed=1).texts
+    truths = make_model_template(ABOUT, same, ["r1"], seed=1).texts
 
     assert {key: truth.document for key, truth in truths.items()} == {
         sha("Yes.\0Ja."): "d0",
@@ -139,7 +139,7 @@ def test_better_opinions_score_better_in_every_protocol_that_ranks(name):
     sign = 1 if measures[0].higher_is_better else -1
 
     def score(value):
-        forms = CampaignForms.of(model(protocol=name, options=dict(protocol.examples[0].options), basis=basis))
+        forms = CampaignForms.from_model(model(protocol=name, options=dict(protocol.examples[0].options), basis=basis))
         sheet = AnswerContext(shown, Opinion(value, None, (str(value),)), Draws(1), lower=forms.lower)
         payload = protocol.payload.model_validate(answer(name, form, sheet))
         return sign * protocol.score(payload, JudgedTexts("", text, ()), options).score
@@ -150,8 +150,8 @@ def test_better_opinions_score_better_in_every_protocol_that_ranks(name):
 
 
 def test_the_same_seed_thinks_the_same_and_another_another():
-    thought = [SimulatedRater.of(model(), "r1").opinion(sha(TEXTS[0].text)) for _ in range(2)]
-    other = SimulatedRater.of(model(seed=6), "r1").opinion(sha(TEXTS[0].text))
+    thought = [SimulatedRater.start(model(), "r1").opinion(sha(TEXTS[0].text)) for _ in range(2)]
+    other = SimulatedRater.start(model(seed=6), "r1").opinion(sha(TEXTS[0].text))
 
     assert thought[0] == thought[1] != other
 
@@ -161,7 +161,7 @@ def test_opinions_follow_what_is_planted_and_a_careless_rater_does_not():
     careless = planted.model_copy(update={"raters": {"r1": RaterTraits(careless=True)}})
 
     def means(one):
-        mind = SimulatedRater.of(one, "r1")
+        mind = SimulatedRater.start(one, "r1")
         return [fmean(mind.opinion(sha(t.text)).value for t in TEXTS if t.system == s) for s in one.order]
 
     assert means(planted) == sorted(means(planted), reverse=True)
@@ -169,14 +169,14 @@ def test_opinions_follow_what_is_planted_and_a_careless_rater_does_not():
 
 
 def test_a_text_that_the_model_does_not_know_is_a_bad_one():
-    mind = SimulatedRater.of(model(), "r1")
+    mind = SimulatedRater.start(model(), "r1")
 
     assert fmean(mind.opinion(sha(f"degraded {n}")).value for n in range(50)) < 40
 
 
 def test_leniency_spread_and_drift_move_what_is_thought():
     def mean(temper, judged=0):
-        mind = SimulatedRater.of(model(raters={"r1": temper}), "r1")
+        mind = SimulatedRater.start(model(raters={"r1": temper}), "r1")
         mind.judged = judged
         values = [mind.opinion(sha(t.text)).value for t in TEXTS]
         return fmean(values), max(values) - min(values)
@@ -190,9 +190,9 @@ def test_leniency_spread_and_drift_move_what_is_thought():
 def test_known_errors_are_marked_where_they_are_and_some_are_missed():
     error = Span(start=0, end=4, severity="minor")
     texts = [replace(t, errors=(error,)) for t in TEXTS]
-    found = model_of(ABOUT, texts, ["r1"], seed=1)
+    found = make_model_template(ABOUT, texts, ["r1"], seed=1)
     found = found.model_copy(update={"raters": {"r1": RaterTraits(attention=0.7, mistakes=0.0)}})
-    mind = SimulatedRater.of(found, "r1")
+    mind = SimulatedRater.start(found, "r1")
 
     seen = [mind.opinion(sha(t.text)).errors for t in texts]
 
@@ -201,11 +201,11 @@ def test_known_errors_are_marked_where_they_are_and_some_are_missed():
 
 
 def test_a_sitting_judges_what_is_missing_hands_in_and_can_be_taken_up_again():
-    forms, texts = CampaignForms.of(model()), [t.text for t in TEXTS[:3]]
+    forms, texts = CampaignForms.from_model(model()), [t.text for t in TEXTS[:3]]
 
-    acts = list(session_acts(SimulatedRater.of(model(), "r1"), task(texts), forms, page="p"))
+    acts = list(session_acts(SimulatedRater.start(model(), "r1"), task(texts), forms, page="p"))
     rest = list(
-        session_acts(SimulatedRater.of(model(), "r1"), task(texts, (UnansweredAddress(1, 3),)), forms, page="p")
+        session_acts(SimulatedRater.start(model(), "r1"), task(texts, (UnansweredAddress(1, 3),)), forms, page="p")
     )
 
     assert [one.segment for one in acts if isinstance(one, SendJudgment) and one.seen == 0] == [1, 2, 3]
@@ -224,7 +224,9 @@ def test_what_was_set_aside_and_is_asked_again_is_built_on(revision):
     calm = model(raters={"r1": RaterTraits(revisions=0.0)}, protocol="esa", options={"document_score": True})
 
     acts = list(
-        session_acts(SimulatedRater.of(calm, "r1"), replace(told, items=(shown,)), CampaignForms.of(calm), page="p")
+        session_acts(
+            SimulatedRater.start(calm, "r1"), replace(told, items=(shown,)), CampaignForms.from_model(calm), page="p"
+        )
     )
 
     assert [(one.segment, one.seen) for one in acts if isinstance(one, SendJudgment)] == [
@@ -238,7 +240,10 @@ def test_a_rater_who_drops_out_leaves_in_the_middle():
 
     acts = list(
         session_acts(
-            SimulatedRater.of(stops, "r1"), task([t.text for t in TEXTS[:3]]), CampaignForms.of(stops), page="p"
+            SimulatedRater.start(stops, "r1"),
+            task([t.text for t in TEXTS[:3]]),
+            CampaignForms.from_model(stops),
+            page="p",
         )
     )
 
@@ -247,7 +252,7 @@ def test_a_rater_who_drops_out_leaves_in_the_middle():
 
 
 def judged(raters, rater, texts):
-    acts = session_acts(SimulatedRater.of(raters, rater), task(texts), CampaignForms.of(raters), page="p")
+    acts = session_acts(SimulatedRater.start(raters, rater), task(texts), CampaignForms.from_model(raters), page="p")
     return [one for one in acts if isinstance(one, SendJudgment)]
 
 
@@ -284,7 +289,9 @@ def test_who_copies_nobody_there_or_who_copies_is_refused(copies):
 
 def test_revisions_name_the_revision_that_they_saw():
     often = model(raters={"r1": RaterTraits(revisions=1.0)})
-    acting = session_acts(SimulatedRater.of(often, "r1"), task([TEXTS[0].text]), CampaignForms.of(often), page="p")
+    acting = session_acts(
+        SimulatedRater.start(often, "r1"), task([TEXTS[0].text]), CampaignForms.from_model(often), page="p"
+    )
     seen, came = [], None
     while True:
         try:
@@ -311,6 +318,6 @@ def test_a_model_survives_its_file_and_a_broken_one_is_named():
 def test_a_text_of_several_systems_is_worth_what_they_are_on_average():
     same = [PlantedText(system, "d1", 1, "The same.") for system in ("A", "B")]
 
-    truth = model_of(ABOUT, same, ["r1"], seed=1).texts[sha("The same.")]
+    truth = make_model_template(ABOUT, same, ["r1"], seed=1).texts[sha("The same.")]
 
     assert truth.systems == ("A", "B")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from moto.server import ThreadedMotoServer
 
-from app.services.media.library import get_media, take_media
+from app.services.media.library import get_media, store_media
 from app.services.media.policy import MediaPolicy
 from app.storage.backup import BackupDamaged
 from app.storage.db import Database
@@ -84,7 +84,7 @@ def test_a_backup_has_the_media_and_restores_them(store: MediaStore, database: D
     policy = MediaPolicy(store, tmp_path / "parts")
     for name, content in {"a.wav": make_wav(), "b.wav": make_wav(), "c.png": make_png()}.items():
         (tmp_path / name).write_bytes(content)
-        take_media(database, policy, "live", name, tmp_path / name, actor="test")
+        store_media(database, policy, "live", name, tmp_path / name, actor="test")
     archive = tmp_path / "backup.media.tar"
     with database.transaction() as session:
         assert backup_media(session, store, archive) == 2

@@ -23,7 +23,7 @@ OF_REPORTS = {
 
 def in_german(page):
     """The name of a page."""
-    return messages.load_page_messages("de", page.template.removesuffix(".html")).say(page.name)
+    return messages.load_page_messages("de", page.template.removesuffix(".html")).translate(page.name)
 
 
 PATHS = {page.route.format(campaign="demo"): in_german(page) for page in (*table.ABOVE, *table.PAGES.values())}
@@ -148,15 +148,15 @@ def test_a_language_with_more_forms_of_plural_has_them_under_the_second_text(mon
     monkeypatch.setattr(messages, "LANGUAGES", {**messages.LANGUAGES, "pl": polish})
     forms = {"one": "{n} błąd", "few": "{n} błędy", "many": "{n} błędów", "other": "{n} błędu"}
     words = PageMessages("pl", {"{n} errors": forms})
-    said = [words.count(n, "{n} error", "{n} errors") for n in (1, 3, 5, 1022)]
+    said = [words.translate_count(n, "{n} error", "{n} errors") for n in (1, 3, 5, 1022)]
     assert said == ["1 błąd", "3 błędy", "5 błędów", "1\u00a0022 błędy"]
-    assert words.say("{n} errors", n=2) == "2 błędu"
+    assert words.translate("{n} errors", n=2) == "2 błędu"
 
 
 def test_values_are_put_in_once_and_what_tells_meanings_apart_is_not_shown():
     words = PageMessages("de", {"{a} of {b}": "{b}: {a}", "Rank|by a recipe": "Anwenden"})
-    assert words.say("{a} of {b}", a="{b}", b="x") == "x: {b}"
-    assert words.say("Rank|by a recipe") == "Anwenden"
-    assert PageMessages("en", {}).say("Rank|by a recipe") == "Rank"
-    assert str(PageMessages("en", {}).told("a|b {c}")) == "a|b {c}"
-    assert str(PageMessages("de", {}).told("<i>")) == '<span lang="en">&lt;i&gt;</span>'
+    assert words.translate("{a} of {b}", a="{b}", b="x") == "x: {b}"
+    assert words.translate("Rank|by a recipe") == "Anwenden"
+    assert PageMessages("en", {}).translate("Rank|by a recipe") == "Rank"
+    assert str(PageMessages("en", {}).translate_service_text("a|b {c}")) == "a|b {c}"
+    assert str(PageMessages("de", {}).translate_service_text("<i>")) == '<span lang="en">&lt;i&gt;</span>'

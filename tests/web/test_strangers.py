@@ -84,7 +84,7 @@ def test_without_all_this_they_do(
     make_app: MakeApp, serving: Serving, secret: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The negative control: a place is held while the body arrives, and strangers are let in as anybody."""
-    monkeypatch.setattr(AdmissionSlot, "stand_aside", lambda _: None)
+    monkeypatch.setattr(AdmissionSlot, "pause", lambda _: None)
     with serving(make_app()) as address, ExitStack() as stack:
         half_bodies(stack, address, 45)
         with client(address, secret) as known:
@@ -229,10 +229,10 @@ def test_a_place_is_given_and_taken_once_however_often_it_is_said() -> None:
     layer: Any = SimpleNamespace(arriving=0, limit=2, take=take, has_room=lambda **_: True)
     place = AdmissionSlot(layer)
     told = []
-    for said in (place.come_back, *[place.stand_aside] * 2, *[place.come_back] * 2, *[place.leave] * 2):
+    for said in (place.resume, *[place.pause] * 2, *[place.resume] * 2, *[place.leave] * 2):
         said()
         told.append((sum(steps), layer.arriving))
-    place.come_back()
+    place.resume()
     assert told == [(1, 0), (0, 1), (0, 1), (1, 0), (1, 0), (0, 0), (0, 0)]
     assert (sum(steps), layer.arriving) == (0, 0)
 
@@ -331,7 +331,7 @@ def proxied(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, trusted: str | N
     if trusted is not None:
         monkeypatch.setenv("PLUMBLINE_TRUSTED_PROXIES", trusted)
     monkeypatch.setattr(web, "_allow_files", lambda: None)
-    served = web.config()
+    served = web.make_server_config()
     app = make_app(strangers=StrangerLimits(rate=1e-6, burst=3))
     if served.proxy_headers:
         app = ProxyHeadersMiddleware(app, trusted_hosts=served.forwarded_allow_ips or ())

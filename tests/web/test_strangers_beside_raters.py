@@ -156,7 +156,7 @@ def test_without_their_budget_strangers_shut_raters_out(
     live = collect(database, raters=RATERS, documents=len(RATERS), pooled=False)
     with serving(make_app()) as address:
         judge(address, live, 0.2)
-        monkeypatch.setattr(AdmissionSlot, "stand_aside", lambda _: None)
+        monkeypatch.setattr(AdmissionSlot, "pause", lambda _: None)
         tasks = [f"/v1/tasks/{task}" for task in live.tasks]
         with thread(address, 40, 0, 3.0), httpx.Client(base_url=f"http://{address[0]}:{address[1]}") as client:
             told = [client.get(tasks[0], headers=live.auth(RATERS[0])).status_code for _ in range(10)]

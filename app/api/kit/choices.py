@@ -72,5 +72,5 @@ def choose_recipe(request: Request, base: Recipe) -> Recipe:
 
 def check_exclusions(caller: Caller, exclude: list[str] | None) -> None:
     """Who only views may not name raters or tasks: the answer would tell which there are. Raises RoleLacksIt."""
-    if not caller.may("manager") and any(text.startswith(("rater:", "task:")) for text in exclude or ()):
+    if not caller.has_rights_of("manager") and any(text.startswith(("rater:", "task:")) for text in exclude or ()):
         raise RoleLacksIt(f"to leave out raters or tasks needs the rights of a manager; yours is {caller.role}")

@@ -57,7 +57,7 @@ class JobOut(BaseModel):
     workers: dict[str, int] = Field(description="Parts by worker, once it is done.")
 
     @classmethod
-    def of(cls, view: JobView) -> JobOut:
+    def from_view(cls, view: JobView) -> JobOut:
         """As it is shown."""
         error = view.error
         told = None
@@ -119,9 +119,9 @@ def job_response(view: JobView, status: int = 202, *, at: str | None = None) -> 
         headers["Location"] = at or job_address(view)
     elif view.state == "done":
         headers["Location"] = f"{job_address(view)}/report"
-    if not view.ended:
+    if not view.has_ended:
         headers["Retry-After"] = str(RETRY_AFTER)
-    return Response(JobOut.of(view).model_dump_json(), status, headers=headers, media_type="application/json")
+    return Response(JobOut.from_view(view).model_dump_json(), status, headers=headers, media_type="application/json")
 
 
 def parse_prefer_wait(prefer: str) -> int:
@@ -150,13 +150,13 @@ async def report_or_job(
     stopping: asyncio.Event = getattr(request.state, STOPPING, None) or asyncio.Event()
     pause = FIRST_LOOK
     try:
-        while not answer.ended and time.monotonic() + pause < until and not stopping.is_set():
+        while not answer.has_ended and time.monotonic() + pause < until and not stopping.is_set():
             await asyncio.sleep(pause)
             pause = min(1.5 * pause, LAST_LOOK)
             answer = await to_thread.run_sync(partial(_load_job, database, answer.job))
     finally:
         request.app.state.waiting -= 1
-    return await to_thread.run_sync(partial(_load_job_report, database, answer)) if answer.ended else answer
+    return await to_thread.run_sync(partial(_load_job_report, database, answer)) if answer.has_ended else answer
 
 
 def _take_waiting_place(request: Request) -> bool:

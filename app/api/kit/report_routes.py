@@ -166,7 +166,7 @@ def report_response(
     request: Request, caller: Caller, kind: AnyKind, report: StoredReport, picture: str = "", shape: str = ""
 ) -> Response:
     """What a caller sees of a report, as the suffix says or `Accept` prefers; who only views learns no rater."""
-    if kind.role == "viewer" and not caller.may("manager"):
+    if kind.role == "viewer" and not caller.has_rights_of("manager"):
         report = store.report_for_viewers(kind, report)
     return representation_response(
         request,

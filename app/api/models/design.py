@@ -78,19 +78,19 @@ class Sample(_Loose):
     by: Literal["domain"] | None = Field(None, description="In proportion to the documents of each domain.")
 
 
-class Rate(_Loose):
+class ControlShare(_Loose):
     """A share of the items of every task."""
 
     rate: float = Field(0.1, ge=0, le=0.5)
 
 
-class BadReference(Rate):
+class BadReference(ControlShare):
     """Outputs that are degraded."""
 
     method: Degradation = "span_replacement"
 
 
-class DesignRepeats(Rate):
+class DesignRepeats(ControlShare):
     """Outputs that come a second time."""
 
     min_distance: int = Field(20, ge=0, description="Segments judged between an original and its repeat.")
@@ -104,7 +104,7 @@ class ControlItems(_Loose):
     )
     bad_reference: BadReference | None = None
     repeat: DesignRepeats | None = None
-    reference: Rate | None = None
+    reference: ControlShare | None = None
 
 
 class DesignDescribed(_Loose):

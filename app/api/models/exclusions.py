@@ -27,7 +27,7 @@ class ExclusionIn(BodyModel):
     system: Key | None = None
     reason: Reason
 
-    def named(self) -> list[ExclusionRule]:
+    def exclusion_rules(self) -> list[ExclusionRule]:
         """What is named."""
         given = ((what, getattr(self, what)) for what in ("rater", "task", "document", "system"))
         return [ExclusionRule(cast("Subject", what), key) for what, key in given if key is not None]
@@ -45,7 +45,7 @@ class ExclusionOut(BaseModel):
     lifted: Lifted | None = Field(description="Null while it stands.")
 
     @classmethod
-    def of(cls, view: ExclusionView) -> Self:
+    def from_view(cls, view: ExclusionView) -> Self:
         """From what the service knows."""
         lifted = None
         if view.lifted_version is not None:
@@ -125,7 +125,7 @@ class EffectOut(BaseModel):
     warnings: list[str] = Field(description="Of the ranking afterwards.")
 
     @classmethod
-    def of(cls, effect: ExclusionEffect) -> Self:
+    def from_effect(cls, effect: ExclusionEffect) -> Self:
         """From what the service knows."""
         return cls(
             recipe=effect.recipe,

@@ -82,7 +82,7 @@ class ImportOut(BaseModel):
     report: ImportReport | None
 
     @classmethod
-    def of(cls, view: ImportView) -> Self:
+    def from_view(cls, view: ImportView) -> Self:
         """From what the service knows."""
         files = [FileOut.model_validate(file).model_dump() for file in view.files]
         known = {"format": view.format, "options": dict(view.options), "state": view.state, "files": files}

@@ -12,7 +12,7 @@ from app.api.models.times import Time
 from app.domain.faults import list_first_faults
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.people.enrolment import MOST
-from app.services.people.rater_tables import ATTRIBUTE, COLUMNS, RaterTableLine, read_rater_table, table_errors
+from app.services.people.rater_tables import ATTRIBUTE, COLUMNS, RaterTableLine, make_table_error, read_rater_table
 from app.services.people.raters import Enrolment, RaterContact, State, Unit
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel
@@ -55,7 +55,7 @@ class RaterIn(BodyModel):
     person: Key | None = Field(None, description="Accounts of one person have the same; nobody judges an item twice.")
     contact: ContactIn | None = None
 
-    def enrolment(self) -> Enrolment:
+    def to_enrolment(self) -> Enrolment:
         """As the service takes it."""
         contact = None if self.contact is None else RaterContact(**self.contact.model_dump())
         return Enrolment(
@@ -84,7 +84,7 @@ class EnrolIn(BodyModel):
     team: Key | None = None
     languages: list[Language] = Field([], max_length=100)
 
-    def enrolment(self) -> Enrolment:
+    def to_enrolment(self) -> Enrolment:
         """As the service takes it."""
         return Enrolment(
             capacity=self.capacity,
@@ -105,20 +105,20 @@ class RaterTableIn(BodyModel):
     )
     new_teams: bool = Field(default=False, description="Make the teams that are named and not there.")
 
-    def wanted(self) -> list[tuple[RaterTableLine, Enrolment]]:
+    def parse_lines(self) -> list[tuple[RaterTableLine, Enrolment]]:
         """Each line with what it says. Raises Invalid naming the lines that say what cannot be."""
         rows = read_rater_table(self.table)
         if len(rows) > MOST:
-            raise table_errors([(rows[MOST].line, f"a table has at most {MOST} raters")])
+            raise make_table_error([(rows[MOST].line, f"a table has at most {MOST} raters")])
         faults: list[tuple[int, str]] = []
         wanted = []
         for row in rows:
             try:
-                wanted.append((row, RaterIn.model_validate(row.values).enrolment()))
+                wanted.append((row, RaterIn.model_validate(row.values).to_enrolment()))
             except ValidationError as error:
                 faults += [(row.line, _format_fault(fault)) for fault in list_first_faults(error)]
         if faults:
-            raise table_errors(faults[:100])
+            raise make_table_error(faults[:100])
         return wanted
 
 

@@ -83,6 +83,6 @@ class RecipeIn(BodyModel):
     name: Key = _left_out("A named recipe to start from, or a name of your own.")
     hash: str = _left_out("Where given, it must be the hash of these choices.")
 
-    def given(self) -> dict[str, object]:
+    def stated_choices(self) -> dict[str, object]:
         """What was sent, as plain JSON values."""
         return self.model_dump(exclude_unset=True, by_alias=True)

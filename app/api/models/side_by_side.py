@@ -29,7 +29,7 @@ class ColumnOut(BaseModel):
     warnings: list[str]
 
     @classmethod
-    def of(cls, column: ComparedRanking) -> Self:
+    def from_column(cls, column: ComparedRanking) -> Self:
         """From what the service knows."""
         view = column.view
         if view is None:
@@ -97,11 +97,11 @@ class SideBySideOut(BaseModel):
     warnings: list[str]
 
     @classmethod
-    def of(cls, shown: RankingsSideBySide) -> Self:
+    def from_rankings(cls, shown: RankingsSideBySide) -> Self:
         """From what the service knows."""
-        names = [column.name for column in shown.ranked]
+        names = [column.name for column in shown.columns_with_ranking]
         return cls(
-            rankings=[ColumnOut.of(column) for column in shown.columns],
+            rankings=[ColumnOut.from_column(column) for column in shown.columns],
             systems=[_row(shown, system) for system in shown.systems],
             pairs=[
                 DisagreementOut(
@@ -116,14 +116,14 @@ class SideBySideOut(BaseModel):
 
 
 def _row(shown: RankingsSideBySide, system: str) -> RowOut:
-    places = {column.name: _place(column, system) for column in shown.ranked}
+    places = {column.name: _place(column, system) for column in shown.columns_with_ranking}
     n = sum(place is not None for place in places.values())
-    name, mean = shown.line(system).name, shown.mean_relative_rank[system]
+    name, mean = shown.first_line_of(system).name, shown.mean_relative_rank[system]
     return RowOut(system=system, name=name, mean_relative_rank=mean, n_rankings=n, places=places)
 
 
 def _place(column: ComparedRanking, system: str) -> RankedPlaceOut | None:
-    line, relative = column.line(system), column.relative_rank(system)
+    line, relative = column.line_of(system), column.relative_rank(system)
     if line is None or relative is None:
         return None
     return RankedPlaceOut(rank=line.rank, relative_rank=relative, cluster=line.cluster, score=line.score)

@@ -132,7 +132,7 @@ class ShownSegmentOut(BaseModel):
     judgment: GivenOut | None
 
     @classmethod
-    def of(cls, view: SegmentView) -> ShownSegmentOut:
+    def from_view(cls, view: SegmentView) -> ShownSegmentOut:
         """From what the service shows."""
         return cls(
             segment=view.segment,
@@ -157,9 +157,9 @@ class ItemOut(BaseModel):
     judgment: GivenOut | None
 
     @classmethod
-    def of(cls, view: ItemView) -> ItemOut:
+    def from_view(cls, view: ItemView) -> ItemOut:
         """From what the service shows."""
-        segments = [ShownSegmentOut.of(one) for one in view.segments]
+        segments = [ShownSegmentOut.from_view(one) for one in view.segments]
         return cls(item=view.item, segments=segments, judgment=_make_given_out(view.judgment))
 
 
@@ -179,7 +179,7 @@ class ScreenOut(BaseModel):
     judgment: GivenOut | None
 
     @classmethod
-    def of(cls, view: ScreenView) -> ScreenOut:
+    def from_view(cls, view: ScreenView) -> ScreenOut:
         """From what the service shows."""
         context = ContextOut(before=list(view.before), after=list(view.after))
         return cls(screen=view.screen, items=list(view.items), context=context, judgment=_make_given_out(view.judgment))
@@ -246,7 +246,7 @@ class TaskOut(BaseModel):
     )
 
     @classmethod
-    def of(cls, view: TaskView) -> TaskOut:
+    def from_view(cls, view: TaskView) -> TaskOut:
         """From what the service shows."""
         return cls(
             task=view.task,
@@ -259,8 +259,8 @@ class TaskOut(BaseModel):
             leased_until=view.leased_until,
             words=view.words,
             asked=list(view.asked),
-            screens=[ScreenOut.of(one) for one in view.screens],
-            items=[ItemOut.of(one) for one in view.items],
+            screens=[ScreenOut.from_view(one) for one in view.screens],
+            items=[ItemOut.from_view(one) for one in view.items],
             missing=[
                 MissingOut(item=one.item, segment=one.segment, screen=one.screen, why=one.why) for one in view.missing
             ],
@@ -290,9 +290,9 @@ class LeaseOut(BaseModel):
     retry_after: int | None = Field(None, description="Seconds until it is worth asking again; null: there is no more.")
 
     @classmethod
-    def of(cls, leased: LeaseResult) -> LeaseOut:
+    def from_lease(cls, leased: LeaseResult) -> LeaseOut:
         """From what the service found."""
-        task = TaskOut.of(leased.task) if leased.task is not None else None
+        task = TaskOut.from_view(leased.task) if leased.task is not None else None
         return cls(task=task, why=leased.why, retry_after=leased.retry_after)
 
 
@@ -314,7 +314,7 @@ class ComparedOut(BaseModel):
     leased_until: Time | None = None
 
 
-def receipt_of(receipt: JudgmentReceipt) -> ReceiptOut | ComparedOut:
+def make_receipt(receipt: JudgmentReceipt) -> ReceiptOut | ComparedOut:
     """From what the service stored."""
     kept: Literal["surplus"] | None = "surplus" if receipt.surplus else None
     if receipt.score is None:

@@ -33,7 +33,7 @@ def own_database() -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
 
 
 @contextmanager
-def database(*, watched: bool = False) -> Iterator[Database]:
+def open_database(*, watched: bool = False) -> Iterator[Database]:
     """The database under the serving role, its schema brought up to this version first. watched: as `Database` says."""
     with owner_url() as url:
         role = prepare_serving_role(url)
@@ -46,6 +46,6 @@ def database(*, watched: bool = False) -> Iterator[Database]:
             handle.close()
 
 
-def actor() -> str:
+def find_actor() -> str:
     """Who acts, for the record of versions."""
     return f"cli:{getpass.getuser()}"

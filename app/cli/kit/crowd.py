@@ -45,7 +45,7 @@ def find_server(server: str | None) -> Remote:
 def read_verdicts(remote: Remote, campaign: str) -> CodeVerdicts:
     """The templates of a campaign's completion codes."""
     settings: dict[str, Any] = json.loads(remote.body(_path(campaign), accept="application/json"))["settings"]
-    return CodeVerdicts.of(settings)
+    return CodeVerdicts.from_settings(settings)
 
 
 def invite_study(remote: Remote, campaign: str, wanted: Mapping[str, object], make: Callable[[str, str], str]) -> str:

@@ -28,7 +28,7 @@ def choose_output_format(*, json: bool, csv: bool, latex: bool, markdown: bool, 
     return suffixes.get(flags[0], flags[0][2:]) if flags else ""
 
 
-def write(pieces: Iterable[bytes]) -> None:
+def write_to_stdout(pieces: Iterable[bytes]) -> None:
     """Bytes to standard output, with a line end behind the last."""
     last = b""
     for piece in pieces:

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 @contextmanager
-def bar(what: str) -> Iterator[Callable[[int, int], None]]:
+def show_progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
     """Told how much is done, of how much."""
     console = Console(stderr=True)
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())

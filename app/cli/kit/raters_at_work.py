@@ -104,12 +104,12 @@ async def run_raters(
     secrets_of: tokens of raters by key; those without one do not come. Raises NotServed where the server stops
     answering, NotFound and Invalid where the model does not fit this version.
     """
-    tally, forms, began = WorkTally(), CampaignForms.of(model), time.monotonic()
+    tally, forms, began = WorkTally(), CampaignForms.from_model(model), time.monotonic()
     room = asyncio.Semaphore(pace.workers)
     async with _client(server, pace.workers) as client, asyncio.TaskGroup() as group:
         for rater in sorted(secrets_of.keys() & model.raters.keys()):
             simulated = _Rater(
-                SimulatedRater.of(model, rater),
+                SimulatedRater.start(model, rater),
                 forms,
                 client,
                 secrets_of[rater],

@@ -8,12 +8,12 @@ from typing import Any
 from urllib.parse import quote
 
 from app.cli.kit import long_reports
-from app.cli.kit.progress_bar import bar
+from app.cli.kit.progress_bar import show_progress_bar
 from app.client.remote import Remote, ServerRefusal
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
 from app.formats.base import InputFile
-from app.services.data.import_options import default_basis
+from app.services.data.import_options import choose_default_basis
 from app.services.series.manifest import ManifestCampaign, ManifestFiles, ManifestRater
 from app.services.series.steps import ExistingCampaign, FrozenPlan
 
@@ -26,18 +26,18 @@ class RemoteBackend:
     def __init__(self, remote: Remote) -> None:
         self._remote = remote
 
-    def campaign(self, key: str) -> ExistingCampaign | None:
+    def find_campaign(self, key: str) -> ExistingCampaign | None:
         """A campaign, None where there is none."""
         stored = self._get_or_none(_path(key))
         return None if stored is None else ExistingCampaign(stored["state"], stored)
 
-    def create(self, series: str, wanted: ManifestCampaign) -> None:
+    def create_campaign(self, series: str, wanted: ManifestCampaign) -> None:
         """Make a campaign."""
         body = wanted.model_dump(mode="json", exclude={"files", "raters", "design"}, exclude_none=True)
-        body |= {"series": series, "basis": wanted.basis or default_basis(wanted.protocol)}
+        body |= {"series": series, "basis": wanted.basis or choose_default_basis(wanted.protocol)}
         self._remote.write("POST", "/v1/campaigns", {}, body)
 
-    def take(self, campaign: str, files: ManifestFiles, inputs: Sequence[InputFile]) -> Mapping[str, object]:
+    def import_files(self, campaign: str, files: ManifestFiles, inputs: Sequence[InputFile]) -> Mapping[str, object]:
         """Announce an import, send its files and commit it; what was stored, by noun."""
         names = {file.name.replace("/", ":"): file for file in inputs}
         wrong = tuple(Place((name,), "over HTTP a file's name is a key") for name in names if not is_key(name))
@@ -61,40 +61,40 @@ class RemoteBackend:
 
     def put_rater(self, campaign: str, rater: ManifestRater) -> None:
         """Enrol a rater; the same again changes nothing."""
-        left_out = {"key", *({"person", "contact"} - rater.given)}
+        left_out = {"key", *({"person", "contact"} - rater.stated_identity)}
         body = rater.model_dump(mode="json", exclude=left_out)
         self._remote.write("PUT", f"{_path(campaign)}/raters/{quote(rater.key, safe='')}", {}, body)
 
-    def plan(self, campaign: str) -> FrozenPlan | None:
+    def find_plan(self, campaign: str) -> FrozenPlan | None:
         """The plan in force."""
         stored = self._get_or_none(f"{_path(campaign)}/plan")
         return None if stored is None else _make_frozen_plan(stored)
 
-    def compile(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlan:
+    def compile_plan(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlan:
         """Compile a design and freeze it, or only look at it."""
         query = {"dry_run": str(dry_run).lower()}
-        with bar(f"compiling the plan of {campaign}") as on_progress:
+        with show_progress_bar(f"compiling the plan of {campaign}") as on_progress:
             made = long_reports.post_and_wait(
                 self._remote, f"{_path(campaign)}/plan", query, design, on_progress=on_progress
             )
         return _make_frozen_plan(json.loads(made))
 
-    def open(self, campaign: str) -> None:
+    def open_campaign(self, campaign: str) -> None:
         """Open a campaign."""
         self._remote.write("POST", f"{_path(campaign)}/open", {})
 
-    def linked(self, campaign: str) -> frozenset[str]:
+    def load_raters_with_links(self, campaign: str) -> frozenset[str]:
         """Raters who have a link or a token that works."""
         tokens = self._remote.items("/v1/tokens")
         return frozenset(str(one["rater"]) for one in tokens if one["live"] and one["campaign"] == campaign)
 
-    def link(self, campaign: str, rater: str, days: int) -> tuple[str, str]:
+    def create_link(self, campaign: str, rater: str, days: int) -> tuple[str, str]:
         """A new link for a rater, and its end."""
         path = f"{_path(campaign)}/raters/{quote(rater, safe='')}/link"
         made = json.loads(self._remote.write("POST", path, {"days": days}))
         return made["link"], made["expires_at"]
 
-    def progress(self, campaign: str) -> Mapping[str, object]:
+    def load_progress(self, campaign: str) -> Mapping[str, object]:
         """How far a campaign is."""
         progress_now: Mapping[str, object] = json.loads(self._remote.body(f"{_path(campaign)}/progress", accept=JSON))
         return progress_now

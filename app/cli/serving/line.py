@@ -15,7 +15,7 @@ Told = Mapping[str, Mapping[str, str]]
 """By part: its state, and the reason where it does not run."""
 
 
-class Line:
+class SupervisorLine:
     """The end of the process that is kept. told: called with how all parts are. alone: once the supervisor is gone."""
 
     def __init__(self, descriptor: int, *, told: Callable[[Told], None], alone: Callable[[], None]) -> None:
@@ -47,11 +47,11 @@ class SupervisorEnd:
         """The descriptor of the other end."""
         return self._theirs.fileno()
 
-    def passed(self) -> None:
+    def close_passed_end(self) -> None:
         """The process has its end: ours notices when it is gone."""
         self._theirs.close()
 
-    def heard(self) -> bool:
+    def has_heartbeat(self) -> bool:
         """Whether a sign of life has come since the last question."""
         alive = False
         with suppress(OSError):
@@ -59,7 +59,7 @@ class SupervisorEnd:
                 alive = True
         return alive
 
-    def tell(self, parts: Told) -> None:
+    def send_conditions(self, parts: Told) -> None:
         """Say how all parts are; who does not listen misses it."""
         with suppress(OSError):
             self._ours.send(json.dumps(parts).encode() + b"\n")

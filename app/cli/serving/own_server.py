@@ -48,7 +48,7 @@ def serve_beside(url: str, role: str | None, listener: socket.socket) -> Iterato
 @contextmanager
 def own_server(url: str, role: str | None) -> Iterator[str]:
     """The origin of a server that is started on a free loopback port. Raises NotStarted."""
-    with service.listening("127.0.0.1", 0) as listener, serve_beside(url, role, listener):
+    with service.open_listening_socket("127.0.0.1", 0) as listener, serve_beside(url, role, listener):
         yield service.origin_of(listener)
 
 
@@ -60,7 +60,7 @@ def _serve(url: str, role: str | None, listener: socket.socket) -> None:
     # Who is refused a credential has the answer; beside a command it is the command itself that tries.
     web.LOGGING["loggers"] = {name: {**one, "level": "WARNING"} for name, one in web.LOGGING["loggers"].items()}
     web.LOGGING["loggers"]["plumbline.access"] = {"level": "ERROR"}
-    web.answer(listener)
+    web.serve_requests(listener)
 
 
 def _end_with_parent() -> None:

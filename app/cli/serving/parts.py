@@ -45,16 +45,16 @@ class SupervisedPart(Protocol):
     name: str
     condition: ServiceCondition
 
-    def look(self, seconds: float, *, may_start: bool) -> None:
+    def check_and_mend(self, seconds: float, *, may_start: bool) -> None:
         """Look, so many seconds after the last look, and do what is needed."""
 
-    def tell(self, parts: Told) -> None:
+    def send_conditions(self, parts: Told) -> None:
         """Say how all parts are."""
 
     def stop(self) -> None:
         """Tell it to stop; returns at once."""
 
-    def end(self, within: float) -> None:
+    def wait_or_kill(self, within: float) -> None:
         """Wait until it has stopped, and end it after so many seconds."""
 
 
@@ -107,14 +107,14 @@ class SupervisedProcess:
         self._awaited = None
         if self._process is not None:
             self._process.kill()
-        self.end(0)
+        self.wait_or_kill(0)
 
     @property
     def is_starting(self) -> bool:
         """Whether it is there and has not given its first sign of life."""
         return self._process is not None and self.condition.state != "running"
 
-    def look(self, seconds: float, *, may_start: bool) -> None:
+    def check_and_mend(self, seconds: float, *, may_start: bool) -> None:
         """Start it where it is not there; end it where it is taken for dead."""
         if self._process is None or self._kept is None:
             self._waited += seconds
@@ -139,7 +139,7 @@ class SupervisedProcess:
         self._ran += seconds
         self._still.update(seconds)
         self._silent += seconds
-        if kept.heard():
+        if kept.has_heartbeat():
             self._silent = 0.0
             if self.condition.state != "running":
                 log.info("%s is ready after %.1f s", self.name, self._ran)
@@ -182,14 +182,14 @@ class SupervisedProcess:
         except OSError as error:  # no memory, no process, no file to be had now
             self._gone(f"it cannot be started ({error.strerror})")
             return
-        self._kept.passed()
+        self._kept.close_passed_end()
         self._still = ProcessStillness(self._process.pid)
         self._silent = self._ran = 0.0
 
-    def tell(self, parts: Told) -> None:
+    def send_conditions(self, parts: Told) -> None:
         """Say how all parts are."""
         if self._kept is not None:
-            self._kept.tell(parts)
+            self._kept.send_conditions(parts)
 
     def stop(self) -> None:
         """Tell it to stop."""
@@ -197,7 +197,7 @@ class SupervisedProcess:
             with suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGTERM)
 
-    def end(self, within: float) -> None:
+    def wait_or_kill(self, within: float) -> None:
         """Wait for its end, and make it end after so many seconds."""
         if self._process is None:
             return
@@ -229,16 +229,16 @@ class Postgres:
             except (OSError, subprocess.SubprocessError) as error:
                 log.warning("postgres: it cannot be supervised now: %s", error)
 
-    def look(self, seconds: float, *, may_start: bool) -> None:
+    def check_and_mend(self, seconds: float, *, may_start: bool) -> None:
         """Nothing: the thread does."""
 
-    def tell(self, parts: Told) -> None:
+    def send_conditions(self, parts: Told) -> None:
         """Nothing: it is not ours."""
 
     def stop(self) -> None:
         """Look after it no longer; whoever started it stops it."""
         self._stopping.set()
 
-    def end(self, within: float) -> None:
+    def wait_or_kill(self, within: float) -> None:
         """Wait for the last look to end."""
         self._thread.join(within)

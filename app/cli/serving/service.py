@@ -59,7 +59,7 @@ def serve_database(
         part.complete({"PLUMBLINE_DATABASE_URL": url, "PLUMBLINE_DATABASE_ROLE": role or ""})
     parts += web
     with metrics_folder():
-        run([*parts, *([_worker(url)] if with_worker else [])], server)
+        run_parts([*parts, *([_worker(url)] if with_worker else [])], server)
 
 
 def _worker(url: str) -> SupervisedProcess:
@@ -86,7 +86,7 @@ def make_web_part(server: socket.socket, application: str = FACTORY) -> Supervis
 
 
 @contextmanager
-def importing_early(server: socket.socket) -> Iterator[SupervisedProcess]:
+def start_process_early(server: socket.socket) -> Iterator[SupervisedProcess]:
     """A process that answers requests, started before there is a database; it ends if it is never told one."""
     with metrics_folder():  # a process reads where it keeps its counts when it imports the application
         web = make_web_part(server)
@@ -97,7 +97,7 @@ def importing_early(server: socket.socket) -> Iterator[SupervisedProcess]:
             web.abandon()
 
 
-def prepare(url: str, *, upgrade: bool) -> str | None:
+def prepare_database(url: str, *, upgrade: bool) -> str | None:
     """Have a database that can be served: durable, with the schema of this or a later version; the role to serve under.
 
     Raises ServerNotDurable, PostgresTooOld, or SchemaBehind where the schema is not to be upgraded.
@@ -113,7 +113,7 @@ def prepare(url: str, *, upgrade: bool) -> str | None:
 
 
 @contextmanager
-def stoppable() -> Iterator[None]:
+def stop_on_sigterm() -> Iterator[None]:
     """Let SIGTERM end the process by way of every `finally`, so that what was started is stopped."""
 
     def stop(*_: object) -> None:
@@ -128,7 +128,7 @@ def stoppable() -> Iterator[None]:
 
 
 @contextmanager
-def listening(host: str, port: int) -> Iterator[socket.socket]:
+def open_listening_socket(host: str, port: int) -> Iterator[socket.socket]:
     """A listening socket, so that whoever is told the address can come at once. Raises CannotListen."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     server = socket.socket(family, socket.SOCK_STREAM)
@@ -150,7 +150,7 @@ def origin_of(server: socket.socket) -> str:
     return f"http://{shown}:{port}"
 
 
-def announce(url: str, role: str | None, origin: str, data_dir: Path) -> None:
+def print_address(url: str, role: str | None, origin: str, data_dir: Path) -> None:
     """Say where we are and, where there is no admin yet, how to become one.
 
     The link is a secret: it goes to a terminal, else into a file that only we can read, and never into a log.
@@ -188,11 +188,11 @@ def _hand_over(link: str, data_dir: Path) -> str:
     return f"The link of the first admin is in {data_dir / LINK_FILE}\n{ENDS}"
 
 
-def run(parts: Sequence[SupervisedPart], server: socket.socket) -> None:
+def run_parts(parts: Sequence[SupervisedPart], server: socket.socket) -> None:
     """Keep the parts running until told to stop; then nobody is let in any more, and what is under way is finished."""
     logging.config.dictConfig(LOGGING)
     try:
         supervisor.supervise_parts(parts)
     finally:
         server.close()
-        supervisor.end(parts, GRACE + 1)
+        supervisor.stop_parts(parts, GRACE + 1)

@@ -35,7 +35,7 @@ def supervise_parts(parts: Sequence[SupervisedPart]) -> NoReturn:
         now = time.monotonic()
         seconds, looked = min(now - looked, 2 * LOOK_EVERY), now  # of a pause of our own nobody else is guilty
         for part in parts:
-            part.look(
+            part.check_and_mend(
                 seconds, may_start=not any(isinstance(one, SupervisedProcess) and one.is_starting for one in parts)
             )
             if isinstance(part, SupervisedProcess) and part.failed is not None:
@@ -44,7 +44,7 @@ def supervise_parts(parts: Sequence[SupervisedPart]) -> NoReturn:
         if current != said or now - told >= TELL_EVERY:
             said, told = current, now
             for part in parts:
-                part.tell(current)
+                part.send_conditions(current)
 
 
 def list_part_conditions(parts: Sequence[SupervisedPart]) -> dict[str, dict[str, str]]:
@@ -52,10 +52,10 @@ def list_part_conditions(parts: Sequence[SupervisedPart]) -> dict[str, dict[str,
     return {part.name: {"state": part.condition.state, "reason": part.condition.reason} for part in parts}
 
 
-def end(parts: Sequence[SupervisedPart], within: float) -> None:
+def stop_parts(parts: Sequence[SupervisedPart], within: float) -> None:
     """Stop the parts, all at once; each has so many seconds."""
     for part in parts:
         part.stop()
     until = time.monotonic() + within
     for part in parts:
-        part.end(max(0.1, until - time.monotonic()))
+        part.wait_or_kill(max(0.1, until - time.monotonic()))

@@ -18,7 +18,7 @@ from typing import Any
 
 import uvicorn
 
-from app.cli.serving.line import Line
+from app.cli.serving.line import SupervisorLine
 from app.config import Settings
 from app.web.protocol import MOST_FILES, BoundedProtocol, count_allowed_files
 
@@ -37,7 +37,7 @@ LOGGING: dict[str, Any] = {
 }
 
 
-def config(factory: str = FACTORY, **more: Any) -> uvicorn.Config:
+def make_server_config(factory: str = FACTORY, **more: Any) -> uvicorn.Config:
     """How requests are answered. factory: makes the application. more: what else uvicorn is told."""
     _allow_files()
     proxies = Settings.load().trusted_proxies
@@ -66,7 +66,7 @@ def _allow_files() -> None:
     BoundedProtocol.idle.most = count_allowed_files() // 2
 
 
-def answer(listener: socket.socket) -> None:
+def serve_requests(listener: socket.socket) -> None:
     """Answer requests until told to stop, with nobody who looks after it."""
     _server().run(sockets=[listener])
 
@@ -74,7 +74,7 @@ def answer(listener: socket.socket) -> None:
 def _server(factory: str = FACTORY, **more: Any) -> uvicorn.Server:
     """What it imports is no garbage, and to look for some is a fifth of the start; the application does so again."""
     gc.disable()
-    return uvicorn.Server(config(factory, **more))
+    return uvicorn.Server(make_server_config(factory, **more))
 
 
 def _log_no_threads() -> None:
@@ -88,7 +88,7 @@ def _await_environment(descriptor: int) -> None:
     gc.disable()
     from app import api, main  # noqa: F401
 
-    api.routers()
+    api.find_routers()
     with os.fdopen(descriptor, "rb") as pipe:
         given = pipe.read()
     if not given:
@@ -102,7 +102,7 @@ def main(line: int, listener: int, factory: str, environment: int | None = None)
     _log_no_threads()
     from app.web import supervision
 
-    ends = Line(line, told=supervision.keep_states, alone=lambda: os._exit(1))
+    ends = SupervisorLine(line, told=supervision.store_part_states, alone=lambda: os._exit(1))
 
     if environment is not None:
         _await_environment(environment)

@@ -84,7 +84,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Between
 
     def spread() -> work.BootstrapDraws:
         return work.BootstrapDraws(
-            ((shared.units, tuple(one.drawn for one in statistics())),), options.bootstrap, options.seed
+            ((shared.units, tuple(one.bootstrap_statistic for one in statistics())),), options.bootstrap, options.seed
         )
 
     def finish(done: Sequence[bytes]) -> BetweenView:
@@ -96,7 +96,9 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Between
         return _view(campaign_ratings, shared, shown, options, choices.levels if same else None)
 
     return ReportWork(
-        work.count_bootstrap_chunks([shared.units], options.bootstrap), lambda part: spread().chunk(part), finish
+        work.count_bootstrap_chunks([shared.units], options.bootstrap),
+        lambda part: spread().compute_chunk(part),
+        finish,
     )
 
 

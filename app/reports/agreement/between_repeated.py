@@ -56,7 +56,7 @@ def _line(units: UnitValues, code: int, name: str, minimum: float) -> RepeatedLi
     )
 
 
-def make_repeated_table(lines: Sequence[RepeatedLine]) -> Table:
+def make_campaign_repetition_table(lines: Sequence[RepeatedLine]) -> Table:
     """One row a system."""
     heads = ("System", "Campaigns", "Units", "Least", "Most", "CV*")
     rows = [

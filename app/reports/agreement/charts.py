@@ -10,7 +10,7 @@ from app.reports.agreement.view import AgreementView, LevelView, RaterPairLine, 
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowMark, drawn_as
+from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowMark, declares_chart
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 ROW, PLOT, FIGURES = 16.0, 280.0, 150.0
@@ -52,7 +52,7 @@ def _declare_coefficients(title: str, groups: Sequence[Group], notes: Sequence[s
     return RowChart(title, "coefficient", marks, lines=[0.0])
 
 
-@drawn_as(_declare_coefficients)
+@declares_chart(_declare_coefficients)
 def coefficient_plot(title: str, groups: Sequence[Group], notes: Sequence[str]) -> bytes:
     """One line a coefficient under the heading of its group, as SVG."""
     drawn = [(heading, [s for s in found if s.statistic not in NOT_COEFFICIENTS]) for heading, found in groups]
@@ -135,13 +135,13 @@ def _declare_rater_pairs(view: AgreementView) -> CellChart:
     return CellChart(f"Pairs of raters in {next(iter(view.campaigns))}", names, names, cells, "rater", "rater")
 
 
-@drawn_as(_declare_rater_pairs)
+@declares_chart(_declare_rater_pairs)
 def rater_heat_map(view: AgreementView) -> bytes:
     """Raters against raters: Pearson's correlation above the diagonal, mean difference below it."""
     names = sorted({rater for pair in view.pairs for rater in pair.rater})
     shown = names[:MOST_RATERS]
     cell = CELL if len(shown) <= 20 else SMALL
-    longest = max((len(canvas.shorten_middle(name, LONGEST_NAME)) for name in shown), default=8) * CHARACTER
+    longest = max((len(canvas.shorten_in_middle(name, LONGEST_NAME)) for name in shown), default=8) * CHARACTER
     left, top = MARGIN + longest + 8, HEAD + longest + 8
     bottom = top + max(1, len(shown)) * cell
     width = max(left + len(shown) * cell + MARGIN, 520.0)
@@ -174,7 +174,7 @@ def _heat_notes(view: AgreementView, n: int) -> list[str]:
 
 def _names(sheet: ChartSheet, names: list[str], left: float, top: float, cell: float) -> None:
     for i, name in enumerate(names):
-        short = canvas.shorten_middle(name, LONGEST_NAME)
+        short = canvas.shorten_in_middle(name, LONGEST_NAME)
         sheet.text(left - 6, top + (i + 0.5) * cell, short, ha="right", size=7.5)
         sheet.text(left + (i + 0.5) * cell, top - 6, short, ha="center", size=7.5, upright=True)
         sheet.box(left + i * cell, top + i * cell, cell, cell, fill=FAINT, edge=GROUND, thick=0.6)

@@ -38,7 +38,7 @@ class AgreementCoefficient:
     chance: float | None = None
 
     @property
-    def drawn(self) -> OfDocuments:
+    def bootstrap_statistic(self) -> OfDocuments:
         """What the bootstrap computes: nothing where the interval comes from elsewhere."""
         return _not_drawn if self.jackknife else self.of
 

@@ -21,9 +21,9 @@ from app.reports.source.raw_ratings import (
     BootstrapOptions,
     RawRatings,
     RawRatingsOptions,
+    find_spans_field,
     load_marked_errors,
     load_raw_ratings,
-    spans_field,
 )
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement.distributions import select_complete_raters
@@ -89,7 +89,7 @@ class _AgreementPlan:
     def __init__(self, ratings: RawRatings, errors: ErrorTable | None, options: AgreementOptions) -> None:
         self.ratings, self.errors, self.options = ratings, errors, options
         self.same = tuple(filter(None, (options.same or "").split(",")))
-        work.look_up_system_codes(ratings, self.same)
+        work.find_system_codes(ratings, self.same)
         self.choices = _choices(ratings, options)
         self.units = _units(ratings, options)
 
@@ -106,13 +106,13 @@ class _AgreementPlan:
     @cached_property
     def spread(self) -> work.BootstrapDraws:
         owners: list[tuple[UnitValues, tuple[OfDocuments, ...]]]
-        owners = [(plan.units, tuple(one.drawn for one in plan.statistics)) for plan in self.plans]
+        owners = [(plan.units, tuple(one.bootstrap_statistic for one in plan.statistics)) for plan in self.plans]
         if self.marks is not None:
             owners.append((self.plans[0].units, tuple(self.marks.of.values())))
         return work.BootstrapDraws(tuple(owners), self.options.bootstrap, self.options.seed)
 
     def chunk(self, part: int) -> bytes:
-        return self.spread.chunk(part)
+        return self.spread.compute_chunk(part)
 
     def finish(self, done: Sequence[bytes]) -> AgreementView:
         ratings, options, choices = self.ratings, self.options, self.choices
@@ -149,7 +149,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Agreeme
 
 
 def _has_spans(ratings: RawRatings, options: AgreementOptions) -> bool:
-    return spans_field(ratings) is not None and options.units in {"all", "segments"}
+    return find_spans_field(ratings) is not None and options.units in {"all", "segments"}
 
 
 def _pairs(plans: Sequence[LevelPlan], choices: CoefficientSettings) -> tuple[list[Any], list[str]]:

@@ -313,7 +313,17 @@ def make_pace_table(lines: Sequence[ArmPace]) -> Table:
 
 def make_revision_table(lines: Sequence[ArmRevisions]) -> Table:
     """One row a condition."""
-    heads = ("Condition", "Segments", "Changed", "Rate", "Change", "Documents", "With a change", "Rate", "Change")
+    heads = (
+        "Condition",
+        "Segments",
+        "Changed",
+        "Rate",
+        "Change",
+        "Documents",
+        "With a change",
+        "Rate",
+        "Change",
+    )
     rows = tuple(
         (
             *(one.arm, f"{one.segments:,}", f"{one.changed_segments:,}"),

@@ -25,7 +25,7 @@ from app.reports.source.calibration import (
     UNAGREED,
     CampaignParts,
     ScoreSourceOptions,
-    agreed_scores,
+    find_agreed_scores,
     load_campaign_parts,
     make_comparison_head,
     make_unit_values,
@@ -76,7 +76,7 @@ def _items(parts: CampaignParts, options: CalibrationOptions) -> tuple[str, Unit
         units = units.with_two_values()
     if options.raters == "complete":
         units = select_complete_raters(units)
-    agreed = agreed_scores(parts, units)
+    agreed = find_agreed_scores(parts, units)
     if np.isfinite(agreed).any():
         return which, units, "set", agreed
     return which, units, "panel", panel_consensus(units)

@@ -6,7 +6,7 @@ from app.reports.card.view import CardView, make_caption
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, drawn_as
+from app.reports.kit.charts.declaration import CellChart, ChartCell, declares_chart
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 ROW, GRID, LONGEST, ROOM = 16.0, 520.0, 26, 84.0
@@ -29,10 +29,10 @@ def _declare_coverage(view: CardView) -> CellChart:
     return CellChart(f"Data of {next(iter(view.campaigns))}", [one.system for one in view.by_system], columns, cells)
 
 
-@drawn_as(_declare_coverage)
+@declares_chart(_declare_coverage)
 def coverage_map(view: CardView) -> bytes:
     """A row a system, a column a document (or several neighbours), shaded by ratings an output; totals at the right."""
-    names = [canvas.shorten_middle(one.system, LONGEST) for one in view.by_system]
+    names = [canvas.shorten_in_middle(one.system, LONGEST) for one in view.by_system]
     left, top = MARGIN + max(map(len, names), default=10) * CHARACTER + 10, HEAD + 12
     width = left + GRID + ROOM + MARGIN
     bottom = top + max(1, len(names)) * ROW

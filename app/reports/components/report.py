@@ -42,7 +42,7 @@ def _prepare(
     session: Session, snapshots: tuple[Snapshot, ...], options: ComponentsOptions
 ) -> ReportWork[ComponentsView]:
     model = load_model(session, snapshots[0], options, options.draws)
-    return ReportWork(model.n_chunks, model.chunk, lambda parts: _view(model, parse_bootstrap_draws(parts)))
+    return ReportWork(model.n_chunks, model.compute_chunk, lambda parts: _view(model, parse_bootstrap_draws(parts)))
 
 
 def _view(model: RatingsModel, draws: Sequence[Draw]) -> ComponentsView:
@@ -63,7 +63,7 @@ def _view(model: RatingsModel, draws: Sequence[Draw]) -> ComponentsView:
         draws=len(draws),
         seed=inputs.recipe.seed,
     )
-    return plain if model.fitted is None else _add_fit(plain, model.fitted, model.ratings, draws)
+    return plain if model.fit is None else _add_fit(plain, model.fit, model.ratings, draws)
 
 
 def _add_fit(plain: ComponentsView, fitted: ComponentsFit, ratings: Ratings, draws: Sequence[Draw]) -> ComponentsView:
@@ -87,9 +87,9 @@ def _add_fit(plain: ComponentsView, fitted: ComponentsFit, ratings: Ratings, dra
 
 
 def _warnings(model: RatingsModel) -> list[str]:
-    fitted = model.fitted
+    fitted = model.fit
     if fitted is None:
-        return [model.why or ""]
+        return [model.no_fit_reason or ""]
     warnings = []
     if not fitted.converged:
         warnings.append("the fit did not reach an optimum: the components are approximate")
@@ -105,7 +105,12 @@ def _warnings(model: RatingsModel) -> list[str]:
         )
     if fitted.at_bound:
         warnings.append(f"found to be 0: {', '.join(NAMES[term] for term in fitted.at_bound)}")
-    return [*warnings, *_warn_disconnected(model.ratings), *model.unlike(), *_warn_coarse_scores(model.ratings, fitted)]
+    return [
+        *warnings,
+        *_warn_disconnected(model.ratings),
+        *model.warn_of_imbalance(),
+        *_warn_coarse_scores(model.ratings, fitted),
+    ]
 
 
 def _warn_disconnected(ratings: Ratings) -> list[str]:

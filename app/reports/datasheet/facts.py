@@ -104,7 +104,7 @@ def count_rater_attributes(raters: RaterTable) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def answer_questions(facts: DatasheetFacts) -> dict[str, str]:
+def answer_datasheet_questions(facts: DatasheetFacts) -> dict[str, str]:
     """Answers by number of the question."""
     answered = dict(_systems(facts))
     answered |= dict(_sample(facts))

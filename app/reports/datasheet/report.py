@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from app.reports.card.report import make_card_view
 from app.reports.datasheet.facts import (
     DatasheetFacts,
-    answer_questions,
+    answer_datasheet_questions,
     count_rater_attributes,
     load_datasheet_facts,
     load_guideline_versions,
@@ -65,7 +65,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Datashe
 
 
 def _view(facts: DatasheetFacts) -> DatasheetView:
-    answers = answer_questions(facts)
+    answers = answer_datasheet_questions(facts)
     sheet = [
         Answer(number=number, section=_section(number), question=question, answer=answers.get(number))
         for number, question in QUESTIONS.items()

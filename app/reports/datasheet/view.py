@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.datasheet.heds import SECTIONS
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowMark, drawn_as
+from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
 from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Cell, Table
@@ -114,7 +114,7 @@ def _declare_completeness(view: DatasheetView) -> RowChart:
     return RowChart(f"Data sheet of {next(iter(view.campaigns))}", "questions answered from what is stored", marks)
 
 
-@drawn_as(_declare_completeness)
+@declares_chart(_declare_completeness)
 def completeness_picture(view: DatasheetView) -> bytes:
     """One bar a section: how many of its questions what is stored answers."""
     campaign = next(iter(view.campaigns))
@@ -130,7 +130,7 @@ def completeness_picture(view: DatasheetView) -> bytes:
             questions = [one for one in view.heds if one.section == section]
             answered = sum(one.answer is not None for one in questions)
             y = top + (n + 0.5) * ROW
-            sheet.text(LEFT - 8, y, canvas.shorten_middle(f"{section} {title}", 46), ha="right", size=8.5)
+            sheet.text(LEFT - 8, y, canvas.shorten_in_middle(f"{section} {title}", 46), ha="right", size=8.5)
             sheet.box(LEFT, y - 5, len(questions) / most * PLOT, 10, fill="#ffffff", edge=FAINT)
             sheet.box(LEFT, y - 5, answered / most * PLOT, 10, fill=BLUE)
             sheet.text(

@@ -8,7 +8,7 @@ from app.reports.distributions.view import DistributionsView, RaterSpread, Syste
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, drawn_as
+from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, declares_chart
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 HEIGHT, GAP, PLOT, FIGURES = 34.0, 8.0, 360.0, 130.0
@@ -40,11 +40,11 @@ def _declare_histograms(
     return CurveChart(f"Scores by {what}", "score", "share", panels, look="bars")
 
 
-@drawn_as(_declare_histograms)
+@declares_chart(_declare_histograms)
 def _histograms(
     view: DistributionsView, lines: Sequence[RaterSpread | SystemSpread], keys: list[str], what: str
 ) -> bytes:
-    shown, names = lines[:MOST], [canvas.shorten_middle(key, LONGEST_NAME) for key in keys[:MOST]]
+    shown, names = lines[:MOST], [canvas.shorten_in_middle(key, LONGEST_NAME) for key in keys[:MOST]]
     left = MARGIN + max((len(name) for name in names), default=8) * CHARACTER + 12
     top = HEAD + 10
     bottom = top + max(1, len(shown)) * (HEIGHT + GAP)

@@ -40,7 +40,7 @@ class StabilityForecast:
 
 
 @dataclass(frozen=True, slots=True)
-class StabilityBeforeAndAfter:
+class StabilityForecasts:
     """Before and after."""
 
     before: StabilityForecast

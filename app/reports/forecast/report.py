@@ -74,20 +74,20 @@ class StabilityForecaster:
     protocol: str
 
     @cached_property
-    def matrix(self) -> ScoreMatrix:
+    def score_matrix(self) -> ScoreMatrix:
         """Segment scores of the systems."""
         domains = self.data.inputs.documents.domain_codes()[0] if any(self.data.inputs.documents.domain) else None
         return make_score_matrix(average_segment_scores(self.data.ratings), self.data.ratings.labels, domains=domains)
 
     @cached_property
-    def linked(self) -> Bools:
+    def linked_pairs(self) -> Bools:
         """Which pairs of systems a chain of common raters links, shape (S, S)."""
-        return find_comparable_pairs(self.data.ratings, self.matrix.systems)
+        return find_comparable_pairs(self.data.ratings, self.score_matrix.systems)
 
-    def chunk(self, number: int) -> bytes:
+    def compute_chunk(self, number: int) -> bytes:
         """A method, or after them the pairs."""
         if number == len(METHODS):
-            return _PAIRS.dump_json(self.pairs())
+            return _PAIRS.dump_json(self.make_pair_lines())
         method = METHODS[number]
         try:
             figures = self._bootstrap() if number == 0 else self._parametric("same" if number == 1 else "new")
@@ -113,7 +113,7 @@ class StabilityForecaster:
             return {"why": planner.components}
         rows = self.data.rows
         if each is None:
-            each = max(1, round(mean_ratings_per_item(self.data.fitted))) if self.data.fitted else 1
+            each = max(1, round(mean_ratings_per_item(self.data.fit))) if self.data.fit else 1
         layout = StudyLayout(
             max(rows.n_units_of_a_system, 1), planner.segments, planner.raters, min(each, planner.raters)
         )
@@ -124,7 +124,7 @@ class StabilityForecaster:
                 components,
                 layout,
                 means=means,
-                between=planner.between,
+                between=planner.between_systems_variance,
                 systems=planner.systems,
                 pool=pool,
                 alpha=self.options.alpha,
@@ -139,11 +139,11 @@ class StabilityForecaster:
         self, planner: PowerPlanner, components: VarianceComponents, rng: np.random.Generator
     ) -> list[tuple[VarianceComponents, Floats | None, int]]:
         """Components and true means of each world: drawn by how well they are known, where the campaign tells them."""
-        fitted, means = self.data.fitted, planner.true_means
+        fitted, means = self.data.fit, planner.true_means
         if fitted is None or len(self.data.ratings) > MOST_REDRAWN:
             return [(components, means, WORLDS)]
         redraw, error = ParametricBootstrap(fitted), fitted.typical_error() ** 2 / 2
-        between = planner.between
+        between = planner.between_systems_variance
         spread = np.sqrt(between * error / (between + error)) if between + error > 0 else 0.0
         drawn = [
             planning_components(contrast_components(fitted, redraw.draw_components(rng)), source=components.source)
@@ -152,11 +152,11 @@ class StabilityForecaster:
         # The truth lies around what is known of it as the judgments leave open.
         return [(one, None if means is None else means + spread * rng.normal(size=means.size), 1) for one in drawn]
 
-    def pairs(self) -> list[RerunLine]:
+    def make_pair_lines(self) -> list[RerunLine]:
         """Every pair of systems that share segments, the better first; of many systems those next to each other."""
         if not self.data.ratings.documents_known:
             return []
-        matrix, sign = self.matrix, self.data.ratings.better_sign
+        matrix, sign = self.score_matrix, self.data.ratings.better_sign
         order, paired = np.argsort(-sign * round_scores(matrix.means()), kind="stable"), not is_unpaired(matrix)
         n = order.size
         reach = n if n * (n - 1) // 2 <= MOST_PAIRS else 2
@@ -165,7 +165,7 @@ class StabilityForecaster:
         return [self._pair(first, second, rng, paired=paired) for first, second in at]
 
     def _pair(self, first: int, second: int, rng: np.random.Generator, *, paired: bool) -> RerunLine:
-        matrix = self.matrix
+        matrix = self.score_matrix
         differences = difference_by_document(matrix, first, second, self.data.ratings.better_sign, paired=paired)
         sums, counts = differences.sums, differences.weights
         analytic = forecast_replication(sums, counts, alpha=self.options.alpha)
@@ -175,7 +175,7 @@ class StabilityForecaster:
             analytic = forecast_replication(sums, counts, alpha=self.options.alpha)
         again = bootstrap_replication(sums, counts, rng=rng, alpha=self.options.alpha, draws=DRAWS)
         names = self.data.ratings.labels.systems
-        if not self.linked[first, second]:
+        if not self.linked_pairs[first, second]:
             analytic = replace(analytic, same_direction=None, significant_again=None, why=UNLINKED)
             again = replace(again, same_direction=None, significant_again=None)
         return RerunLine(
@@ -217,14 +217,14 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Forecas
         options, load_model(session, snapshots[0], options, 0), snapshots[0].campaign.protocol
     )
     chunks = len(METHODS) + 1 if len(forecast.data.ratings) else 0
-    return ReportWork(chunks, forecast.chunk, lambda parts: _view(forecast, parts))
+    return ReportWork(chunks, forecast.compute_chunk, lambda parts: _view(forecast, parts))
 
 
 def _view(forecast: StabilityForecaster, parts: Sequence[bytes]) -> ForecastView:
     data = forecast.data
     planner = PowerPlanner(PowerOptions(), data, forecast.protocol)
     known = bool(parts) and not isinstance(planner.components, str)
-    each = mean_ratings_per_item(data.fitted) if data.fitted else None
+    each = mean_ratings_per_item(data.fit) if data.fit else None
     return ForecastView(
         campaigns=data.inputs.campaigns,
         data_hash=data.inputs.data_hash,
@@ -235,7 +235,7 @@ def _view(forecast: StabilityForecaster, parts: Sequence[bytes]) -> ForecastView
         alpha=forecast.options.alpha,
         documents=data.rows.n_units_of_a_system,
         ratings_per_item=each,
-        rated_twice=planner.most > 1,
+        rated_twice=planner.common_ratings_per_item > 1,
         components_source=planner.components.source if known and not isinstance(planner.components, str) else None,
         seed=data.inputs.recipe.seed,
         studies=[_STUDIES.validate_json(part) for part in parts[: len(METHODS)]],
@@ -245,10 +245,10 @@ def _view(forecast: StabilityForecaster, parts: Sequence[bytes]) -> ForecastView
 
 def _warnings(forecast: StabilityForecaster, each: float | None) -> list[str]:
     if not len(forecast.data.ratings):
-        return [forecast.data.why or ""]
+        return [forecast.data.no_fit_reason or ""]
     warnings = [LABEL, FIXED]
-    if forecast.data.why:
-        warnings.append(forecast.data.why)
+    if forecast.data.no_fit_reason:
+        warnings.append(forecast.data.no_fit_reason)
     if each is not None and each > 1.5:
         warnings.append("outputs were rated several times: the stability report simulates studies from them")
         own = f"these studies have {round(each)} ratings an item, as the campaign has"
@@ -260,12 +260,12 @@ def _warnings(forecast: StabilityForecaster, each: float | None) -> list[str]:
         )
     if not forecast.data.ratings.documents_known:
         warnings.append("the documents of the segments are unknown: pairs are not forecast")
-    elif is_unpaired(forecast.matrix):
+    elif is_unpaired(forecast.score_matrix):
         warnings.append("no two systems share a segment, so pairs are forecast from each system's own documents")
-    warnings += caveats.document_caveats(forecast.data.ratings, forecast.matrix)
+    warnings += caveats.document_caveats(forecast.data.ratings, forecast.score_matrix)
     if forecast.data.ratings.documents_known:
-        warnings += few_document_warnings(forecast.matrix.n_documents)
-    return [*warnings, *forecast.data.unlike()]
+        warnings += few_document_warnings(forecast.score_matrix.n_documents)
+    return [*warnings, *forecast.data.warn_of_imbalance()]
 
 
 def few_document_warnings(documents: int) -> list[str]:

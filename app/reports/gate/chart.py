@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowMark, drawn_as
+from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
 from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 WIDTH, AXIS, TALL = 640.0, 150.0, 190.0
@@ -37,7 +37,7 @@ def _declare_gate(view: GatePicture) -> RowChart:
     return RowChart(view.title, "difference; the claim needs the whole interval beyond the line", marks, sorted(lines))
 
 
-@drawn_as(_declare_gate)
+@declares_chart(_declare_gate)
 def gate_picture(view: GatePicture) -> bytes:
     """A line from one bound to the other, the region where the claim holds shaded; as SVG."""
     sentences = wrap_sentences(view.notes, WIDTH)

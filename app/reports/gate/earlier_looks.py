@@ -31,7 +31,7 @@ class EarlierLooks:
     earlier: tuple[int, ...] = ()
 
     @property
-    def promise(self) -> Promise:
+    def describe_alpha_guarantee(self) -> Promise:
         """Whether alpha holds: at the first look it does."""
         return "none" if self.earlier else "one look"
 

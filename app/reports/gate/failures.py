@@ -63,7 +63,9 @@ def make_failures_view(
     selection = select_rows(inputs.rows.with_score(known.failed.astype(np.float64)), recipe)
     ranked = selection.ratings.where(selection.ranked)
     codes = [ranked.labels.systems.index(key) for key in systems]
-    candidate, baseline = (TailView.of(count_system_failures(ranked, ranked.score > 0, code, alpha)) for code in codes)
+    candidate, baseline = (
+        TailView.from_failures(count_system_failures(ranked, ranked.score > 0, code, alpha)) for code in codes
+    )
     return FailuresView(by=known.by, candidate=candidate, baseline=baseline)
 
 

@@ -133,7 +133,7 @@ class GateEvidence:
 def _takes_long(session: Session, snapshots: Sequence[Snapshot], options: GateOptions) -> bool:
     """By the size of the campaign; it ranks without rank sets."""
     recipe = replace(named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe), rank_sets=False)
-    return seconds_to_rank(CampaignSize.of(session, snapshots[0].campaign_id), recipe) > AT_ONCE
+    return seconds_to_rank(CampaignSize.load(session, snapshots[0].campaign_id), recipe) > AT_ONCE
 
 
 def _invalid_option(field: str, message: str) -> Invalid:
@@ -142,7 +142,7 @@ def _invalid_option(field: str, message: str) -> Invalid:
 
 def _view(inputs: RecipeInput, options: GateOptions, evidence: GateEvidence) -> GateView:
     asked_of = replace(inputs.recipe, influence=False, rank_sets=False)
-    ranking = rank_systems(inputs.rows, asked_of, inputs.documents, inputs.unweighed)
+    ranking = rank_systems(inputs.rows, asked_of, inputs.documents, inputs.errors_without_weight)
     recipe = ranking.recipe
     rule = options.rule(recipe)
     differences, decision = _decide(inputs, recipe, options, rule)
@@ -192,7 +192,7 @@ def _view(inputs: RecipeInput, options: GateOptions, evidence: GateEvidence) -> 
         max_critical=options.max_critical,
         planned_documents=options.documents,
         earlier_looks=list(evidence.looks.earlier),
-        promise=evidence.looks.promise,
+        promise=evidence.looks.describe_alpha_guarantee,
         replication=None if again is None else _replication(again),
         min_replication=options.min_replication,
         srp=None if point is None else point.srp,

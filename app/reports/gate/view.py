@@ -71,7 +71,7 @@ class TailView(BaseModel):
     )
 
     @classmethod
-    def of(cls, tail: SystemFailures) -> TailView:
+    def from_failures(cls, tail: SystemFailures) -> TailView:
         """From the statistics."""
         return cls(documents=ShareView(**asdict(tail.documents)), segments=ShareView(**asdict(tail.segments)))
 

@@ -37,15 +37,15 @@ class Column(Generic[Row]):
     text: Callable[[Row], str] | None = None
     names: bool = False
 
-    def cell(self, row: Row) -> Any:
+    def raw_value(self, row: Row) -> Any:
         """The value at full precision."""
         return getattr(row, self.key) if self.value is None else self.value(row)
 
-    def text_of(self, row: Row) -> str:
+    def format_value(self, row: Row) -> str:
         """The value as people read it; a dash where there is none."""
         if self.text is not None:
             return self.text(row)
-        value = self.cell(row)
+        value = self.raw_value(row)
         if value is None:
             return NONE
         if self.digits is None:
@@ -89,7 +89,7 @@ def make_table_section(
     table = Table(
         tuple(column.heading for column in shown),
         tuple("left" if column.digits is None else "right" for column in shown),
-        tuple(tuple(column.text_of(row) for column in shown) for row in all_rows),
+        tuple(tuple(column.format_value(row) for column in shown) for row in all_rows),
         frozenset(i for i in range(1, len(groups)) if groups[i] != groups[i - 1]),
     )
     names = frozenset(i for i, column in enumerate(shown) if column.names)
@@ -99,7 +99,7 @@ def make_table_section(
 def make_csv_file(columns: Sequence[Column[Row]], rows: Iterable[Row]) -> File:
     """Headings and rows of a file whose columns say all, the campaign and its data version included."""
     keyed = [column for column in columns if column.key]
-    return [column.key for column in keyed], [[column.cell(row) for column in keyed] for row in rows]
+    return [column.key for column in keyed], [[column.raw_value(row) for column in keyed] for row in rows]
 
 
 def csv_file_maker(
@@ -114,7 +114,7 @@ def csv_file_maker(
     def made(result: Result) -> File:
         last = (*_data(result), *(getattr(result, name) for name in origin))
         headings = (*(column.key for column in keyed), "campaign", "data_version", *origin)
-        return headings, [(*(column.cell(row) for column in keyed), *last) for row in rows(result)]
+        return headings, [(*(column.raw_value(row) for column in keyed), *last) for row in rows(result)]
 
     return made
 

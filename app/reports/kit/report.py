@@ -53,7 +53,7 @@ class StoredReport:
     data_version: int
 
     @classmethod
-    def of(cls, body: bytes, data_version: int) -> Self:
+    def from_bytes(cls, body: bytes, data_version: int) -> Self:
         """A report of these bytes, as it is stored."""
         return cls(body, hashlib.sha256(body).hexdigest()[:32], data_version)
 

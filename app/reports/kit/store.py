@@ -41,9 +41,9 @@ class ReportLookup:
     about: tuple[Snapshot, ...]
     body: bytes | None
 
-    def stored(self, body: bytes) -> StoredReport:
+    def as_stored_report(self, body: bytes) -> StoredReport:
         """The report with its ETag."""
-        return StoredReport.of(body, self.about[0].version)
+        return StoredReport.from_bytes(body, self.about[0].version)
 
 
 def find_report(session: Session, request: ReportRequest) -> ReportLookup:
@@ -74,7 +74,11 @@ def _extra_key(session: Session, report: Report[Any, Any], each: Snapshot) -> li
     """What a report reads that the data version does not count; empty for most, so that their keys stay as they are."""
     settings = _read(report, each)
     more = [] if report.extra_key is None else list(report.extra_key(session, each))
-    return [*([each.undecided_settings] if each.undecided_settings else []), *([settings] if settings else []), *more]
+    return [
+        *([each.settings_without_version] if each.settings_without_version else []),
+        *([settings] if settings else []),
+        *more,
+    ]
 
 
 def compute_report_key(
@@ -131,11 +135,11 @@ def find_or_compute_report(
     with database.transaction(snapshot=True) as session:
         lookup = find_report(session, request)
     if lookup.body is not None:
-        return lookup.stored(lookup.body)
+        return lookup.as_stored_report(lookup.body)
     with database.transaction() as session:  # no snapshot: scores by new weights are derived and stored
         work = request.report.prepare(session, lookup.about, request.options)
     body = compute_report(work, on_progress=on_progress, should_stop=should_stop, execute=execute)
-    return lookup.stored(store_report(database, lookup.key, body))
+    return lookup.as_stored_report(store_report(database, lookup.key, body))
 
 
 def compute_report(

@@ -25,11 +25,11 @@ from app.reports.source.calibration import (
     Address,
     CampaignParts,
     ScoreSourceOptions,
+    find_sampling_units,
     have_same_source,
     load_campaign_parts,
     make_comparison_head,
     make_unit_values,
-    sampling_units,
 )
 from app.reports.source.raw_ratings import NOTHING
 from app.reports.source.snapshot import Snapshot
@@ -137,7 +137,9 @@ def _load_campaign_means(parts: CampaignParts, options: LinkingOptions) -> Campa
     human = np.array([parts.kinds.get(key) == "human" for key in parts.ratings.rows.labels.systems] or [False])
     pairs = make_unit_values(parts, parts.calibration, options.repeats)
     items = _means_by_address(parts, pairs, np.zeros_like(human))
-    return CampaignMeans(parts, sampling_units(parts, test), _mean(test), _means_by_address(parts, test, human), items)
+    return CampaignMeans(
+        parts, find_sampling_units(parts, test), _mean(test), _means_by_address(parts, test, human), items
+    )
 
 
 def _mean(units: UnitValues) -> Floats:

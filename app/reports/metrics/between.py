@@ -28,8 +28,10 @@ def list_metric_pairs(metrics: Sequence[MetricScores]) -> list[Two]:
 
 def compare_metric_pair(compared: MetricEvaluation, two: Two, swaps: int) -> bytes:
     """Two metrics on the outputs that have a human score and both of theirs."""
-    panel = compared.panel(compared.experiments.rows, frozenset())
-    first, second = (pair_with_human_scores(panel, compared.experiments.rows, metric, compared.sign) for metric in two)
+    panel = compared.human_panel(compared.experiments.rows, frozenset())
+    first, second = (
+        pair_with_human_scores(panel, compared.experiments.rows, metric, compared.better_sign) for metric in two
+    )
     unit = first.document if compared.by_document else np.arange(first.document.size)
     common = CommonMetricScores.from_scores(
         first.human, first.metric, second.metric, first.has_both_scores & second.scored, unit

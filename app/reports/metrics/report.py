@@ -17,7 +17,7 @@ from app.reports.metrics.work import (
     LINES,
     MetricEvaluation,
     MetricScores,
-    digest_of_metrics,
+    hash_metrics,
     load_metrics,
     summarize_metric_spread,
 )
@@ -79,9 +79,13 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Metrics
 
     def chunk(n: int) -> bytes:
         if not n:
-            return compared.base()
+            return compared.evaluate_unchanged()
         at = n - 1 - len(parts)
-        return compared.changed(parts[n - 1]) if at < 0 else compare_metric_pair(compared, pairs[at], options.swaps)
+        return (
+            compared.evaluate_changes(parts[n - 1])
+            if at < 0
+            else compare_metric_pair(compared, pairs[at], options.swaps)
+        )
 
     def finish(done: Sequence[bytes]) -> MetricsView:
         view = _view(inputs, experiments, metrics, options, done[: 1 + len(parts)])
@@ -109,7 +113,7 @@ def _view(
     known = inputs.rows.documents_known
     return MetricsView(
         campaigns=inputs.campaigns,
-        data_hash=f"{inputs.data_hash} {digest_of_metrics(metrics)}",
+        data_hash=f"{inputs.data_hash} {hash_metrics(metrics)}",
         basis=inputs.snapshot.campaign.basis,
         dropped=[*map(asdict, experiments.dropped), *([{"reason": "human translation", "n": left}] if left else [])],
         warnings=list(_warnings(order, metrics, known=known or options.unit == "segment")),

@@ -75,7 +75,7 @@ def _system_means(outputs: Mapping[Output, float]) -> dict[str, float]:
     return {system: sum(scores) / len(scores) for system, scores in scores_by_system.items()}
 
 
-def digest_of_metrics(metrics: Iterable[MetricScores]) -> str:
+def hash_metrics(metrics: Iterable[MetricScores]) -> str:
     """Of all scores, whatever they are stored as."""
     content = [
         [one.name, one.higher_is_better, sorted(one.systems.items()), sorted(one.outputs.items())] for one in metrics
@@ -96,35 +96,35 @@ class MetricEvaluation:
     by_document: bool
     humans: bool
 
-    def base(self) -> bytes:
+    def evaluate_unchanged(self) -> bytes:
         """Every metric beside the human scores as they are."""
-        panel = self.panel(self.experiments.rows, frozenset())
+        panel = self.human_panel(self.experiments.rows, frozenset())
         return LINES.dump_json([self._line(one, panel) for one in self.metrics])
 
-    def changed(self, changes: Sequence[ScoreChange]) -> bytes:
+    def evaluate_changes(self, changes: Sequence[ScoreChange]) -> bytes:
         """The figures of systems after each change; a change that leaves nothing to compare is left out."""
         figures: list[Found] = []
         for change in changes:
             try:
                 rows = apply_change(self.experiments.rows, change, self.experiments.facts.documents)
-                panel = self.panel(rows, change.unshown)
+                panel = self.human_panel(rows, change.unshown)
             except Invalid:
                 continue
             if panel.systems.size < 2:
                 continue
             for metric in self.metrics:
-                accuracies = self._system_agreement(pair_with_human_scores(panel, rows, metric, self.sign))
+                accuracies = self._system_agreement(pair_with_human_scores(panel, rows, metric, self.better_sign))
                 figures.append(
                     (metric.name, change.group, [number_or_none(getattr(accuracies, name)) for name in MEASURES])
                 )
         return CHANGED.dump_json(figures)
 
     @property
-    def sign(self) -> float:
+    def better_sign(self) -> float:
         """1 where a higher human score is better, else −1."""
         return float(self.experiments.rows.better_sign)
 
-    def panel(self, rows: Ratings, unshown: frozenset[str]) -> ScoreMatrix:
+    def human_panel(self, rows: Ratings, unshown: frozenset[str]) -> ScoreMatrix:
         """Human scores of systems and segments; human translations only where they are asked for."""
         panel = ranked_score_matrix(rows, self.experiments.recipe, self.domains)
         out = unshown | (frozenset() if self.humans else self.inputs.humans)
@@ -137,7 +137,7 @@ class MetricEvaluation:
         )
 
     def _line(self, metric: MetricScores, panel: ScoreMatrix) -> MetricLine:
-        scores = pair_with_human_scores(panel, self.experiments.rows, metric, self.sign)
+        scores = pair_with_human_scores(panel, self.experiments.rows, metric, self.better_sign)
         systems, outputs = self._system_agreement(scores), compute_segment_agreement(scores)
         ties = outputs.ties
         separation = pair_separation(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowMark, drawn_as
+from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
 
 PLOT, ROW, FIGURES, LONGEST = 300.0, 18.0, 230.0, 28
@@ -37,12 +37,12 @@ def _declare_penalties(
     return RowChart(title, below, marks, lines=[] if acceptable is None else [acceptable])
 
 
-@drawn_as(_declare_penalties)
+@declares_chart(_declare_penalties)
 def penalty_plot(
     title: str, below: str, rows: Sequence[PenaltyRow], acceptable: float | None, notes: Sequence[str]
 ) -> bytes:
     """A bar a system, hollow where it failed; a line at what is acceptable, where that is known. As SVG."""
-    names = [canvas.shorten_middle(row.name, LONGEST) for row in rows]
+    names = [canvas.shorten_in_middle(row.name, LONGEST) for row in rows]
     left, top = MARGIN + max(map(len, names), default=8) * CHARACTER + 10, HEAD + 14
     width, bottom = left + PLOT + FIGURES + MARGIN, top + max(1, len(rows)) * ROW
     sentences = caption_lines(notes, width)

@@ -59,7 +59,7 @@ class MQM2Options(BaseModel):
     )
 
     @property
-    def threshold(self) -> PassingThreshold | None:
+    def passing_threshold(self) -> PassingThreshold | None:
         """What passes; None where nothing is asked. Raises Invalid for half of it."""
         if self.passing is None or self.points is None:
             if self.passing is self.points:
@@ -85,7 +85,7 @@ class CountedErrors:
 
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: MQM2Options) -> ReportWork[MQM2View]:
-    threshold, snapshot = options.threshold, snapshots[0]
+    threshold, snapshot = options.passing_threshold, snapshots[0]
     counts = _count_errors(session, snapshot, _recipe(snapshot, options.weights))
     return make_undivided_work(lambda: _view(counts, threshold, options))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowMark, drawn_as
+from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowMark, declares_chart
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 CELL, ROW, BARS = 40.0, 17.0, 300.0
@@ -51,10 +51,10 @@ def _declare_shares(
     return CellChart(title, systems, systems, cells, "system", "system")
 
 
-@drawn_as(_declare_shares)
+@declares_chart(_declare_shares)
 def claim_share_matrix(title: str, systems: Sequence[str], pairs: Sequence[SharedPair], notes: Sequence[str]) -> bytes:
     """Percentages of universes in which the row beats the column, as SVG; pairs claimed both ways are framed."""
-    names = [canvas.shorten_middle(system, LONGEST_NAME) for system in systems]
+    names = [canvas.shorten_in_middle(system, LONGEST_NAME) for system in systems]
     longest = max(map(len, names), default=8) * CHARACTER
     left, top = MARGIN + longest + 10, HEAD + longest * 0.95 + 12
     width = max(NARROWEST, left + len(systems) * CELL + MARGIN)
@@ -106,10 +106,10 @@ def _declare_choices(title: str, bars: Sequence[ChoiceBar], notes: Sequence[str]
     return RowChart(title, "share of the tested pairs that are claimed", marks)
 
 
-@drawn_as(_declare_choices)
+@declares_chart(_declare_choices)
 def claims_by_choice_bars(title: str, bars: Sequence[ChoiceBar], notes: Sequence[str]) -> bytes:
     """Bars of the share of pairs that the universes of each choice claim, as SVG."""
-    names = [canvas.shorten_middle(bar.choice, LONGEST_NAME) for bar in bars]
+    names = [canvas.shorten_in_middle(bar.choice, LONGEST_NAME) for bar in bars]
     left = MARGIN + 80 + max(map(len, names), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + 150 + MARGIN)
     sentences = wrap_sentences(notes, width)

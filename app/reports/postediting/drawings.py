@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, RowChart, RowMark, drawn_as
+from app.reports.kit.charts.declaration import (
+    ChartPoint,
+    Curve,
+    CurveChart,
+    CurvePanel,
+    RowChart,
+    RowMark,
+    declares_chart,
+)
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
 
 ROW, BARS, NUMBERS = 22.0, 360.0, 60.0
@@ -57,7 +65,7 @@ def _declare_edit_rates(title: str, below: str, rows: Sequence[RateDots], notes:
     return RowChart(title, below, marks)
 
 
-@drawn_as(_declare_edit_rates)
+@declares_chart(_declare_edit_rates)
 def rate_dot_plot(title: str, below: str, rows: Sequence[RateDots], notes: Sequence[str]) -> bytes:
     """One row a system and one marker a series, with intervals as lines; as SVG."""
     left = MARGIN + max((len(_name(row.name)) for row in rows), default=8) * CHARACTER + 12
@@ -105,7 +113,7 @@ def _declare_shares(title: str, below: str, rows: Sequence[StackedBar], notes: S
     return RowChart(title, below, marks)
 
 
-@drawn_as(_declare_shares)
+@declares_chart(_declare_shares)
 def stacked_bars(title: str, below: str, rows: Sequence[StackedBar], notes: Sequence[str]) -> bytes:
     """One row a share: filled, hatched, and what is left; as SVG."""
     shown = rows[:MOST]
@@ -140,7 +148,7 @@ def _declare_references(title: str, below: str, bars: Sequence[CurveBar], notes:
     return CurveChart(title, below, "", [CurvePanel("", [alone, together])], top=0.0)
 
 
-@drawn_as(_declare_references)
+@declares_chart(_declare_references)
 def reference_step_plot(title: str, below: str, bars: Sequence[CurveBar], notes: Sequence[str]) -> bytes:
     """Bars for each reference alone, and a line for all up to it; as SVG."""
     left = MARGIN + 44
@@ -179,4 +187,4 @@ def _steps(sheet: ChartSheet, bars: Sequence[CurveBar], left: float, bottom: flo
 
 
 def _name(text: str) -> str:
-    return canvas.shorten_middle(text, LONGEST_NAME)
+    return canvas.shorten_in_middle(text, LONGEST_NAME)

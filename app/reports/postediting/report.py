@@ -43,7 +43,9 @@ def _prepare(
     if not post_edits.texts:
         return make_undivided_work(lambda: _view(post_edits, options, []))
     return ReportWork(
-        post_edits.n_chunks, post_edits.chunk, lambda done: _view(post_edits, options, unpack_segment_edits(done))
+        post_edits.n_chunks,
+        post_edits.compute_chunk,
+        lambda done: _view(post_edits, options, unpack_segment_edits(done)),
     )
 
 

@@ -80,7 +80,7 @@ def _prepare(
         return make_undivided_work(lambda: _view(snapshots, postediting, others, sources, options, []))
     return ReportWork(
         postediting.n_chunks,
-        postediting.chunk,
+        postediting.compute_chunk,
         lambda done: _view(snapshots, postediting, others, sources, options, unpack_segment_edits(done)),
     )
 

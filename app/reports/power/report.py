@@ -29,7 +29,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: PowerOp
     for pilot in pilots:
         _check_pilot(snapshots[0], pilot.inputs.snapshot)
     planner = PowerPlanner(options, data, snapshots[0].campaign.protocol, *pilots)
-    return ReportWork(planner.n_chunks, planner.chunk, lambda parts: _view(planner, parts))
+    return ReportWork(planner.n_chunks, planner.compute_chunk, lambda parts: _view(planner, parts))
 
 
 def _check_pilot(snapshot: Snapshot, pilot: Snapshot) -> None:
@@ -44,13 +44,15 @@ def _view(planner: PowerPlanner, parts: Sequence[bytes]) -> PowerView:
     options, data = planner.options, planner.data
     known = not isinstance(planner.components, str)
     return PowerView(
-        campaigns={**data.inputs.campaigns, **planner.judged.inputs.campaigns},
+        campaigns={**data.inputs.campaigns, **planner.judgment_source.inputs.campaigns},
         data_hash=_hash(planner),
         basis=data.inputs.snapshot.campaign.basis,
         dropped=[asdict(one) for one in data.dropped],
         warnings=_warnings(planner, parts),
         recipe=data.inputs.recipe.name,
-        higher_is_better=planner.judged.ratings.higher_is_better if len(planner.judged.ratings) else None,
+        higher_is_better=planner.judgment_source.ratings.higher_is_better
+        if len(planner.judgment_source.ratings)
+        else None,
         pilot=None if planner.pilot is None else planner.pilot.inputs.snapshot.campaign.key,
         difference=planner.difference if known and (planner.designs or options.difference is not None) else None,
         power=options.power,
@@ -65,13 +67,13 @@ def _view(planner: PowerPlanner, parts: Sequence[bytes]) -> PowerView:
         seconds_per_word=options.seconds_per_word,
         fixed_panel=options.fixed_panel,
         studies=options.studies,
-        draws=len(planner.draws(parts)) if known else 0,
+        draws=len(planner.drawn_components(parts)) if known else 0,
         seed=data.inputs.recipe.seed,
         scores=options.scores,
         marginal=planner.score_model.shape.description if known and planner.score_model.shape is not None else None,
         clusters=options.clusters,
         components=planner.components_line(),
-        designs=planner.lines(parts),
+        designs=planner.design_lines(parts),
     )
 
 
@@ -84,28 +86,28 @@ def _hash(planner: PowerPlanner) -> str:
 
 def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
     if isinstance(planner.components, str):
-        own = planner.data.why if planner.pilot is None else None
+        own = planner.data.no_fit_reason if planner.pilot is None else None
         return [planner.components, *([own] if own else [])]
     warnings = []
     if planner.pilot is not None:
         warnings.append(
             f"components and resampled documents are of the pilot {planner.pilot.inputs.snapshot.campaign.key}"
         )
-    elif not planner.own:
+    elif not planner.is_components_own:
         warnings.append(f"components: {planner.components.source}, not the campaign's own; no interval from them")
     if planner.options.difference is None and planner.designs:
         warnings.append(
             "no difference was given, so the planner uses the one that the first design detects at the campaign's size"
         )
-    if planner.measured and planner.most < 2:
+    if planner.is_components_measured and planner.common_ratings_per_item < 2:
         warnings.append("some outputs were rated once, so rater variance is confounded with that of outputs")
-    if planner.measured:
-        warnings += planner.judged.unlike()
+    if planner.is_components_measured:
+        warnings += planner.judgment_source.warn_of_imbalance()
     warnings += planner.score_model.warnings
     left = [design for design in planner.options.designs() if design not in planner.designs]
     if left:
         warnings.append(f"{len(left)} designs need more ratings per item than there are raters")
-    lines = planner.lines(parts)
+    lines = planner.design_lines(parts)
     if planner.score_model.why is None and any(
         one.simulated is None and one.documents > 1 for line in lines for one in line.points
     ):
@@ -118,9 +120,11 @@ def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
 def _warn_limits(planner: PowerPlanner, lines: Sequence[DesignLine]) -> list[str]:
     """Sizes at which the ranking can claim nothing, and tests that claim more than they say."""
     warnings, points = [], [one for line in lines for one in line.points]
-    if any(one.documents < planner.fewest for one in points):
+    if any(one.documents < planner.fewest_documents for one in points):
         named = planner.data.inputs.recipe.name
-        warnings.append(f"below {planner.fewest} documents no pair can be significant under {named}: power is 0 there")
+        warnings.append(
+            f"below {planner.fewest_documents} documents no pair can be significant under {named}: power is 0 there"
+        )
     each = planner.alpha_each
     over = [one.size for one in points if one.size is not None and one.size - 3 * (one.size_error or 0.0) > 1.2 * each]
     if over:

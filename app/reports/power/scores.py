@@ -44,7 +44,7 @@ class ScoreModel:
             warnings.append("the components exceed the variance of single ratings, so they are scaled down")
         return warnings
 
-    def power(
+    def simulate_power(
         self, layout: StudyLayout, *, difference: float, alpha: float, studies: int, rng: np.random.Generator
     ) -> Shares:
         """Simulated power and its error; nothing where it cannot be drawn. Raises TooLarge."""
@@ -61,7 +61,7 @@ class ScoreModel:
         share = n_claims / n
         return {"simulated": share, "simulated_error": sqrt(share * (1 - share) / n)}
 
-    def size(self, layout: StudyLayout, *, alpha: float, studies: int, rng: np.random.Generator) -> Shares:
+    def simulate_size(self, layout: StudyLayout, *, alpha: float, studies: int, rng: np.random.Generator) -> Shares:
         """Share of studies of equal systems that find one better, of normal scores, and its error. Raises TooLarge."""
         if self.why is not None or layout.documents < 2:
             return {}
@@ -70,7 +70,7 @@ class ScoreModel:
         share = 2 * n_claims / n
         return {"size": share, "size_error": 2 * sqrt(share / 2 * (1 - share / 2) / n)}
 
-    def clusters(
+    def expect_clusters(
         self,
         options: PowerOptions,
         layout: StudyLayout,

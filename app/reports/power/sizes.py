@@ -25,14 +25,14 @@ class StudySizes:
     pilot: RatingsModel | None = None
 
     @property
-    def judged(self) -> RatingsModel:
+    def judgment_source(self) -> RatingsModel:
         """The judgments that are planned from: the pilot's, else the campaign's own."""
         return self.pilot or self.data
 
     @property
     def _size_source(self) -> RatingsModel:
         """What sizes are taken from that are not asked for: the campaign, where it has judgments, else the pilot."""
-        return self.data if len(self.data.ratings) else self.judged
+        return self.data if len(self.data.ratings) else self.judgment_source
 
     @cached_property
     def systems(self) -> int:
@@ -51,7 +51,7 @@ class StudySizes:
         return self.options.raters or len(self._size_source.rows.raters) or RATERS
 
     @cached_property
-    def own_documents(self) -> int:
+    def mean_documents_judged(self) -> int:
         """Documents that a system was judged on, mean; segments where there are no documents."""
         return self._size_source.rows.n_units_of_a_system
 

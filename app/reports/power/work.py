@@ -53,27 +53,27 @@ class PowerPlanner(StudySizes):
         own_components = self.options.given_components()
         if own_components is not None:
             return own_components
-        key = self.judged.inputs.snapshot.campaign.key
-        if self.judged.fitted is not None:
+        key = self.judgment_source.inputs.snapshot.campaign.key
+        if self.judgment_source.fit is not None:
             return planning_components_of_fit(
-                self.judged.fitted, source=key + (", own judgments" if self.own else ", pilot")
+                self.judgment_source.fit, source=key + (", own judgments" if self.is_components_own else ", pilot")
             )
         if self.pilot is not None:
-            return f"the pilot {key} cannot be used: {self.pilot.why}"
+            return f"the pilot {key} cannot be used: {self.pilot.no_fit_reason}"
         try:
             return planning.default_components(self.protocol)
         except NoComponents as error:
             return f"{error.title()} ({error.detail})"
 
     @property
-    def measured(self) -> bool:
+    def is_components_measured(self) -> bool:
         """The components are of judgments that are at hand."""
-        return self.options.components is None and self.judged.fitted is not None
+        return self.options.components is None and self.judgment_source.fit is not None
 
     @property
-    def own(self) -> bool:
+    def is_components_own(self) -> bool:
         """The components are the campaign's own."""
-        return self.measured and self.pilot is None
+        return self.is_components_measured and self.pilot is None
 
     @property
     def alpha_each(self) -> float:
@@ -88,14 +88,14 @@ class PowerPlanner(StudySizes):
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """Numbers of documents."""
-        return self.options.sizes(self.own_documents)
+        return self.options.sizes(self.mean_documents_judged)
 
     @cached_property
     def planned_documents(self) -> int:
         """The campaign's own, else the middle one of the numbers asked for."""
-        return self.own_documents or self.sizes[len(self.sizes) // 2]
+        return self.mean_documents_judged or self.sizes[len(self.sizes) // 2]
 
-    def layout(self, design: tuple[Grouping, int], documents: int) -> StudyLayout:
+    def make_layout(self, design: tuple[Grouping, int], documents: int) -> StudyLayout:
         """One size of one design."""
         grouping, each = design
         return StudyLayout(
@@ -103,15 +103,15 @@ class PowerPlanner(StudySizes):
         )
 
     @property
-    def rule(self) -> RecipeTest:
+    def recipe_test(self) -> RecipeTest:
         """How the recipe that will rank claims: corrected as asked, by sign flips of documents where it makes them."""
         recipe = self.data.inputs.recipe
         return RecipeTest(self.options.adjust == "holm", recipe.test == "permutation" and recipe.unit == "document")
 
     @property
-    def fewest(self) -> int:
+    def fewest_documents(self) -> int:
         """Documents below which that recipe can claim nothing."""
-        if not self.rule.sign_flips:
+        if not self.recipe_test.sign_flips:
             return 1
         return planning.fewest_documents_to_reach_alpha(
             self.pairs if self.options.adjust == "holm" else 1, self.options.alpha
@@ -122,7 +122,7 @@ class PowerPlanner(StudySizes):
         """Asked for, else what the first design finds with the campaign's own number of documents."""
         if self.options.difference is not None or isinstance(self.components, str) or not self.designs:
             return self.options.difference or 0.0
-        own = self.layout(self.designs[0], self.planned_documents)
+        own = self.make_layout(self.designs[0], self.planned_documents)
         variance = planning.contrast_variance(self.components, own)
         return planning.detectable_difference(variance, alpha=self.alpha_each, power=self.options.power)
 
@@ -131,7 +131,7 @@ class PowerPlanner(StudySizes):
         """Scores of simulated studies. There must be components."""
         if isinstance(self.components, str):
             raise Invalid(self.components)
-        return make_score_model(self.options, self.components, self.judged, self.difference)
+        return make_score_model(self.options, self.components, self.judgment_source, self.difference)
 
     @cached_property
     def _points(self) -> list[tuple[int, int]]:
@@ -146,16 +146,16 @@ class PowerPlanner(StudySizes):
 
     @property
     def _n_draws(self) -> int:
-        return self.judged.n_chunks if self.measured else 0
+        return self.judgment_source.n_chunks if self.is_components_measured else 0
 
-    def chunk(self, number: int) -> bytes:
+    def compute_chunk(self, number: int) -> bytes:
         """Either of both kinds."""
         if number < self._n_draws:
-            return self.judged.chunk(number)
+            return self.judgment_source.compute_chunk(number)
         design = number - self._n_draws
         return json.dumps([self._drawing(design, documents) for documents in self.sizes]).encode()
 
-    def draws(self, parts: Sequence[bytes]) -> list[Draw]:
+    def drawn_components(self, parts: Sequence[bytes]) -> list[Draw]:
         """Drawn components."""
         return parse_bootstrap_draws(parts[: self._n_draws])
 
@@ -163,7 +163,7 @@ class PowerPlanner(StudySizes):
         """Power by drawn studies and by drawn documents, and SRP, of one point."""
         if isinstance(self.components, str):
             return {}
-        layout, seed = self.layout(self.designs[design], documents), self.data.inputs.recipe.seed
+        layout, seed = self.make_layout(self.designs[design], documents), self.data.inputs.recipe.seed
         rng = np.random.default_rng([seed, 2, design, documents])
         return {
             **self._simulate_studies(layout, rng),
@@ -173,8 +173,13 @@ class PowerPlanner(StudySizes):
 
     def _clusters(self, layout: StudyLayout, rng: np.random.Generator) -> Drawing:
         """From a seed of its own, so that to ask for clusters changes nothing else."""
-        return self.score_model.clusters(
-            self.options, layout, means=self.true_means, between=self.between, systems=self.systems, rng=rng
+        return self.score_model.expect_clusters(
+            self.options,
+            layout,
+            means=self.true_means,
+            between=self.between_systems_variance,
+            systems=self.systems,
+            rng=rng,
         )
 
     def _simulate_studies(self, layout: StudyLayout, rng: np.random.Generator) -> Drawing:
@@ -182,20 +187,22 @@ class PowerPlanner(StudySizes):
         if isinstance(components, str) or layout.documents < 2:
             return {}
         try:
-            power = self.score_model.power(
+            power = self.score_model.simulate_power(
                 layout, difference=self.difference, alpha=self.alpha_each, studies=n, rng=rng
             )
-            size = self.score_model.size(layout, alpha=self.alpha_each, studies=max(n, FEWEST_FOR_SIZE), rng=rng)
-            if layout.documents < self.fewest:
+            size = self.score_model.simulate_size(
+                layout, alpha=self.alpha_each, studies=max(n, FEWEST_FOR_SIZE), rng=rng
+            )
+            if layout.documents < self.fewest_documents:
                 power, size = dict.fromkeys(power, 0.0), dict.fromkeys(size, 0.0)
             ahead = forecast_srp(
                 components,
                 layout,
                 means=self.true_means,
-                between=self.between,
+                between=self.between_systems_variance,
                 systems=self.systems,
                 alpha=self.options.alpha,
-                rule=self.rule,
+                rule=self.recipe_test,
                 worlds=SRP_WORLDS if layout.documents * self.systems <= MANY_ITEMS else SRP_WORLDS_OF_MANY,
                 rng=rng,
             )
@@ -210,10 +217,10 @@ class PowerPlanner(StudySizes):
         }
 
     def _resample_studies(self, layout: StudyLayout, rng: np.random.Generator) -> Drawing:
-        source = self.source(layout)
+        source = self.pilot_ratings(layout)
         if source is None or layout.documents < 2:
             return {}
-        if layout.documents < self.fewest:
+        if layout.documents < self.fewest_documents:
             return {"resampled": 0.0, "resampled_error": 0.0}
         power, error = resample_power(
             source,
@@ -226,50 +233,50 @@ class PowerPlanner(StudySizes):
         return {"resampled": power, "resampled_error": error}
 
     @cached_property
-    def most(self) -> int:
+    def common_ratings_per_item(self) -> int:
         """Ratings an item that every output of the campaign has."""
-        rows = self.judged.rows
+        rows = self.judgment_source.rows
         outputs = rows.segment * len(rows.systems) + rows.system
         return int(np.unique(outputs, return_counts=True)[1].min()) if len(rows) else 0
 
-    def source(self, layout: StudyLayout) -> PilotRatings | None:
+    def pilot_ratings(self, layout: StudyLayout) -> PilotRatings | None:
         """The ratings to draw from, where they have been dealt as the design deals or can be dealt anew."""
-        if not self.measured or layout.ratings_per_item > self.most:
+        if not self.is_components_measured or layout.ratings_per_item > self.common_ratings_per_item:
             return None
         try:
             pilot_ratings = prepare_pilot(
-                self.judged.ratings, grouping=layout.grouping, ratings_per_item=layout.ratings_per_item
+                self.judgment_source.ratings, grouping=layout.grouping, ratings_per_item=layout.ratings_per_item
             )
         except Invalid:
             return None
         return pilot_ratings if pilot_ratings.rated_anew or layout.grouping == "psxs" else None
 
     @property
-    def between(self) -> float:
+    def between_systems_variance(self) -> float:
         """Variance between systems: of the judgments, else published, else as much as between documents of one."""
-        if self.judged.fitted is not None:
-            return system_variance(self.judged.fitted)
+        if self.judgment_source.fit is not None:
+            return system_variance(self.judgment_source.fit)
         return planning.BETWEEN.get(self.protocol, self.difference**2)
 
     @property
     def true_means(self) -> Floats | None:
         """What the systems that were judged are taken to be truly: adjusted means drawn together by their error."""
-        fitted = self.judged.fitted
+        fitted = self.judgment_source.fit
         if fitted is None or len(fitted.means) != self.systems:
             return None
         between, error = system_variance(fitted), fitted.typical_error() ** 2 / 2
         reliability = between / (between + error) if between + error > 0 else 0.0
         middle = float(fitted.means.mean())
-        sign = self.judged.ratings.better_sign
+        sign = self.judgment_source.ratings.better_sign
         return np.asarray(sign * (middle + reliability * (fitted.means - middle)), dtype=np.float64)
 
-    def lines(self, parts: Sequence[bytes]) -> list[DesignLine]:
+    def design_lines(self, parts: Sequence[bytes]) -> list[DesignLine]:
         """Every design with its points."""
         if isinstance(self.components, str):
             return []
-        fitted = self.judged.fitted
+        fitted = self.judgment_source.fit
         draws = (
-            [planning_components(contrast_components(fitted, draw)) for draw in self.draws(parts)]
+            [planning_components(contrast_components(fitted, draw)) for draw in self.drawn_components(parts)]
             if fitted is not None
             else []
         )
@@ -285,7 +292,7 @@ class PowerPlanner(StudySizes):
         by_point: dict[tuple[int, int], Drawing],
     ) -> DesignLine:
         design = self.designs[i]
-        base = self.layout(design, 1)
+        base = self.make_layout(design, 1)
         needed = self._find_needed_documents(components, base)
         bill = None if needed is None else self._cost(replace(base, documents=needed))
         panel = raters_needed(components, replace(base, documents=self.planned_documents), **self._aim)
@@ -300,12 +307,12 @@ class PowerPlanner(StudySizes):
             raters_told=panel.note,
             raters_at_least=minimum_raters(components, base, **self._aim),
             floor=planning.standard_error_floor(components, base),
-            points=[self._point(components, draws, self.layout(design, d), by_point[i, d]) for d in self.sizes],
+            points=[self._point(components, draws, self.make_layout(design, d), by_point[i, d]) for d in self.sizes],
         )
 
     def _find_needed_documents(self, components: VarianceComponents, base: StudyLayout) -> int | None:
         documents = planning.documents_needed(components, base, **self._aim)
-        return None if documents is None else max(documents, self.fewest)
+        return None if documents is None else max(documents, self.fewest_documents)
 
     @property
     def _aim(self) -> _Aim:
@@ -347,7 +354,7 @@ class PowerPlanner(StudySizes):
         )
 
     def _power(self, layout: StudyLayout, variance: float) -> float:
-        if layout.documents < self.fewest:
+        if layout.documents < self.fewest_documents:
             return 0.0
         return planning.z_test_power(self.difference, variance, alpha=self.alpha_each)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowMark, drawn_as
+from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
 
 ROW, BARS = 20.0, 320.0
@@ -42,7 +42,7 @@ def _declare_preferences(title: str, pairs: Sequence[PairBar], notes: Sequence[s
     return RowChart(title, "share of the comparisons", marks)
 
 
-@drawn_as(_declare_preferences)
+@declares_chart(_declare_preferences)
 def preference_bars(title: str, pairs: Sequence[PairBar], notes: Sequence[str]) -> bytes:
     """One row a pair, at most MOST of them: wins from the left, losses from the right, ties between; as SVG."""
     shown = pairs[:MOST]
@@ -81,4 +81,4 @@ def _row(sheet: ChartSheet, pair: PairBar, left: float, y: float) -> None:
 
 
 def _name(system: str) -> str:
-    return canvas.shorten_middle(system, LONGEST_NAME)
+    return canvas.shorten_in_middle(system, LONGEST_NAME)

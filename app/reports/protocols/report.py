@@ -29,11 +29,11 @@ from app.reports.source.calibration import (
     Address,
     CampaignParts,
     ScoreSourceOptions,
+    find_sampling_units,
     have_same_source,
     load_campaign_parts,
     make_comparison_head,
     make_unit_values,
-    sampling_units,
 )
 from app.reports.source.judged_ratings import load_judged_ratings
 from app.reports.source.raw_ratings import NOTHING
@@ -94,7 +94,7 @@ def _check_order(parts: Sequence[CampaignParts], options: ProtocolsOptions) -> N
 
 def _protocol_ratings(session: Session, snapshot: Snapshot, options: ProtocolsOptions) -> ProtocolRatings:
     parts = load_campaign_parts(session, snapshot, options)
-    units = sampling_units(parts, make_unit_values(parts, parts.test, options.repeats))
+    units = find_sampling_units(parts, make_unit_values(parts, parts.test, options.repeats))
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
     mean = np.asarray(total / np.maximum(units.counts(), 1), dtype=np.float64)
     labels = parts.ratings.rows.labels

@@ -7,7 +7,7 @@ from math import floor, log10
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowMark, drawn_as
+from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 from app.reports.quality.view import QualityView
 
@@ -31,13 +31,13 @@ def _declare_controls(view: QualityView) -> RowChart:
     return RowChart(f"Control items of {view.campaign}", "degraded minus original, mean", marks, lines=[0.0])
 
 
-@drawn_as(_declare_controls)
+@declares_chart(_declare_controls)
 def control_plot(view: QualityView) -> bytes:
     """One line a rater as SVG: mean of degraded minus original, with the adjusted p and the verdict in words.
 
     Raters who failed stand in orange with a square, those without a verdict hollow.
     """
-    names = {one.rater: canvas.shorten_middle(one.rater, LONGEST_NAME) for one in view.raters}
+    names = {one.rater: canvas.shorten_in_middle(one.rater, LONGEST_NAME) for one in view.raters}
     longest = max((len(name) for name in names.values()), default=8) * CHARACTER
     left, top = MARGIN + longest + 12, HEAD + 24
     width = left + PLOT + WIDTH_OF_FIGURES + MARGIN

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowMark, drawn_as
+from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.labels import label_system
 from app.reports.ranking.view import Range, RankingView, SystemLine
@@ -79,7 +79,7 @@ def _declare_row(line: SystemLine, layout: ForestLayout) -> RowMark:
     )
 
 
-@drawn_as(_declare_forest)
+@declares_chart(_declare_forest)
 def forest_plot(view: RankingView) -> bytes:
     """Systems by rank with their intervals, as SVG; human translations stand apart, above.
 
@@ -274,7 +274,7 @@ def _words(figure: Figure, view: RankingView, layout: ForestLayout) -> None:
     height = layout.height
     heading = f"{ranking_captions.ranking_title(view)}: {view.recipe.name}"
     figure.text(
-        MARGIN / WIDTH, 1 - 18 / height, canvas.shorten_middle(heading, 84), size=11.5, weight="bold", color=INK
+        MARGIN / WIDTH, 1 - 18 / height, canvas.shorten_in_middle(heading, 84), size=11.5, weight="bold", color=INK
     )
     below = ranking_captions.describe_direction(view).capitalize()
     if view.has_humans:

@@ -48,7 +48,7 @@ class RankingInput:
     documents: DocumentTable
     names: str
     registration: Registration
-    unweighed: ErrorsWithoutWeight | None = None
+    errors_without_weight: ErrorsWithoutWeight | None = None
 
     @property
     def key(self) -> ReportKey:
@@ -56,24 +56,27 @@ class RankingInput:
         return make_ranking_key(self.about, self.recipe, self.names)
 
     @property
-    def used(self) -> Ratings:
+    def included_rows(self) -> Ratings:
         """The rows without what the recipe leaves out by name, withdrawn systems and standing exclusions included."""
         return drop_excluded(self.rows, add_standing_exclusions(self.recipe, self.registration).exclude)
 
-    def ranking(self) -> Ranking:
+    def compute_ranking(self) -> Ranking:
         """The ranking as a value. Raises Invalid where the recipe does not fit the data."""
         ranking = rank_systems(
-            self.rows, add_standing_exclusions(self.recipe, self.registration), self.documents, self.unweighed
+            self.rows,
+            add_standing_exclusions(self.recipe, self.registration),
+            self.documents,
+            self.errors_without_weight,
         )
         return restore_asked_recipe(_with_note_on_humans(ranking, self.words), self.recipe, self.registration)
 
-    def body(self) -> bytes:
+    def make_body(self) -> bytes:
         """The ranking as canonical JSON. Raises Invalid where the recipe does not fit the data."""
-        ranking, campaign = self.ranking(), self.about.campaign
+        ranking, campaign = self.compute_ranking(), self.about.campaign
         head = {
             "campaign": campaign.key,
             "data_version": self.about.version,
-            "data_hash": hash_report_data(self.used, self.documents, self.words),
+            "data_hash": hash_report_data(self.included_rows, self.documents, self.words),
             "protocol": campaign.protocol,
             "basis": campaign.basis,
             "source_language": campaign.source_language,
@@ -97,7 +100,7 @@ def load_ranking_input(session: Session, about: Snapshot, recipe: Recipe) -> Ran
     loaded = load_marked_ratings(session, about, recipe)
     words, documents, names = _read_names(session, about.campaign_id, loaded.rows)
     registration = load_registration(session, about.campaign_id, about.version)
-    return RankingInput(about, recipe, loaded.rows, words, documents, names, registration, loaded.unweighed)
+    return RankingInput(about, recipe, loaded.rows, words, documents, names, registration, loaded.errors_without_weight)
 
 
 def _read_names(
@@ -119,7 +122,7 @@ def make_ranking_key(about: Snapshot, recipe: Recipe, names: str) -> ReportKey:
     The recipe's name is shown in the report, so two names of one analysis are two reports. So are names of systems and
     domains: no data version counts them, and a ranking of an older version has today's.
     """
-    parts = [recipe.name, recipe.hash, about.undecided_settings, names]
+    parts = [recipe.name, recipe.hash, about.settings_without_version, names]
     return make_report_key(
         about.campaign_id, RANKING, about.version, parts, seed=recipe.seed, method_version=METHOD_VERSION
     )

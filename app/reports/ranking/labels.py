@@ -14,7 +14,7 @@ LONGEST = 40
 def label_system(line: SystemLine) -> str:
     """The name of a system with its key, where the font has its letters; else the key alone."""
     text = ranking_tables.label_system_with_key(line)
-    return canvas.shorten_middle(text if _drawable() >= set(text) else line.system, LONGEST)
+    return canvas.shorten_in_middle(text if _drawable() >= set(text) else line.system, LONGEST)
 
 
 @cache

@@ -8,7 +8,7 @@ from itertools import groupby
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, drawn_as
+from app.reports.kit.charts.declaration import CellChart, ChartCell, declares_chart
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.labels import label_system
@@ -37,7 +37,7 @@ class MatrixGrid:
         """Below the last row."""
         return self.top + self.n * self.cell
 
-    def at(self, row: int, column: int) -> tuple[float, float]:
+    def cell_corner(self, row: int, column: int) -> tuple[float, float]:
         """Top left corner of a cell."""
         return self.left + column * self.cell, self.top + row * self.cell
 
@@ -68,7 +68,7 @@ PAIR_SHARES = ((1e-3, 1.0), (1e-2, 0.8), (0.05, 0.5), (0.2, 0.25), (1.1, 0.0))
 """How dark a p-value up to each bound is."""
 
 
-@drawn_as(_declare_pairs)
+@declares_chart(_declare_pairs)
 def pair_matrix(view: RankingView) -> bytes:
     """The pairs of a ranking as a matrix, as SVG: systems by rank in rows and columns.
 
@@ -121,7 +121,7 @@ def _sentences(view: RankingView) -> list[str]:
 def _names(sheet: ChartSheet, view: RankingView, names: list[str], grid: MatrixGrid) -> None:
     size = 9.0 if grid.cell >= 12 else 7.0
     for i, (line, name) in enumerate(zip(view.systems, names, strict=True)):
-        x, y = grid.at(i, i)
+        x, y = grid.cell_corner(i, i)
         sheet.text(MARGIN + 18, y + grid.cell / 2, captions.format_rank(line.rank), ha="right", color=QUIET, size=size)
         color = ORANGE if line.kind == "human" else INK
         sheet.text(grid.left - 6, y + grid.cell / 2, name, ha="right", size=size, color=color)
@@ -133,16 +133,16 @@ def _cells(sheet: ChartSheet, view: RankingView, grid: MatrixGrid) -> None:
     digits = captions.choose_decimals(pair.difference for pair in view.pairs)
     for pair in view.pairs:
         row, column = place[pair.better], place[pair.worse]
-        x, y = grid.at(row, column)
+        x, y = grid.cell_corner(row, column)
         fill = _shade(pair, view)
         edge, hatch = (GROUND, None) if pair.testable else (FAINT, "////")
         sheet.box(x, y, grid.cell, grid.cell, fill=fill, edge=edge, thick=0.6, hatch=hatch)
-        u, v = grid.at(column, row)
+        u, v = grid.cell_corner(column, row)
         if grid.cell >= SMALLEST_WITH_TEXT:
             sheet.box(u, v, grid.cell, grid.cell, fill=BAND, edge=GROUND, thick=0.6)
             _figures(sheet, pair, view, (x, y), (u, v), grid.cell, digits)
     for i in range(grid.n):
-        x, y = grid.at(i, i)
+        x, y = grid.cell_corner(i, i)
         sheet.box(x, y, grid.cell, grid.cell, fill=FAINT, edge=GROUND, thick=0.6)
 
 
@@ -202,7 +202,7 @@ def _clusters(sheet: ChartSheet, view: RankingView, grid: MatrixGrid) -> None:
     for cluster, group in groupby(view.systems, key=lambda line: line.cluster):
         n = len(list(group))
         if cluster is not None:
-            x, y = grid.at(start, start)
+            x, y = grid.cell_corner(start, start)
             sheet.box(x, y, n * grid.cell, n * grid.cell, edge=INK, thick=1.6)
         start += n
 

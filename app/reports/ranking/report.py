@@ -55,8 +55,8 @@ def compute_missing_ranking(database: Database, lookup: RankingLookup) -> Stored
     if body is None:
         with database.transaction() as session:
             given = load_ranking_input(session, lookup.about, lookup.recipe)
-        body = store.store_report(database, given.key, given.body())
-    return StoredReport.of(body, lookup.about.version)
+        body = store.store_report(database, given.key, given.make_body())
+    return StoredReport.from_bytes(body, lookup.about.version)
 
 
 def compute_segment_ranking(
@@ -81,4 +81,4 @@ def compute_ranking(
     """The ranking as a value, with its segment scores; nothing is stored. Raises as `find_or_compute_ranking`."""
     with database.transaction() as session:
         given = load_ranking_input(session, load_snapshot(session, campaign, as_of), recipe)
-    return given.ranking()
+    return given.compute_ranking()

@@ -9,7 +9,15 @@ from itertools import pairwise
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, RowChart, RowMark, drawn_as
+from app.reports.kit.charts.declaration import (
+    ChartPoint,
+    Curve,
+    CurveChart,
+    CurvePanel,
+    RowChart,
+    RowMark,
+    declares_chart,
+)
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Across, ChartSheet, caption_lines
 
 ROW, BARS, FIGURES, STEP = 34.0, 300.0, 190.0, 72.0
@@ -51,7 +59,7 @@ def _declare_changes(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]
     return RowChart(title, "share of rankings that differ", marks)
 
 
-@drawn_as(_declare_changes)
+@declares_chart(_declare_changes)
 def change_bar_chart(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]) -> bytes:
     """One row a kind of change: the share of rankings whose order, and whose clusters, it changed; as SVG."""
     left = MARGIN + max((len(row.name) for row in rows), default=8) * CHARACTER + 12
@@ -73,7 +81,7 @@ def _bar(sheet: ChartSheet, row: ChangeBar, left: float, y: float) -> None:
     sheet.text(left - 8, y + ROW / 2, row.name, ha="right", color=INK if row.n else QUIET)
     if not row.n:
         sheet.text(
-            left, y + ROW / 2, canvas.shorten_middle(row.why or "no ranking to compare", 70), color=QUIET, size=8
+            left, y + ROW / 2, canvas.shorten_in_middle(row.why or "no ranking to compare", 70), color=QUIET, size=8
         )
         return
     for n, colour, hatch, at in ((row.order, BLUE, None, 4), (row.clusters, ORANGE, "////", 18)):
@@ -95,7 +103,7 @@ def _declare_ranks(title: str, below: str, columns: Sequence[RankedColumn], note
     return CurveChart(title, below, "rank", [CurvePanel("", curves)], look="ranks")
 
 
-@drawn_as(_declare_ranks)
+@declares_chart(_declare_ranks)
 def rank_bump_chart(title: str, below: str, columns: Sequence[RankedColumn], notes: Sequence[str]) -> bytes:
     """One column a ranking, the best at the top, and one line a system; a bar ends each cluster; as SVG."""
     systems = columns[0].systems if columns else []
@@ -158,4 +166,4 @@ def _draw_cluster_ends(sheet: ChartSheet, column: RankedColumn, x: float, top: f
 
 
 def _name(system: str) -> str:
-    return canvas.shorten_middle(system, LONGEST_NAME)
+    return canvas.shorten_in_middle(system, LONGEST_NAME)

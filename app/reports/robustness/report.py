@@ -88,7 +88,7 @@ def _chunk(experiments: RobustnessExperiments, parts: Sequence[Sequence[ScoreCha
 
 def compute_change_chunk(experiments: RobustnessExperiments, changes: Sequence[ScoreChange]) -> bytes:
     """What some changes do, as bytes."""
-    return _LINES.dump_json([ChangeView.of(effect) for effect in experiments.apply_changes(changes)])
+    return _LINES.dump_json([ChangeView.from_effect(effect) for effect in experiments.apply_changes(changes)])
 
 
 def read_change_chunk(part: bytes) -> list[ChangeView]:

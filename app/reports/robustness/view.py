@@ -57,7 +57,7 @@ class ChangeView(BaseModel):
     why: str | None = Field(None, description="Why there is no ranking to compare.")
 
     @classmethod
-    def of(cls, effect: ChangeEffect) -> ChangeView:
+    def from_effect(cls, effect: ChangeEffect) -> ChangeView:
         """From the statistics."""
         change, difference = effect.change, effect.difference
         placed = change.group not in UNPLACED

@@ -34,7 +34,7 @@ class PairFlip:
     verdicts: tuple[PairVerdict | None, ...]
 
 
-def find_flips(views: Sequence[RankingView]) -> list[PairFlip]:
+def find_pair_flips(views: Sequence[RankingView]) -> list[PairFlip]:
     """The pairs that rankings do not agree on, in the order of the first ranking that has them."""
     told = [_verdicts(view) for view in views]
     disagreements = []

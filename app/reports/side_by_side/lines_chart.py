@@ -8,7 +8,7 @@ from itertools import pairwise
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, drawn_as
+from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, declares_chart
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 from app.reports.ranking.labels import label_system
 from app.reports.ranking.view import RankingView
@@ -25,10 +25,10 @@ def declare_ranks(shown: RankingsSideBySide) -> CurveChart:
     """A line a system over the rankings; in each its place from the top."""
     curves = [
         Curve(
-            label_system(shown.line(system)),
+            label_system(shown.first_line_of(system)),
             [
-                ChartPoint(shown.ranked[i].name, row + 1, text=f"rank {captions.format_rank(rank)}")
-                for i, row, rank in _places(shown.ranked, system)
+                ChartPoint(shown.columns_with_ranking[i].name, row + 1, text=f"rank {captions.format_rank(rank)}")
+                for i, row, rank in _places(shown.columns_with_ranking, system)
             ],
         )
         for system in shown.systems
@@ -36,16 +36,16 @@ def declare_ranks(shown: RankingsSideBySide) -> CurveChart:
     return CurveChart(f"Rankings of {shown.subject}", "", "rank", [CurvePanel("", curves)], look="ranks")
 
 
-@drawn_as(declare_ranks)
+@declares_chart(declare_ranks)
 def bump_chart(shown: RankingsSideBySide) -> bytes:
     """One column a ranking, the best at the top, and one line a system, as SVG; a bar ends each cluster.
 
     Systems that change their place are drawn strongly, neighbours in different colours so that a line can be followed;
     human translations dashed and hollow. All rankings should have the same systems, for names stand at the ends only.
     """
-    columns = shown.ranked
+    columns = shown.columns_with_ranking
     most = max((len(column.view.systems) for column in columns if column.view), default=1)
-    longest = max((len(label_system(shown.line(system))) for system in shown.systems), default=8) * CHARACTER
+    longest = max((len(label_system(shown.first_line_of(system))) for system in shown.systems), default=8) * CHARACTER
     heads = max((len(shorten_ranking_name(column.name)) for column in columns), default=4) * CHARACTER
     step = min(WIDEST_STEP, max(NARROWEST_STEP, MOST_ACROSS / max(1, len(columns))))
     left, top = MARGIN + longest + 16, HEAD + heads * 1.02 + 12
@@ -70,7 +70,7 @@ def bump_chart(shown: RankingsSideBySide) -> bytes:
 
 def shorten_ranking_name(text: str) -> str:
     """The name of a ranking, as long as there is room for."""
-    return canvas.shorten_middle(text, LONGEST_NAME)
+    return canvas.shorten_in_middle(text, LONGEST_NAME)
 
 
 def make_chart_sentences(shown: RankingsSideBySide) -> list[str]:
@@ -96,7 +96,7 @@ def _system(
     places = _places(columns, system)
     ranks = [rank for _, _, rank in places]
     moves = len(set(ranks)) > 1
-    line = columns[places[0][0]].line(system) if places else None
+    line = columns[places[0][0]].line_of(system) if places else None
     human = line is not None and line.kind == "human"
     color = ORANGE if human else colour if moves else QUIET
     thick = 1.8 if moves else 0.9

@@ -9,7 +9,7 @@ from statistics import fmean
 from types import MappingProxyType
 
 from app.reports.ranking.view import RankingView, SystemLine
-from app.reports.side_by_side.flips import PairFlip, find_flips
+from app.reports.side_by_side.flips import PairFlip, find_pair_flips
 from app.storage.imports.staging import canonical_json
 
 
@@ -22,14 +22,14 @@ class ComparedRanking:
     why: str | None = None
     etag: str = ""
 
-    def line(self, system: str) -> SystemLine | None:
+    def line_of(self, system: str) -> SystemLine | None:
         """Where a system stands in this ranking; None where it is not in it."""
         lines = self.view.systems if self.view else ()
         return next((line for line in lines if line.system == system), None)
 
     def relative_rank(self, system: str) -> float | None:
         """0 for the best of a ranking, 1 for the worst, so that rankings of different length compare."""
-        line = self.line(system)
+        line = self.line_of(system)
         if line is None or self.view is None:
             return None
         return (line.rank - 1) / max(1, len(self.view.systems) - 1)
@@ -55,22 +55,22 @@ class RankingsSideBySide:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     @property
-    def ranked(self) -> tuple[ComparedRanking, ...]:
+    def columns_with_ranking(self) -> tuple[ComparedRanking, ...]:
         """The columns that hold a ranking."""
         return tuple(column for column in self.columns if column.view is not None)
 
     @property
-    def same_systems(self) -> bool:
+    def has_same_systems(self) -> bool:
         """Whether every ranking has every system."""
-        return all(len(column.view.systems) == len(self.systems) for column in self.ranked if column.view)
+        return all(len(column.view.systems) == len(self.systems) for column in self.columns_with_ranking if column.view)
 
-    def line(self, system: str) -> SystemLine:
+    def first_line_of(self, system: str) -> SystemLine:
         """A system as the first ranking that has it knows it: its name, and whether it is human."""
-        return next(line for column in self.columns if (line := column.line(system)) is not None)
+        return next(line for column in self.columns if (line := column.line_of(system)) is not None)
 
     def flips(self) -> list[PairFlip]:
         """The pairs that the rankings do not agree on, one verdict a column that holds a ranking."""
-        return find_flips([column.view for column in self.columns if column.view is not None])
+        return find_pair_flips([column.view for column in self.columns if column.view is not None])
 
 
 def arrange_rankings(subject: str, columns: Sequence[ComparedRanking], notes: Sequence[str] = ()) -> RankingsSideBySide:

@@ -33,7 +33,7 @@ class SeriesMember:
     """A campaign of a series, and the ranking that is asked of it; None where the recipe's name means nothing in it."""
 
     about: Snapshot
-    wanted: RankingLookup | None
+    ranking: RankingLookup | None
 
     @property
     def name(self) -> str:
@@ -41,7 +41,7 @@ class SeriesMember:
         return self.about.campaign.key
 
 
-def find_or_compute_series(
+def find_or_compute_series_rankings(
     database: Database, name: str, *, recipe: str, only: str | None = None
 ) -> RankingsSideBySide:
     """The campaigns of a series beside each other, each by what the recipe's name means in it.
@@ -56,7 +56,7 @@ def find_or_compute_series(
 
 
 def find_series_rankings(session: Session, name: str, recipe: str, only: str | None) -> list[SeriesMember]:
-    """The campaigns by key, each at its data version, with its ranking. Raises as `find_or_compute_series`."""
+    """The campaigns by key, each at its data version, with its ranking. Raises as `find_or_compute_series_rankings`."""
     keys = series.load_series_members(session, name, only=only, limit=MOST_CAMPAIGNS + 1)
     if not keys:
         raise SeriesNotFound
@@ -108,6 +108,6 @@ def _member(session: Session, campaign: str, recipe: str, unknown: list[NoSuchRe
 
 
 def _column(database: Database, member: SeriesMember) -> ComparedRanking:
-    if member.wanted is None:
+    if member.ranking is None:
         return campaign_without_recipe(member.name)
-    return make_ranking_column(member.name, partial(ranking_report.compute_missing_ranking, database, member.wanted))
+    return make_ranking_column(member.name, partial(ranking_report.compute_missing_ranking, database, member.ranking))

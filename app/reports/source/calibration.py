@@ -129,7 +129,7 @@ def have_same_source(first: CampaignParts, second: CampaignParts, address: Addre
     return ours is None or theirs is None or ours == theirs
 
 
-def calibration_pairs_of_units(parts: CampaignParts, units: UnitValues) -> list[Pair]:
+def find_calibration_pairs(parts: CampaignParts, units: UnitValues) -> list[Pair]:
     """Of each unit which calibration pair it is."""
     labels = parts.ratings.rows.labels
     keys = [labels.documents[d] for d in units.document.tolist()]
@@ -137,7 +137,7 @@ def calibration_pairs_of_units(parts: CampaignParts, units: UnitValues) -> list[
     return [(k, p, parts.digests.get((k, p))) for k, p in zip(keys, positions, strict=True)]
 
 
-def agreed_scores(parts: CampaignParts, units: UnitValues) -> Floats:
+def find_agreed_scores(parts: CampaignParts, units: UnitValues) -> Floats:
     """The agreed score of each unit, NaN where none was given."""
     labels = parts.ratings.rows.labels
     known = [parts.items.get(labels.documents[d]) for d in units.document.tolist()]
@@ -146,7 +146,7 @@ def agreed_scores(parts: CampaignParts, units: UnitValues) -> Floats:
 
 def count_unagreed_items(parts: CampaignParts, repeats: Repeated) -> list[dict[str, Any]]:
     """What is dropped of the calibration items of a campaign, where any has no agreed score."""
-    n = int((~np.isfinite(agreed_scores(parts, make_unit_values(parts, parts.calibration, repeats)))).sum())
+    n = int((~np.isfinite(find_agreed_scores(parts, make_unit_values(parts, parts.calibration, repeats)))).sum())
     return [{"reason": UNAGREED, "n": n, "campaign": parts.key}] if n else []
 
 
@@ -158,7 +158,7 @@ def pool_calibration_units(parts: Sequence[tuple[CampaignParts, UnitValues]]) ->
     scores: dict[Pair, dict[str, list[float]]] = {}
     agreed: dict[Pair, float] = {}
     for part, units in parts:
-        pairs, known = calibration_pairs_of_units(part, units), agreed_scores(part, units)
+        pairs, known = find_calibration_pairs(part, units), find_agreed_scores(part, units)
         for unit, rater, value in zip(units.unit.tolist(), units.rater.tolist(), units.value.tolist(), strict=True):
             if np.isfinite(known[unit]):
                 scores.setdefault(pairs[unit], {}).setdefault(part.people[rater], []).append(value)
@@ -182,7 +182,7 @@ def pool_calibration_units(parts: Sequence[tuple[CampaignParts, UnitValues]]) ->
     return pooled, order, np.array([agreed[pair] for pair in order], dtype=np.float64)
 
 
-def units_by_person(units: UnitValues, people: Sequence[str], raters: tuple[str, ...]) -> UnitValues:
+def merge_units_by_person(units: UnitValues, people: Sequence[str], raters: tuple[str, ...]) -> UnitValues:
     """The same units with people for raters, coded by labels that hold all of them.
 
     Of several accounts of one person on one unit the scores are averaged.
@@ -195,7 +195,7 @@ def units_by_person(units: UnitValues, people: Sequence[str], raters: tuple[str,
     return replace(units, unit=unit, rater=rater, value=value, raters=raters)
 
 
-def sampling_units(parts: CampaignParts, units: UnitValues) -> UnitValues:
+def find_sampling_units(parts: CampaignParts, units: UnitValues) -> UnitValues:
     """What intervals draw: documents where they are known, else each segment."""
     if parts.ratings.rows.documents_known:
         return units
@@ -216,7 +216,7 @@ def make_judged_direction(
         for rows in (direction.test & ~direction.references, direction.references)
     ]
     systems, humans = (
-        units_by_person(sampling_units(direction, part), direction.people, units.raters) for part in parts
+        merge_units_by_person(find_sampling_units(direction, part), direction.people, units.raters) for part in parts
     )
     return LanguagePairRatings(
         direction.key, systems, humans, CalibrationPairs(units, number, agreed), direction.sign

@@ -34,7 +34,7 @@ class CampaignSize:
     segments: int
 
     @classmethod
-    def of(cls, session: Session, campaign_id: int) -> CampaignSize:
+    def load(cls, session: Session, campaign_id: int) -> CampaignSize:
         """As it is now."""
         return cls(*test_sets.count_test_set(session, campaign_id))
 

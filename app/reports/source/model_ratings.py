@@ -52,16 +52,16 @@ class RatingsModel:
             return f"no model: {error.detail or error.title()}"
 
     @property
-    def fitted(self) -> ComponentsFit | None:
+    def fit(self) -> ComponentsFit | None:
         """The fit; None where `why` says why not."""
         return None if isinstance(self._fit_or_reason, str) else self._fit_or_reason
 
     @property
-    def why(self) -> str | None:
+    def no_fit_reason(self) -> str | None:
         """Why there is no fit."""
         return self._fit_or_reason if isinstance(self._fit_or_reason, str) else None
 
-    def unlike(self) -> list[str]:
+    def warn_of_imbalance(self) -> list[str]:
         """How studies of the campaign's own size, with all systems on each document, are unlike the campaign."""
         warnings = []
         own, of_a_system = self.rows.n_units, self.rows.n_units_of_a_system
@@ -74,7 +74,7 @@ class RatingsModel:
         return warnings + [
             f"{NAMES[one.term]} {one.why}, and counts as large as that: too much for studies in which the systems meet "
             "on the same documents and raters"
-            for one in (confounded_terms(self.fitted) if self.fitted is not None else ())
+            for one in (confounded_terms(self.fit) if self.fit is not None else ())
         ]
 
     @property
@@ -82,11 +82,11 @@ class RatingsModel:
         """Of the draws."""
         return -(-self.draws // DRAWS_OF_A_CHUNK) if len(self.ratings) else 0
 
-    def chunk(self, number: int) -> bytes:
+    def compute_chunk(self, number: int) -> bytes:
         """Components of some drawn studies."""
-        if self.fitted is None:
+        if self.fit is None:
             return b"[]"
-        redraw, first = ParametricBootstrap(self.fitted), number * DRAWS_OF_A_CHUNK
+        redraw, first = ParametricBootstrap(self.fit), number * DRAWS_OF_A_CHUNK
         numbers = range(first, min(first + DRAWS_OF_A_CHUNK, self.draws))
         seeds = [np.random.default_rng([self.inputs.recipe.seed, 1, draw]) for draw in numbers]
         return json.dumps([redraw.draw_components(rng) for rng in seeds]).encode()

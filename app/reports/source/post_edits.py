@@ -92,7 +92,7 @@ class PostEdits:
         """Chunks of segments."""
         return -(-len(self.texts) // AT_ONCE)
 
-    def chunk(self, number: int) -> bytes:
+    def compute_chunk(self, number: int) -> bytes:
         """The edits of some segments, as bytes."""
         part = self.texts[number * AT_ONCE : (number + 1) * AT_ONCE]
         return _ROWS.dump_json([_pack_segment(count_segment_edits(texts, self.tokens)) for texts in part])

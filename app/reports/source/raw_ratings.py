@@ -153,29 +153,29 @@ def _choose_values(session: Session, raw: RawRatings, on: On) -> RawRatings:
     if on == "score":
         return raw
     rows = raw.rows
-    if (rows.n_errors < 0).any() or spans_field(raw) is None:
+    if (rows.n_errors < 0).any() or find_spans_field(raw) is None:
         what = f"{raw.read.protocol.name} marks no errors"
         raise Invalid("the question does not fit the campaign", places=(Place(("query", "on"), what),))
     if on == "errors":
         counted = replace(rows, score=rows.n_errors.astype(np.float64), higher_is_better=False, scale=None)
         return replace(raw, rows=counted, scale=None)
-    worst = worst_severity(load_marked_errors(session, raw), len(rows))
+    worst = find_worst_severities(load_marked_errors(session, raw), len(rows))
     scale = ScoreScale(0.0, max(2.0, float(worst.max(initial=0.0))), 1.0)
     return replace(raw, rows=replace(rows, score=worst, higher_is_better=False, scale=scale), scale=scale)
 
 
-def spans_field(raw: RawRatings) -> str | None:
+def find_spans_field(raw: RawRatings) -> str | None:
     """The field of the payload that holds marked errors; None where the protocol marks none."""
     return next((widget.field for widget in raw.read.protocol.form if isinstance(widget, Spans)), None)
 
 
 def load_marked_errors(session: Session, raw: RawRatings) -> ErrorTable:
     """The marked errors of the rows. Call where the protocol marks some."""
-    field = spans_field(raw) or "errors"
+    field = find_spans_field(raw) or "errors"
     return side_tables.load_error_table(session, raw.snapshot.campaign_id, raw.ids, field=field, weigh={})
 
 
-def worst_severity(errors: ErrorTable, n_rows: int) -> Floats:
+def find_worst_severities(errors: ErrorTable, n_rows: int) -> Floats:
     """0 none, 1 minor, 2 major, 3 critical of each row, errors of weight 0 included; shape (n_rows,)."""
     grave = np.array([GRAVE.get(name.casefold(), 0.0) for name in errors.severities] or [0.0])
     worst = np.zeros(n_rows)

@@ -56,7 +56,7 @@ class RecipeInput:
     names: dict[str, str]
     data_hash: str
     own: tuple[ExclusionRule, ...]
-    unweighed: ErrorsWithoutWeight | None = None
+    errors_without_weight: ErrorsWithoutWeight | None = None
     marked: MarkedRatings | None = None
 
     def hash_of(self, recipe: Recipe) -> str:
@@ -106,6 +106,6 @@ def load_recipe_input(session: Session, snapshot: Snapshot, options: RecipeOptio
         names={key: known.name for key, known in words.items()},
         data_hash=hash_report_data(drop_excluded(rows, counting.exclude), documents, words),
         own=recipe.exclude,
-        unweighed=marked.unweighed,
+        errors_without_weight=marked.errors_without_weight,
         marked=marked,
     )

@@ -49,7 +49,7 @@ class MarkedRatings:
     rows: Ratings
     ids: Ints
     read: ScoreReading
-    unweighed: ErrorsWithoutWeight | None
+    errors_without_weight: ErrorsWithoutWeight | None
 
 
 def load_marked_ratings(session: Session, snapshot: Snapshot, recipe: Recipe) -> MarkedRatings:

@@ -62,7 +62,7 @@ def find_profile_id(session: Session, campaign_id: int, read: ScoreReading) -> i
     return profiles.ensure_weight_profile(session, campaign_id, name=table.name, digest=table.digest, weights=weights)
 
 
-def own_profile_digest(campaign: CampaignInfo) -> str:
+def hash_own_profile(campaign: CampaignInfo) -> str:
     """What tells the campaign's own profile from others."""
     read = resolve_score_reading(campaign, ScoringChoice())
     return read.options.profile.digest if read.measure.uses_profile else GIVEN

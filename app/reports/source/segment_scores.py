@@ -30,7 +30,7 @@ class ScoredSegments:
     data_hash: str
 
 
-def ranked_scores(inputs: RecipeInput, scale: Method) -> ScoredSegments:
+def load_ranked_scores(inputs: RecipeInput, scale: Method) -> ScoredSegments:
     """The scores that raters gave, of the rows that the recipe ranks."""
     chosen = select_rows(inputs.rows, inputs.recipe)
     rows = chosen.ratings.where(chosen.ranked).segments()

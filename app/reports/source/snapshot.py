@@ -24,7 +24,7 @@ class Snapshot:
     version: int
 
     @property
-    def undecided_settings(self) -> str:
+    def settings_without_version(self) -> str:
         """What a campaign without data may still change without a data version; empty once each change is one."""
         if self.version:
             return ""

@@ -10,7 +10,7 @@ from typing import Literal
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, drawn_as
+from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, declares_chart
 from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 from app.reports.stability.view import CurveView, DesignView, PointView, StabilityView
 
@@ -52,7 +52,7 @@ def _declare_point(point: PointView, x: float) -> ChartPoint:
     return ChartPoint(x, point.srp, point.srp - error, min(1.0, point.srp + error), pairs)
 
 
-@drawn_as(_declare_stability)
+@declares_chart(_declare_stability)
 def stability_plot(view: StabilityView, picture: Picture = "documents") -> bytes:
     """One line a design as SVG: SRP against documents, or against the mean number of significant pairs (`power`).
 

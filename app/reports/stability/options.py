@@ -33,7 +33,7 @@ class StudyDesignIn(_StrictModel):
     ratings_per_item: Annotated[int, Field(ge=1, le=20)] = 1
     normalize: Literal["none", "mean", "center", "error", "error_rate", "z"] = "none"
 
-    def design(self) -> StudyDesign:
+    def to_design(self) -> StudyDesign:
         """The value behind it."""
         entropy = self.balance.entropy if isinstance(self.balance, EntropyIn) else None
         return StudyDesign(RaterAssignment(self.grouping, entropy, self.ratings_per_item), self.normalize)
@@ -66,11 +66,11 @@ class StabilityIn(_StrictModel):
     )
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)] = 0
 
-    def request(self) -> StabilityRequest:
+    def to_request(self) -> StabilityRequest:
         """The value behind it, without the recipe; it leaves open what follows from the data."""
         paper = self.designs == "paper"
         return StabilityRequest(
-            designs=paper_designs() if self.designs == "paper" else tuple(each.design() for each in self.designs),
+            designs=paper_designs() if self.designs == "paper" else tuple(each.to_design() for each in self.designs),
             documents=None if self.documents is None else tuple(self.documents),
             studies=self.studies,
             per_set=self.studies_per_document_set,

@@ -56,7 +56,7 @@ _OF_RATERS = "the raters of each bucket are the same people in every study"
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: StabilityIn) -> ReportWork[StabilityView]:
     recipe = named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe, place=("body", "recipe"))
-    return _work(session, snapshots[0], recipe, options.request())
+    return _work(session, snapshots[0], recipe, options.to_request())
 
 
 def make_legacy_work(session: Session, snapshot: Snapshot, given: Mapping[str, Any]) -> ReportWork[StabilityView]:
@@ -79,7 +79,7 @@ def _work(session: Session, snapshot: Snapshot, recipe: Recipe, request: Stabili
     notes = _list_rating_notes(recipe, registration) + _list_pair_notes(resolved, len(data.systems))
     studies = StudyChunks(StabilitySimulator(data, resolved))
     finish = partial(_result, _Origin(snapshot, recipe, digest, misfits, notes), studies.simulator)
-    return ReportWork(len(studies.simulator.chunks), studies.run, finish)
+    return ReportWork(len(studies.simulator.chunks), studies.compute_chunk, finish)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class StudyChunks:
 
     simulator: StabilitySimulator
 
-    def run(self, number: int) -> bytes:
+    def compute_chunk(self, number: int) -> bytes:
         """What the studies of a chunk find. Raises Invalid for what the end would refuse after all the others."""
         outcome = self.simulator.run_chunk(number)
         if outcome.why is not None and refuses_whole_request(self.simulator.request):

@@ -14,7 +14,7 @@ from app.stats.calibration.external import correlate_external
 from app.stats.calibration.lines import METHODS, Method
 
 
-def automatic_scores(parts: Sequence[CampaignParts], text_scores: str) -> dict[str, float]:
+def find_automatic_scores(parts: Sequence[CampaignParts], text_scores: str) -> dict[str, float]:
     """The automatic score of each campaign: as asked for, else `automatic_score` among its settings.
 
     Raises Invalid for what is not CAMPAIGN=SCORE of a campaign in the request.
@@ -66,7 +66,7 @@ def compare_with_automatic(view: XstsView, seed: int) -> list[ExternalView]:
 def _means_by_campaign(view: XstsView, method: Method, members: set[str]) -> dict[str, float]:
     values_by_campaign: dict[str, list[float]] = {}
     for system in view.systems:
-        value = system.under(method).value
+        value = system.score_under(method).value
         if system.campaign in members and value is not None:
             values_by_campaign.setdefault(system.campaign, []).append(value)
     return {key: float(np.mean(values)) for key, values in sorted(values_by_campaign.items())}

@@ -21,7 +21,7 @@ from app.reports.source.calibration import (
 from app.reports.source.raw_ratings import NOTHING
 from app.reports.source.snapshot import Snapshot
 from app.reports.source.standing_exclusions import drop_excluded_rows
-from app.reports.xsts.external_scores import automatic_scores, compare_with_automatic
+from app.reports.xsts.external_scores import compare_with_automatic, find_automatic_scores
 from app.reports.xsts.language_pairs import (
     LanguageGroups,
     XstsOptions,
@@ -76,7 +76,7 @@ class LanguageDirection:
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: XstsOptions) -> ReportWork[XstsView]:
     parts = [drop_excluded_rows(session, load_campaign_parts(session, one, options)) for one in snapshots]
     check_shared_scale(parts, options)
-    automatic = automatic_scores(parts, options.automatic)
+    automatic = find_automatic_scores(parts, options.automatic)
     grouped = group_languages(parts, options)
     check_fixed_points(grouped, options)
     return make_undivided_work(lambda: _view(parts, grouped, automatic, options))
@@ -180,7 +180,7 @@ def _rank_systems(systems: list[ComparedSystemView], options: XstsOptions, sign:
     """With the rank of each under every method, the best under the chosen one first, those without a score last."""
     ranks: dict[Method, dict[int, int]] = {}
     for method in METHODS:
-        values = {i: one.under(method).value for i, one in enumerate(systems)}
+        values = {i: one.score_under(method).value for i, one in enumerate(systems)}
         known = {i: float(round_scores(np.asarray(v))) * sign for i, v in values.items() if v is not None}
         ranks[method] = {i: 1 + sum(other > v for other in known.values()) for i, v in known.items()}
     shown = [
@@ -188,7 +188,7 @@ def _rank_systems(systems: list[ComparedSystemView], options: XstsOptions, sign:
         for i, one in enumerate(systems)
     ]
     last = len(systems) + 1
-    return sorted(shown, key=lambda one: (one.under(options.method).rank or last, one.campaign, one.system))
+    return sorted(shown, key=lambda one: (one.score_under(options.method).rank or last, one.campaign, one.system))
 
 
 def _direction(
@@ -276,7 +276,7 @@ def _warnings(
 def _picture(view: XstsView) -> bytes:
     rows = []
     for system in view.systems:
-        raw, main = system.under("raw"), system.under(view.method)
+        raw, main = system.score_under("raw"), system.score_under(view.method)
         text = "no score" if main.value is None else f"{main.rank}. (raw {raw.rank}.)  {format_score(main.value)}"
         rows.append(BeforeAfterRow(label_system(view, system), raw.value, main.value, main.interval, text))
     below = f"Hollow: raw. Filled: by {IN_WORDS[view.method]}, {view.level:.0%} interval. Best first."

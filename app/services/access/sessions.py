@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from app.domain.errors import NotFound
-from app.services.access.tokens import BadCredential, Caller, authenticate_for_session, caller_from_token, hash_secret
+from app.services.access.tokens import BadCredential, Caller, authenticate_for_session, hash_secret, make_caller
 from app.services.campaigns import audit
 from app.storage import campaigns, clock, sessions, tokens
 from app.storage.db import Session
@@ -58,7 +58,7 @@ def start_session(session: Session, caller: Caller, *, lifetime: timedelta) -> N
         session, digest=hash_secret(secret), token_id=caller.token_id, lifetime=lifetime
     )
     _record(session, caller, "session opened")
-    return NewSession(caller, secret, csrf_token(secret), expires_at, lifetime)
+    return NewSession(caller, secret, derive_csrf_token(secret), expires_at, lifetime)
 
 
 def authenticate_session(session: Session, secret: str) -> Caller:
@@ -71,7 +71,7 @@ def authenticate_session(session: Session, secret: str) -> Caller:
         raise BadCredential
     tokens.note_token_use(session, row)
     session_id = row.session_id if row.check_due is None else None
-    return replace(caller_from_token(row), check_due=bool(row.check_due), session_id=session_id)
+    return replace(make_caller(row), check_due=bool(row.check_due), session_id=session_id)
 
 
 def get_session_expiry(session: Session, secret: str) -> datetime:
@@ -87,7 +87,7 @@ def close_session(session: Session, secret: str) -> None:
     row = sessions.find_session_token(session, hash_secret(secret), older=CHECK_AFTER)
     sessions.delete_session(session, hash_secret(secret))
     if row is not None:
-        _record(session, caller_from_token(row), "session closed")
+        _record(session, make_caller(row), "session closed")
 
 
 def _record(session: Session, caller: Caller, action: str) -> None:
@@ -96,11 +96,11 @@ def _record(session: Session, caller: Caller, action: str) -> None:
     audit.record_action(session, campaign_id, actor=caller.actor, action=action, what={"role": caller.role})
 
 
-def csrf_token(secret: str) -> str:
+def derive_csrf_token(secret: str) -> str:
     """What a page proves itself with: derived from the session, so nothing more is stored."""
     return hmac.new(secret.encode("utf-8", "replace"), b"csrf", hashlib.sha256).hexdigest()
 
 
 def is_csrf_token(secret: str, given: str) -> bool:
     """Whether this is the session's CSRF token."""
-    return hmac.compare_digest(csrf_token(secret).encode(), given.encode("utf-8", "replace"))
+    return hmac.compare_digest(derive_csrf_token(secret).encode(), given.encode("utf-8", "replace"))

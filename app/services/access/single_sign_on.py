@@ -116,7 +116,7 @@ def is_confirmed(session: Session, secret: str) -> bool:
     return accounts.is_checked_within(session, tokens.hash_secret(secret), STILL_GOOD)
 
 
-def note_check(
+def apply_provider_check(
     session: Session, due: DueCheck, person: Person, given: ProviderTokens, secret: str, *, roles: Sequence[GroupRole]
 ) -> None:
     """Let the role follow what the provider says now; without one, all sessions end. Commit this in either case."""
@@ -209,12 +209,12 @@ def _give_role(
             expires_at=None,
             actor=audit.PROVIDER,
         )
-        return tokens.caller_from_token(stored_tokens.load_token(session, issued.token.prefix))
+        return tokens.make_caller(stored_tokens.load_token(session, issued.token.prefix))
     if (token.role, token.campaign, token.team, token.name) != (role.role, role.campaign, role.team, person.name):
         accounts.change_token_role(session, token.id, role=role.role, name=person.name, **bound)
         what: Mapping[str, object] = {"token": token.prefix, "role": role.role, "campaign": role.campaign}
         audit.record_action(session, bound["campaign_id"], actor=audit.PROVIDER, action="role changed", what=what)
-    return tokens.caller_from_token(stored_tokens.load_token(session, token.prefix))
+    return tokens.make_caller(stored_tokens.load_token(session, token.prefix))
 
 
 def _find_role(session: Session, fitting: Sequence[GroupRole]) -> tuple[GroupRole, dict[str, int | None]] | None:

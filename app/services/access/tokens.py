@@ -91,17 +91,17 @@ class Caller:
         """Who acts, for the record of versions."""
         return f"token:{self.prefix}" if self.prefix else audit.OPERATOR
 
-    def may(self, role: Role) -> bool:
+    def has_rights_of(self, role: Role) -> bool:
         """Whether this caller has the rights of a role."""
         return role in INCLUDES[self.role]
 
-    def manages(self, role: str, campaign: str | None) -> bool:
+    def can_manage_tokens(self, role: str, campaign: str | None) -> bool:
         """Whether this caller may make, see and revoke tokens of a role for a campaign."""
         return role in MANAGES.get(self.role, frozenset()) and self.campaign in (None, campaign)
 
-    def leads(self, team: str | None) -> bool:
+    def can_lead_team(self, team: str | None) -> bool:
         """Whether this caller may see and steer the enrolments of a team; None: those of no team."""
-        return self.may("manager") or (self.role == "coordinator" and team is not None and team == self.team)
+        return self.has_rights_of("manager") or (self.role == "coordinator" and team is not None and team == self.team)
 
 
 # Who stands at the command line, and may do all.
@@ -174,7 +174,7 @@ def issue_token(
     )
 
 
-def require_future_expiry(session: Session, at: datetime) -> None:
+def check_future_expiry(session: Session, at: datetime) -> None:
     """Raise Invalid where the end that a body asks for is past."""
     if at <= clock.database_now(session):
         raise Invalid(places=(Place(("body", "expires_at"), "must be in the future"),))
@@ -223,7 +223,7 @@ def authenticate_secret(session: Session, secret: str) -> Caller:
     if row.once:
         raise BadCredential
     tokens.note_token_use(session, row)
-    return caller_from_token(row)
+    return make_caller(row)
 
 
 def authenticate_for_session(session: Session, secret: str) -> Caller:
@@ -232,7 +232,7 @@ def authenticate_for_session(session: Session, secret: str) -> Caller:
     if row.once and not tokens.mark_token_opened(session, row.id):
         raise LinkAlreadyOpened
     tokens.note_token_use(session, row)
-    return caller_from_token(row)
+    return make_caller(row)
 
 
 def _authenticate(session: Session, secret: str) -> tokens.TokenRecord:
@@ -256,7 +256,7 @@ def is_credential_valid(database: Database, caller: Caller) -> bool:
         return tokens.is_token_live(session, caller.token_id)
 
 
-def caller_from_token(row: tokens.TokenRecord) -> Caller:
+def make_caller(row: tokens.TokenRecord) -> Caller:
     """The caller behind a stored token."""
     bound = {name: getattr(row, name) for name in ("team", "rater", "campaign_id", "rater_id")}
     since = row.created_at if row.once else None
@@ -293,7 +293,7 @@ def list_tokens(
     return [_view(row) for row in rows]
 
 
-def token_place(token: TokenView, sort: TokenSort) -> SortPlace:
+def make_token_place(token: TokenView, sort: TokenSort) -> SortPlace:
     """Where a token stands in an order."""
     return (None if sort == "prefix" else token.created_at.isoformat(), token.prefix)
 
@@ -301,7 +301,7 @@ def token_place(token: TokenView, sort: TokenSort) -> SortPlace:
 def get_token(session: Session, prefix: str, *, by: Caller | None) -> TokenView:
     """A token that the caller manages, or its own. Raises NotFound."""
     row = tokens.load_token(session, prefix)
-    if by is not None and row.prefix != by.prefix and not by.manages(row.role, row.campaign):
+    if by is not None and row.prefix != by.prefix and not by.can_manage_tokens(row.role, row.campaign):
         raise tokens.TokenNotFound
     return _view(row)
 
@@ -338,7 +338,7 @@ def _actor(by: Caller | None) -> str:
 
 
 def _check_within(by: Caller, role: Role, campaign: str | None, expires_at: datetime | None) -> None:
-    if not by.manages(role, campaign):
+    if not by.can_manage_tokens(role, campaign):
         if by.campaign is not None and campaign not in (None, by.campaign):
             raise NotFound("campaign")
         raise GrantExceedsRights

@@ -107,7 +107,7 @@ def list_campaigns(
     return [make_campaign_info(row) for row in rows]
 
 
-def campaign_place(campaign: CampaignInfo, sort: CampaignSort) -> SortPlace:
+def make_campaign_place(campaign: CampaignInfo, sort: CampaignSort) -> SortPlace:
     """Where a campaign stands in an order."""
     by = {"name": campaign.name, "created": campaign.created_at.isoformat(), "closed": campaign.state}
     return by.get(sort.removeprefix("-")), campaign.key

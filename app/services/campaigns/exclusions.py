@@ -9,12 +9,12 @@ from typing import Literal
 
 from app.domain.errors import Invalid, NotFound, Place
 from app.domain.recipe import ExclusionRule, Recipe, Subject
-from app.reports.exclusion_preview.forecasts import StabilityBeforeAndAfter, forecast_stability
+from app.reports.exclusion_preview.forecasts import StabilityForecasts, forecast_stability
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.report import RankingLookup
 from app.reports.ranking.view import RankingView, SystemLine
-from app.reports.side_by_side.flips import PairFlip, find_flips
+from app.reports.side_by_side.flips import PairFlip, find_pair_flips
 from app.reports.source import snapshot
 from app.services.campaigns import audit
 from app.storage import campaigns, exclusions
@@ -72,7 +72,7 @@ class ExclusionEffect:
     systems: tuple[SystemRankChange, ...]
     order_changed: bool
     pairs: tuple[PairFlip, ...]
-    stability: StabilityBeforeAndAfter
+    stability: StabilityForecasts
 
 
 def create_exclusion(
@@ -208,11 +208,11 @@ def compute_exclusion_effect(database: Database, both: RankingPair) -> Exclusion
     )
     about, recipes = both[0].about, [one.recipe for one in both]
     sure = forecast_stability(database, about.campaign.key, recipes, as_of=about.version)
-    return make_exclusion_effect(recipes[0].name, before, after, StabilityBeforeAndAfter(*sure))
+    return make_exclusion_effect(recipes[0].name, before, after, StabilityForecasts(*sure))
 
 
 def make_exclusion_effect(
-    recipe: str, before: RankingView, after: RankingView, stability: StabilityBeforeAndAfter
+    recipe: str, before: RankingView, after: RankingView, stability: StabilityForecasts
 ) -> ExclusionEffect:
     """What becomes of a ranking, and of how sure it is."""
     first, then = _by_system(before), _by_system(after)
@@ -223,7 +223,7 @@ def make_exclusion_effect(
         after=after,
         systems=tuple(SystemRankChange(system, first.get(system), then.get(system)) for system in {**first, **then}),
         order_changed=order != [system for system in then if system in first],
-        pairs=tuple(find_flips([before, after])),
+        pairs=tuple(find_pair_flips([before, after])),
         stability=stability,
     )
 

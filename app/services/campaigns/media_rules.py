@@ -23,7 +23,7 @@ class MediaRules:
     most_plays: int | None = None
 
     @classmethod
-    def of(cls, settings: Mapping[str, object]) -> Self:
+    def from_settings(cls, settings: Mapping[str, object]) -> Self:
         """Those of a campaign's settings, which were checked when they were set."""
         given = settings.get("media")
         if not isinstance(given, Mapping):

@@ -54,7 +54,7 @@ def put_campaign_protocol(
     return get_campaign_protocol(session, campaign)
 
 
-def write_protocol_out(name: str, options: Mapping[str, object]) -> WrittenProtocol:
+def describe_protocol_as_custom(name: str, options: Mapping[str, object]) -> WrittenProtocol:
     """A built-in protocol as one that a manager writes. Raises NotFound, Invalid."""
     protocol = protocols.get_protocol(name)
     usual = options or protocol.examples[0].options

@@ -44,20 +44,20 @@ class QualitySettings(BaseModel):
         return self.code_pass is not None and self.code_fail is not None
 
     @property
-    def asks(self) -> bool:
+    def has_consequences(self) -> bool:
         """Whether anything follows from a verdict."""
         return self.has_codes or bool(self.actions)
 
     @property
-    def watched(self) -> frozenset[Check]:
+    def checks_with_consequences(self) -> frozenset[Check]:
         """The checks from which anything follows."""
         return frozenset(self.actions) | (frozenset(self.code_checks) if self.has_codes else frozenset())
 
-    def choices(self) -> Choices:
+    def to_choices(self) -> Choices:
         """As the statistics take them."""
         return Choices(test=self.test, min_pairs=self.min_pairs, adjust=self.adjust)
 
-    def checks(self, action: Action) -> frozenset[Check]:
+    def checks_leading_to(self, action: Action) -> frozenset[Check]:
         """The checks that lead to an action."""
         return frozenset(check for check, given in self.actions.items() if given == action)
 

@@ -9,7 +9,7 @@ from app.domain.media_elements import find_media_element
 from app.domain.media_types import KINDS
 from app.services.media.library import MediaContent
 from app.services.media.policy import MediaPolicy
-from app.services.media.shown_media import load_files
+from app.services.media.shown_media import load_named_files
 from app.storage.db import Session
 from app.storage.media import rows
 from app.storage.media.rows import MediaRow
@@ -33,7 +33,7 @@ class ArchivedMedia:
     address: str = ""
 
     @classmethod
-    def of(cls, row: MediaRow) -> ArchivedMedia:
+    def from_row(cls, row: MediaRow) -> ArchivedMedia:
         """From a stored row."""
         size = row.duration_ms, row.width, row.height
         return cls(row.name, KINDS[row.media_type], row.media_type, *size, row.captions, row.transcript)
@@ -42,11 +42,11 @@ class ArchivedMedia:
 def load_archived_media(session: Session, campaign_id: int, texts: Iterable[str | None]) -> tuple[ArchivedMedia, ...]:
     """The files of some texts by name, those that there are, and their captions."""
     names = {element.name for text in texts if (element := find_media_element(text)) is not None}
-    files = load_files(session, campaign_id, names) if names else {}
-    return tuple(ArchivedMedia.of(files[name]) for name in sorted(files))
+    files = load_named_files(session, campaign_id, names) if names else {}
+    return tuple(ArchivedMedia.from_row(files[name]) for name in sorted(files))
 
 
-def address_media(media: Iterable[ArchivedMedia], address_of: AddressOf) -> tuple[ArchivedMedia, ...]:
+def add_media_addresses(media: Iterable[ArchivedMedia], address_of: AddressOf) -> tuple[ArchivedMedia, ...]:
     """The same, each with its address. address_of: of a file, by its name."""
     return tuple(replace(file, address=address_of(file.name)) for file in media)
 

@@ -125,7 +125,7 @@ def copy_back_translations(
     stored.delete_written_outputs(session, target_id, changed)
     records = _records(gathered, {a: said for a, said in written.items() if a not in same}, known)
     counts = import_records(
-        ImportIntake(session, other, actor=actor, what=f"texts written in {campaign}"), records, ReadLog()
+        ImportIntake(session, other, actor=actor, audit_details=f"texts written in {campaign}"), records, ReadLog()
     )
     after = stored.load_stored_outputs(session, target_id)
     rows = [(after[a].id, row.rater, written[a], _origin(campaign, row)) for a, row in wanted.items()]

@@ -78,7 +78,7 @@ def make_bundle_files(database: Database, campaign: str, media: MediaStore | Non
     return _add_checksums(making, chain(_parts(making, _recipes(making), making.version), _media(making)))
 
 
-def remake_bundle_files(
+def reproduce_bundle_files(
     database: Database, campaign: str, recipes: Sequence[Recipe], version: int
 ) -> Generator[File, None, None]:
     """The same of data that were imported from a bundle: by its recipes, said to be of its version; without sums."""

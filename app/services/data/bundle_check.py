@@ -106,7 +106,9 @@ def compare_bundle_files(folder: Path, database: Database) -> tuple[str, ...]:
     recipes = [parse_recipe_json(one["recipe"], {}) for one in about["rankings"]]
     left = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} - {SUMS}
     drawn: set[str] = set()
-    with closing(bundle.remake_bundle_files(database, str(about["campaign"]), recipes, about["data_version"])) as again:
+    with closing(
+        bundle.reproduce_bundle_files(database, str(about["campaign"]), recipes, about["data_version"])
+    ) as again:
         for path, chunks in again:
             left.discard(path)
             if path in drawn:

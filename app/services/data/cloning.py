@@ -97,7 +97,7 @@ def carry_over_judgments(session: Session, campaign: str, source: str, *, actor:
         cloning.count_document_segments(session, target_id),
     )
     carried = list(sieve(exports.load_campaign_records(session, source)))
-    intake = ImportIntake(session, view, actor=actor, what=f"carried over from {source}")
+    intake = ImportIntake(session, view, actor=actor, audit_details=f"carried over from {source}")
     counts = import_records(intake, carried, ReadLog())
     return CarryOverResult(counts["judgments"], counts["raters"], dict(sieve.left), counts["data_version"])
 

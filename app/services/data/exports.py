@@ -34,7 +34,7 @@ from app.formats.base import (
 )
 from app.reports.kit.render import parquet
 from app.reports.source.campaign import CampaignInfo
-from app.reports.source.scores import own_profile_digest
+from app.reports.source.scores import hash_own_profile
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data.archives import stream_tar
 from app.services.data.ratings_table import stream_ratings_csv
@@ -207,7 +207,7 @@ def load_campaign_records(session: Session, campaign: str, *, comparisons: bool 
     """Every record of a campaign, declarations first; comparisons of columns only where they are asked for."""
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
     yield _campaign(view)
-    profile = exports.find_profile_id(session, row.id, own_profile_digest(view))
+    profile = exports.find_profile_id(session, row.id, hash_own_profile(view))
     for query, build in (*_BUILDERS, *([(exports.COMPARISONS, _comparison)] if comparisons else [])):
         with closing(exports.stream_export_rows(session, query, row.id, row.data_version, profile=profile)) as rows:
             if query is exports.JUDGMENTS:
@@ -223,7 +223,7 @@ def load_campaign_records(session: Session, campaign: str, *, comparisons: bool 
 def load_counted_judgments(session: Session, campaign: str) -> Iterator[JudgmentRow]:
     """The judgments of a campaign that count, with all their revisions: none is surplus or set aside."""
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
-    profile = exports.find_profile_id(session, row.id, own_profile_digest(view))
+    profile = exports.find_profile_id(session, row.id, hash_own_profile(view))
     with closing(exports.stream_export_rows(session, exports.VOIDS, row.id, row.data_version)) as rows:
         aside = {_address(one) for one in rows}
     with closing(

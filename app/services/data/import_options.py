@@ -71,6 +71,6 @@ def read_campaign_head(
     )
 
 
-def default_basis(protocol: str | None) -> str:
+def choose_default_basis(protocol: str | None) -> str:
     """What judgments by a protocol rest on where nobody says."""
     return protocols.get_protocol(protocol).bases[0] if protocol is not None and protocol in protocols.ALL else BASES[0]

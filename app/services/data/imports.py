@@ -20,7 +20,7 @@ from app.services.data import exports
 from app.services.data.import_options import (
     FormatNotReadable,
     check_import_options,
-    default_basis,
+    choose_default_basis,
     make_campaign_record,
     read_campaign_head,
     split_import_options,
@@ -303,7 +303,7 @@ def _store(
     actor: str,
     progress: Progress | None = None,
 ) -> Mapping[str, object]:
-    intake = ImportIntake(session, campaign, actor=actor, what=f"import of {format}", progress=progress)
+    intake = ImportIntake(session, campaign, actor=actor, audit_details=f"import of {format}", progress=progress)
     reader = formats.get_format(format)
     return import_records(intake, records, log, by_document=reader.by_document, by_segment=reader.by_segment)
 
@@ -366,7 +366,7 @@ def _campaign(
         options=head.options or {},
         source_language=head.source_language,
         target_language=head.target_language,
-        basis=head.basis or default_basis(head.protocol),
+        basis=head.basis or choose_default_basis(head.protocol),
         series=series,
     )
     return create_campaign(session, new, actor=actor), records

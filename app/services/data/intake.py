@@ -41,17 +41,17 @@ class ImportIntake:
     session: Session
     campaign: CampaignInfo
     actor: str
-    what: str
+    audit_details: str
     progress: Progress | None = None
     action: str = "import committed"
-    settled: bool = False
-    stage: StagingWriter = field(init=False)
+    is_campaign_changed: bool = False
+    staging: StagingWriter = field(init=False)
     _judged_by: tuple[Protocol[Any], ScoringOptions] | None = None
 
     def __post_init__(self) -> None:
-        self.stage = StagingWriter(self.judged_by)
+        self.staging = StagingWriter(self.get_protocol)
 
-    def judged_by(self) -> tuple[Protocol[Any], ScoringOptions]:
+    def get_protocol(self) -> tuple[Protocol[Any], ScoringOptions]:
         """The campaign's protocol and what its options mean to it."""
         if self._judged_by is None:
             self._judged_by = protocols.get_protocol(self.campaign.protocol), campaign_scoring_options(self.campaign)
@@ -60,19 +60,19 @@ class ImportIntake:
     @property
     def needs_texts(self) -> bool:
         """The number that ranks cannot be had from a payload alone."""
-        return self.stage.needs_texts
+        return self.staging.needs_texts
 
-    def renew(self) -> None:
+    def reload_campaign(self) -> None:
         """Read the campaign anew after it was changed."""
         self.campaign = get_campaign(self.session, self.campaign.key)
         self._judged_by = None
-        self.stage.forget()
-        self.settled = True
+        self.staging.forget_payload_facts()
+        self.is_campaign_changed = True
 
-    def say(self, *, least: int = 1) -> None:
+    def report_progress(self, *, least: int = 1) -> None:
         """Tell how many records there were so far, where so many are a step."""
-        if self.progress and self.stage.n_records % least == 0:
-            self.progress(self.stage.n_records)
+        if self.progress and self.staging.n_records % least == 0:
+            self.progress(self.staging.n_records)
 
 
 def import_records(
@@ -90,9 +90,9 @@ def import_records(
     state does not allow an import.
     """
     row = campaigns.load_campaign(intake.session, intake.campaign.key, lock=True)
-    merging = ImportMerge(intake.session, row.id, actor=intake.actor, what=intake.what, action=intake.action)
-    stage = intake.stage
-    with reduce_garbage_collection(), BackgroundMerger(merging.merge) as beside:
+    merging = ImportMerge(intake.session, row.id, actor=intake.actor, what=intake.audit_details, action=intake.action)
+    stage = intake.staging
+    with reduce_garbage_collection(), BackgroundMerger(merging.merge_lines) as beside:
         for record in records:
             if isinstance(record, CampaignRow):
                 stage.n_records += 1
@@ -102,31 +102,31 @@ def import_records(
                 _take_elsewhere(intake, record, beside)
                 continue
             if by_document and stage.n_held >= CHUNK and stage.ends_before(record, by_segment=by_segment):
-                beside.give(stage.take_lines(), intake.campaign)
-            stage.add(record, log)
-            intake.say(least=BATCH)
+                beside.submit(stage.take_lines(), intake.campaign)
+            stage.add_record(record, log)
+            intake.report_progress(least=BATCH)
         log.finish()
-        intake.say()
-        beside.end()
-    merging.merge(stage.take_lines(), intake.campaign)
-    metrics, left = merging.scores() if stage.n_scores else ((), 0)
+        intake.report_progress()
+        beside.wait_until_done()
+    merging.merge_lines(stage.take_lines(), intake.campaign)
+    metrics, left = merging.store_metric_scores() if stage.n_scores else ((), 0)
     if left:
         log.dropped[NOT_HERE] += left
-    return merging.finish(intake.campaign, settled=intake.settled, void=stage.n_voids > 0, metrics=metrics)
+    return merging.finish(intake.campaign, settled=intake.is_campaign_changed, void=stage.n_voids > 0, metrics=metrics)
 
 
 def _take_elsewhere(intake: ImportIntake, elsewhere: RemoteRecords, beside: BackgroundMerger) -> None:
     """Merge what other processes staged, while they stage more; their last lines wait like our own."""
-    stage, held = intake.stage, False
+    stage, held = intake.staging, False
     with elsewhere:
         for chunk in elsewhere.chunks(intake.campaign.protocol, intake.campaign.options, max(1, CHUNK // READERS)):
             if held:
-                beside.give(stage.take_lines(), intake.campaign)
+                beside.submit(stage.take_lines(), intake.campaign)
             held, stage.lines = True, chunk.lines
             stage.n_records += chunk.n_records
             stage.n_judgments += chunk.n_judgments
             stage.n_voids += chunk.n_voids
-            intake.say()
+            intake.report_progress()
 
 
 def _adopt_campaign_facts(intake: ImportIntake, record: CampaignRow, campaign_id: int) -> None:
@@ -137,7 +137,7 @@ def _adopt_campaign_facts(intake: ImportIntake, record: CampaignRow, campaign_id
     values = _languages(campaign, record) | _changeable_settings(campaign, record) | _questionnaires(campaign, record)
     if values:
         campaigns.update_campaign(intake.session, campaign_id, values)
-        intake.renew()
+        intake.reload_campaign()
 
 
 def _languages(campaign: CampaignInfo, record: CampaignRow) -> dict[str, object]:

@@ -38,7 +38,7 @@ class ImportMerge:
         self._under: tuple[int, int] | None = None
         staging.open_staging(session)
 
-    def merge(self, lines: staging.CopyLines, campaign: CampaignInfo) -> None:
+    def merge_lines(self, lines: staging.CopyLines, campaign: CampaignInfo) -> None:
         """Stage lines and add what is new. Raises Contradiction and Invalid, with file and line."""
         session = self._session
         staging.copy_into_staging(session, lines)
@@ -89,7 +89,7 @@ class ImportMerge:
         audit.record_action(session, self._id, actor=self._actor, action=self._action, what=what)
         return report
 
-    def scores(self) -> tuple[Sequence[str], int]:
+    def store_metric_scores(self) -> tuple[Sequence[str], int]:
         """Metrics of which the staged scores are others than before, and how many scores the campaign cannot have.
 
         Once everything is merged. Raises Contradiction, with file and line.
@@ -127,13 +127,13 @@ class BackgroundMerger:
     def __exit__(self, *_: object) -> None:
         self._threads.shutdown()
 
-    def give(self, lines: staging.CopyLines, campaign: CampaignInfo) -> None:
+    def submit(self, lines: staging.CopyLines, campaign: CampaignInfo) -> None:
         """Merge a chunk as soon as the one before it is merged. What was wrong with that one is raised by `end`."""
         self._wait()
         if self._fault is None:
             self._under_way = self._threads.submit(self._merge, lines, campaign)
 
-    def end(self) -> None:
+    def wait_until_done(self) -> None:
         """Wait for the last chunk. Raises what was found wrong with any."""
         self._wait()
         if self._fault is not None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from app.domain.cells import escape_formula
 from app.domain.recipe import ScoringChoice
-from app.reports.source.scores import own_profile_digest, resolve_score_reading
+from app.reports.source.scores import hash_own_profile, resolve_score_reading
 from app.services.campaigns.campaigns import get_campaign
 from app.stats.ratings import RatingRole, Ratings
 from app.storage import campaigns, exports, ratings
@@ -34,7 +34,7 @@ def stream_ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
         standardised=read.options.standardised,
     )
     yield _lines([COLUMNS])
-    profile = exports.find_profile_id(session, row.id, own_profile_digest(view))
+    profile = exports.find_profile_id(session, row.id, hash_own_profile(view))
     if profile is None:
         return
     loaded = ratings.load_ratings(

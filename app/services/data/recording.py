@@ -91,7 +91,9 @@ def record_judgments(
     several = lock_linked_raters(session, campaign, sent)
     row = campaigns.load_campaign(session, campaign, lock=True)
     view = get_campaign(session, campaign)
-    intake = ImportIntake(session, view, actor=actor, what="judgments made elsewhere", action="judgments recorded")
+    intake = ImportIntake(
+        session, view, actor=actor, audit_details="judgments made elsewhere", action="judgments recorded"
+    )
     # No more than is told is looked for: what is wrong with a body of nothing else would cost many times the body.
     wrong = chain(
         (place for i, one in enumerate(sent) for place in _wrong_payload(intake, i, one)),
@@ -102,7 +104,7 @@ def record_judgments(
     if places := tuple(islice(wrong, MOST_PLACES)):
         raise InvalidJudgments(f"the first {MOST_PLACES} faults" if len(places) == MOST_PLACES else "", places=places)
     known = _find_stored_before(session, row.id, sent)
-    there = find_planned_items(session, row.id, intake.judged_by()[0], sent)
+    there = find_planned_items(session, row.id, intake.get_protocol()[0], sent)
     left = [i for i in range(len(sent)) if i not in known | there.known]
     if several:
         refuse_second_judgments(session, row.id, sent, there, left)
@@ -116,7 +118,7 @@ def record_judgments(
         revisions=counts["revisions"],
         unchanged=counts["unchanged"] + len(sent) - len(left),
         planned=len(there.at.keys() & set(left)),
-        handed_in=there.complete(session, row.id, left) if counts["judgments"] else 0,
+        handed_in=there.hand_in_complete_tasks(session, row.id, left) if counts["judgments"] else 0,
         created={noun: counts[noun] for noun in CREATED},
         data_version=counts["data_version"],
     )
@@ -124,7 +126,7 @@ def record_judgments(
 
 def _wrong_payload(intake: ImportIntake, i: int, judgment: SentJudgment) -> Iterator[Place]:
     """What the campaign's protocol finds wrong with a payload, without its texts."""
-    protocol, options = intake.judged_by()
+    protocol, options = intake.get_protocol()
     said = judgment.payload.get("protocol", protocol.name)
     if said != protocol.name:
         yield Place((BODY, i, "payload", "protocol"), f"the campaign judges by {protocol.name}")

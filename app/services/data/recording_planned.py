@@ -48,7 +48,7 @@ class PlannedPlaces:
     at: Mapping[int, external_judgments.PlannedItem]
     known: frozenset[int]
 
-    def complete(self, session: Session, campaign_id: int, added: Collection[int]) -> int:
+    def hand_in_complete_tasks(self, session: Session, campaign_id: int, added: Collection[int]) -> int:
         """Hand in the tasks in which nothing is missing any more; how many. added: numbers of judgments."""
         touched = {at.public_id: at for n, at in self.at.items() if n in added and at.state != "handed_in"}
         return sum(_complete(session, campaign_id, touched[name]) for name in sorted(touched))
@@ -79,7 +79,7 @@ def _is_same_answer(protocol: _base.Protocol[Any], stored: Mapping[str, object],
 
 def _complete(session: Session, campaign_id: int, at: external_judgments.PlannedItem) -> bool:
     sheet = load_task_content(session, at.public_id)
-    if find_missing_judgments(sheet, OwnAnswers.read(session, campaign_id, sheet.task_id, at.rater_id)):
+    if find_missing_judgments(sheet, OwnAnswers.load(session, campaign_id, sheet.task_id, at.rater_id)):
         return False
     external_judgments.note_task_held(session, campaign_id, sheet.task_id, at.rater_id)
     tasks.mark_task_handed_in(session, campaign_id, sheet.task_id, rater_id=at.rater_id, code=None)

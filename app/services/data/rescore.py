@@ -48,7 +48,7 @@ class RescoreReport:
     added: int = 0
 
     @property
-    def holds(self) -> bool:
+    def is_correct(self) -> bool:
         """Whether every stored score is what its payload comes to."""
         return not any(one.different or one.missing for one in self.profiles)
 

@@ -81,7 +81,7 @@ class StagingWriter:
     of them, and its position. n_scores: those of automatic metrics.
     """
 
-    judge: Callable[[], tuple[Protocol[Any], ScoringOptions]]
+    get_protocol: Callable[[], tuple[Protocol[Any], ScoringOptions]]
     lines: copy_text.CopyLines = field(default_factory=copy_text.CopyLines)
     n_records: int = 0
     n_judgments: int = 0
@@ -89,31 +89,31 @@ class StagingWriter:
     n_scores: int = 0
     n_items: int = 0
     n_held: int = 0
-    last: tuple[str, int | None] = ("", None)
+    last_address: tuple[str, int | None] = ("", None)
     output: tuple[tuple[Systems, str, int], int] = (((), "", 0), 0)
     source: tuple[tuple[str, int], int] = (("", 0), 0)
     places: set[tuple[str, int]] = field(default_factory=set)
     items: dict[tuple[str, str], tuple[int, Facts]] = field(default_factory=dict)
-    remembered: dict[str, PayloadFacts] = field(default_factory=dict)
-    seen: dict[int, tuple[object, str, PayloadFacts]] = field(default_factory=dict)
+    facts_by_text: dict[str, PayloadFacts] = field(default_factory=dict)
+    facts_by_identity: dict[int, tuple[object, str, PayloadFacts]] = field(default_factory=dict)
 
     @cached_property
     def span_fields(self) -> tuple[str, ...]:
         """Fields of a payload that hold marked spans."""
-        return tuple(widget.field for widget in self.judge()[0].form if isinstance(widget, Spans))
+        return tuple(widget.field for widget in self.get_protocol()[0].form if isinstance(widget, Spans))
 
     @cached_property
     def severities(self) -> Sequence[str]:
         """What marked errors can be."""
-        return list_known_severities(*self.judge())
+        return list_known_severities(*self.get_protocol())
 
     @cached_property
     def needs_texts(self) -> bool:
         """The number that ranks cannot be had from a payload alone."""
-        protocol, options = self.judge()
+        protocol, options = self.get_protocol()
         return protocol.measure(options).needs_text
 
-    def add(self, record: Record | GroupedAnswers, log: ReadLog) -> None:
+    def add_record(self, record: Record | GroupedAnswers, log: ReadLog) -> None:
         """Take one record, but the campaign's; one that cannot be goes to the log as a bad line."""
         if isinstance(record, GroupedAnswers):
             _answers(self, record, log)
@@ -123,7 +123,7 @@ class StagingWriter:
             line = _judgment_line(self, record, log)
             if line is not None:
                 self.n_held += 1
-                self.last = record.document, record.position
+                self.last_address = record.document, record.position
                 self.lines.add_line("staged_judgments", line)
             return
         if isinstance(record, ComparisonRow):
@@ -158,26 +158,26 @@ class StagingWriter:
         """Whether a record is the first of the next document, or segment."""
         if not isinstance(record, SegmentRow | OutputRow | JudgmentRow | GroupedAnswers):
             return False
-        document, position = self.last
+        document, position = self.last_address
         return record.document != document or (by_segment and record.position != position)
 
     def take_lines(self) -> copy_text.CopyLines:
         """The lines so far, to be merged; those after them start anew."""
         lines, self.lines = self.lines, copy_text.CopyLines()
-        self.begin()
+        self.start_chunk()
         return lines
 
-    def begin(self) -> None:
+    def start_chunk(self) -> None:
         """Forget what the lines so far declare."""
         self.n_held = 0
         self.output, self.source = (((), "", 0), 0), (("", 0), 0)
         self.places.clear()
         self.items.clear()
 
-    def forget(self) -> None:
+    def forget_payload_facts(self) -> None:
         """Forget what follows from payloads, because the campaign is another now."""
-        self.remembered.clear()
-        self.seen.clear()
+        self.facts_by_text.clear()
+        self.facts_by_identity.clear()
         for name in ("span_fields", "needs_texts"):
             self.__dict__.pop(name, None)
 
@@ -195,13 +195,13 @@ def reduce_garbage_collection() -> Iterator[None]:
 
 def _answers(stage: StagingWriter, row: GroupedAnswers, log: ReadLog) -> None:
     """Take judgments of one output that hold nothing but payloads."""
-    place = stage.last = row.document, row.position
+    place = stage.last_address = row.document, row.position
     item, systems, document, lines = row.item, row.systems, row.document, []
     target, source = _lengths(stage, row)
     named, name = "", ""
     for rater, file, line, said in row.given:
         stage.n_records += 1
-        same = stage.seen.get(id(said))
+        same = stage.facts_by_identity.get(id(said))
         try:
             payload, known = same[1:] if same is not None else _cached_payload_facts(stage, said)
         except Invalid as error:
@@ -307,7 +307,7 @@ def _compare(stage: StagingWriter, row: ComparisonRow) -> None:
     for item, systems in zip(row.items, row.columns, strict=True):
         facts: Facts = systems, row.document, row.rater, "rating", True, None, None, None
         _item(stage, at.file, at.line, (row.task, item), facts)
-    payload = {"protocol": stage.judge()[0].name, "preference": row.preference}
+    payload = {"protocol": stage.get_protocol()[0].name, "preference": row.preference}
     values = (at.file, at.line, row.task, row.screen, row.rater)
     said = (copy_text.canonical_json(list(row.items)), payload, row.position)
     stage.lines.add_line("staged_comparisons", copy_text.format_copy_row((*values, *said)))
@@ -315,25 +315,25 @@ def _compare(stage: StagingWriter, row: ComparisonRow) -> None:
 
 def _cached_payload_facts(stage: StagingWriter, payload: Mapping[str, object]) -> tuple[str, PayloadFacts]:
     """The payload as COPY wants it, and what follows from it. Raises Invalid, naming the field."""
-    same = stage.seen.get(id(payload))
+    same = stage.facts_by_identity.get(id(payload))
     if same is not None:
         return same[1], same[2]
     text = copy_text.canonical_json(payload)
-    known = stage.remembered.get(text)
+    known = stage.facts_by_text.get(text)
     if known is None:
         known = _validate_and_derive(stage, payload)
-        if len(stage.remembered) < MOST_REMEMBERED:
-            stage.remembered[text] = known
+        if len(stage.facts_by_text) < MOST_REMEMBERED:
+            stage.facts_by_text[text] = known
     escaped = copy_text.escape_copy_text(text)
-    if len(stage.seen) >= MOST_SEEN:
-        stage.seen.clear()
-    stage.seen[id(payload)] = payload, escaped, known
+    if len(stage.facts_by_identity) >= MOST_SEEN:
+        stage.facts_by_identity.clear()
+    stage.facts_by_identity[id(payload)] = payload, escaped, known
     return escaped, known
 
 
 def _validate_and_derive(stage: StagingWriter, said: Mapping[str, object]) -> PayloadFacts:
     """Validate a payload and derive what is stored beside it. Raises Invalid, naming the field."""
-    protocol, options = stage.judge()
+    protocol, options = stage.get_protocol()
     named = said.get("protocol", protocol.name)
     if named != protocol.name:
         raise ImportProtocolDiffers(f"this is a judgment by {named}, the campaign judges by {protocol.name}")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict
 
 from app.domain.recipe import ExclusionRule, Recipe
-from app.reports.exclusion_preview.forecasts import StabilityBeforeAndAfter, StabilityForecast, forecast_stability
+from app.reports.exclusion_preview.forecasts import StabilityForecast, StabilityForecasts, forecast_stability
 from app.reports.kit.report import ReportWork
 from app.reports.kit.store import make_report_key
 from app.reports.ranking import view as ranking_view
@@ -49,7 +49,7 @@ class StoredExclusionPreview(BaseModel):
 def parse_stored_preview(body: bytes) -> ExclusionEffect:
     """The preview of a stored report."""
     kept = StoredExclusionPreview.model_validate_json(body)
-    sure = StabilityBeforeAndAfter(kept.before.stability, kept.after.stability)
+    sure = StabilityForecasts(kept.before.stability, kept.after.stability)
     return exclusions.make_exclusion_effect(kept.recipe, kept.before.view, kept.after.view, sure)
 
 
@@ -85,7 +85,7 @@ def make_preview_work(database: Database, request: JobRequest) -> ReportWork[Sto
     Its chunks raise JobInputsChanged, Invalid.
     """
     ((campaign, version),) = request.campaigns.items()
-    recipes = [(read_stored_recipe(recipe), told) for recipe, told in request.given["recipes"]]
+    recipes = [(read_stored_recipe(recipe), told) for recipe, told in request.arguments["recipes"]]
 
     def chunk(n: int) -> bytes:
         recipe, told = recipes[n]

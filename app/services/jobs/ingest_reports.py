@@ -31,7 +31,7 @@ def find_or_queue_ingest(database: Database, campaign: str) -> dict[str, Any] | 
         body = reports.find_report(session, key)
     if body is None:
         return jobs.request_job(database, jobs.JobRequest(KIND, key, {campaign: key.data_version}, {}, role="manager"))
-    return StoredReport.of(body, key.data_version)
+    return StoredReport.from_bytes(body, key.data_version)
 
 
 def read_at_current_version(database: Database, campaign: str, body: bytes) -> dict[str, Any]:

@@ -81,7 +81,7 @@ class JobRequest:
     kind: str
     key: ReportKey
     campaigns: Mapping[str, int]
-    given: Mapping[str, Any]
+    arguments: Mapping[str, Any]
     role: Role = "viewer"
     weight: Weight = "light"
 
@@ -90,10 +90,10 @@ class JobRequest:
         key = {name: getattr(self.key, name) for name in ReportKey.__slots__}
         # Pairs: an object of the database would not keep its order.
         pairs = [[campaign, version] for campaign, version in self.campaigns.items()]
-        return {"key": key, "campaigns": pairs, "given": dict(self.given), "role": self.role, "weight": self.weight}
+        return {"key": key, "campaigns": pairs, "given": dict(self.arguments), "role": self.role, "weight": self.weight}
 
     @classmethod
-    def of(cls, kind: str, kept: Mapping[str, Any]) -> JobRequest:
+    def from_json(cls, kind: str, kept: Mapping[str, Any]) -> JobRequest:
         """As it was kept."""
         return cls(kind, ReportKey(**kept["key"]), dict(kept["campaigns"]), kept["given"], kept["role"], _weight(kept))
 
@@ -127,7 +127,7 @@ class JobView:
     request: JobRequest
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         """Whether nothing will come any more."""
         return self.state in ENDED
 
@@ -234,11 +234,11 @@ def get_job_report(session: Session, view: JobView) -> StoredReport:
     body = reports.find_report(session, view.request.key)
     if body is None:
         raise JobNotDone
-    return StoredReport.of(body, view.request.key.data_version)
+    return StoredReport.from_bytes(body, view.request.key.data_version)
 
 
 def _view(session: Session, row: jobs.Row) -> JobView:
-    request = JobRequest.of(row.kind, row.request)
+    request = JobRequest.from_json(row.kind, row.request)
     state: State = "running" if row.state == "finishing" else row.state
     begun = row.started_at or row.created_at
     idle = row.state in jobs.UNFINISHED and not jobs_queue.count_live_workers(session, HEARD_WITHIN)

@@ -50,7 +50,7 @@ def are_rankings_slow(session: Session, wanted: Iterable[RankingLookup]) -> bool
     numbers = sorted({one.about.campaign_id for one in missing})
     if judgments.has_more_judgments_than(session, numbers, QUICK_JUDGMENTS):
         return True
-    sizes = {number: CampaignSize.of(session, number) for number in numbers}
+    sizes = {number: CampaignSize.load(session, number) for number in numbers}
     return sum(seconds_to_make_ranking(sizes[one.about.campaign_id], one.recipe) for one in missing) > AT_ONCE
 
 
@@ -79,7 +79,7 @@ def make_ranking_work(database: Database, request: jobs.JobRequest) -> ReportWor
     ((campaign, version),) = request.campaigns.items()
     with database.transaction() as session:
         about = snapshot.load_snapshot(session, campaign, version)
-        given = load_ranking_input(session, about, read_stored_recipe(request.given["recipe"]))
+        given = load_ranking_input(session, about, read_stored_recipe(request.arguments["recipe"]))
     if given.key != request.key:
         raise JobInputsChanged
-    return make_undivided_work(given.body)
+    return make_undivided_work(given.make_body)

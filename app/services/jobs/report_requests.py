@@ -33,7 +33,7 @@ def find_report_by_name(name: str, over: Over = "campaign") -> Report[Any, Any]:
     return known
 
 
-def find_report_of_job(name: str) -> Report[Any, Any]:
+def find_report_definition(name: str) -> Report[Any, Any]:
     """The report that a job makes, by the name that the store has for it."""
     if name == stability.EARLIER:
         return stability.REPORT
@@ -52,7 +52,7 @@ def find_or_queue_report(
         lookup = find_report(session, request)
         is_long = lookup.body is None and _is_long(session, request, lookup)
     if lookup.body is not None:
-        return lookup.stored(lookup.body)
+        return lookup.as_stored_report(lookup.body)
     if not is_long:
         return find_or_compute_report(database, request)
     given = request.options.model_dump(mode="json", exclude_unset=True)

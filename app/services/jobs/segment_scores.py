@@ -39,7 +39,7 @@ def find_or_queue_segment_scores(
         body = reports.find_report(session, key)
         is_long = judgments.has_more_judgments_than(session, [about.campaign_id], QUICK_JUDGMENTS)
     if body is not None:
-        return StoredReport.of(body, about.version)
+        return StoredReport.from_bytes(body, about.version)
     if not is_long:
         return render_segment_scores(
             ranking_report.compute_segment_ranking(database, campaign, recipe=recipe, as_of=as_of)
@@ -49,7 +49,7 @@ def find_or_queue_segment_scores(
     )
 
 
-def unpack(body: bytes) -> Iterator[bytes]:
+def unpack_segment_scores(body: bytes) -> Iterator[bytes]:
     """The table of a stored body, in pieces: all of it may take as much memory as a process has."""
     packed = zlib.decompressobj()
     piece = packed.decompress(body, BLOCK)
@@ -62,11 +62,11 @@ def make_segment_scores_work(database: Database, request: jobs.JobRequest) -> Re
     """What remains to be done once the data are read. Raises JobInputsChanged, and as `load_ranking_input`."""
     ((campaign, version),) = request.campaigns.items()
     with database.transaction() as session:
-        about, light = load_snapshot(session, campaign, version), read_stored_recipe(request.given["recipe"])
+        about, light = load_snapshot(session, campaign, version), read_stored_recipe(request.arguments["recipe"])
         if _key(about, light) != request.key:
             raise JobInputsChanged
         given = load_ranking_input(session, about, light)
-    return make_undivided_work(lambda: _pack(render_segment_scores(given.ranking())))
+    return make_undivided_work(lambda: _pack(render_segment_scores(given.compute_ranking())))
 
 
 def _pack(pieces: Iterator[bytes]) -> bytes:

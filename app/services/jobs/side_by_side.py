@@ -43,11 +43,11 @@ class StoredRankingColumn(BaseModel):
     etag: str
 
     @classmethod
-    def of(cls, column: ComparedRanking) -> Self:
+    def from_column(cls, column: ComparedRanking) -> Self:
         """From a column."""
         return cls(name=column.name, view=column.view, why=column.why, etag=column.etag)
 
-    def column(self) -> ComparedRanking:
+    def to_column(self) -> ComparedRanking:
         """As a column again."""
         return ComparedRanking(self.name, self.view, self.why, self.etag)
 
@@ -65,7 +65,7 @@ class StoredSideBySide(BaseModel):
 def parse_stored_rankings(body: bytes) -> RankingsSideBySide:
     """The rankings of a stored report."""
     kept = StoredSideBySide.model_validate_json(body)
-    return arrange_rankings(kept.subject, [part.column() for part in kept.parts], kept.notes)
+    return arrange_rankings(kept.subject, [part.to_column() for part in kept.parts], kept.notes)
 
 
 def find_or_queue_recipes(
@@ -96,12 +96,12 @@ def find_or_queue_series(
 ) -> RankingsSideBySide | JobView:
     """The campaigns of a series where their rankings are stored or quickly made, else the job that makes them.
 
-    Raises as `series.find_or_compute_series`.
+    Raises as `series.find_or_compute_series_rankings`.
     """
     subject = series.describe_series(name, recipe)
     with database.transaction(snapshot=True) as session:
         members = series.find_series_rankings(session, name, recipe, only)
-        rows = [RequestedRanking(one.name, one.about, one.wanted) for one in members]
+        rows = [RequestedRanking(one.name, one.about, one.ranking) for one in members]
         outcome = _find_or_request(session, SERIES, subject, rows)
     return (
         series.compute_series_rankings(database, subject, members)
@@ -115,11 +115,11 @@ class RequestedRanking(NamedTuple):
 
     name: str
     about: Snapshot
-    wanted: RankingLookup | None
+    ranking: RankingLookup | None
 
     def as_json(self) -> list[Any]:
         """As a job keeps it: name, campaign, recipe, and what the key of the ranking says of recipe and names."""
-        plain = (None, None) if self.wanted is None else (self.wanted.recipe.as_json(), self.wanted.key.recipe_hash)
+        plain = (None, None) if self.ranking is None else (self.ranking.recipe.as_json(), self.ranking.key.recipe_hash)
         return [self.name, self.about.campaign.key, *plain]
 
 
@@ -127,7 +127,7 @@ def _find_or_request(
     session: Session, kind: str, subject: str, rows: Sequence[RequestedRanking]
 ) -> RankingsSideBySide | JobRequest | None:
     """None where the rankings are quickly made; else they, where they are stored together, or what to ask a job for."""
-    if not rankings.are_rankings_slow(session, [one.wanted for one in rows if one.wanted is not None]):
+    if not rankings.are_rankings_slow(session, [one.ranking for one in rows if one.ranking is not None]):
         return None
     versions = {one.about.campaign.key: one.about.version for one in rows}
     asked = [one.as_json() for one in rows]
@@ -149,21 +149,21 @@ def _answer_or_job(
 
 def make_side_by_side_work(database: Database, request: JobRequest) -> ReportWork[StoredSideBySide]:
     """What remains to be done for a job: a ranking a chunk, which raises JobInputsChanged."""
-    columns = request.given["columns"]
+    columns = request.arguments["columns"]
 
     def chunk(n: int) -> bytes:
         name, campaign, recipe, told = columns[n]
         if recipe is None:
-            return StoredRankingColumn.of(series.campaign_without_recipe(name)).model_dump_json().encode()
+            return StoredRankingColumn.from_column(series.campaign_without_recipe(name)).model_dump_json().encode()
         meant, version = read_stored_recipe(recipe), request.campaigns[campaign]
         made = side_by_side.make_ranking_column(
             name, lambda: rankings.find_or_compute_in_job(database, campaign, meant, version=version, told=told)
         )
-        return StoredRankingColumn.of(made).model_dump_json().encode()
+        return StoredRankingColumn.from_column(made).model_dump_json().encode()
 
     def finish(parts: Sequence[bytes]) -> StoredSideBySide:
         made = [StoredRankingColumn.model_validate_json(part) for part in parts]
-        notes = series.list_series_notes([one.column() for one in made]) if request.kind == SERIES else []
-        return StoredSideBySide(subject=request.given["subject"], parts=made, notes=notes)
+        notes = series.list_series_notes([one.to_column() for one in made]) if request.kind == SERIES else []
+        return StoredSideBySide(subject=request.arguments["subject"], parts=made, notes=notes)
 
     return ReportWork(len(columns), chunk, finish)

@@ -54,7 +54,7 @@ class MediaView:
     transcript: str | None
 
     @classmethod
-    def of(cls, row: MediaRow) -> MediaView:
+    def from_row(cls, row: MediaRow) -> MediaView:
         """From a stored row."""
         return cls(
             row.name,
@@ -85,7 +85,7 @@ class MediaContent:
         return self.policy.require_store().read(self.sha256, start, length)
 
 
-def take_media(
+def store_media(
     database: Database, policy: MediaPolicy, campaign: str, name: str, source: Path, *, actor: str
 ) -> MediaView:
     """Store a file of a campaign under a name; the same file again changes nothing.
@@ -117,10 +117,10 @@ def take_media(
         if new:
             what = {"media": name, "sha256": sha256.hex(), "type": facts.media_type}
             audit.record_action(session, row.id, actor=actor, action="media stored", what=what)
-        return MediaView.of(media)
+        return MediaView.from_row(media)
 
 
-def take_pieces(
+def store_media_pieces(
     database: Database, policy: MediaPolicy, campaign: str, name: str, pieces: Iterable[bytes], *, actor: str
 ) -> MediaView:
     """The same of a file that comes in pieces."""
@@ -128,10 +128,10 @@ def take_pieces(
         for piece in pieces:
             file.write(piece)
         file.flush()
-        return take_media(database, policy, campaign, name, Path(file.name), actor=actor)
+        return store_media(database, policy, campaign, name, Path(file.name), actor=actor)
 
 
-def take_from_shelf(
+def store_media_from_folder(
     database: Database, policy: MediaPolicy, campaign: str, path: str, *, name: str | None, actor: str
 ) -> MediaView:
     """Store a file of the installation's folder, or a page of a PDF (`report.pdf#page=3`).
@@ -151,18 +151,18 @@ def take_from_shelf(
     if not file.is_relative_to(shelf) or not file.is_file():
         raise MediaNotOnShelf
     made = name_from_path(below, page=page) or make_key(file.name)
-    return take_media(database, policy, campaign, name or made, file, actor=actor)
+    return store_media(database, policy, campaign, name or made, file, actor=actor)
 
 
 def get_media(session: Session, campaign: str, name: str) -> MediaView:
     """A file. Raises NotFound."""
-    return MediaView.of(rows.load_media(session, campaigns.load_campaign(session, campaign).id, name))
+    return MediaView.from_row(rows.load_media(session, campaigns.load_campaign(session, campaign).id, name))
 
 
 def list_media(session: Session, campaign: str, *, after: str | None, limit: int | None) -> list[MediaView]:
     """Files by name. Raises NotFound."""
     campaign_id = campaigns.load_campaign(session, campaign).id
-    return [MediaView.of(row) for row in rows.load_media_page(session, campaign_id, after=after, limit=limit)]
+    return [MediaView.from_row(row) for row in rows.load_media_page(session, campaign_id, after=after, limit=limit)]
 
 
 def open_media(session: Session, policy: MediaPolicy, campaign: str, name: str) -> MediaContent:
@@ -193,7 +193,7 @@ def change_media(
         rows.update_media(session, row.id, changes)
         what = {"media": name, "fields": sorted(changes)}
         audit.record_action(session, campaign_id, actor=actor, action="media changed", what=what)
-    return MediaView.of(rows.load_media(session, campaign_id, name))
+    return MediaView.from_row(rows.load_media(session, campaign_id, name))
 
 
 def _check_captions(session: Session, campaign_id: int, row: MediaRow, captions: str) -> None:

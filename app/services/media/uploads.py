@@ -17,7 +17,7 @@ from typing import BinaryIO
 from app.domain.errors import AppError, Conflict, Invalid, Place
 from app.domain.media_types import MediaLimits
 from app.services.media.examine import MediaNotTaken
-from app.services.media.library import MediaView, take_media
+from app.services.media.library import MediaView, store_media
 from app.services.media.policy import MediaPolicy
 from app.storage import campaigns
 from app.storage.db import Database, Session
@@ -154,7 +154,7 @@ def _complete(
         if row.sha256 is not None and hash_file(path) != row.sha256:
             reason = "the bytes that arrived have a different hash from the announced one; send the file again"
             raise MediaNotTaken(f"{row.name}: {reason}", places=(Place(("media", row.name), reason),))
-        media = take_media(database, policy, campaign, row.name, path, actor=actor)
+        media = store_media(database, policy, campaign, row.name, path, actor=actor)
     except (Invalid, Conflict):
         _forget(database, row, path)
         raise

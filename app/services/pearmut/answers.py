@@ -20,7 +20,7 @@ from app.services.data.intake import ImportIntake, import_records
 from app.services.data.recording import join_keys
 from app.services.pearmut import rules
 from app.services.pearmut.campaign_file import Document, is_form
-from app.services.pearmut.documents import LoadedCampaign, LoadedDocument, model_names
+from app.services.pearmut.documents import LoadedCampaign, LoadedDocument, make_model_names
 from app.services.pearmut.questionnaires import keep_form_answers
 from app.services.pearmut.users import PearmutUser
 from app.storage import campaigns, clock, comments, pearmut, tasks
@@ -50,12 +50,12 @@ class SentDocument:
     comment: str | None = None
 
     @property
-    def skipped(self) -> bool:
+    def is_skipped(self) -> bool:
         """Whether the annotator left it as it was."""
         return any(action.get("action") == SKIP for action in self.actions)
 
     @property
-    def times(self) -> list[float]:
+    def action_times(self) -> list[float]:
         """When something was done, Unix seconds, in the order of the log."""
         return [float(action["time"]) for action in self.actions]
 
@@ -96,17 +96,17 @@ def prepare_answer(
     Raises Invalid, PearmutPlaceUnknown.
     """
     loaded = user.loaded
-    document = loaded.document(user.name, sent.place)
+    document = loaded.find_document(user.name, sent.place)
     annotation = _by_model(document, sent.annotation, {} if real_names else loaded.info, real_names=real_names)
-    planned = loaded.planned_at(user.name, sent.place)
+    planned = loaded.find_planned_task(user.name, sent.place)
     task: pearmut.Row | None = None
     rows: tuple[JudgmentRow, ...] = ()
     if planned is not None:
         task = _own_task(session, user, planned)
         rows = tuple(_rows(session, user, planned, document, annotation, sent, task))
-    if not real_names and not sent.skipped:
+    if not real_names and not sent.is_skipped:
         _check_complete(document, planned, rows)
-    times = sent.times
+    times = sent.action_times
     values = {
         "place": str(sent.place),
         "hash": sent.digest,
@@ -115,8 +115,8 @@ def prepare_answer(
             "actions": list(sent.actions),
             **({"comment": sent.comment} if sent.comment else {}),
         },
-        "checks": None if sent.skipped or is_form(document) else rules.check_document(document, annotation),
-        "skipped": sent.skipped,
+        "checks": None if sent.is_skipped or is_form(document) else rules.check_document(document, annotation),
+        "skipped": sent.is_skipped,
         "begun": min(times, default=None),
         "ended": max(times, default=None),
         "seconds": sum(min(max(b - a, 0.0), LONGEST_GAP) for a, b in pairwise(times)),
@@ -135,7 +135,7 @@ def store_answers(session: Session, loaded: LoadedCampaign, prepared: Sequence[P
             session,
             get_campaign(session, loaded.key),
             actor=actor,
-            what="judgments on Pearmut's pages",
+            audit_details="judgments on Pearmut's pages",
             action="judgments recorded",
         )
         import_records(intake, rows, ReadLog())
@@ -161,7 +161,7 @@ def _hand_in(session: Session, answer: PreparedAnswer, task: pearmut.Row) -> Non
     )
     events = [
         (_OTHER.sub("_", str(action["action"]).lower())[:32].lstrip("_0123456789") or "other", at)
-        for action, at in zip(answer.sent.actions, answer.sent.times, strict=True)
+        for action, at in zip(answer.sent.actions, answer.sent.action_times, strict=True)
     ]
     page = f"pearmut-{answer.sent.digest.hex()[:32]}"
     moments = [(kind, int(at * 1000)) for kind, at in events[:MOST_EVENTS]]
@@ -196,7 +196,7 @@ def _rows(
     here = pearmut.load_task_items(session, user.loaded.campaign_id, task.id) if task is not None else []
     items = {item.system: item.key for item in here}
     now = clock.database_now(session)
-    times = [min(datetime.fromtimestamp(at, UTC), now) for at in sent.times]
+    times = [min(datetime.fromtimestamp(at, UTC), now) for at in sent.action_times]
     started, submitted = min(times, default=None), max(times, default=now)
     for position, (item, answers) in enumerate(zip(document, annotation, strict=True), 1):
         for model, answer in answers.items() if isinstance(answers, Mapping) else ():
@@ -248,7 +248,7 @@ def _by_model(document: Document, annotation: Answers, info: Mapping[str, Any], 
         raise Invalid(places=(Place(here, f"must have {len(document)} entries"),))
     if is_form(document):
         return list(annotation)
-    names = {name: model for model, name in model_names(document, info).items()}
+    names = {name: model for model, name in make_model_names(document, info).items()}
     result: list[object] = []
     for n, (item, answers) in enumerate(zip(document, annotation, strict=True)):
         if answers is None:

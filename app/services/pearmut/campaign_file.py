@@ -100,7 +100,7 @@ def is_form(document: Sequence[Mapping[str, object]]) -> bool:
     return bool(document) and "text" in document[0] and "form" in document[0]
 
 
-def is_aside(document: Sequence[Mapping[str, object]]) -> bool:
+def is_form_or_check(document: Sequence[Mapping[str, object]]) -> bool:
     """Whether a document of the data is a form or a check, whose answers are no judgments of systems."""
     return any("validation" in item or "form" in item for item in document)
 
@@ -266,7 +266,7 @@ def _twice(loc: Loc, task: Sequence[object]) -> Iterator[Place]:
     seen: set[tuple[object, str]] = set()
     for n, document in enumerate(task):
         items = document if isinstance(document, list) and all(isinstance(one, dict) for one in document) else []
-        if not items or is_aside(items) or not isinstance(items[0].get("tgt"), dict):
+        if not items or is_form_or_check(items) or not isinstance(items[0].get("tgt"), dict):
             continue
         first = items[0]
         name = first.get("item_id") or (first.get("src"), str(first.get("ref")), str(first["tgt"]))

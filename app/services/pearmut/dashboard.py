@@ -55,7 +55,7 @@ def make_progress_file(session: Session, loaded: LoadedCampaign) -> dict[str, An
     return {
         user.name: {
             **{name: value for name, value in _entry(row, user, progress).items() if name != "threshold_passed"},
-            "validations": pages.last_checks(progress.answers),
+            "validations": pages.find_last_check_results(progress.answers),
         }
         for row, user, progress in _users(session, loaded)
     }
@@ -65,7 +65,7 @@ def _users(session: Session, loaded: LoadedCampaign) -> Iterator[tuple[pearmut.R
     places = pearmut.load_answered_places(session, loaded.campaign_id)
     tasks = {row.number: row for row in pearmut.load_planned_tasks(session, loaded.campaign_id)}
     for row in pearmut.load_pearmut_users(session, loaded.campaign_id):
-        user = PearmutUser.of(loaded, row, audit.OPERATOR, 0)
+        user = PearmutUser.from_row(loaded, row, audit.OPERATOR, 0)
         yield row, user, pages.make_progress(user, places, tasks)
 
 
@@ -85,8 +85,8 @@ def _entry(row: pearmut.Row, user: PearmutUser, progress: pages.UserProgress) ->
         "token_correct": row.code_pass,
         "token_incorrect": row.code_fail,
         "note": row.note,
-        "validations": [all(checks) for checks in pages.last_checks(progress.answers).values()],
-        "threshold_passed": pages.passes_checks(user, progress.answers) if all(progress.documents) else None,
+        "validations": [all(checks) for checks in pages.find_last_check_results(progress.answers).values()],
+        "threshold_passed": pages.does_user_pass_checks(user, progress.answers) if all(progress.documents) else None,
     }
 
 
@@ -99,7 +99,7 @@ def list_log_lines(session: Session, loaded: LoadedCampaign) -> list[Line]:
     for row in rows:
         user = users[row.rater_id]
         place: int | str = int(row.place) if row.place.isdigit() else row.place
-        line: Line = {**row.body, "item": loaded.document(user, place)}
+        line: Line = {**row.body, "item": loaded.find_document(user, place)}
         line |= {"validations": row.checks} if row.checks is not None else {}
         lines.append(line | {"user_id": user, "item_i": place})
         if last_reset.get(row.rater_id) == row.id:
@@ -110,9 +110,9 @@ def list_log_lines(session: Session, loaded: LoadedCampaign) -> list[Line]:
 def _lines_of_other_pages(session: Session, loaded: LoadedCampaign) -> Iterator[Line]:
     for _, user, progress in _users(session, loaded):
         for index, state in enumerate(progress.documents):
-            if state != pages.DONE or str(index) in progress.answered:
+            if state != pages.DONE or str(index) in progress.answered_places:
                 continue
-            document = loaded.document(user.name, index)
+            document = loaded.find_document(user.name, index)
             annotation = pages.load_judged_annotation(session, user, progress, index, document)
             if annotation is not None:
                 yield {"annotation": annotation, "actions": [], "item": document, "user_id": user.name, "item_i": index}

@@ -14,7 +14,7 @@ from app.domain.keys import make_key
 from app.formats.base import FileLine, OutputRow, ReadContext, ReaderLimits, ReadLog, SegmentRow
 from app.formats.pearmut.items import PROTOCOLS, PearmutItems
 from app.formats.pearmut.spans import SpanReader
-from app.services.pearmut.campaign_file import Document, is_aside
+from app.services.pearmut.campaign_file import Document, is_form_or_check
 from app.storage import campaigns, pearmut
 from app.storage.db import Session
 
@@ -71,18 +71,18 @@ class LoadedCampaign:
             return "rating"
         return PROTOCOLS.get(str(self.info["protocol"]).casefold(), "da")
 
-    def owner(self, user: str) -> str | None:
+    def document_owner(self, user: str) -> str | None:
         """Under which name the documents of a user stand."""
         return None if self.single_stream else user
 
-    def documents(self, user: str) -> list[Document]:
+    def documents_of_user(self, user: str) -> list[Document]:
         """The documents that a user may be given, in order."""
-        return self.data.get(self.owner(user), [])
+        return self.data.get(self.document_owner(user), [])
 
-    def document(self, user: str, place: Place) -> Document:
+    def find_document(self, user: str, place: Place) -> Document:
         """What stands at a place of a user. Raises PearmutPlaceUnknown."""
         if isinstance(place, int):
-            documents = self.documents(user)
+            documents = self.documents_of_user(user)
             if 0 <= place < len(documents):
                 return documents[place]
             raise PearmutPlaceUnknown("Item index out of range")
@@ -92,9 +92,9 @@ class LoadedCampaign:
             return documents[int(number)]
         raise PearmutPlaceUnknown("Item index out of range")
 
-    def planned_at(self, user: str, place: Place) -> LoadedDocument | None:
+    def find_planned_task(self, user: str, place: Place) -> LoadedDocument | None:
         """The task of a place; None where what is answered there is no judgment of systems."""
-        return self.planned.get((self.owner(user), place)) if isinstance(place, int) else None
+        return self.planned.get((self.document_owner(user), place)) if isinstance(place, int) else None
 
 
 def make_loaded_campaign(key: str, campaign_id: int, loaded: Mapping[str, Any]) -> LoadedCampaign:
@@ -106,7 +106,7 @@ def make_loaded_campaign(key: str, campaign_id: int, loaded: Mapping[str, Any]) 
     planned: dict[tuple[str | None, int], LoadedDocument] = {}
     for user, documents in by_user.items():
         for index, document in enumerate(documents):
-            if is_aside(document):
+            if is_form_or_check(document):
                 continue
             try:
                 planned[user, index] = _make_loaded_document(len(planned) + 1, user, index, document, items)
@@ -157,7 +157,7 @@ class LoadedCampaignCache:
         return campaign
 
 
-def model_names(document: Sequence[Mapping[str, Any]], info: Mapping[str, Any]) -> dict[str, str]:
+def make_model_names(document: Sequence[Mapping[str, Any]], info: Mapping[str, Any]) -> dict[str, str]:
     """What the page calls each model of a document: `s1`, `s2` … in the order of the columns, unless it may know."""
     models = list(dict.fromkeys(model for item in document for model in item.get("tgt", {})))
     if info.get("show_model_names"):

@@ -60,7 +60,7 @@ class MovedCampaign:
     again: int
 
 
-def read_running(folder: Path, campaign_id: str | None = None) -> list[RunningCampaign]:
+def read_running_pearmut(folder: Path, campaign_id: str | None = None) -> list[RunningCampaign]:
     """The campaigns of a folder that Pearmut ran in, or of its `data`. Raises NoPearmutFolder, Invalid."""
     data = folder / "data" if (folder / "data").is_dir() else folder
     if not (data / "campaigns").is_dir() or not (data / "progress").is_dir():
@@ -95,7 +95,7 @@ def move_campaign(
     added = add_pearmut_campaign(session, file, by=by, actor=actor, old_ids=old_ids, shuffled=True)
     loaded = LoadedCampaignCache().load(session, added.name)
     known = {
-        row.user_id: PearmutUser.of(loaded, row, actor, row.token_id or 0)
+        row.user_id: PearmutUser.from_row(loaded, row, actor, row.token_id or 0)
         for row in pearmut.load_pearmut_users(session, loaded.campaign_id)
     }
     for name in names:

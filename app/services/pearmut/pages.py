@@ -17,7 +17,7 @@ from app.domain.errors import Invalid
 from app.formats.pearmut.answers import format_answer
 from app.services.pearmut import rules
 from app.services.pearmut.campaign_file import Document, is_form
-from app.services.pearmut.documents import model_names
+from app.services.pearmut.documents import make_model_names
 from app.services.pearmut.users import PearmutUser
 from app.storage import pearmut
 from app.storage.db import Session
@@ -57,7 +57,7 @@ class UserProgress:
     seconds: float
 
     @property
-    def answered(self) -> frozenset[str]:
+    def answered_places(self) -> frozenset[str]:
         """Places with an answer."""
         return frozenset(row.place for row in self.answers)
 
@@ -77,7 +77,7 @@ def make_progress(user: PearmutUser, places: Sequence[pearmut.Row], tasks: Mappi
     others = {row.place for row in places if row.rater_id != me} if loaded.single_stream else set()
 
     def state(index: int) -> str | None:
-        planned = loaded.planned_at(user.name, index)
+        planned = loaded.find_planned_task(user.name, index)
         if planned is None:
             return DONE if str(index) in own else BY_OTHERS if str(index) in others else None
         task = tasks.get(planned.number)
@@ -92,7 +92,7 @@ def make_progress(user: PearmutUser, places: Sequence[pearmut.Row], tasks: Mappi
     return UserProgress(
         welcome=aside("welcome"),
         goodbye=aside("goodbye"),
-        documents=tuple(map(state, range(len(loaded.documents(user.name))))),
+        documents=tuple(map(state, range(len(loaded.documents_of_user(user.name))))),
         tasks=tasks,
         answers=mine,
         seconds=sum(row.seconds for row in mine),
@@ -108,18 +108,18 @@ def find_place_without_lease(user: PearmutUser, progress: UserProgress) -> int |
     if check is not None:
         return check
     first = next((n for n in _open_documents(user, progress)), None)
-    return first if first is not None and user.loaded.planned_at(user.name, first) is None else None
+    return first if first is not None and user.loaded.find_planned_task(user.name, first) is None else None
 
 
 def needs_lease(user: PearmutUser, progress: UserProgress) -> bool:
     """Whether there is a document to be judged."""
-    return any(user.loaded.planned_at(user.name, n) is not None for n in _open_documents(user, progress))
+    return any(user.loaded.find_planned_task(user.name, n) is not None for n in _open_documents(user, progress))
 
 
 def find_last_place(user: PearmutUser, progress: UserProgress) -> int | str | None:
     """Where a user goes on for whom there is no document to be judged: what else there is, or None at the end."""
     for n in _open_documents(user, progress):
-        if user.loaded.planned_at(user.name, n) is None:
+        if user.loaded.find_planned_task(user.name, n) is None:
             return n
     return next((f"goodbye_{n}" for n, state in enumerate(progress.goodbye) if state is None), None)
 
@@ -141,7 +141,7 @@ def _open_documents(user: PearmutUser, progress: UserProgress) -> list[int]:
 def _draw_check(user: PearmutUser, progress: UserProgress) -> str | None:
     """A check that the user did not have, with the campaign's probability; asking again draws the same."""
     documents = user.loaded.aside["data_random"]
-    left = [n for n in range(len(documents)) if f"random_{n}" not in progress.answered]
+    left = [n for n in range(len(documents)) if f"random_{n}" not in progress.answered_places]
     seed = f"{user.loaded.campaign_id} {user.rater.rater_id} {len(progress.answers)}"
     drawn = hashlib.sha256(seed.encode()).digest()
     if not left or int.from_bytes(drawn[:4]) / 2**32 >= user.loaded.info["data_random_prob"]:
@@ -155,14 +155,14 @@ def get_item(session: Session, user: PearmutUser, place: int | str, instructions
     Raises PearmutPlaceUnknown, PearmutWelcomeFirst, PearmutItemNotYours.
     """
     progress = load_progress(session, user)
-    user.loaded.document(user.name, place)
+    user.loaded.find_document(user.name, place)
     if isinstance(place, str):
         if not place.startswith(("welcome_", "goodbye_")):
             raise PearmutItemNotYours
         return make_item_response(session, user, progress, place, instructions)
     if not all(progress.welcome):
         raise PearmutWelcomeFirst
-    planned = user.loaded.planned_at(user.name, place)
+    planned = user.loaded.find_planned_task(user.name, place)
     task = progress.tasks.get(planned.number) if planned is not None else None
     if user.loaded.single_stream and (
         task.rater_id != user.rater.rater_id if task is not None else progress.documents[place] != DONE
@@ -175,9 +175,9 @@ def make_item_response(
     session: Session, user: PearmutUser, progress: UserProgress, place: int | str, instructions: Mapping[str, str]
 ) -> Response:
     """A document or form as the page takes it, blind."""
-    document = user.loaded.document(user.name, place)
+    document = user.loaded.find_document(user.name, place)
     info = user.loaded.info
-    names = model_names(document, info)
+    names = make_model_names(document, info)
     response = {
         "status": "form" if is_form(document) else "ok",
         **_progress(progress),
@@ -197,19 +197,19 @@ def make_item_response(
 def make_goodbye(user: PearmutUser, progress: UserProgress) -> Response:
     """The end, with the code of the verdict."""
     info = user.loaded.info
-    code = user.code_pass if passes_checks(user, progress.answers) else user.code_fail
+    code = user.code_pass if does_user_pass_checks(user, progress.answers) else user.code_fail
     text = info.get("instructions_goodbye", GOODBYE)
     text = text.replace("${TOKEN}", html.escape(code)).replace("${USER_ID}", html.escape(user.name))
     shown = {name: info[name] for name in PUBLIC if name in info} | {"instructions": text}
     return {"status": "goodbye", **_progress(progress), "token": code, "info": shown}
 
 
-def passes_checks(user: PearmutUser, answers: Sequence[pearmut.Row]) -> bool:
+def does_user_pass_checks(user: PearmutUser, answers: Sequence[pearmut.Row]) -> bool:
     """Whether a user passes by the last answer to each check."""
-    return rules.passes(last_checks(answers).values(), user.loaded.info.get("validation_threshold", 0))
+    return rules.is_passed(find_last_check_results(answers).values(), user.loaded.info.get("validation_threshold", 0))
 
 
-def last_checks(answers: Sequence[pearmut.Row]) -> dict[str, list[bool]]:
+def find_last_check_results(answers: Sequence[pearmut.Row]) -> dict[str, list[bool]]:
     """What the rules of each place came to, by the last answer that says so."""
     return {row.place: row.checks for row in answers if row.checks is not None}
 
@@ -231,7 +231,7 @@ def _shown_item(item: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, 
     shown["tgt"] = {names[model]: text for model, text in item["tgt"].items()}
     if "error_spans" in item:
         shown["error_spans"] = {names[model]: marks for model, marks in item["error_spans"].items() if model in names}
-    loud = rules.loud_rules(item.get("validation", {}), names)
+    loud = rules.select_warning_rules(item.get("validation", {}), names)
     return shown | ({"validation": loud} if loud else {})
 
 
@@ -244,7 +244,7 @@ def _existing(
     names: Mapping[str, str],
 ) -> Response | None:
     """What the user answered: as their page sent it, else as they judged it on a page of ours."""
-    if str(place) in progress.answered:
+    if str(place) in progress.answered_places:
         sent = pearmut.load_answers(session, user.loaded.campaign_id, rater_id=user.rater.rater_id, place=str(place))[
             -1
         ].body
@@ -258,7 +258,7 @@ def load_judged_annotation(
     session: Session, user: PearmutUser, progress: UserProgress, place: int | str, document: Document
 ) -> list[dict[str, Any]] | None:
     """What a user judged of a document on other pages, as Pearmut's would have logged it; None where nothing."""
-    planned = user.loaded.planned_at(user.name, place)
+    planned = user.loaded.find_planned_task(user.name, place)
     task = progress.tasks.get(planned.number) if planned is not None else None
     if planned is None or task is None:
         return None

@@ -22,7 +22,7 @@ def check_document(document: Sequence[Mapping[str, Any]], annotation: Sequence[o
     ]
 
 
-def loud_rules(rules: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+def select_warning_rules(rules: Mapping[str, Mapping[str, Any]], names: Mapping[str, str]) -> dict[str, dict[str, Any]]:
     """The rules that the page may know, because it warns at once; by the names that it knows. The rest stays here."""
     shown: dict[str, dict[str, Any]] = {}
     for model, rule in rules.items():
@@ -32,7 +32,7 @@ def loud_rules(rules: Mapping[str, Mapping[str, Any]], names: Mapping[str, str])
     return shown
 
 
-def passes(checks: Iterable[Sequence[bool]], threshold: object) -> bool:
+def is_passed(checks: Iterable[Sequence[bool]], threshold: object) -> bool:
     """Whether a user passes. threshold: the most that may fail, a number or (below 1) a share."""
     results = [result for one in checks for result in one]
     failed = results.count(False)

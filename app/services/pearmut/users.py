@@ -35,7 +35,7 @@ class PearmutUser:
     code_fail: str
 
     @classmethod
-    def of(cls, loaded: LoadedCampaign, row: pearmut.Row, actor: str, token_id: int) -> PearmutUser:
+    def from_row(cls, loaded: LoadedCampaign, row: pearmut.Row, actor: str, token_id: int) -> PearmutUser:
         """From a stored user who acts by a credential."""
         rater = ActingRater(loaded.key, loaded.campaign_id, row.rater, row.rater_id, actor, token_id)
         return cls(loaded, row.user_id, rater, row.code_pass, row.code_fail)
@@ -53,11 +53,11 @@ def identify_user(session: Session, loaded: LoadedCampaign, credential: str) -> 
         row = pearmut.find_user_of_rater(session, loaded.campaign_id, caller.rater_id)
         if row is None:
             raise PearmutUserUnknown
-        return PearmutUser.of(loaded, row, caller.actor, caller.token_id)
+        return PearmutUser.from_row(loaded, row, caller.actor, caller.token_id)
     row = pearmut.find_user_by_name(session, loaded.campaign_id, credential)
     if row is None or row.token_id is None or not stored_tokens.is_token_live(session, row.token_id):
         raise PearmutUserUnknown
-    return PearmutUser.of(loaded, row, f"token:{row.prefix}", row.token_id)
+    return PearmutUser.from_row(loaded, row, f"token:{row.prefix}", row.token_id)
 
 
 def authenticate_dashboard(session: Session, loaded: LoadedCampaign, token: str) -> Caller:
@@ -72,6 +72,6 @@ def authenticate_dashboard(session: Session, loaded: LoadedCampaign, token: str)
         caller = tokens.authenticate_secret(session, token)
     except BadCredential:
         raise PearmutTokenWrong from None
-    if not caller.may("manager") or caller.campaign not in (None, loaded.key):
+    if not caller.has_rights_of("manager") or caller.campaign not in (None, loaded.key):
         raise PearmutTokenWrong
     return caller

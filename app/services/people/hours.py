@@ -217,10 +217,10 @@ def write_hours_csv(statement: CampaignHours) -> bytes:
 
 def resolve_visible_team(session: Session, campaign_id: int, asked: str | None, by: Caller) -> str | None:
     """The team whose raters a caller is shown; None for all. Raises TeamNotFound for one that is not theirs."""
-    only = asked if by.may("manager") else asked or by.team
+    only = asked if by.has_rights_of("manager") else asked or by.team
     if only is not None:
         teams.load_team(session, campaign_id, only)
-        if not by.leads(only):
+        if not by.can_lead_team(only):
             raise teams.TeamNotFound
     return only
 

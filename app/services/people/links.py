@@ -51,7 +51,7 @@ def renew_link(session: Session, campaign: str, key: str, *, days: float, by: Ca
     """
     row = campaigns.load_campaign(session, campaign, lock=True)
     rater = raters.load_rater(session, row.id, key)
-    if not by.leads(rater.team):
+    if not by.can_lead_team(rater.team):
         raise raters.RaterNotFound
     if rater.state == "erased":
         raise RaterErased
@@ -62,7 +62,7 @@ def renew_link(session: Session, campaign: str, key: str, *, days: float, by: Ca
 
 def _opens_once(by: Caller) -> bool:
     """Who may not see scores makes links that open once and show no earlier answers, lest they sign in by them."""
-    return not by.may("manager")
+    return not by.has_rights_of("manager")
 
 
 def replace_rater_token(
@@ -104,10 +104,10 @@ def renew_links(
     Raises NotFound for a team that is not the caller's, Invalid naming each key that cannot have one.
     """
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
-    only = team if by.may("manager") else team or by.team
+    only = team if by.has_rights_of("manager") else team or by.team
     if only is not None:
         teams.load_team(session, campaign_id, only)
-        if not by.leads(only):
+        if not by.can_lead_team(only):
             raise teams.TeamNotFound
     accounts = (
         _accounts(session, campaign_id, only) if keys is None else _accounts_of_keys(session, campaign_id, only, keys)

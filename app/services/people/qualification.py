@@ -222,7 +222,7 @@ def _load(session: Session, campaign_id: int, version: int | None) -> Qualificat
 
 
 def _test(row: qualification.Row) -> QualificationTest:
-    items = tuple(QualificationItem.of(each) for each in row.items)
+    items = tuple(QualificationItem.from_json(each) for each in row.items)
     return QualificationTest(row.version, items, row.pass_mark, row.attempts, row.at)
 
 

@@ -32,12 +32,12 @@ class QualificationItem:
     reasons: Mapping[str, str]
 
     @classmethod
-    def of(cls, stored: Mapping[str, Any]) -> QualificationItem:
+    def from_json(cls, stored: Mapping[str, Any]) -> QualificationItem:
         """As it was stored."""
         return cls(**{**stored, "choices": tuple(stored["choices"])})
 
     @property
-    def shown(self) -> JudgedTexts:
+    def judged_texts(self) -> JudgedTexts:
         """What the rater sees of it."""
         return JudgedTexts(self.source, self.text)
 
@@ -83,7 +83,7 @@ def compute_payload_measures(
     values = {}
     for measure in protocol.measures_under(options):
         asked = replace(options, measure=measure.name)
-        values[measure.name] = protocol.score(parsed, item.shown, asked).score
+        values[measure.name] = protocol.score(parsed, item.judged_texts, asked).score
     return values
 
 
@@ -108,7 +108,7 @@ def _parse_payload(
         raise Invalid(places=(Place(("payload", "protocol"), f"must be {protocol.name}"),))
     try:
         parsed = protocol.payload.model_validate(payload)
-        protocol.check(parsed, item.shown, options)
+        protocol.check(parsed, item.judged_texts, options)
     except ValidationError as error:
         faults = list_first_faults(error, 20)
         places = tuple(Place(("payload", *fault["loc"]), fault["msg"]) for fault in faults)

@@ -39,7 +39,7 @@ def send_messages(session: Session, campaign: str, keys: Sequence[str], *, text:
     """
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
     known = raters.load_raters_of_keys(session, campaign_id, keys)
-    mine = {key: row for key, row in known.items() if by.leads(row.team) and row.state not in (None, "erased")}
+    mine = {key: row for key, row in known.items() if by.can_lead_team(row.team) and row.state not in (None, "erased")}
     faults = [
         Place(("body", "raters", i), f"{key!r} gets no messages") for i, key in enumerate(keys) if key not in mine
     ]
@@ -66,7 +66,7 @@ def list_messages(
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
     rater = raters.load_rater(session, campaign_id, key)
-    if not by.leads(rater.team):
+    if not by.can_lead_team(rater.team):
         raise raters.RaterNotFound
     rows = rater_messages.load_messages(session, campaign_id, rater.id, limit=limit, before=before, read=read)
     return [_view(row) for row in rows]

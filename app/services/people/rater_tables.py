@@ -90,11 +90,11 @@ def _whole(line: int, cell: str) -> int:
     return int(cell)
 
 
-def table_errors(faults: Iterable[tuple[int, str]]) -> Invalid:
+def make_table_error(faults: Iterable[tuple[int, str]]) -> Invalid:
     """What is wrong with a table. faults: line and what is wrong there."""
     places = tuple(Place(("body", "table", line), f"line {line}: {fault}") for line, fault in faults)
     return Invalid("nobody was enrolled because the table contains errors", places=places)
 
 
 def _fault(line: int, what: str) -> Invalid:
-    return table_errors([(line, what)])
+    return make_table_error([(line, what)])

@@ -127,7 +127,7 @@ def find_acting_rater(session: Session, caller: Caller, *, campaign: str, rater:
     return ActingRater(campaign, campaign_id, rater, rater_id, caller.actor, caller.token_id, through=caller.prefix)
 
 
-def rater_of_caller(caller: Caller) -> ActingRater | None:
+def find_rater_of_caller(caller: Caller) -> ActingRater | None:
     """The rater whose credential this is; None where it is nobody's."""
     if caller.rater is None or caller.rater_id is None or caller.campaign is None or caller.campaign_id is None:
         return None
@@ -225,7 +225,7 @@ def load_rater_views(session: Session, campaign_id: int, keys: Sequence[str]) ->
     return {key: _view(row) for key, row in raters.load_raters_of_keys(session, campaign_id, keys).items()}
 
 
-def enrolment_of(view: RaterView) -> Enrolment:
+def make_enrolment(view: RaterView) -> Enrolment:
     """What was said of a rater who is enrolled."""
     return Enrolment(**{f.name: getattr(view, f.name) for f in fields(Enrolment)})
 
@@ -247,10 +247,10 @@ def list_raters(
     q: words, each a part of the key, the external id, or the name or address of the contact.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
-    only = team if by.may("manager") else team or by.team
+    only = team if by.has_rights_of("manager") else team or by.team
     if only is not None:
         teams.load_team(session, campaign_id, only)
-        if not by.leads(only):
+        if not by.can_lead_team(only):
             raise teams.TeamNotFound
     rows = raters.load_raters_page(
         session, campaign_id, after=after, limit=limit, team=only, state=state, sort=sort, words=q.split()
@@ -258,7 +258,7 @@ def list_raters(
     return [redact_rater_view(by, _view(row)) for row in rows]
 
 
-def rater_place(rater: RaterView, sort: RaterSort) -> SortPlace:
+def make_rater_place(rater: RaterView, sort: RaterSort) -> SortPlace:
     """Where a rater stands in an order."""
     values = {"enrolled": rater.enrolled_at, "team": rater.team, "state": rater.state}
     return write_sort_value(values.get(sort.removeprefix("-")), raters.ORDERS[sort]), rater.key
@@ -289,9 +289,9 @@ def require_enrolled_raters(session: Session, campaign: str, named: Sequence[str
 
 def redact_rater_view(by: Caller, view: RaterView) -> RaterView:
     """As the caller may see it: coordinators do not learn which accounts are one person. Raises RaterNotFound."""
-    if not by.leads(view.team):
+    if not by.can_lead_team(view.team):
         raise raters.RaterNotFound
-    return view if by.may("manager") else replace(view, person=None)
+    return view if by.has_rights_of("manager") else replace(view, person=None)
 
 
 def _merge_enrolment(new: Enrolment, old: RaterView | None, given: frozenset[str]) -> Enrolment:

@@ -33,14 +33,14 @@ def put_team(session: Session, campaign: str, key: str, name: str, *, by: Caller
 def get_team(session: Session, campaign: str, key: str, *, by: Caller) -> TeamView:
     """A team that the caller leads. Raises NotFound."""
     row = teams.load_team(session, campaigns.load_campaign(session, campaign).id, key)
-    if not by.leads(key):
+    if not by.can_lead_team(key):
         raise teams.TeamNotFound
     return _view(row)
 
 
 def list_teams(session: Session, campaign: str, *, by: Caller, after: str | None, limit: int) -> list[TeamView]:
     """Teams by key after `after`; a coordinator gets its own."""
-    only = None if by.may("manager") else by.team
+    only = None if by.has_rights_of("manager") else by.team
     campaign_id = campaigns.load_campaign(session, campaign).id
     return [_view(row) for row in teams.load_teams_page(session, campaign_id, after=after, limit=limit, only=only)]
 

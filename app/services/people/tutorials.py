@@ -99,7 +99,7 @@ class TutorialLesson:
         return [replace(self.item, text=text) for text in self.columns]
 
     @property
-    def place(self) -> tuple[str, int]:
+    def address(self) -> tuple[str, int]:
         """What answers are kept by."""
         return self.key, self.position
 
@@ -157,7 +157,7 @@ def get_tutorial(session: Session, rater: ActingRater) -> TutorialCourse:
     view = get_campaign(session, rater.campaign)
     lessons = _lessons(session, view, rater.campaign_id)
     kept = tutorials.load_answered_segments(session, rater.campaign_id, rater.rater_id) if lessons else set()
-    done = frozenset(one.n for one in lessons if one.place in kept)
+    done = frozenset(one.n for one in lessons if one.address in kept)
     left = len(done) < len(lessons) and not tutorials.has_begun_tasks(session, rater.campaign_id, rater.rater_id)
     return TutorialCourse(view.protocol, lessons, done, left, get_display_settings(view.settings).markup)
 

@@ -37,10 +37,10 @@ class PlanPicture:
 
 def draw_plan_chart(view: PlanPicture) -> bytes:
     """Bars of segments by rater, and beside them a map of rater by system; as SVG."""
-    names = [canvas.shorten_middle(one.rater, LONGEST_NAME) for one in view.raters]
+    names = [canvas.shorten_in_middle(one.rater, LONGEST_NAME) for one in view.raters]
     left = MARGIN + max(map(len, names), default=6) * CHARACTER + 12
     grid = left + BARS + FIGURES
-    shown = [canvas.shorten_middle(name, LONGEST_NAME) for name in view.systems]
+    shown = [canvas.shorten_in_middle(name, LONGEST_NAME) for name in view.systems]
     head = HEAD + max(map(len, shown), default=4) * CHARACTER * 0.9 + 14
     width = max(grid + len(shown) * CELL + MARGIN, 560.0)
     bottom = head + max(1, len(view.raters)) * ROW

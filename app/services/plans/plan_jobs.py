@@ -148,7 +148,7 @@ def refuse_changed_inputs() -> Iterator[None]:
 
 def make_plan_work(database: Database, request: JobRequest) -> ReportWork[bytes]:
     """What remains to be done for a job once the data are read. Raises JobInputsChanged, Invalid for an unfit pilot."""
-    given: Mapping[str, Any] = request.given
+    given: Mapping[str, Any] = request.arguments
     campaign, pilot = next(iter(request.campaigns)), given["pilot"]
     version = None if pilot is None else request.campaigns[pilot]
     with database.transaction(snapshot=True) as session:

@@ -176,22 +176,22 @@ def _credits(target: PlanTarget, tasks: Sequence[Task], item_ids: Mapping[tuple[
         (target.campaign_id, item_ids[task.number, item.position], target.material.system_ids[system])
         for task in tasks
         for item in task.items
-        for system in credited_systems(item, target.material)
+        for system in find_credited_systems(item, target.material)
     ]
     return TableRows("credits", ("campaign_id", "item_id", "system_id"), rows)
 
 
-def credited_systems(item: PlanItem, material: PlanInput) -> tuple[str, ...]:
+def find_credited_systems(item: PlanItem, material: PlanInput) -> tuple[str, ...]:
     """Systems that an item's judgments are of. A degraded copy is its system's, so that the two can be compared; a
     pair of a calibration set is of the system that stands for the set."""
     if item.systems:
         return item.systems
     if item.document in material.calibration:
-        return (calibration_system_key(item.document),)
+        return (make_calibration_system_key(item.document),)
     return () if item.system is None else (item.system,)
 
 
-def calibration_system_key(document: str) -> str:
+def make_calibration_system_key(document: str) -> str:
     """The system that stands for a calibration set: what its documents' keys begin with."""
     return document.rpartition(":")[0]
 

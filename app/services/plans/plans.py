@@ -110,7 +110,7 @@ def load_plan_request(session: Session, campaign: str, given: object, *, pilot: 
     view, design = get_campaign(session, campaign), parse_design(given, loc=BODY)
     material = plan_input.load_plan_input(session, view, row.id)
     shown_errors.check_prefilled_errors(session, row.id, view, design)
-    material = plan_input.with_calibration_set(material, design.calibration.set if design.calibration else None)
+    material = plan_input.keep_one_calibration_set(material, design.calibration.set if design.calibration else None)
     return PlanRequest(row, view, given, design, material, pilot)
 
 

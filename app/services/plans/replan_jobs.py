@@ -66,7 +66,7 @@ def replan_or_queue(
             return _make_compiled_replan(basis, left, body)
         if (
             dry_run
-            or jobs.count_versions_of_question(session, request.key.campaign_id, KIND, request.given["question"])
+            or jobs.count_versions_of_question(session, request.key.campaign_id, KIND, request.arguments["question"])
             < ATTEMPTS - 1
         ):
             raise PlanNeedsJob(request)
@@ -131,22 +131,22 @@ def _key(left: RemainingWork, given: Mapping[str, Any]) -> stored.ReportKey:
 def make_replan_work(database: Database, request: JobRequest) -> ReportWork[bytes]:
     """What remains to be done for a job once the data are read. Raises JobInputsChanged."""
     ((campaign, version),) = request.campaigns.items()
-    given = request.given
+    given = request.arguments
     with database.transaction(snapshot=True) as session:
         with refuse_changed_inputs():
             left = _load_remaining_work(session, campaign, given)
             if _question(session, left) != given["question"]:
                 raise JobInputsChanged
-        known = left.known(session, version)
+        known = left.find_components(session, version)
 
     def make() -> bytes:
-        replanned = left.replanned()
+        replanned = left.replan_work()
         merged = replanning.merge_plans(left.old, replanned)
         view = plans.make_plan_preview(
             replace(left.view, data_version=version),
             left.before.design,
             merged.plan,
-            left.report(merged.plan, known),
+            left.make_report(merged.plan, known),
             plans.hash_plan(merged.plan, left.material),
             version,
             change=replanning.describe_replan_change(replanned, given["reason"]),
@@ -172,7 +172,7 @@ def _load_remaining_work(session: Session, campaign: str, given: Mapping[str, An
         view=view,
         before=before,
         old=replanning.move_tasks(planned, dict(tasks["held"])),
-        material=plan_input.with_calibration_set(material, calibration.set if calibration else None),
+        material=plan_input.keep_one_calibration_set(material, calibration.set if calibration else None),
         handed_in=frozenset(tasks["handed_in"]),
         started=frozenset(tasks["started"]),
         bought=tuple(given["bought"]),

@@ -72,10 +72,10 @@ def replan_campaign(
             block_judging(session, campaign)
         replanned = make(session, campaign, ReplanRequest(bought, rebalance))
         if dry_run:
-            return replanned.looked_at(reason)
+            return replanned.make_preview(reason)
         with session.begin_nested() as held:  # going back to here lets go of what is locked from here on
             block_judging(session, campaign)
-            if left == 1 or load_replan_basis(session, campaign) == replanned.rests_on:
+            if left == 1 or load_replan_basis(session, campaign) == replanned.basis:
                 return replanned.freeze(session, reason=reason, actor=actor)
             held.rollback()
     raise AssertionError  # the last attempt returns
@@ -134,7 +134,7 @@ class RemainingWork:
     bought: tuple[str, ...]
     rebalance: bool = False
 
-    def replanned(self) -> Replan:
+    def replan_work(self) -> Replan:
         """What becomes of it. Raises Invalid where nobody is left."""
         return replan(
             self.old,
@@ -148,12 +148,12 @@ class RemainingWork:
             rebalance=self.rebalance,
         )
 
-    def known(self, session: Session, version: int | None = None) -> ForecastComponents:
+    def find_components(self, session: Session, version: int | None = None) -> ForecastComponents:
         """The components that it is forecast with: of the judgments up to a data version, where they are its own."""
         kept = plan_components.parse_stored_components(self.before.report)
         return kept or plan_components.load_forecast_components(session, self.view, version=version)
 
-    def report(self, plan: Plan, known: ForecastComponents) -> Mapping[str, object]:
+    def make_report(self, plan: Plan, known: ForecastComponents) -> Mapping[str, object]:
         """Of the plan that comes of it."""
         return plan_report.make_plan_report(self.view, _with_past(self.material, plan), plan, known)
 
@@ -168,7 +168,7 @@ def compute_remaining_work(session: Session, campaign: str, basis: ReplanBasis, 
     view = get_campaign(session, campaign)
     shown_errors.check_ongoing_prefill(session, int(before.campaign_id), view, old.design)
     calibration = old.design.calibration.set if old.design.calibration else None
-    material = plan_input.with_calibration_set(basis.material, calibration)
+    material = plan_input.keep_one_calibration_set(basis.material, calibration)
     done = frozenset(task.number for task in basis.tasks if task.state == "handed_in")
     begun = frozenset(task.number for task in basis.tasks if task.state != "handed_in" and task.begun)
     wanted = _choose_added_documents(old, material, wish.bought)
@@ -183,47 +183,47 @@ def compile_replan(session: Session, campaign: str, wish: ReplanRequest) -> Comp
 
 def compile_remaining_work(session: Session, basis: ReplanBasis, left: RemainingWork) -> CompiledReplan:
     """The new plan of what is left, compiled now."""
-    replanned = left.replanned()
+    replanned = left.replan_work()
     merged = merge_plans(left.old, replanned)
-    return CompiledReplan(left, basis, replanned, merged, left.report(merged.plan, left.known(session)))
+    return CompiledReplan(left, basis, replanned, merged, left.make_report(merged.plan, left.find_components(session)))
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledReplan:
     """A plan that is compiled and not stored yet."""
 
-    left: RemainingWork
-    rests_on: ReplanBasis
-    found: Replan
+    remaining_work: RemainingWork
+    basis: ReplanBasis
+    replan: Replan
     merged: MergedPlan
     report: Mapping[str, object]
 
     @property
     def digest(self) -> bytes:
         """Of all that the plan is."""
-        return plans.hash_plan(self.merged.plan, self.left.material)
+        return plans.hash_plan(self.merged.plan, self.remaining_work.material)
 
-    def looked_at(self, reason: str) -> PlanView:
+    def make_preview(self, reason: str) -> PlanView:
         """As it would be."""
-        view = self.left.view
-        given = (view, self.left.before.design, self.merged.plan, self.report, self.digest, view.data_version)
-        return plans.make_plan_preview(*given, change=describe_replan_change(self.found, reason))
+        view = self.remaining_work.view
+        given = (view, self.remaining_work.before.design, self.merged.plan, self.report, self.digest, view.data_version)
+        return plans.make_plan_preview(*given, change=describe_replan_change(self.replan, reason))
 
     def freeze(self, session: Session, *, reason: str, actor: str) -> PlanView:
         """Store it; what it rests on must be held."""
-        campaign, before, merged = self.left.view.key, self.rests_on.version, self.merged
+        campaign, before, merged = self.remaining_work.view.key, self.basis.version, self.merged
         row, digest = campaigns.load_campaign(session, campaign), self.digest
         old_groups = replans.load_group_ids(session, row.id, before)
-        given = (row, self.left.before.design, merged.plan, self.report, digest)
+        given = (row, self.remaining_work.before.design, merged.plan, self.report, digest)
         version = plans.store_frozen_plan(
-            session, *given, actor=actor, change=describe_replan_change(self.found, reason)
+            session, *given, actor=actor, change=describe_replan_change(self.replan, reason)
         )
         data_version = int(campaigns.load_campaign(session, campaign).data_version)
-        tasks = self.rests_on.tasks
-        _apply(session, row.id, tasks, self.left.old, self.found, merged, old_groups, version, data_version)
-        target = plan_rows.PlanTarget(row.id, version, get_campaign(session, campaign), self.left.material)
+        tasks = self.basis.tasks
+        _apply(session, row.id, tasks, self.remaining_work.old, self.replan, merged, old_groups, version, data_version)
+        target = plan_rows.PlanTarget(row.id, version, get_campaign(session, campaign), self.remaining_work.material)
         plan_rows.store_plan_rows(session, target, merged.plan, tasks=merged.added_tasks, groups=merged.added_groups)
-        what = {"plan": version, "hash": digest.hex(), "reason": reason, **self.found.count_ratings()}
+        what = {"plan": version, "hash": digest.hex(), "reason": reason, **self.replan.count_ratings()}
         audit.record_action(session, row.id, actor=actor, action="plan renewed", what=what)
         return replace(plans.get_plan(session, campaign, version), stale=())
 

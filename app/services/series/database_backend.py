@@ -31,7 +31,7 @@ class DatabaseBackend:
     def __init__(self, database: Database, *, actor: str, by: Caller, address: Callable[[str], str]) -> None:
         self._database, self._actor, self._by, self._address = database, actor, by, address
 
-    def campaign(self, key: str) -> ExistingCampaign | None:
+    def find_campaign(self, key: str) -> ExistingCampaign | None:
         """A campaign, None where there is none."""
         with self._database.transaction(snapshot=True) as session:
             try:
@@ -41,14 +41,14 @@ class DatabaseBackend:
         named = ("protocol", "series", "basis", "source_language", "target_language", "options")
         return ExistingCampaign(view.state, {name: getattr(view, name) for name in named})
 
-    def create(self, series: str, wanted: ManifestCampaign) -> None:
+    def create_campaign(self, series: str, wanted: ManifestCampaign) -> None:
         """Make a campaign."""
         said = wanted.model_dump(exclude={"files", "raters", "design", "basis"})
-        basis = wanted.basis or import_options.default_basis(wanted.protocol)
+        basis = wanted.basis or import_options.choose_default_basis(wanted.protocol)
         with self._database.transaction() as session:
             campaigns.create_campaign(session, NewCampaign(**said, basis=basis, series=series), actor=self._actor)
 
-    def take(self, campaign: str, files: ManifestFiles, inputs: Sequence[InputFile]) -> Mapping[str, object]:
+    def import_files(self, campaign: str, files: ManifestFiles, inputs: Sequence[InputFile]) -> Mapping[str, object]:
         """Import files; what was stored, by noun."""
         report = imports.run_import(
             self._database,
@@ -74,9 +74,11 @@ class DatabaseBackend:
     def put_rater(self, campaign: str, rater: ManifestRater) -> None:
         """Enrol a rater; the same again changes nothing."""
         with self._database.transaction() as session:
-            raters.put_rater(session, campaign, rater.key, rater.enrolment(), given=rater.given, seen=None, by=self._by)
+            raters.put_rater(
+                session, campaign, rater.key, rater.to_enrolment(), given=rater.stated_identity, seen=None, by=self._by
+            )
 
-    def plan(self, campaign: str) -> FrozenPlan | None:
+    def find_plan(self, campaign: str) -> FrozenPlan | None:
         """The plan in force."""
         with self._database.transaction(snapshot=True) as session:
             try:
@@ -84,7 +86,7 @@ class DatabaseBackend:
             except NotFound:
                 return None
 
-    def compile(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlan:
+    def compile_plan(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlan:
         """Compile a design and freeze it, or only look at it."""
         with self._database.transaction() as session:
             given = dict(design)
@@ -92,12 +94,12 @@ class DatabaseBackend:
                 plans.compile_and_freeze(session, campaign, given, dry_run=dry_run, actor=self._actor)
             )
 
-    def open(self, campaign: str) -> None:
+    def open_campaign(self, campaign: str) -> None:
         """Open a campaign."""
         with self._database.transaction() as session:
             campaign_states.change_campaign_state(session, campaign, "open", actor=self._actor)
 
-    def linked(self, campaign: str) -> frozenset[str]:
+    def load_raters_with_links(self, campaign: str) -> frozenset[str]:
         """Raters who have a link or a token that works."""
         keys: set[str] = set()
         after: SortPlace | None = None
@@ -108,18 +110,18 @@ class DatabaseBackend:
                 after = (None, page[-1].prefix)
         return frozenset(keys)
 
-    def link(self, campaign: str, rater: str, days: int) -> tuple[str, datetime]:
+    def create_link(self, campaign: str, rater: str, days: int) -> tuple[str, datetime]:
         """A new link for a rater, and its end."""
         with self._database.transaction() as session:
             made = links.renew_link(session, campaign, rater, days=days, by=self._by)
         return self._address(made.secret), made.expires_at
 
-    def progress(self, campaign: str) -> Mapping[str, object]:
+    def load_progress(self, campaign: str) -> Mapping[str, object]:
         """How far a campaign is."""
         sight = ProgressScope(raters=True, systems=True, team=None)
         with self._database.transaction(snapshot=True) as session:
-            seen = progress.glance(session, campaign, sight)
-            return progress.look(session, seen, sight).model_dump(mode="json")
+            seen = progress.load_progress_snapshot(session, campaign, sight)
+            return progress.make_progress(session, seen, sight).model_dump(mode="json")
 
 
 def _make_frozen_plan(view: PlanView) -> FrozenPlan:

@@ -63,7 +63,7 @@ class ManifestRater(_ManifestModel):
     person: Key | None = None
     contact: ManifestContact | None = None
 
-    def enrolment(self) -> Enrolment:
+    def to_enrolment(self) -> Enrolment:
         """As the service takes it."""
         said = self.model_dump(exclude={"key", "contact", "buckets", "languages"})
         contact = None if self.contact is None else RaterContact(**self.contact.model_dump())
@@ -71,7 +71,7 @@ class ManifestRater(_ManifestModel):
         return Enrolment(**said, contact=contact, buckets=buckets, languages=tuple(self.languages))
 
     @property
-    def given(self) -> frozenset[str]:
+    def stated_identity(self) -> frozenset[str]:
         """Of person and contact, what is said."""
         return frozenset({"person", "contact"} & self.model_fields_set)
 

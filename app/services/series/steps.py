@@ -40,7 +40,7 @@ class ExistingCampaign:
     """A campaign as it is. said: its fields by name."""
 
     state: str
-    said: Mapping[str, object]
+    fields: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,13 @@ class StepOutcome:
 class SeriesBackend(Protocol):
     """Where the steps are done."""
 
-    def campaign(self, key: str) -> ExistingCampaign | None:
+    def find_campaign(self, key: str) -> ExistingCampaign | None:
         """A campaign, None where there is none."""
 
-    def create(self, series: str, wanted: ManifestCampaign) -> None:
+    def create_campaign(self, series: str, wanted: ManifestCampaign) -> None:
         """Make a campaign."""
 
-    def take(self, campaign: str, files: ManifestFiles, inputs: Sequence[InputFile]) -> Mapping[str, object]:
+    def import_files(self, campaign: str, files: ManifestFiles, inputs: Sequence[InputFile]) -> Mapping[str, object]:
         """Import files; what was stored, by noun."""
 
     def put_team(self, campaign: str, team: str) -> None:
@@ -89,22 +89,22 @@ class SeriesBackend(Protocol):
     def put_rater(self, campaign: str, rater: ManifestRater) -> None:
         """Enrol a rater; the same again changes nothing."""
 
-    def plan(self, campaign: str) -> FrozenPlan | None:
+    def find_plan(self, campaign: str) -> FrozenPlan | None:
         """The plan in force."""
 
-    def compile(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlan:
+    def compile_plan(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlan:
         """Compile a design and freeze it, or only look at it."""
 
-    def open(self, campaign: str) -> None:
+    def open_campaign(self, campaign: str) -> None:
         """Open a campaign."""
 
-    def linked(self, campaign: str) -> frozenset[str]:
+    def load_raters_with_links(self, campaign: str) -> frozenset[str]:
         """Raters who have a link or a token that works."""
 
-    def link(self, campaign: str, rater: str, days: int) -> tuple[str, datetime | str]:
+    def create_link(self, campaign: str, rater: str, days: int) -> tuple[str, datetime | str]:
         """A new link for a rater, and its end."""
 
-    def progress(self, campaign: str) -> Mapping[str, object]:
+    def load_progress(self, campaign: str) -> Mapping[str, object]:
         """How far a campaign is."""
 
 
@@ -115,16 +115,16 @@ def create_campaigns(backend: SeriesBackend, manifest: Manifest, find: FindFiles
     """Make the campaigns, import their files, enrol their raters. Raises AppError, naming the place."""
     for n, wanted in enumerate(manifest.campaigns):
         with name_manifest_place(manifest, n):
-            known = backend.campaign(wanted.key)
+            known = backend.find_campaign(wanted.key)
             if known is None:
-                backend.create(manifest.series, wanted)
+                backend.create_campaign(manifest.series, wanted)
             else:
                 _check(known, manifest.series, wanted)
         yield StepOutcome(wanted.key, "created", known is None)
         draft = known is None or known.state == "draft"
         for i, files in enumerate(wanted.files if draft else ()):
             with name_manifest_place(manifest, n, "files", i):
-                stored = backend.take(wanted.key, files, find(files))
+                stored = backend.import_files(wanted.key, files, find(files))
             counts = ", ".join(f"{count} {noun}" for noun, count in stored.items() if count and noun != "data_version")
             yield StepOutcome(wanted.key, f"files {i + 1}: {counts or 'nothing new'}", bool(counts))
         yield from _enrol(backend, manifest, n)
@@ -140,15 +140,15 @@ def plan_campaigns(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepO
                 continue
             if wanted.design is None:
                 raise ManifestDesignMissing
-            there = backend.plan(wanted.key)
+            there = backend.find_plan(wanted.key)
             if there is not None:
                 design = {"seed": there.seed, **wanted.design}
-                if backend.compile(wanted.key, design, dry_run=True).hash == there.hash:
+                if backend.compile_plan(wanted.key, design, dry_run=True).hash == there.hash:
                     yield StepOutcome(wanted.key, f"plan {there.version} stands", changed=False)
                     continue
             # With its seed told, the same design again comes to the same hash.
             seed = secrets.randbelow(LARGEST_SEED)
-            made = backend.compile(wanted.key, {"seed": seed, **wanted.design}, dry_run=False)
+            made = backend.compile_plan(wanted.key, {"seed": seed, **wanted.design}, dry_run=False)
         yield StepOutcome(wanted.key, f"plan {made.version}, seed {made.seed}", changed=True)
 
 
@@ -160,7 +160,7 @@ def open_campaigns(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepO
             if state not in PLANNABLE:
                 yield StepOutcome(wanted.key, f"is {state}", changed=False)
                 continue
-            backend.open(wanted.key)
+            backend.open_campaign(wanted.key)
         yield StepOutcome(wanted.key, "opened", changed=True)
 
 
@@ -169,11 +169,11 @@ def make_rater_links(backend: SeriesBackend, manifest: Manifest, *, days: int, r
     for n, wanted in enumerate(manifest.campaigns):
         with name_manifest_place(manifest, n):
             _find_campaign(backend, wanted)
-            has = frozenset() if renew else backend.linked(wanted.key)
+            has = frozenset() if renew else backend.load_raters_with_links(wanted.key)
         for i, rater in enumerate(wanted.raters):
             if rater.key not in has and rater.state != "left":
                 with name_manifest_place(manifest, n, "raters", i):
-                    link, ends = backend.link(wanted.key, rater.key, days)
+                    link, ends = backend.create_link(wanted.key, rater.key, days)
                 yield NewRaterLink(wanted.key, rater.key, link, ends if isinstance(ends, str) else ends.isoformat())
 
 
@@ -183,8 +183,8 @@ def load_campaign_progress(
     """Key and progress of each campaign, None for one that there is not."""
     for n, wanted in enumerate(manifest.campaigns):
         with name_manifest_place(manifest, n):
-            known = backend.campaign(wanted.key)
-            done = None if known is None else backend.progress(wanted.key)
+            known = backend.find_campaign(wanted.key)
+            done = None if known is None else backend.load_progress(wanted.key)
         yield wanted.key, done
 
 
@@ -214,7 +214,7 @@ def _enrol(backend: SeriesBackend, manifest: Manifest, n: int) -> Iterator[StepO
 
 
 def _find_campaign(backend: SeriesBackend, wanted: ManifestCampaign) -> ExistingCampaign:
-    known = backend.campaign(wanted.key)
+    known = backend.find_campaign(wanted.key)
     if known is None:
         raise Conflict("there is no such campaign yet; run the step create first")
     return known
@@ -224,11 +224,11 @@ def _check(known: ExistingCampaign, series: str, wanted: ManifestCampaign) -> No
     """Raise CampaignDiffersFromManifest where a campaign is not what the manifest says."""
     says = {**wanted.model_dump(include=set(COMPARED), exclude_none=True), "series": series}
     places = [
-        Place((name,), f"is {known.said.get(name)}, the manifest says {says[name]}")
+        Place((name,), f"is {known.fields.get(name)}, the manifest says {says[name]}")
         for name in COMPARED
-        if name in says and says[name] != known.said.get(name)
+        if name in says and says[name] != known.fields.get(name)
     ]
-    if wanted.options and dict(wanted.options) != known.said.get("options"):
+    if wanted.options and dict(wanted.options) != known.fields.get("options"):
         places.append(Place(("options",), "are others"))
     if places:
         raise CampaignDiffersFromManifest(

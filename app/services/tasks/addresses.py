@@ -140,7 +140,7 @@ class AnswerableTaskCache:
     _tasks: OrderedDict[str, CachedTask] = field(default_factory=OrderedDict)
     _rules: OrderedDict[int, JudgingRules] = field(default_factory=OrderedDict)
 
-    def find(self, public_id: str, rater_id: int) -> TaskAddresses | None:
+    def find_addresses(self, public_id: str, rater_id: int) -> TaskAddresses | None:
         """The addresses of a task that is this rater's, if they are kept."""
         kept = self._tasks.get(public_id)
         if kept is None or rater_id not in kept.holders:
@@ -148,7 +148,7 @@ class AnswerableTaskCache:
         self._tasks.move_to_end(public_id)
         return kept.addresses
 
-    def keep(self, public_id: str, addresses: TaskAddresses, rater_id: int) -> TaskAddresses:
+    def keep_addresses(self, public_id: str, addresses: TaskAddresses, rater_id: int) -> TaskAddresses:
         """Keep the addresses of a task that is this rater's in place of those used longest ago; gives them back."""
         before = self._tasks.pop(public_id, None)
         if before is not None:
@@ -160,7 +160,7 @@ class AnswerableTaskCache:
             self.segments -= len(oldest.addresses.segments)
         return addresses
 
-    def rules(self, campaign_id: int) -> JudgingRules | None:
+    def find_rules(self, campaign_id: int) -> JudgingRules | None:
         """What a campaign asks, as it was when it was last looked at."""
         return self._rules.get(campaign_id)
 
@@ -174,7 +174,7 @@ class AnswerableTaskCache:
             self._rules.popitem(last=False)
         return rules
 
-    def drop_rules(self, outdated: JudgingRules) -> None:
+    def forget_rules(self, outdated: JudgingRules) -> None:
         """Let go of what a campaign asked, unless it was read anew meanwhile."""
         if self._rules.get(outdated.campaign_id) is outdated:
             del self._rules[outdated.campaign_id]

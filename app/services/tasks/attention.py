@@ -135,7 +135,7 @@ def _make_result(
     session: Session, view: CampaignInfo, sheet: TaskContent, rater_id: int, asked: AttentionSettings
 ) -> dict[str, Any]:
     """outcome; broken: rules by number of segment and rule, from 1 (rule null: the right judgment was missed)."""
-    answers = OwnAnswers.read(session, sheet.campaign_id, sheet.task_id, rater_id)
+    answers = OwnAnswers.load(session, sheet.campaign_id, sheet.task_id, rater_id)
     outcomes: set[bool] = set()
     broken: list[dict[str, int | None]] = []
     warnings: list[Mapping[str, str]] = []

@@ -95,23 +95,23 @@ class JudgingService:
     recorder: Recorder
     database: Database
     tasks: AnswerableTaskCache
-    under_way: dict[object, asyncio.Future[Any]] = field(default_factory=dict)
+    pending_loads: dict[object, asyncio.Future[Any]] = field(default_factory=dict)
 
-    async def task(self, public_id: str, rater: ActingRater) -> AnswerableTask:
+    async def load_task(self, public_id: str, rater: ActingRater) -> AnswerableTask:
         """A task that the rater has or had. Raises TaskNotFound."""
-        rules = self.tasks.rules(rater.campaign_id)
+        rules = self.tasks.find_rules(rater.campaign_id)
         if rules is None:
             load_rules = partial(load_judging_rules, key=rater.campaign)
             rules = await self._run_once(rater.campaign_id, load_rules, self.tasks.keep_rules)
-        addresses = self.tasks.find(public_id, rater.rater_id)
+        addresses = self.tasks.find_addresses(public_id, rater.rater_id)
         if addresses is None or addresses.campaign_id != rater.campaign_id:
             load = partial(load_task_addresses, rules=rules, public_id=public_id, rater_id=rater.rater_id)
-            keep = partial(self.tasks.keep, public_id, rater_id=rater.rater_id)
+            keep = partial(self.tasks.keep_addresses, public_id, rater_id=rater.rater_id)
             loaded: TaskAddresses = await self._run_once((public_id, rater.rater_id), load, keep)
             return AnswerableTask(loaded, rules)
         return AnswerableTask(addresses, rules)
 
-    async def settled(
+    async def write_by_current_rules(
         self,
         public_id: str,
         rater: ActingRater,
@@ -123,14 +123,14 @@ class JudgingService:
         outdated: whether nothing was written for that reason. Raises CampaignSettingsChanging, and what `write` raises.
         """
         for _ in range(ATTEMPTS):
-            task = await self.task(public_id, rater)
+            task = await self.load_task(public_id, rater)
             outcomes = await write(task)
             if not any(map(outdated, outcomes)):
                 return task, outcomes
-            self.tasks.drop_rules(task.rules)
+            self.tasks.forget_rules(task.rules)
         raise CampaignSettingsChanging(retry_after=1)
 
-    async def thread(self, work: Callable[[Session], T]) -> T:
+    async def run_in_thread(self, work: Callable[[Session], T]) -> T:
         """Do some work in a thread and a transaction of its own."""
 
         def run() -> T:
@@ -147,17 +147,17 @@ class JudgingService:
         """
 
         async def kept() -> T:
-            return keep(await self.thread(work))
+            return keep(await self.run_in_thread(work))
 
-        load = self.under_way.get(key)
+        load = self.pending_loads.get(key)
         if load is None:
-            load = self.under_way[key] = asyncio.ensure_future(kept())
+            load = self.pending_loads[key] = asyncio.ensure_future(kept())
             load.add_done_callback(partial(self._end, key))
         done: T = await asyncio.shield(load)
         return done
 
     def _end(self, key: object, load: asyncio.Future[Any]) -> None:
-        del self.under_way[key]
+        del self.pending_loads[key]
         if not load.cancelled():
             load.exception()  # seen, should nobody wait any more
 
@@ -174,12 +174,14 @@ async def record_answers(
         answers = _answers(task, given, rater, whole=whole)
         return list(zip(answers, await _write(service, task, answers, rater, whole=whole), strict=True))
 
-    task, written = await service.settled(public_id, rater, write, lambda one: one[1].verdict == "outdated")
+    task, written = await service.write_by_current_rules(
+        public_id, rater, write, lambda one: one[1].verdict == "outdated"
+    )
     answers, outcomes = [one for one, _ in written], [one for _, one in written]
     if any(one.verdict == "lapsed" for one in outcomes):
         outcomes = await _record_late_answers(service, task, answers, rater)
     if rater.answers_since is not None and any(one.verdict == "stale" for one in outcomes):
-        outcomes = await service.thread(
+        outcomes = await service.run_in_thread(
             partial(_redact_outcomes, task_id=task.addresses.task_id, answers=answers, outcomes=outcomes, rater=rater)
         )
     _refuse(given, outcomes, whole=whole)
@@ -309,7 +311,7 @@ def _redact_outcomes(
     rater: ActingRater,
 ) -> list[AnswerOutcome]:
     """What became of the answers, with stored ones as the rater's credential shows them."""
-    stored = OwnAnswers.read(session, rater.campaign_id, task_id, rater.rater_id, since=rater.answers_since)
+    stored = OwnAnswers.load(session, rater.campaign_id, task_id, rater.rater_id, since=rater.answers_since)
 
     def hidden(answer: Written) -> bool:
         had = stored.screens[answer.screen] if isinstance(answer, ScreenComparison) else stored.at[answer.address[:2]]
@@ -332,7 +334,7 @@ async def _record_late_answers(
     service: JudgingService, task: AnswerableTask, answers: Sequence[Written], rater: ActingRater
 ) -> list[AnswerOutcome]:
     """Record answers to a task whose lease ran out: all of them, or none where one cannot be stored."""
-    asking = make_lease_request(rater, task.rules.lasts)
+    asking = make_lease_request(rater, task.rules.lease_duration)
     kept = [replace(answer, lapsed=True) for answer in answers]
 
     async def work(connection: Connection) -> list[AnswerOutcome]:

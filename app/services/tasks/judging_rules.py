@@ -28,7 +28,7 @@ class JudgingRules:
     protocol: Protocol[Any]
     options: ScoringOptions
     basis: Basis
-    lasts: timedelta
+    lease_duration: timedelta
     ledger: CampaignLedger
     forms: Mapping[Level, RaterForm]
     display: DisplaySettings
@@ -53,7 +53,7 @@ def load_judging_rules(session: Session, key: str) -> JudgingRules:
         protocol=protocol,
         options=options,
         basis=basis,
-        lasts=lasts,
+        lease_duration=lasts,
         ledger=CampaignLedger(row.id, profile, lasts, view.settings_version),
         forms={
             level: make_rater_form(protocol, options, basis=basis, level=level)

@@ -55,7 +55,7 @@ class LeaseExtension:
 
 async def lease_task(service: JudgingService, *, rater: ActingRater) -> LeaseResult:
     """The task that the rater holds, or the next one. Raises NotFound, BadCredential, Unavailable."""
-    asking, why = await service.thread(partial(_ask, rater=rater))
+    asking, why = await service.run_in_thread(partial(_ask, rater=rater))
     if why is not None:
         return LeaseResult(None, why)
     leased = await service.recorder.run_transaction(partial(leases.lease_next_task, asking=asking))
@@ -63,7 +63,9 @@ async def lease_task(service: JudgingService, *, rater: ActingRater) -> LeaseRes
         raise BadCredential
     if isinstance(leased, leases.NoTaskNow):
         return LeaseResult(None, leased.why, leased.retry_after)
-    return LeaseResult(await service.thread(partial(tasks.load_task_view, public_id=leased.public_id, rater=rater)))
+    return LeaseResult(
+        await service.run_in_thread(partial(tasks.load_task_view, public_id=leased.public_id, rater=rater))
+    )
 
 
 def _ask(session: Session, rater: ActingRater) -> tuple[leases.LeaseRequest, Why | None]:
@@ -110,7 +112,9 @@ async def extend_lease(
         beat = Heartbeat(rater.token_id, rater.rater_id, task.addresses.task_id, tuple(events), rater.session_id)
         return service.recorder.submit(("beats", *ledger.flush_key), lane, [beat], actor=rater.actor, whole=False)
 
-    task, (beaten,) = await service.settled(public_id, rater, beat_as_asked, lambda one: one.standing == "outdated")
+    task, (beaten,) = await service.write_by_current_rules(
+        public_id, rater, beat_as_asked, lambda one: one.standing == "outdated"
+    )
     if beaten.standing == "unauthorized":
         raise BadCredential
     if beaten.standing == "unknown":
@@ -118,7 +122,7 @@ async def extend_lease(
     if beaten.standing == "handed_in":
         raise TaskHandedIn
     if beaten.standing == "lapsed":
-        asking = make_lease_request(rater, task.rules.lasts)
+        asking = make_lease_request(rater, task.rules.lease_duration)
         again = await service.recorder.run_transaction(
             partial(leases.renew_lapsed_lease, asking=asking, task_id=task.addresses.task_id)
         )

@@ -12,7 +12,7 @@ from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.deadlines import parse_deadline
 from app.services.people import idle_raters
 from app.services.tasks import progress_counts as counted
-from app.services.tasks.progress_cache import DAY, DONE, CountsKeeper, ProgressTallies, ProgressTally
+from app.services.tasks.progress_cache import DAY, DONE, ProgressCountCache, ProgressTallies, ProgressTally
 from app.services.tasks.progress_counts import CountedTask
 from app.services.tasks.progress_view import (
     Deadline,
@@ -26,10 +26,10 @@ from app.services.tasks.progress_view import (
 from app.storage import progress
 from app.storage.db import Session
 
-__all__ = ["ProgressScope", "ProgressSnapshot", "glance", "look"]
+__all__ = ["ProgressScope", "ProgressSnapshot", "load_progress_snapshot", "make_progress"]
 
 
-def glance(session: Session, campaign: str, sight: ProgressScope) -> ProgressSnapshot:
+def load_progress_snapshot(session: Session, campaign: str, sight: ProgressScope) -> ProgressSnapshot:
     """Whether anything changed, by a few look-ups. Raises NotFound."""
     row = progress.load_progress_basis(session, campaign)
     said = f"{tuple(row)}|{sight.raters}|{sight.systems}|{sight.team}"
@@ -44,40 +44,40 @@ def _part(told: str) -> tuple[int, str]:
     return int(part), digest
 
 
-def look(
-    session: Session, seen: ProgressSnapshot, sight: ProgressScope, keeper: CountsKeeper | None = None
+def make_progress(
+    session: Session, seen: ProgressSnapshot, sight: ProgressScope, keeper: ProgressCountCache | None = None
 ) -> Progress:
     """The progress of a campaign as far as somebody sees it. keeper: has what was counted at earlier looks."""
     everybody = progress.load_raters(session, seen.campaign_id)
     raters = [one for one in everybody if sight.team is None or one.team == sight.team]
-    keeper = keeper or CountsKeeper()
+    keeper = keeper or ProgressCountCache()
     rows = keeper.load_tasks(session, seen)
     sources = _ProgressCounts(sight, raters, keeper.count(session, seen, rows))
     tasks = sources.tasks(rows)
     plan = progress.load_plan(session, seen.campaign_id) if sight.team is None else None
     balance = counted.measure_balance(raters, tasks, plan) if sight.team is None else None
     began = keeper.load_first_leases(session, seen, everybody)
-    forecast = counted.forecast(raters, began, tasks, seen)
+    forecast = counted.forecast_end(raters, began, tasks, seen)
     find_idle = partial(keeper.load_idle_raters, session, seen, everybody, began, rows)
     return Progress(
         campaign=seen.key,
         state=seen.state,
         at=seen.at,
         data_version=seen.data_version,
-        total=counted.amount(tasks),
-        share=counted.share(tasks),
-        states=counted.states(tasks),
-        pace=counted.pace(tasks, seen.at),
+        total=counted.sum_amounts(tasks),
+        share=counted.compute_share_handed_in(tasks),
+        states=counted.sum_amounts_by_state(tasks),
+        pace=counted.measure_pace(tasks, seen.at),
         forecast=forecast,
         deadline=_deadline(parse_deadline(get_campaign(session, seen.key).settings), seen, tasks, forecast),
         balance=balance,
         groups=sources.groups() if sight.team is None else None,
-        leases=counted.leases(tasks, raters, sight),
+        leases=counted.summarize_leases(tasks, raters, sight),
         open_flags=sum(one.open_flags for one in raters),
-        buckets=counted.buckets(tasks) if sight.team is None else None,
-        raters=counted.raters(raters, began, tasks, seen.at) if sight.raters else None,
+        buckets=counted.summarize_buckets(tasks) if sight.team is None else None,
+        raters=counted.summarize_raters(raters, began, tasks, seen.at) if sight.raters else None,
         systems=sources.systems(progress.load_systems(session, seen.campaign_id)) if sight.systems else None,
-        warnings=[*counted.warnings(balance), *_idle(session, seen, sight, raters, find_idle)],
+        warnings=[*counted.list_balance_warnings(balance), *_idle(session, seen, sight, raters, find_idle)],
     )
 
 

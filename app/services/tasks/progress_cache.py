@@ -93,7 +93,7 @@ class _Campaign:
     idle: tuple[tuple[object, ...], Sequence[str]] | None = None
 
 
-class CountsKeeper:
+class ProgressCountCache:
     """The counts that a process keeps, of the campaigns that were looked at last. counted_anew: how often all was."""
 
     def __init__(self, most_tasks: int = MOST_TASKS) -> None:

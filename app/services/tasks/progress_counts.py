@@ -46,7 +46,7 @@ class CountedTask:
     last: datetime | None
 
 
-def amount(tasks: Sequence[CountedTask]) -> Amount:
+def sum_amounts(tasks: Sequence[CountedTask]) -> Amount:
     """How much some tasks hold, and how much of it is judged."""
     return Amount(
         tasks=len(tasks),
@@ -57,17 +57,17 @@ def amount(tasks: Sequence[CountedTask]) -> Amount:
     )
 
 
-def states(tasks: Sequence[CountedTask]) -> list[OfState]:
+def sum_amounts_by_state(tasks: Sequence[CountedTask]) -> list[OfState]:
     """The same by state."""
     by_state = {state: [one for one in tasks if one.row.state == state] for state in STATES}
     return [
-        OfState(state=state, **amount(mine).model_dump())
+        OfState(state=state, **sum_amounts(mine).model_dump())
         for state, mine in by_state.items()
         if mine or state != "imported"
     ]
 
 
-def share(tasks: Sequence[CountedTask]) -> float | None:
+def compute_share_handed_in(tasks: Sequence[CountedTask]) -> float | None:
     """Share that is handed in, by segments where they are known; None without tasks."""
     if not tasks:
         return None
@@ -76,7 +76,7 @@ def share(tasks: Sequence[CountedTask]) -> float | None:
     return done / sum(sizes)
 
 
-def pace(tasks: Sequence[CountedTask], at: datetime) -> Pace:
+def measure_pace(tasks: Sequence[CountedTask], at: datetime) -> Pace:
     """How fast it went in the last day, and since the first judgment."""
     began = min((one.first for one in tasks if one.first is not None), default=None)
     handed_in = [one.row.handed_in_at for one in tasks if one.row.handed_in_at is not None]
@@ -109,7 +109,7 @@ def _workloads(
     return workloads
 
 
-def forecast(
+def forecast_end(
     raters: Sequence[progress.Row],
     first_leases: Mapping[int, datetime],
     tasks: Sequence[CountedTask],
@@ -138,7 +138,7 @@ def forecast(
     return Forecast(median=median, low=low, high=high, level=end.level)
 
 
-def raters(
+def summarize_raters(
     raters: Sequence[progress.Row],
     first_leases: Mapping[int, datetime],
     tasks: Sequence[CountedTask],
@@ -174,7 +174,7 @@ def _a_day(work: RaterWorkload, at: datetime) -> float | None:
     return None if tasks_a_second is None else tasks_a_second * DAY.total_seconds()
 
 
-def buckets(tasks: Sequence[CountedTask]) -> list[OfBucket]:
+def summarize_buckets(tasks: Sequence[CountedTask]) -> list[OfBucket]:
     """What is done in each bucket, and by whom how much."""
     by_bucket: dict[int | None, list[CountedTask]] = defaultdict(list)
     for task in tasks:
@@ -222,7 +222,7 @@ def measure_balance(
     )
 
 
-def leases(tasks: Sequence[CountedTask], raters: Sequence[progress.Row], sight: ProgressScope) -> Leases:
+def summarize_leases(tasks: Sequence[CountedTask], raters: Sequence[progress.Row], sight: ProgressScope) -> Leases:
     """Tasks in somebody's hands, and leases that ran out."""
     names = {one.id: one.key for one in raters} if sight.raters else {}
     gone = [one.row for one in tasks if one.row.expired]
@@ -232,7 +232,7 @@ def leases(tasks: Sequence[CountedTask], raters: Sequence[progress.Row], sight: 
     return Leases(held=sum(one.row.state == "leased" for one in tasks), n_expired=len(gone), expired=shown)
 
 
-def warnings(balance: Balance | None) -> list[str]:
+def list_balance_warnings(balance: Balance | None) -> list[str]:
     """What somebody should look at."""
     if balance is None or balance.planned is None or balance.normalized_entropy >= balance.planned - TOLERANCE:
         return []

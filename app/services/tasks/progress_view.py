@@ -20,11 +20,11 @@ class ProgressScope:
     team: str | None
 
     @classmethod
-    def of(cls, caller: Caller) -> ProgressScope:
+    def for_caller(cls, caller: Caller) -> ProgressScope:
         """Managers see all, viewers no raters, coordinators their team and no systems."""
-        if caller.may("manager"):
+        if caller.has_rights_of("manager"):
             return cls(raters=True, systems=True, team=None)
-        if caller.may("viewer"):
+        if caller.has_rights_of("viewer"):
             return cls(raters=False, systems=True, team=None)
         return cls(raters=True, systems=False, team=caller.team or "")
 

@@ -47,10 +47,10 @@ def hand_in_and_check(database: Database, public_id: str, *, rater: ActingRater)
         asked = parse_quality_settings(get_campaign(session, rater.campaign).settings)
         code = tasks.hand_in_task(session, public_id, rater=rater, coded=not asked.has_codes)
         warning = settle_attention_check(session, rater, public_id)
-    if code is not None and not asked.asks:
+    if code is not None and not asked.has_consequences:
         return HandInReceipt(code, warning)
     with database.transaction() as session:
-        quality = load_quality_evidence(session, rater.campaign, rater.rater, asked, asked.watched)
+        quality = load_quality_evidence(session, rater.campaign, rater.rater, asked, asked.checks_with_consequences)
     with database.transaction() as session:
         campaigns.load_campaign(session, rater.campaign, lock=True)
         if code is None:
@@ -66,7 +66,7 @@ def hand_in_and_check(database: Database, public_id: str, *, rater: ActingRater)
 def is_ended_by_checks(session: Session, rater: ActingRater) -> bool:
     """Whether a rater gets no new task now, because a check that ends tasks fails; a task in hand stays theirs."""
     asked = parse_quality_settings(get_campaign(session, rater.campaign).settings)
-    ending = asked.checks("end_task")
+    ending = asked.checks_leading_to("end_task")
     if not ending or quality_policy.has_task_in_hand(session, rater.campaign_id, rater.rater_id):
         return False
     quality = load_quality_evidence(session, rater.campaign, rater.rater, asked, ending)
@@ -92,14 +92,14 @@ def load_quality_evidence(
         if not whole and watched <= {"controls"} and not _fails_controls(session, about, rater, asked):
             return None
         read = load_judged_ratings(session, about, activity="speed" in asked.actions)
-        return make_rater_quality(read.rows, rater, watched, read.events, read.words, asked.choices())
+        return make_rater_quality(read.rows, rater, watched, read.events, read.words, asked.to_choices())
     except Invalid:  # a protocol whose answers are no scores has nothing to be looked at by
         return None
 
 
 def _fails_controls(session: Session, about: Snapshot, rater: str, asked: QualitySettings) -> bool:
     rows, of_segments = load_control_ratings(session, about)
-    results = verdicts_by_controls(rows, asked.choices(), of_segments=of_segments, only=rater)
+    results = verdicts_by_controls(rows, asked.to_choices(), of_segments=of_segments, only=rater)
     return results.get(rater) == "fail"
 
 

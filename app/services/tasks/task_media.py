@@ -51,9 +51,9 @@ class MediaPlaysUsed(Forbidden):
 def sign_task_media(session: Session, policy: MediaPolicy, task: str, *, rater: ActingRater) -> TaskMediaAddresses:
     """Addresses of what a task shows. Raises TaskNotFound for one that the rater never had."""
     row = load_own_task(session, task, rater)
-    rules = MediaRules.of(campaigns.load_campaign(session, rater.campaign).settings)
+    rules = MediaRules.from_settings(campaigns.load_campaign(session, rater.campaign).settings)
     until = datetime.now(UTC).replace(microsecond=0) + policy.lifetime
-    media = {one.id: one for one in list_media(load_task_content(session, task)) if one.id is not None}
+    media = {one.id: one for one in list_task_media_ids(load_task_content(session, task)) if one.id is not None}
     if not media:
         return TaskMediaAddresses(until, rules, ())
     heard = load_heard_stretches(session, rater.campaign_id, row.id, rater.rater_id, list(media))
@@ -90,7 +90,7 @@ def open_task_media(
     if not signed.signature:  # an address without one names nothing
         raise MediaNotFound
     content = open_signed_media(session, policy, task, public_id, signed, rater=rater)
-    rules = MediaRules.of(campaigns.load_campaign(session, rater.campaign).settings)
+    rules = MediaRules.from_settings(campaigns.load_campaign(session, rater.campaign).settings)
     if rules.most_plays is not None and content.duration_ms is not None:
         heard = load_heard_stretches(session, rater.campaign_id, row.id, rater.rater_id, [public_id])
         if heard[public_id].are_plays_used_up(content.duration_ms, rules.most_plays):
@@ -98,7 +98,7 @@ def open_task_media(
     return content
 
 
-def list_media(content: TaskContent) -> Iterator[ShownMedia]:
+def list_task_media_ids(content: TaskContent) -> Iterator[ShownMedia]:
     """Files in the places of a task's texts, in the order of the screens."""
     for item in content.items.values():
         for segment in item.segments:

@@ -171,10 +171,10 @@ class OwnAnswers:
 
     at: Mapping[tuple[int, int | None], OwnAnswer]
     screens: Mapping[int, OwnAnswer]
-    again: frozenset[tuple[int, int | None]] = frozenset()
+    to_be_repeated: frozenset[tuple[int, int | None]] = frozenset()
 
     @classmethod
-    def read(
+    def load(
         cls, session: Session, campaign_id: int, task_id: int, rater_id: int, *, since: datetime | None = None
     ) -> OwnAnswers:
         """The latest at each address. since: those from before this time do not say what they are."""
@@ -188,14 +188,14 @@ class OwnAnswers:
 
     def is_answered(self, item: int, segment: int | None) -> bool:
         """Whether there is an answer at an address that need not be given again."""
-        return (item, segment) in self.at and (item, segment) not in self.again
+        return (item, segment) in self.at and (item, segment) not in self.to_be_repeated
 
 
 def load_task_view(session: Session, public_id: str, *, rater: ActingRater) -> TaskView:
     """A task that the rater has or had, blind. Raises TaskNotFound."""
     row = load_own_task(session, public_id, rater)
     sheet = load_task_content(session, public_id)
-    answers = OwnAnswers.read(session, sheet.campaign_id, sheet.task_id, rater.rater_id, since=rater.answers_since)
+    answers = OwnAnswers.load(session, sheet.campaign_id, sheet.task_id, rater.rater_id, since=rater.answers_since)
     state = rater_task_state(session, row, rater)
     view = make_task_view(sheet, answers, state, row.leased_until if state == "leased" else None)
     return replace(view, comments=_own_comments(session, sheet, rater))
@@ -314,8 +314,8 @@ def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded:
     if state == "surplus":
         raise TaskLost
     sheet = load_task_content(session, public_id)
-    left = find_missing_judgments(sheet, OwnAnswers.read(session, sheet.campaign_id, sheet.task_id, rater.rater_id))
-    left += find_unheard_media(session, sheet, rater, MediaRules.of(campaign.settings))
+    left = find_missing_judgments(sheet, OwnAnswers.load(session, sheet.campaign_id, sheet.task_id, rater.rater_id))
+    left += find_unheard_media(session, sheet, rater, MediaRules.from_settings(campaign.settings))
     if left:
         raise TaskUnfinished(f"{len(left)} missing", places=tuple(one.place for one in left))
     code: str | None = row.completion_code or (secrets.token_hex(5).upper() if coded else None)

@@ -62,7 +62,7 @@ class DeliveryResult:
     milliseconds: int
 
     @property
-    def was_taken(self) -> bool:
+    def is_accepted(self) -> bool:
         """Whether the receiver took it."""
         return self.status is not None and 200 <= self.status < 300
 
@@ -138,14 +138,14 @@ def record_delivery(database: Database, sent: PendingDelivery, result: DeliveryR
     }
     with database.transaction() as session:
         webhooks.insert_delivery(session, note)
-        if result.was_taken:
+        if result.is_accepted:
             webhooks.mark_delivered(session, sent.webhook_id, was_next=sent.next_event, event=sent.n, lease=LEASE)
         elif result.status == GONE:
             webhooks.stop_webhook(session, sent.webhook_id, because="gone")
         else:
             wait = timedelta(seconds=seconds_until_next_attempt(sent.attempt))
             webhooks.mark_failed(session, sent.webhook_id, was_next=sent.next_event, wait=wait, give_up=GIVE_UP_AFTER)
-    return result.was_taken
+    return result.is_accepted
 
 
 def seconds_until_next_attempt(attempt: int) -> int:

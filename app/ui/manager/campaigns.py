@@ -57,8 +57,8 @@ def campaign_list_page(
             where=_where(state, languages),
             q=q.replace("\0", " "),
         )
-    shown = pagination.page_of(
-        views, ON_A_PAGE, lambda one: pagination.write_place(*campaigns.campaign_place(one, sort))
+    shown = pagination.make_page(
+        views, ON_A_PAGE, lambda one: pagination.write_place(*campaigns.make_campaign_place(one, sort))
     )
     asked = {"q": q, "state": state, "languages": languages}
     filtered = any(asked.values())
@@ -74,9 +74,9 @@ def campaign_list_page(
         "states": STATES,
         "sorts": SORTS,
         "pair_of": lambda one: _pair((one.source_language, one.target_language)),
-        "end": "" if reader.may("viewer") else "/overview",
-        "makes": reader.may("manager") and reader.campaign is None,
-        "manages": reader.may("manager"),
+        "end": "" if reader.has_rights_of("viewer") else "/overview",
+        "makes": reader.has_rights_of("manager") and reader.campaign is None,
+        "manages": reader.has_rights_of("manager"),
     }
     return render_page(request, CAMPAIGNS.template, values)
 

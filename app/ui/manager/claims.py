@@ -22,7 +22,11 @@ def describe_claims(view: RankingView, words: PageMessages) -> tuple[str, ...]:
     if len(view.systems) < 2:
         return ()
     if not tested:
-        return (words.say(message("This recipe tests no differences, so you may not claim the order of the systems.")),)
+        return (
+            words.translate(
+                message("This recipe tests no differences, so you may not claim the order of the systems.")
+            ),
+        )
     names = {line.system: line.name or line.system for line in view.systems}
     machines = [line.system for line in view.systems if line.kind != "human"]
     asked = machines if len(machines) > 1 else list(names)
@@ -31,7 +35,7 @@ def describe_claims(view: RankingView, words: PageMessages) -> tuple[str, ...]:
     rest = [key for key in asked[1:] if key not in beaten]
     first = _claims_of_best(best, beaten, rest, names, words)
     if len(asked) < len(names):
-        first = words.say(message("Human translations aside: {claim}"), claim=first)
+        first = words.translate(message("Human translations aside: {claim}"), claim=first)
     return first, _claims_of_all_pairs(tested, len(view.pairs), words)
 
 
@@ -39,16 +43,18 @@ def _claims_of_best(
     best: str, beaten: Sequence[str], rest: Sequence[str], names: dict[str, str], words: PageMessages
 ) -> str:
     if not rest:
-        return words.say(message("You may claim that {best} is better than every other system."), best=names[best])
+        return words.translate(
+            message("You may claim that {best} is better than every other system."), best=names[best]
+        )
     if not beaten:
-        return words.say(
+        return words.translate(
             message("{best} ranks first, but you may not claim that it is better than any other system."),
             best=names[best],
         )
     told = ", ".join(names[key] for key in rest[:MOST_NAMES])
     if len(rest) > MOST_NAMES:
-        told = words.say(message("{n} systems"), n=words.figure(len(rest)))
-    return words.say(
+        told = words.translate(message("{n} systems"), n=words.format_count(len(rest)))
+    return words.translate(
         message("{best} ranks first. You may claim that it is better than all others except {rest}."),
         best=names[best],
         rest=told,
@@ -58,9 +64,9 @@ def _claims_of_best(
 def _claims_of_all_pairs(tested: Sequence[PairLine], pairs: int, words: PageMessages) -> str:
     significant = sum(pair.significant for pair in tested)
     if significant == pairs:
-        return words.say(message("Every pair of systems differs significantly: you may claim the whole order."))
-    return words.say(
+        return words.translate(message("Every pair of systems differs significantly: you may claim the whole order."))
+    return words.translate(
         message("{n} of {all} pairs differ significantly. You may not claim the order within a cluster."),
-        n=words.figure(significant),
-        all=words.figure(pairs),
+        n=words.format_count(significant),
+        all=words.format_count(pairs),
     )

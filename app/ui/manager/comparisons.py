@@ -57,7 +57,7 @@ def comparison_page(
     Raises ReportNotFound, RoleLacksIt, NotFound, and BoundToCampaign for whose credential is good for one campaign.
     """
     report = report_requests.find_report_by_name(kind, "campaigns")
-    if not caller.may(report.role):
+    if not caller.has_rights_of(report.role):
         raise RoleLacksIt(f"it needs the rights of a {report.role}; yours is {caller.role}")
     if caller.campaign is not None:
         raise BoundToCampaign
@@ -110,7 +110,7 @@ def _make_report_content(
     caller: Caller, kind: AnyKind, report: StoredReport, keys: tuple[str, ...], given: Mapping[str, str]
 ) -> dict[str, object]:
     """Tables, pictures by address, and where to fetch it. Who only views learns nothing of raters."""
-    if not caller.may("manager"):
+    if not caller.has_rights_of("manager"):
         report = store.report_for_viewers(kind, report)
     view = kind.result.model_validate_json(report.body)
     return {

@@ -87,7 +87,7 @@ def overview_page_values(visit: PageVisit) -> Values:
 
     Coordinators learn nothing of systems and scores, viewers nothing of raters.
     """
-    if not visit.caller.may("manager"):
+    if not visit.caller.has_rights_of("manager"):
         return {"steps": (), "verdicts": None}
     verdicts = find_control_counts(visit.session, visit.campaign.key)
     return {"steps": STEPS.get(visit.campaign.state, ()), "verdicts": verdicts}
@@ -116,7 +116,9 @@ def wording_page_values(_: PageVisit) -> Values:
 
 def lock_page_values(visit: PageVisit) -> Values:
     """The recipes that can be locked. Viewers see what is locked; managers lock and amend."""
-    return {"recipes": list_recipe_names(visit.session, visit.campaign.key) if visit.caller.may("manager") else []}
+    return {
+        "recipes": list_recipe_names(visit.session, visit.campaign.key) if visit.caller.has_rights_of("manager") else []
+    }
 
 
 def export_page_values(visit: PageVisit) -> Values:
@@ -133,7 +135,11 @@ def report_list_values(visit: PageVisit) -> Values:
 
 def comparison_list_values(visit: PageVisit) -> Values:
     """Every comparison that the caller may see."""
-    return {"kinds": [one for one in registry.ALL.values() if one.over == "campaigns" and visit.caller.may(one.role)]}
+    return {
+        "kinds": [
+            one for one in registry.ALL.values() if one.over == "campaigns" and visit.caller.has_rights_of(one.role)
+        ]
+    }
 
 
 def texts_page_values(_: PageVisit) -> Values:

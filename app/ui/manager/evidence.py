@@ -32,7 +32,7 @@ def list_evidence(session: Session, campaign: str, caller: Caller, words: PageMe
 
 
 def _evidence(session: Session, campaign: str, caller: Caller, words: PageMessages) -> Iterator[Evidence]:
-    say = words.say
+    say = words.translate
     yield Evidence(
         say(message("Would another study give the same ranking?")), _stability(session, campaign, words), STABILITY_PAGE
     )
@@ -41,7 +41,7 @@ def _evidence(session: Session, campaign: str, caller: Caller, words: PageMessag
         say(message("Recipes side by side, and the pairs on which they disagree.")),
         "/recipes",
     )
-    if caller.may("manager"):
+    if caller.has_rights_of("manager"):
         yield Evidence(say(message("Did the raters work well?")), _quality(session, campaign, words), "/quality")
         yield Evidence(
             say(message("What did raters mark?")),
@@ -61,13 +61,13 @@ def _stability(session: Session, campaign: str, words: PageMessages) -> str:
     body = find_report(session, asked).body
     last = None if body is None else _last_point(StabilityView.model_validate_json(body))
     if last is None:
-        return words.say(message("Not computed yet; it takes a while."))
-    return words.say(
+        return words.translate(message("Not computed yet; it takes a while."))
+    return words.translate(
         message(
             "{share} % of studies with {documents} documents would not contradict the claims of another such study."
         ),
-        share=words.figure(round(100 * last.srp)),
-        documents=words.figure(last.documents),
+        share=words.format_count(round(100 * last.srp)),
+        documents=words.format_count(last.documents),
     )
 
 
@@ -80,11 +80,11 @@ def _last_point(view: StabilityView) -> PointView | None:
 def _quality(session: Session, campaign: str, words: PageMessages) -> str:
     body = find_report(session, ReportRequest(QUALITY, (campaign,), parse_options(QUALITY, {}))).body
     if body is None:
-        return words.say(message("Control items, repeats, pace and habits of each rater."))
+        return words.translate(message("Control items, repeats, pace and habits of each rater."))
     counts = QualityView.model_validate_json(body).counts
-    return words.say(
+    return words.translate(
         message("Control items: {passed} raters pass, {failed} fail, {few} have too few."),
-        passed=words.figure(counts.get("pass", 0)),
-        failed=words.figure(counts.get("fail", 0)),
-        few=words.figure(counts.get("not_testable", 0)),
+        passed=words.format_count(counts.get("pass", 0)),
+        failed=words.format_count(counts.get("fail", 0)),
+        few=words.format_count(counts.get("not_testable", 0)),
     )

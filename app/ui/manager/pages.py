@@ -23,7 +23,7 @@ from app.ui.messages import load_page_messages, request_language
 from app.ui.pages import render_page
 from app.web.access import NoCredential, NoTeam, RoleLacksIt, authenticate_cookie
 from app.web.cookies import session_cookie
-from app.web.deps import CampaignKey, DatabaseDep, database_of
+from app.web.deps import CampaignKey, DatabaseDep, find_database
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class RequireSession:
         caller = authenticate_cookie(request, cookie)
         if caller.campaign is not None and request.path_params.get("campaign") not in (None, caller.campaign):
             raise CampaignNotFound
-        if not any(caller.may(role) for role in self.roles):
+        if not any(caller.has_rights_of(role) for role in self.roles):
             raise RoleLacksIt(f"it needs the rights of a {' or '.join(sorted(self.roles))}; yours is {caller.role}")
         if caller.role == "coordinator" and caller.team is None:
             raise NoTeam
@@ -94,7 +94,7 @@ def make_menu(campaign: str, caller: Caller, facts: SetupFacts, here: str) -> Me
         pages = tuple(
             MenuPage(page.name, start + page.path, _why_not(page, facts))
             for page in group
-            if any(caller.may(role) for role in page.roles)
+            if any(caller.has_rights_of(role) for role in page.roles)
         )
         if pages:
             menu.append(MenuSection(section, section.lower(), pages, here in {page.address for page in pages}))
@@ -123,7 +123,7 @@ def render_campaign_page(
     status: int = 200,
 ) -> HTMLResponse:
     """A page of a campaign with the menu. values: what its template needs beside the campaign."""
-    with database_of(request).transaction(snapshot=True) as session:
+    with find_database(request).transaction(snapshot=True) as session:
         facts = get_setup_facts(session, about.key)
     base = f"/campaigns/{quote(about.key, safe='')}"
     way = make_way(facts, about, load_page_messages(request_language(request), WAY))
@@ -134,11 +134,11 @@ def render_campaign_page(
         "here": page_address(request),
         "base": base,
         "caller": caller,
-        "reads_texts": caller.may("manager"),
+        "reads_texts": caller.has_rights_of("manager"),
         "facts": facts,
-        "way": way if caller.may("manager") else [],
+        "way": way if caller.has_rights_of("manager") else [],
         "next": find_next_step(way),
-        "tells_next": caller.may("manager") and about.state in DRAFT and shown in PAGES_OF_THE_WAY,
+        "tells_next": caller.has_rights_of("manager") and about.state in DRAFT and shown in PAGES_OF_THE_WAY,
         "start": None,
     }
     return render_page(request, shown.template, {**shared, **values}, status=status)

@@ -96,7 +96,7 @@ def _part(database: Database, campaign: str, caller: Caller, name: str) -> dict[
         return {**part, "why": LONG, "picture": ""}
     if isinstance(report, JobView):
         return {**part, "why": LONG, "picture": ""}
-    if not caller.may("manager"):
+    if not caller.has_rights_of("manager"):
         report = store.report_for_viewers(kind, report)
     view: ReportHead = kind.result.model_validate_json(report.body)
     shown: list[TableSection] = list(kind.tables(view))

@@ -114,7 +114,7 @@ def _meant(session: Session, campaign: str, name: str) -> tuple[str, Recipe]:
 
 def ranking_view_for(reader: Caller, report: StoredReport) -> RankingView:
     """A ranking as a reader sees it: who only views learns nothing of the raters."""
-    return ranking_view.read_ranking_view(report.body if reader.may("manager") else hide_raters(report).body)
+    return ranking_view.read_ranking_view(report.body if reader.has_rights_of("manager") else hide_raters(report).body)
 
 
 def merge_document_warnings(warnings: Iterable[str]) -> list[str]:

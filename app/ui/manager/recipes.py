@@ -66,11 +66,11 @@ def _make_comparison_content(
     """The table with its picture. Who only views learns nothing of raters."""
     why = [f"{one.name}: {one.why}" for one in rankings.columns if one.why]
     return {
-        "why": why if caller.may("manager") else [str(hide_keys(text)) for text in why],
-        "ranked": bool(rankings.ranked),
+        "why": why if caller.has_rights_of("manager") else [str(hide_keys(text)) for text in why],
+        "ranked": bool(rankings.columns_with_ranking),
         "table": side_by_side_renderings.make_side_by_side_table(rankings),
         "flips": rankings.flips(),
-        "names": [one.name for one in rankings.ranked],
+        "names": [one.name for one in rankings.columns_with_ranking],
         "caption": side_by_side_renderings.make_caption(rankings),
         "chart": make_page_chart(
             _address(campaign, ".svg", chosen),

@@ -100,7 +100,7 @@ def group_reports(campaign: CampaignInfo, facts: SetupFacts, caller: Caller, bas
         offered = [
             _make_offer(report, facts, protocol, base)
             for report in map(find_campaign_report, names)
-            if caller.may(report.role)
+            if caller.has_rights_of(report.role)
         ]
         fitting = tuple(report for report in offered if report.why_not is None)
         others = tuple(report for report in offered if report.why_not is not None)

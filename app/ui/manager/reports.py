@@ -51,7 +51,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 def report_page(request: Request, caller: Reader, campaign: CampaignKey, kind: str, database: DatabaseDep) -> Response:
     """One report, the job that makes it, or the button that begins one."""
     wanted = report_requests.find_report_by_name(kind)
-    if not caller.may(wanted.role):
+    if not caller.has_rights_of(wanted.role):
         raise RoleLacksIt(f"it needs the rights of a {wanted.role}; yours is {caller.role}")
     address = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{quote(kind)}"
     page = replace(PAGE, name=wanted.title, file="report")
@@ -127,7 +127,7 @@ def _make_report_content(
     given: Mapping[str, str],
 ) -> dict[str, object]:
     """A report: tables, pictures by address, and where to fetch it. Who only views learns nothing of raters."""
-    if not caller.may("manager"):
+    if not caller.has_rights_of("manager"):
         stored = store.report_for_viewers(kind, stored)
     view = kind.result.model_validate_json(stored.body)
     drawn = [

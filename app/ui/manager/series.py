@@ -65,7 +65,9 @@ def _series_ranking_values(database: Database, name: str, recipe: str, caller: C
     if isinstance(outcome, JobView):
         return {"job": outcome, "script": "job"}
     why = [
-        (one.name, one.why if caller.may("manager") else str(hide_keys(one.why))) for one in outcome.columns if one.why
+        (one.name, one.why if caller.has_rights_of("manager") else str(hide_keys(one.why)))
+        for one in outcome.columns
+        if one.why
     ]
     return {
         "table": side_by_side_renderings.make_side_by_side_table(outcome),

@@ -49,10 +49,10 @@ def make_way(facts: SetupFacts, campaign: CampaignInfo, words: PageMessages) -> 
     """The steps in their order, in the language of the words."""
     imported = facts.judgments and not facts.plan
     steps: list[Step] = []
-    for draft in _drafts(facts, campaign.state, words.told(campaign_protocol(campaign).title), words):
+    for draft in _drafts(facts, campaign.state, words.translate_service_text(campaign_protocol(campaign).title), words):
         state = _state(draft, skipped=imported and draft.of_collecting, before=steps)
-        said = words.say(message("not needed: the judgments are imported")) if state == "skipped" else draft.said
-        action = words.say(draft.action)
+        said = words.translate(message("not needed: the judgments are imported")) if state == "skipped" else draft.said
+        action = words.translate(draft.action)
         steps.append(Step(name=draft.name, state=state, said=said, page=draft.page, action=action, post=draft.post))
     return steps
 
@@ -73,7 +73,7 @@ def find_next_step(steps: list[Step]) -> Step | None:
 
 
 def _drafts(facts: SetupFacts, state: str, protocol: str, words: PageMessages) -> Iterator[_Draft]:
-    say = words.say
+    say = words.translate
     enough = facts.outputs and facts.systems > 1
     yield _Draft(say(message("Texts")), enough, _texts(facts, words), "/texts", message("Add texts"))
     chosen = True  # with the campaign
@@ -94,7 +94,7 @@ def _drafts(facts: SetupFacts, state: str, protocol: str, words: PageMessages) -
     yield _Draft(
         say(message("Raters")),
         facts.raters > 0,
-        words.count(facts.raters, message("{n} active rater"), message("{n} active raters"))
+        words.translate_count(facts.raters, message("{n} active rater"), message("{n} active raters"))
         if facts.raters
         else say(message("Nobody is enrolled yet.")),
         "/raters",
@@ -156,26 +156,28 @@ def _drafts(facts: SetupFacts, state: str, protocol: str, words: PageMessages) -
 
 def _texts(facts: SetupFacts, words: PageMessages) -> str:
     if not facts.outputs:
-        return words.say(message("There are no outputs yet. Upload source texts and the outputs of your systems."))
-    documents = words.count(facts.documents, message("{n} document"), message("{n} documents"))
+        return words.translate(
+            message("There are no outputs yet. Upload source texts and the outputs of your systems.")
+        )
+    documents = words.translate_count(facts.documents, message("{n} document"), message("{n} documents"))
     if facts.systems < 2:
-        return words.say(message("{documents}, one system. A ranking needs two systems."), documents=documents)
-    return words.say(
-        message("{documents}, {systems} systems"), documents=documents, systems=words.figure(facts.systems)
+        return words.translate(message("{documents}, one system. A ranking needs two systems."), documents=documents)
+    return words.translate(
+        message("{documents}, {systems} systems"), documents=documents, systems=words.format_count(facts.systems)
     )
 
 
 def _watching(facts: SetupFacts, words: PageMessages, *, finished: bool, opened: bool) -> str:
     if finished:
-        return words.say(message("All tasks are handed in."))
+        return words.translate(message("All tasks are handed in."))
     if opened and not facts.judgments:
-        return words.say(message("There are no judgments yet. Give each rater a link."))
-    return words.say(message("Progress, pace and quality of raters."))
+        return words.translate(message("There are no judgments yet. Give each rater a link."))
+    return words.translate(message("Progress, pace and quality of raters."))
 
 
 def _analysis(facts: SetupFacts, words: PageMessages) -> str:
     if facts.lock:
-        return words.say(message("The analysis is registered."))
+        return words.translate(message("The analysis is registered."))
     if facts.judgments:
-        return words.say(message("The analysis is not registered."))
-    return words.say(message("There are no judgments yet. You can register the analysis before you see any."))
+        return words.translate(message("The analysis is not registered."))
+    return words.translate(message("There are no judgments yet. You can register the analysis before you see any."))

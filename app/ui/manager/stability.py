@@ -169,7 +169,7 @@ def stability_report(
         lookup = store.find_report(session, ReportRequest(REPORT, (campaign,), options))
     if lookup.body is None:
         raise JobNotDone
-    report = lookup.stored(lookup.body)
+    report = lookup.as_stored_report(lookup.body)
     tag = f"{report.etag}.{shape}.{picture}"
     if shape == "json":
         return conditional_response(request, report.body, "application/json", tag)

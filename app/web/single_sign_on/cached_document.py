@@ -16,7 +16,7 @@ WAITING = 4  # requests that wait for that, as each holds a thread
 Document = Mapping[str, Any]
 
 
-class KeptDocument:
+class CachedProviderDocument:
     """A document. ask: asks for it. Where that fails, what is kept goes on to count, unless it is wanted anew."""
 
     def __init__(self, ask: Callable[[], Document], clock: Callable[[], float]) -> None:

@@ -72,7 +72,7 @@ def _ask(database: Database, provider: Provider, due: single_sign_on.DueCheck, s
 
     confirmation = provider.confirm(due.subject, due.tokens, now=now, keep=keep)
     with database.transaction() as session:
-        single_sign_on.note_check(
+        single_sign_on.apply_provider_check(
             session, due, confirmation.person, confirmation.tokens, secret, roles=provider.options.roles
         )
 

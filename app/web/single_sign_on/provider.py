@@ -21,7 +21,7 @@ from app.services.access import identity_tokens
 from app.services.access.identity_tokens import LogoutNotice, TokenRules, UnknownSigningKey
 from app.services.access.provider_options import ProviderOptions, is_safe_address
 from app.services.access.single_sign_on import Person, ProviderTokens
-from app.web.single_sign_on.cached_document import KeptDocument
+from app.web.single_sign_on.cached_document import CachedProviderDocument
 from app.web.single_sign_on.errors import GroupsNotShown, ProviderRefused, ProviderSilent
 
 DISCOVERY = "/.well-known/openid-configuration"
@@ -60,8 +60,8 @@ class Provider:
         self._clock = clock
         self._places = threading.BoundedSemaphore(AT_ONCE)
         self._silent_until = -SILENT_FOR
-        self._document = KeptDocument(self._ask_for_document, clock)
-        self._keys = KeptDocument(lambda: self._ask("GET", self._endpoint("jwks_uri")), clock)
+        self._document = CachedProviderDocument(self._ask_for_document, clock)
+        self._keys = CachedProviderDocument(lambda: self._ask("GET", self._endpoint("jwks_uri")), clock)
 
     def close(self) -> None:
         """Close its connections."""

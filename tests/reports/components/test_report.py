@@ -41,12 +41,12 @@ def modelled(ratings: Ratings, draws: int = 0) -> RatingsModel:
 
 def planned(rated: Ratings, protocol: str = "mqm", **question: Any) -> power.PowerView:
     planner = PowerPlanner(PowerOptions(**{"studies": 20, **question}), modelled(rated), protocol)
-    return power._view(planner, [planner.chunk(n) for n in range(planner.n_chunks)])
+    return power._view(planner, [planner.compute_chunk(n) for n in range(planner.n_chunks)])
 
 
 def told(ratings: Ratings, draws: int = 0) -> components.ComponentsView:
     found = modelled(ratings, draws)
-    return components._view(found, parse_bootstrap_draws([found.chunk(n) for n in range(found.n_chunks)]))
+    return components._view(found, parse_bootstrap_draws([found.compute_chunk(n) for n in range(found.n_chunks)]))
 
 
 def nobody() -> Ratings:
@@ -122,7 +122,7 @@ def test_segments_of_no_documents_are_planned_as_documents_of_one_segment() -> N
     assert found.segments == 1.0
     assert len(ratings.labels.segment_document) in {point.documents for point in found.designs[0].points}
     ahead = forecast.StabilityForecaster(forecast.ForecastOptions(studies=20), modelled(ratings), "da")
-    view = forecast._view(ahead, [ahead.chunk(n) for n in range(4)])
+    view = forecast._view(ahead, [ahead.compute_chunk(n) for n in range(4)])
     assert view.pairs == []
     assert any("documents of the segments are unknown" in one for one in view.warnings)
 
@@ -150,7 +150,7 @@ def test_a_forecast_tells_how_the_data_are_unlike_what_it_takes_for_granted(worl
 
 def test_pairs_that_no_rater_links_are_not_forecast_and_say_why() -> None:
     rows = simulate_campaign(WORLDS["confounded"], np.random.default_rng(1), np.zeros(3))
-    pairs = forecast.StabilityForecaster(forecast.ForecastOptions(), modelled(rows), "mqm").pairs()
+    pairs = forecast.StabilityForecaster(forecast.ForecastOptions(), modelled(rows), "mqm").make_pair_lines()
     apart = [one for one in pairs if "S00" in (one.better, one.worse)]
     (linked,) = (one for one in pairs if one not in apart)
     assert {(one.same_direction, one.bootstrap_significant_again, one.why) for one in apart} == {
@@ -301,7 +301,7 @@ def test_a_forecast_from_components_is_as_unsure_as_they_are() -> None:
     """Means and components that were taken for the truth gave an SRP with hardly an error."""
     ratings = crossed(4, documents=10, systems=3, variance={"rater": 1.0, "doc_system": 1.0, "residual": 4.0})
     ahead = forecast.StabilityForecaster(forecast.ForecastOptions(studies=20), modelled(ratings), "mqm")
-    found = [forecast._STUDIES.validate_json(ahead.chunk(n)) for n in (1, 2)]
+    found = [forecast._STUDIES.validate_json(ahead.compute_chunk(n)) for n in (1, 2)]
     for one in found:
         assert one.low is not None
         assert one.low <= one.srp <= one.high

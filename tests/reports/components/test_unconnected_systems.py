@@ -23,7 +23,7 @@ HIDDEN = "document × system confounded with document"
 
 def ahead() -> forecast.ForecastView:
     found = forecast.StabilityForecaster(forecast.ForecastOptions(studies=20), modelled(apart()), "mqm")
-    return forecast._view(found, [found.chunk(n) for n in range(len(forecast.METHODS) + 1)])
+    return forecast._view(found, [found.compute_chunk(n) for n in range(len(forecast.METHODS) + 1)])
 
 
 @pytest.fixture(scope="module")
@@ -55,13 +55,13 @@ def test_studies_of_the_same_size_have_the_documents_of_a_system(view: forecast.
     assert sum(UNLIKE in warning for warning in named.warnings) == 1
     assert named.components is not None
     assert named.components.doc_system > 2
-    found = modelled(apart()).fitted
+    found = modelled(apart()).fit
     assert found is not None
     assert make_study_line(found).documents == 20
 
 
 def test_nothing_is_said_of_unlike_studies_where_all_systems_meet() -> None:
-    assert modelled(crossed(1, documents=12)).unlike() == []
+    assert modelled(crossed(1, documents=12)).warn_of_imbalance() == []
 
 
 def test_systems_that_no_rater_links_are_told() -> None:
@@ -77,7 +77,7 @@ def test_a_pair_that_cannot_be_compared_has_no_difference() -> None:
     system = np.where(whole.document < 10, 2, 0)  # the first ten documents lack one, the others another
     ratings = whole.where(whole.system != system)
     found = forecast.StabilityForecaster(forecast.ForecastOptions(studies=20), modelled(ratings), "mqm")
-    alone = next(pair for pair in found.pairs() if {pair.better, pair.worse} == {"s00", "s02"})
+    alone = next(pair for pair in found.make_pair_lines() if {pair.better, pair.worse} == {"s00", "s02"})
     assert alone.difference is None
     assert alone.why == "a forecast needs two documents that both have"
 

@@ -115,7 +115,7 @@ def test_rankings_beside_each_other_show_the_name_with_the_key(beside, kind):
 def test_rankings_beside_each_other_have_the_name_in_csv_and_json(beside):
     rows = csv.DictReader(io.StringIO(side_by_side_renderings.render_side_by_side(beside, "csv").decode(), newline=""))
     assert {(row["system"], row["name"]) for row in rows} == {("A", "A"), (KEY, NAME)}
-    assert [(row.system, row.name) for row in SideBySideOut.of(beside).systems] == [("A", "A"), (KEY, NAME)]
+    assert [(row.system, row.name) for row in SideBySideOut.from_rankings(beside).systems] == [("A", "A"), (KEY, NAME)]
 
 
 @pytest.mark.parametrize("table", ["systems", "pairs"])

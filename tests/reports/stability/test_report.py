@@ -124,7 +124,7 @@ def test_a_job_that_was_begun_by_the_version_before_goes_on_with_the_chunks_that
     with spine.database.transaction() as session:
         lookup = store.find_report(session, request(options))
         recipe = named_recipes.find_recipe(session, "thrice", options.recipe)
-    given = {"request": asdict(options.request()), "recipe": recipe.as_json()}
+    given = {"request": asdict(options.to_request()), "recipe": recipe.as_json()}
     del given["request"]["open_counts"]
     before = jobs.JobRequest(
         EARLIER,
@@ -135,7 +135,7 @@ def test_a_job_that_was_begun_by_the_version_before_goes_on_with_the_chunks_that
     work = load_job_work(spine.database, before)
     finished = store.finish_report(work, [work.chunk(n) for n in range(work.n_chunks)])
     assert finished == stored(spine, options).body
-    assert report_requests.find_report_of_job(before.kind) is REPORT
+    assert report_requests.find_report_definition(before.kind) is REPORT
 
 
 def test_the_second_answer_comes_from_the_store_and_costs_nothing(spine: Spine) -> None:

@@ -30,7 +30,7 @@ def spine(database_url: str) -> Iterator[Spine]:
 def chunks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Merge after every document; the list grows by one for each chunk that is merged beside the reading."""
     given: list[int] = []
-    give = merging.BackgroundMerger.give
+    give = merging.BackgroundMerger.submit
 
     def counted(self: merging.BackgroundMerger, lines: staging.CopyLines, campaign: CampaignInfo) -> None:
         given.append(1)

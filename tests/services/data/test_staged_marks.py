@@ -22,7 +22,7 @@ def ends(*records, end, side="target", systems=("A",), position=1):
     given = [("r", "f", 2, {"protocol": "mqm", "errors": [span]})]
     log = ReadLog()
     for record in (*records, GroupedAnswers("A:d", systems, "d", position, given)):
-        stage.add(record, log)
+        stage.add_record(record, log)
     assert not log.bad
     ((line,),) = (tuple(blocks) for table, blocks in stage.lines.take_blocks() if table == "staged_judgments")
     *_, target, source = line.decode().rstrip("\n").split("\t")

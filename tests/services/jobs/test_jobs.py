@@ -99,7 +99,7 @@ def test_what_a_dead_worker_took_is_done_by_another_with_the_same_bytes(spine: S
     drained(spine.database, most=2)
     take(spine, ago=STALLED_AFTER + 1)
     drained(spine.database)
-    assert not now(spine, job).ended, "the control: without a sweep nobody does it"
+    assert not now(spine, job).has_ended, "the control: without a sweep nobody does it"
 
     assert jobs.recover_stalled_jobs(spine.database) == 1
     drained(spine.database)
@@ -115,7 +115,7 @@ def test_what_a_living_worker_took_is_left_to_it(spine: Spine, monkeypatch: pyte
     take(spine, ago=jobs.STALLED_AFTER / 2)
     assert jobs.recover_stalled_jobs(spine.database) == 0
     drained(spine.database)
-    assert not now(spine, job).ended
+    assert not now(spine, job).has_ended
 
 
 @pytest.mark.parametrize("broken", [False, True])
@@ -146,9 +146,9 @@ def test_a_paused_worker_that_wakes_cannot_damage_a_result(
     drained(spine.database, most=2)
     if broken:  # its look at the job was before the others stored anything
         monkeypatch.setattr(stored, "has_chunk_result", lambda *_: False)
-    late.do(taken.task, taken.job_id, taken.n)
+    late.compute_entry(taken.task, taken.job_id, taken.n)
     drained(spine.database)
-    late.do(taken.task, taken.job_id, taken.n)
+    late.compute_entry(taken.task, taken.job_id, taken.n)
     drained(spine.database)
 
     same = now(spine, job).state == "done" and report_of(spine, job) == expected
@@ -161,7 +161,7 @@ def test_everything_may_be_done_twice(spine: Spine) -> None:
     one, other = QueueComputer(spine.database, "one"), QueueComputer(spine.database, "other")
     for task, n in [("prepare", None), *(("chunk", n) for n in range(4)), ("finish", None)]:
         for computer in (one, other, one):
-            computer.do(task, job.number, n)
+            computer.compute_entry(task, job.number, n)
     assert now(spine, job).done == now(spine, job).total == 4
     assert report_of(spine, job) == expected
     drained(spine.database)
@@ -171,9 +171,9 @@ def test_everything_may_be_done_twice(spine: Spine) -> None:
 def test_who_computed_how_many_is_told(spine: Spine) -> None:
     job = ask(spine)
     one, other = QueueComputer(spine.database, "one"), QueueComputer(spine.database, "other")
-    one.do("prepare", job.number)
+    one.compute_entry("prepare", job.number)
     for n in range(4):
-        (one if n == 2 else other).do("chunk", job.number, n)
+        (one if n == 2 else other).compute_entry("chunk", job.number, n)
     drained(spine.database)
     assert now(spine, job).workers == {"one": 1, "other": 3}
 
@@ -182,7 +182,7 @@ def test_a_chunk_whose_workers_end_again_and_again_ends_the_job_with_its_reason(
     job = ask(spine)
     drained(spine.database, most=1)
     for tries in range(1, MOST_TRIES + 1):
-        assert not now(spine, job).ended, f"after {tries - 1} tries there is another"
+        assert not now(spine, job).has_ended, f"after {tries - 1} tries there is another"
         take(spine, ago=STALLED_AFTER + 1)
         jobs.recover_stalled_jobs(spine.database)
     ended = now(spine, job)
@@ -211,7 +211,7 @@ def test_a_first_crash_after_database_restarts_does_not_end_a_job(spine: Spine) 
     for _ in range(MOST_TRIES - 1):
         take(spine, ago=STALLED_AFTER + 1)
         jobs.recover_stalled_jobs(spine.database)
-        assert not now(spine, job).ended
+        assert not now(spine, job).has_ended
     assert [jobs.record_worker_crash(spine.database, entry) for _ in range(MOST_TRIES)] == [False, False, True]
     drained(spine.database)
     assert now(spine, job).state == "done"
@@ -225,7 +225,7 @@ def test_what_the_queue_has_lost_is_entered_again(spine: Spine, after: int) -> N
     with spine.database.transaction() as session:
         jobs_queue.set_queue_search_path(session)
         session.execute(text("DELETE FROM procrastinate_jobs"))
-    assert (drained(spine.database), now(spine, job).ended) == (0, False)
+    assert (drained(spine.database), now(spine, job).has_ended) == (0, False)
     assert jobs.recover_stalled_jobs(spine.database) == 1
     drained(spine.database)
     assert report_of(spine, job) == expected
@@ -234,7 +234,7 @@ def test_what_the_queue_has_lost_is_entered_again(spine: Spine, after: int) -> N
 def test_what_is_lost_again_and_again_ends(spine: Spine) -> None:
     job = ask(spine)
     for _ in range(MOST_BEGUN):
-        assert not now(spine, job).ended
+        assert not now(spine, job).has_ended
         with spine.database.transaction() as session:
             jobs_queue.set_queue_search_path(session)
             session.execute(text("DELETE FROM procrastinate_jobs"))

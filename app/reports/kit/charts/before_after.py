@@ -9,7 +9,7 @@ from math import ceil, floor, log10
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowMark, drawn_as
+from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 ROW, PLOT, FIGURES = 21.0, 330.0, 130.0
@@ -36,11 +36,11 @@ def _declare_before_after(title: str, below: str, rows: Sequence[BeforeAfterRow]
     return RowChart(title, below, marks)
 
 
-@drawn_as(_declare_before_after)
+@declares_chart(_declare_before_after)
 def before_after_plot(title: str, below: str, rows: Sequence[BeforeAfterRow], notes: Sequence[str]) -> bytes:
     """One line a row: a hollow mark for before, a filled one with its interval for after, joined; as SVG."""
     shown = rows[:MOST]
-    names = [canvas.shorten_middle(row.name, LONGEST_NAME) for row in shown]
+    names = [canvas.shorten_in_middle(row.name, LONGEST_NAME) for row in shown]
     left = MARGIN + max((len(name) for name in names), default=8) * CHARACTER + 14
     width = left + PLOT + FIGURES + MARGIN
     sentences = [captions.make_sentence(text.rstrip(".")) for text in notes]
@@ -103,5 +103,5 @@ def _row(sheet: ChartSheet, row: BeforeAfterRow, ends: tuple[float, float], left
     if row.after is not None:
         sheet.line((_x(row.after, ends, left),), (y,), color=BLUE, marker="D")
     if row.note is not None:
-        sheet.text(left + 6, y, canvas.shorten_middle(row.note, 60), size=7.5, color=QUIET)
+        sheet.text(left + 6, y, canvas.shorten_in_middle(row.note, 60), size=7.5, color=QUIET)
     sheet.text(left + PLOT + 12, y, row.text, size=8, color=INK)

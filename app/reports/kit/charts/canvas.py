@@ -89,7 +89,7 @@ def clean_chart_text(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def shorten_middle(text: str, most: int) -> str:
+def shorten_in_middle(text: str, most: int) -> str:
     """Text of at most `most` characters; what is cut is cut from the middle, where names differ least."""
     plain = clean_chart_text(text)
     if len(plain) <= most:

@@ -16,7 +16,7 @@ from app.reports.kit.charts.declaration import (
     RowChart,
     RowMark,
     Target,
-    drawn_as,
+    declares_chart,
 )
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
 
@@ -67,7 +67,7 @@ def _declare_dots(
     return RowChart(title, below, [*values, *means], lines=[0.0] if ends[0] < 0 else [])
 
 
-@drawn_as(_declare_dots)
+@declares_chart(_declare_dots)
 def dot_plot(
     title: str,
     below: str,
@@ -132,7 +132,7 @@ def _declare_scatters(title: str, below: str, panels: Sequence[ScatterPanel], no
     return CurveChart(title, below, "", drawn, look="dots")
 
 
-@drawn_as(_declare_scatters)
+@declares_chart(_declare_scatters)
 def scatter_plots(title: str, below: str, panels: Sequence[ScatterPanel], notes: Sequence[str]) -> bytes:
     """A small scatter for each of at most MOST_PANELS panels, all on the same scales; as SVG."""
     shown = panels[:MOST_PANELS]
@@ -171,7 +171,7 @@ def _panel(
     (x, y), ((left, right), (low, high)) = corner, ends
     wide, tall = right - left or 1.0, high - low or 1.0
     sheet.box(x, y, SIDE, SIDE, edge=FAINT)
-    label = f"{canvas.shorten_middle(panel.name, 18)}, r {captions.format_number(panel.r, 2)}"
+    label = f"{canvas.shorten_in_middle(panel.name, 18)}, r {captions.format_number(panel.r, 2)}"
     sheet.text(x, y - 8, label, size=8, color=INK)
     xs = [x + 4 + (point[0] - left) / wide * (SIDE - 8) for point in panel.points]
     ys = [y + SIDE - 4 - (point[1] - low) / tall * (SIDE - 8) for point in panel.points]
@@ -183,4 +183,4 @@ def _panel(
 
 
 def _name(text: str) -> str:
-    return canvas.shorten_middle(text, LONGEST_NAME)
+    return canvas.shorten_in_middle(text, LONGEST_NAME)

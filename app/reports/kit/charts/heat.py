@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, GROUND, INK, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, MarkedThing, drawn_as
+from app.reports.kit.charts.declaration import CellChart, ChartCell, MarkedThing, declares_chart
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 SHADES = ("#f7fbff", "#d6e6f4", "#abd0e6", "#6aaed6", "#3787c0", "#105ba4")
@@ -78,11 +78,11 @@ def _declare_map(what: HeatMap) -> CellChart:
     return CellChart(what.title, what.rows, what.columns, cells, what.of_rows, what.of_columns)
 
 
-@drawn_as(_declare_map)
+@declares_chart(_declare_map)
 def heat_map(what: HeatMap) -> bytes:
     """The map as SVG; of very many rows or columns the first are drawn, and the caption says so."""
-    rows = [canvas.shorten_middle(name, LONGEST_NAME) for name in what.rows[:MOST_ROWS]]
-    columns = [canvas.shorten_middle(name, LONGEST_NAME) for name in what.columns[:MOST_COLUMNS]]
+    rows = [canvas.shorten_in_middle(name, LONGEST_NAME) for name in what.rows[:MOST_ROWS]]
+    columns = [canvas.shorten_in_middle(name, LONGEST_NAME) for name in what.columns[:MOST_COLUMNS]]
     wide, high = (WIDE, HIGH) if len(columns) <= FEW else (SLIM, LOW)
     left = MARGIN + max(map(len, rows), default=8) * CHARACTER + 8
     top = HEAD + max(map(len, columns), default=4) * CHARACTER + 12

@@ -8,7 +8,7 @@ from math import floor, log10
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, drawn_as
+from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, declares_chart
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 WIDTH, HEIGHT, LEFT, GAP = 300.0, 190.0, 44.0, 64.0
@@ -64,7 +64,7 @@ def _declare_panel(panel: LinePanel) -> CurvePanel:
     return CurvePanel(panel.title, curves)
 
 
-@drawn_as(_declare_panels)
+@declares_chart(_declare_panels)
 def panel_chart(title: str, below: str, drawn: Sequence[LinePanel], notes: Sequence[str], *, nothing: str) -> bytes:
     """The panels as SVG, two a row; a legend names the curves."""
     names = list(dict.fromkeys(curve.name for one in drawn for curve in one.curves))
@@ -93,7 +93,7 @@ def _key(sheet: ChartSheet, i: int, name: str) -> None:
     y = HEAD + 8 + 14 * i
     sheet.line((MARGIN, MARGIN + 24), (y, y), color=color, thick=1.4, dashed=dashed)
     sheet.line((MARGIN + 12,), (y,), color=color, marker=marker, hollow=hollow)
-    sheet.text(MARGIN + 32, y, canvas.shorten_middle(name, LONGEST_NAME), size=8)
+    sheet.text(MARGIN + 32, y, canvas.shorten_in_middle(name, LONGEST_NAME), size=8)
 
 
 def _panel(sheet: ChartSheet, panel: LinePanel, names: Sequence[str], at: tuple[float, float]) -> None:

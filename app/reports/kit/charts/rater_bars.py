@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowMark, drawn_as
+from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
 
 ROW, PLOT, ROOM = 16.0, 280.0, 120.0
@@ -18,10 +18,10 @@ def _declare_bars(title: str, below: str, bars: Sequence[tuple[str, float, str]]
     return RowChart(title, below, marks)
 
 
-@drawn_as(_declare_bars)
+@declares_chart(_declare_bars)
 def rater_bars(title: str, below: str, bars: Sequence[tuple[str, float, str]], notes: Sequence[str]) -> bytes:
     """As SVG: of each bar the rater, its length, and what is written beside it. below: what the bars are."""
-    names = [canvas.shorten_middle(name, LONGEST_NAME) for name, _, _ in bars]
+    names = [canvas.shorten_in_middle(name, LONGEST_NAME) for name, _, _ in bars]
     left, top = MARGIN + max(map(len, names), default=8) * CHARACTER + 12, HEAD + 10
     width = left + PLOT + ROOM + MARGIN
     bottom = top + max(1, len(bars)) * ROW

@@ -122,7 +122,7 @@ class ChartSheet:
     def heading(self, title: str, below: str) -> None:
         """The title and a line below it."""
         most = int((self.width - 2 * MARGIN) / 6.6)
-        self.text(MARGIN, 18, canvas.shorten_middle(title, most), size=11.5, bold=True)
+        self.text(MARGIN, 18, canvas.shorten_in_middle(title, most), size=11.5, bold=True)
         self.text(MARGIN, 33, below, size=8.5, color=QUIET)
 
     def caption(self, lines: Sequence[str], y: float) -> None:

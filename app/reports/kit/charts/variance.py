@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowMark, drawn_as
+from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowMark, declares_chart
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
 
 ROW, BARS, FIGURES, CELL = 18.0, 300.0, 130.0, 34.0
@@ -43,7 +43,7 @@ def _declare_variance(title: str, bars: Sequence[VarianceBar], notes: Sequence[s
     return RowChart(title, "variance, in squares of the unit", marks)
 
 
-@drawn_as(_declare_variance)
+@declares_chart(_declare_variance)
 def variance_bars(title: str, bars: Sequence[VarianceBar], notes: Sequence[str]) -> bytes:
     """One bar a component, with its interval as a line; as SVG."""
     left = MARGIN + max((len(bar.name) for bar in bars), default=8) * CHARACTER + 12
@@ -73,7 +73,7 @@ def _declare_intervals(title: str, below: str, marks: Sequence[RaterInterval], n
     return RowChart(title, below, rows, lines=[0.0])
 
 
-@drawn_as(_declare_intervals)
+@declares_chart(_declare_intervals)
 def caterpillar_plot(title: str, below: str, marks: Sequence[RaterInterval], notes: Sequence[str]) -> bytes:
     """One line a rater with the 95 % interval, lowest first; as SVG. Of many the ends are drawn."""
     shown, more = _choose_extreme_raters(marks)
@@ -120,7 +120,7 @@ def _declare_rater_by_system(
     return CellChart(title, rows, columns, drawn, of_rows="rater", of_columns="system")
 
 
-@drawn_as(_declare_rater_by_system)
+@declares_chart(_declare_rater_by_system)
 def rater_system_heat_map(
     title: str,
     below: str,
@@ -180,7 +180,7 @@ def _choose_extreme_raters(marks: Sequence[RaterInterval]) -> tuple[list[RaterIn
 
 
 def _name(text: str) -> str:
-    return canvas.shorten_middle(text, LONGEST)
+    return canvas.shorten_in_middle(text, LONGEST)
 
 
 def _declare_replication(
@@ -194,12 +194,12 @@ def _declare_replication(
     return RowChart(title, below, marks)
 
 
-@drawn_as(_declare_replication)
+@declares_chart(_declare_replication)
 def replication_bars(title: str, below: str, rows: Sequence[tuple[str, float, float]], notes: Sequence[str]) -> bytes:
     """Two bars a row, from 0 to 1: the same direction again (pale), significant again (dark); as SVG."""
     shown = list(rows[:MOST_ROWS])
     more = [f"The first {MOST_ROWS} of {len(rows):,} pairs are drawn."] if len(rows) > MOST_ROWS else []
-    left = MARGIN + max((len(canvas.shorten_middle(row[0], 44)) for row in shown), default=8) * CHARACTER + 12
+    left = MARGIN + max((len(canvas.shorten_in_middle(row[0], 44)) for row in shown), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
@@ -207,7 +207,7 @@ def replication_bars(title: str, below: str, rows: Sequence[tuple[str, float, fl
         sheet.heading(title, f"{below}: significant (dark), same direction (pale)")
         for i, (name, same, again) in enumerate(shown):
             y = HEAD + 12 + i * ROW
-            sheet.text(left - 8, y + ROW / 2, canvas.shorten_middle(name, 44), ha="right")
+            sheet.text(left - 8, y + ROW / 2, canvas.shorten_in_middle(name, 44), ha="right")
             sheet.box(left, y + 3, BARS, ROW - 6, fill=BAND)
             sheet.box(left, y + 3, BARS * same, ROW - 6, fill=LOWER[2])
             sheet.box(left, y + 6, BARS * again, ROW - 12, fill=BLUE)

@@ -25,7 +25,9 @@ class ReadRequest:
     parts: bool
 
     @classmethod
-    def of(cls, format: str, files: Sequence[InputFile], context: ReadContext, log: ReadLog, *, parts: bool) -> Self:
+    def from_context(
+        cls, format: str, files: Sequence[InputFile], context: ReadContext, log: ReadLog, *, parts: bool
+    ) -> Self:
         """From what a reader is given here."""
         names = tuple(file.name for file in files)
         told = dict(context.options), context.limits, context.protocol

@@ -60,7 +60,9 @@ def read_records_isolated(
     format: Format, files: Sequence[InputFile], context: ReadContext, log: ReadLog
 ) -> Iterator[Record]:
     """What the format's `read` gives, in its order, and what it notes and raises. Raises ReaderLost, too."""
-    with closing(_items(ReadRequest.of(format.name, files, context, log, parts=False), files, context, log)) as items:
+    with closing(
+        _items(ReadRequest.from_context(format.name, files, context, log, parts=False), files, context, log)
+    ) as items:
         yield from (item for item in items if not isinstance(item, CampaignPartStart))
 
 
@@ -68,7 +70,7 @@ def read_parts_isolated(
     format: Format, files: Sequence[InputFile], context: ReadContext, log: ReadLog
 ) -> Iterator[tuple[str, Iterator[Record]]]:
     """What the format's `read_parts_isolated` gives; as there, each stream is to be read to its end before the next."""
-    items = _items(ReadRequest.of(format.name, files, context, log, parts=True), files, context, log)
+    items = _items(ReadRequest.from_context(format.name, files, context, log, parts=True), files, context, log)
     ahead = [item for item in (next(items, None),) if item is not None]
 
     def part() -> Iterator[Record]:

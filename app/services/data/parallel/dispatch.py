@@ -104,23 +104,23 @@ class ReaderProcess:
         """Say something, as soon as it listens. Where it is gone, whoever waits for an answer is told."""
         self._letters.put(message)
 
-    def deal(self, number: int, line: str) -> bool:
+    def add_line(self, number: int, line: str) -> bool:
         """Hand over a line, with others; whether it was one too many bad ones."""
         self._numbers.append(number)
         self._lines.append(line)
         self._size += len(line)
-        return self._size > HAND and self.flush()
+        return self._size > HAND and self.send_lines()
 
-    def flush(self) -> bool:
+    def send_lines(self) -> bool:
         """Hand over the lines that wait; whether the reader has had enough."""
         if self._lines:
             self.send(LineBatch(self._numbers.tobytes(), "\n".join(self._lines).encode()))
             self._numbers, self._lines, self._size = array("q"), [], 0
         return self._from.poll()
 
-    def all_dealt(self) -> None:
+    def end_lines(self) -> None:
         """Say that there are no more lines."""
-        self.flush()
+        self.send_lines()
         self.send(LinesEnd())
 
     def receive_facts(self) -> ReaderFacts:
@@ -132,13 +132,13 @@ class ReaderProcess:
             if isinstance(message, ReaderFacts):
                 return message
 
-    def start(self, judge: MakeRecords) -> None:
+    def start_records(self, judge: MakeRecords) -> None:
         """Let it go on to the records, one chunk ahead of whoever takes them."""
         self.send(judge)
         self._threads.append(threading.Thread(target=self._receive, name="read", daemon=True))
         self._threads[-1].start()
 
-    def next(self) -> CopyChunk | ReaderDone:
+    def next_chunk(self) -> CopyChunk | ReaderDone:
         """The next chunk, or what was seen in all. Raises Invalid, StorageFull and ReaderLost."""
         message = self._chunks.get()
         if isinstance(message, AppError):
@@ -188,7 +188,7 @@ class ReaderProcess:
         except (EOFError, OSError):
             return ReaderLost()
         if isinstance(message, ReaderRefusal):
-            kind = StorageFull if message.full else Invalid
+            kind = StorageFull if message.is_disk_full else Invalid
             return kind(message.detail, places=message.places)
         return message
 
@@ -228,11 +228,11 @@ class RemoteRecords:
         """
         judge = MakeRecords(protocol, dict(options), self._log.skip_bad_lines, self._by_segment, size)
         for reader in self._readers:
-            reader.start(judge)
+            reader.start_records(judge)
         left = list(self._readers)
         while left:
             for reader in tuple(left):
-                message = reader.next()
+                message = reader.next_chunk()
                 if isinstance(message, ReaderDone):
                     left.remove(reader)
                     add_read_logs(self._log, [message.log])
@@ -299,11 +299,11 @@ def _share_out_lines(
                 break
     except Invalid as fault:
         for reader in readers:
-            reader.all_dealt()
+            reader.end_lines()
         first = merge_bad_lines([own, *(reader.receive_facts().log for reader in readers)], order)
         raise type(fault)(fault.detail, places=(*first, *fault.places[-1:])) from None
     for reader in readers:
-        reader.all_dealt()
+        reader.end_lines()
     facts = [reader.receive_facts() for reader in readers]
     log.lines += own.lines
     logs = [own, *(one.log for one in facts)]
@@ -319,13 +319,13 @@ def _deal_file(
     spread: LineSharing, readers: Sequence[ReaderProcess], file: InputFile, limits: ReaderLimits, own: ReadLog
 ) -> bool:
     """Share out the lines of one file; whether there were too many bad ones to go on. Raises Invalid."""
-    deals = [reader.deal for reader in readers]
+    deals = [reader.add_line for reader in readers]
     known: dict[str, int] = {}
     lines = formats.read_lines(file, limits, own)
     for number, line in lines:
         about, is_data = spread.route(FileLine(file.name, number), line, own)
         for reader in readers:
-            reader.flush()
+            reader.send_lines()
             reader.send(FileStart(file.name, number, line))
         if is_data:
             deals[_share(about(line))](number, line)

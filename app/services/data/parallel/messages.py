@@ -98,4 +98,4 @@ class ReaderRefusal:
 
     detail: str
     places: tuple[Place, ...]
-    full: bool = False
+    is_disk_full: bool = False

@@ -57,7 +57,7 @@ def main(arrives: int, leaves: int) -> None:
         except Invalid as fault:
             outbox.send(ReaderRefusal(fault.detail, fault.places))
         except StorageFull as fault:
-            outbox.send(ReaderRefusal(fault.detail, (), full=True))
+            outbox.send(ReaderRefusal(fault.detail, (), is_disk_full=True))
 
 
 def _read(inbox: Connection, outbox: Connection) -> None:
@@ -97,7 +97,7 @@ def _send_chunks(outbox: Connection, part: DocumentLines, judge: MakeRecords, lo
     for record in part.records():
         if stage.n_held >= judge.chunk and stage.ends_before(record, by_segment=judge.by_segment):
             _end_chunk(outbox, stage, counted)
-        stage.add(record, log)
+        stage.add_record(record, log)
     _end_chunk(outbox, stage, counted)
     outbox.send(ReaderDone(log))
 
@@ -108,7 +108,7 @@ def _end_chunk(outbox: Connection, stage: StagingWriter, counted: _EarlierCounts
     counts = new.records - counted.records, new.judgments - counted.judgments, new.voids - counted.voids
     outbox.send(ChunkEnd(*counts))
     counted.records, counted.judgments, counted.voids = new.records, new.judgments, new.voids
-    stage.begin()
+    stage.start_chunk()
 
 
 def _forget(log: ReadLog, *, skip_bad_lines: bool) -> None:

@@ -150,7 +150,7 @@ def test_more_than_a_hundred_bad_lines_end_the_reading(
 def test_a_reader_that_is_killed_leaves_nothing_stored(
     spine: Spine, readers: list[ReaderProcess], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = ReaderProcess.start
+    start = ReaderProcess.start_records
 
     def killed(self: ReaderProcess, judge: object) -> None:
         os.kill(self._process.pid, signal.SIGKILL)
