@@ -53,7 +53,7 @@ class StudyLink:
     def from_link(cls, link: str) -> StudyLink:
         """What a link names, in its fragment.
 
-        >>> StudyLink.of(f"https://plumbline.example.org/#invitation=i_{'0f' * 16}.secret&study=s1").study
+        >>> StudyLink.from_link(f"https://plumbline.example.org/#invitation=i_{'0f' * 16}.secret&study=s1").study
         's1'
         """
         try:
@@ -124,7 +124,7 @@ class CodeVerdicts:
     def find_verdict(self, code: str) -> Literal["pass", "fail", "unknown"]:
         """What a code says.
 
-        >>> CodeVerdicts("OK-{code}", "NO-{code}").verdict("NO-0123456789")
+        >>> CodeVerdicts("OK-{code}", "NO-{code}").find_verdict("NO-0123456789")
         'fail'
         """
         if self.passed is None or self.failed is None:

@@ -149,7 +149,8 @@ class PageMessages:
     def translate_cell(self, cell: str) -> Markup:
         """A cell of a table of the services: figures with the marks of the language, words as `told`.
 
-        >>> [str(PageMessages("de", {}).shown(cell)) for cell in ("[0.12, 1,234.50]", "1.5 (2)", "2026-11-20", "1.0.2")]
+        >>> cells = ("[0.12, 1,234.50]", "1.5 (2)", "2026-11-20", "1.0.2")
+        >>> [str(PageMessages("de", {}).translate_cell(cell)) for cell in cells]
         ['[0,12; 1.234,50]', '1,5 (2)', '2026-11-20', '1.0.2']
         """
         if self.language == ENGLISH or cell in self.known:
@@ -166,7 +167,7 @@ class PageMessages:
     def format_count(self, n: int) -> str:
         """A whole number.
 
-        >>> PageMessages("de", {}).figure(7406), PageMessages("en", {}).figure(7406)
+        >>> PageMessages("de", {}).format_count(7406), PageMessages("en", {}).format_count(7406)
         ('7.406', '7,406')
         """
         return f"{n:,}".replace(",", LANGUAGES[self.language].thousands)

@@ -25,7 +25,7 @@ def chinese_japanese_form(n: int) -> str:  # noqa: ARG001  (one signature for al
 def hindi_form(n: int) -> str:
     """None is said as one is.
 
-    >>> [hindi(n) for n in (0, 1, 2)]
+    >>> [hindi_form(n) for n in (0, 1, 2)]
     ['one', 'one', 'other']
     """
     return "one" if n in (0, 1) else "other"
@@ -34,7 +34,7 @@ def hindi_form(n: int) -> str:
 def french_form(n: int) -> str:
     """None is said as one is; whole millions have a form of their own.
 
-    >>> [french(n) for n in (0, 1, 2, 1_000_000)]
+    >>> [french_form(n) for n in (0, 1, 2, 1_000_000)]
     ['one', 'one', 'other', 'many']
     """
     return "one" if n in (0, 1) else "many" if n % MILLION == 0 else "other"
@@ -43,7 +43,7 @@ def french_form(n: int) -> str:
 def spanish_form(n: int) -> str:
     """Whole millions have a form of their own.
 
-    >>> [spanish(n) for n in (0, 1, 2, 1_000_000)]
+    >>> [spanish_form(n) for n in (0, 1, 2, 1_000_000)]
     ['other', 'one', 'other', 'many']
     """
     return "one" if n == 1 else "many" if n and n % MILLION == 0 else "other"
@@ -52,7 +52,7 @@ def spanish_form(n: int) -> str:
 def czech_form(n: int) -> str:
     """Two to four have a form of their own.
 
-    >>> [czech(n) for n in (0, 1, 2, 4, 5, 22)]
+    >>> [czech_form(n) for n in (0, 1, 2, 4, 5, 22)]
     ['other', 'one', 'few', 'few', 'other', 'other']
     """
     return "one" if n == 1 else "few" if n in (2, 3, 4) else "other"
@@ -61,7 +61,7 @@ def czech_form(n: int) -> str:
 def arabic_form(n: int) -> str:
     """Six forms.
 
-    >>> [arabic(n) for n in (0, 1, 2, 3, 10, 11, 99, 100, 103)]
+    >>> [arabic_form(n) for n in (0, 1, 2, 3, 10, 11, 99, 100, 103)]
     ['zero', 'one', 'two', 'few', 'few', 'many', 'many', 'other', 'few']
     """
     if n in (0, 1, 2):
