@@ -57,6 +57,7 @@ class Settings(BaseSettings):
     media_minutes: how long a rater's address of a file works.
     dask_scheduler: address of the Dask cluster that computes the chunks of reports; none: workers compute them.
     traces: address of a collector that takes spans (OTLP over HTTP); none: there are no traces.
+    organization: key of the one that commands are about; none: the default one. What serves goes by credentials.
     session_hours: how long a browser stays signed in.
     oidc_issuer: identity provider at which people sign in; oidc_client_id, oidc_client_secret: as it knows us.
     oidc_scopes: what is asked of it. oidc_groups_claim: where it names a person's groups. oidc_roles: what they may do.
@@ -99,6 +100,7 @@ class Settings(BaseSettings):
     media_minutes: Annotated[float, Field(gt=0, le=24 * 60)] = 15.0
     dask_scheduler: Annotated[str | None, Field(pattern=r"^(tcp|tls)://[^\s/]+:[0-9]+$")] = None
     traces: str | None = None
+    organization: str | None = None
     session_hours: Annotated[float, Field(gt=0, le=24 * 365)] = 12.0
     oidc_client_id: str | None = None
     oidc_client_secret: SecretStr | None = None

@@ -36,6 +36,7 @@ from app.web.hosts import HostsLayer
 from app.web.live import STOPPING, LiveStreams
 from app.web.metrics import ServiceMetrics
 from app.web.openapi.document import OpenApiDocument
+from app.web.organizations import OrganizationDirectory, OrganizationLayer
 from app.web.rate_limits import StrangerLimits
 from app.web.request_log import RequestLogLayer
 from app.web.strangers import KnownCredentials, StrangersLayer
@@ -74,6 +75,7 @@ def create_app(database: Database, options: Options) -> FastAPI:
     metrics.connections.set(database.size)
     database.on_wait = metrics.connection_wait.observe
     app.state.service_state = ServiceStateReader(database)
+    app.state.organizations = OrganizationDirectory(database)
     app.state.raters = RaterCache()
     app.state.live = LiveStreams()
     app.state.counts = ProgressCountCache()
@@ -82,9 +84,8 @@ def create_app(database: Database, options: Options) -> FastAPI:
         database,
         AnswerableTaskCache(),
     )
-    app.middleware_stack = RequestLogLayer(
-        _add_guards(HeadRequestsLayer(app.build_middleware_stack()), app), app.state.metrics
-    )
+    layers = OrganizationLayer(HeadRequestsLayer(app.build_middleware_stack()))
+    app.middleware_stack = RequestLogLayer(_add_guards(layers, app), app.state.metrics)
     return app
 
 

@@ -19,10 +19,11 @@ from app.web.access import Manager, Public
 from app.web.answers import AnswerModel, json_response
 from app.web.bodies import BodyModel, json_body
 from app.web.cookies import check_not_cross_site, session_cookie, set_session_cookie
-from app.web.deps import CampaignKey, SessionDep
+from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.links import make_landing_link
+from app.web.organizations import enter_organization
 from app.web.pagination import Limit, Number, Page, SortedCursor, make_page, parse_place, write_place
 
 router = APIRouter(prefix="/v1", tags=["raters"])
@@ -111,7 +112,7 @@ class Invitation(InvitationOut):
 class ClaimIn(BodyModel):
     """A seat to take."""
 
-    secret: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9_-]{43}$")]
+    secret: Annotated[str, StringConstraints(pattern="^(o[1-9][0-9]{0,3}-)?[A-Za-z0-9_-]{43}$")]
     external_id: Annotated[str, StringConstraints(pattern="^[!-~]{1,200}$")] = Field(
         description="Who the platform says it is: PROLIFIC_PID, workerId. The same again is the same rater."
     )
@@ -298,7 +299,7 @@ def claim_invitation(
         ClaimIn, json_body(ClaimIn, prolific={"secret": NO_SECRET, "external_id": "5f1b2c3d4e5f6a7b8c9d0e1f"})
     ],
     request: Request,
-    session: SessionDep,
+    database: DatabaseDep,
 ) -> Response:
     """No credential but the invitation's secret. What the rater had before under this id ends.
 
@@ -306,12 +307,16 @@ def claim_invitation(
     signature.
     """
     check_not_cross_site(request)
-    given = invitations.SeatClaim(body.secret, body.external_id, body.signature, held_by=_held_by(request, session))
-    made = invitations.claim_seat(session, invitation, given, days=STAYS)
+    enter_organization(request, body.secret)
+    with database.transaction() as session:
+        held_by = _held_by(request, session)
+        given = invitations.SeatClaim(body.secret, body.external_id, body.signature, held_by=held_by)
+        made = invitations.claim_seat(session, invitation, given, days=STAYS)
+        lasts, opens = timedelta(days=STAYS), body.want != "token"
+        opened = sessions.open_session(session, made.secret, lifetime=lasts) if opens else None
     who = {"campaign": made.campaign, "rater": made.rater}
-    if body.want == "token":
+    if opened is None:
         return json_response(ClaimOut(**who, expires_at=made.expires_at, csrf=None, token=made.secret), 201)
-    opened = sessions.open_session(session, made.secret, lifetime=timedelta(days=STAYS))
     response = json_response(ClaimOut(**who, expires_at=opened.expires_at, csrf=opened.csrf, token=None), 201)
     set_session_cookie(request, response, opened.secret, "rater", lifetime=opened.lifetime)
     return response

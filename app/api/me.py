@@ -21,8 +21,9 @@ from app.web.cookies import (
     own_origin,
     set_session_cookie,
 )
-from app.web.deps import SessionDep, get_options
+from app.web.deps import DatabaseDep, SessionDep, get_options
 from app.web.examples import example_response
+from app.web.organizations import enter_organization
 from app.web.single_sign_on.confirming import find_provider
 from app.web.strangers import note_sign_in_attempt, recognize_sender
 
@@ -92,12 +93,14 @@ def open_session(
     request: Request,
     response: Response,
     body: Annotated[SessionIn, json_body(SessionIn, token={"token": NO_SECRET})],
-    session: SessionDep,
+    database: DatabaseDep,
 ) -> SessionOut:
     """Exchange a token for a cookie that scripts cannot read and other sites cannot send."""
     check_not_cross_site(request)
     note_sign_in_attempt(request)
-    opened = sessions.open_session(session, body.token, lifetime=get_options(request).session_lifetime)
+    enter_organization(request, body.token)
+    with database.transaction() as session:
+        opened = sessions.open_session(session, body.token, lifetime=get_options(request).session_lifetime)
     who: Who = "rater" if opened.caller.role == "rater" else "staff"
     recognize_sender(request, opened.secret)
     set_session_cookie(request, response, opened.secret, who, lifetime=opened.lifetime)

@@ -10,12 +10,14 @@ import typer
 
 from app.cli.kit import context
 from app.config import Settings, media_policy
+from app.services.every_organization import list_organization_numbers
 from app.storage import backup as backups
 from app.storage import migrate
 from app.storage.db import Database
 from app.storage.embedded.roles import prepare_serving_role
 from app.storage.media import backup as media_backups
 from app.storage.media import rows
+from app.storage.organizations import use_organization
 
 File = Annotated[Path, typer.Argument(help="The backup: one file, checked by its SHA-256 before anything is restored.")]
 
@@ -67,10 +69,14 @@ def _backup_media(url: str, file: Path, *, overwrite: bool) -> None:
     """After the database, so that every file that the backup knows is there; nothing where campaigns have none."""
     store = media_policy(Settings.load()).require_store()
     beside = file.with_name(file.name + media_backups.SUFFIX)
-    with closing(Database(url, size=2)) as database, database.transaction() as session:
-        if rows.load_stored_sizes(session):
-            n = media_backups.backup_media(session, store, beside, overwrite=overwrite)
-            typer.echo(f"{beside}: {n:,} files of media, {beside.stat().st_size:,} bytes")
+    sizes: dict[bytes, int] = {}
+    with closing(Database(url, size=2)) as database:
+        for number in list_organization_numbers(database):
+            with use_organization(number), database.transaction() as session:
+                sizes |= rows.load_stored_sizes(session)
+    if sizes:
+        n = media_backups.backup_media(sizes, store, beside, overwrite=overwrite)
+        typer.echo(f"{beside}: {n:,} files of media, {beside.stat().st_size:,} bytes")
 
 
 def restore(file: File) -> None:

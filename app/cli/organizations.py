@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from typing import Annotated
 
 import typer
@@ -13,9 +14,12 @@ from app.cli.kit.outputs import Json, write_to_stdout
 from app.cli.kit.terminal import plain_table
 from app.domain.errors import Invalid, Place
 from app.reports.kit.table import Table
+from app.services.access import tokens
 from app.storage import organization_list, organization_schemas
+from app.storage.db import Database
 from app.storage.embedded.roles import prepare_serving_role
 from app.storage.migrate import MigrationConnection
+from app.storage.organizations import use_organization
 
 LONGEST_NAME = 200
 Organization = Annotated[str, typer.Argument(help="Key of the organization.")]
@@ -43,8 +47,16 @@ def add(
         raise Invalid(places=(Place(("--name",), f"must be at most {LONGEST_NAME} printable characters"),))
     with context.owner_url() as url:
         prepare_serving_role(url)
-        organization_schemas.add_organization(url, organization, name)
+        number = organization_schemas.add_organization(url, organization, name).number
+        with (
+            closing(Database(url, size=2)) as database,
+            use_organization(number),
+            database.transaction() as session,
+        ):
+            issued = tokens.create_first_admin_token(session)
     typer.echo(f"{organization} is ready")
+    if issued is not None:
+        typer.echo(f"Its owner's token, for one day: {issued.secret}")
 
 
 def list_(as_json: Json = False) -> None:

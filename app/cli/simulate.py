@@ -34,6 +34,8 @@ COLUMNS = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNC
 class NoModelRaterEnrolled(NotFound):
     """None of the model's raters is enrolled and active in the campaign."""
 
+    published = "NobodyComes"
+
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
@@ -108,6 +110,7 @@ def open_managed_campaign(campaign: str | None, server: str | None) -> Iterator[
         role = prepare_database(url, upgrade=True)
         with (
             closing(Database(url, size=2, role=role)) as database,
+            context.chosen_organization(database),
             temporary_token(database, campaign) as secret,
             own_server(url, role) as origin,
         ):

@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,7 @@ from app.jobs import worker as loop
 from app.jobs.computing import THREADS
 from app.jobs.dask_cluster import DaskCluster
 from app.services.campaigns.housekeeping import delete_expired_data
+from app.services.every_organization import do_for_each
 from app.services.media.sweep import sweep_media
 from app.services.webhooks.addresses import OutwardAddresses
 from app.storage.embedded import write_private_file
@@ -71,9 +73,9 @@ def worker(
     for name in THREADS:  # read when linear algebra is loaded, which only the processes that compute do
         os.environ.setdefault(name, "1")
     start_traces(Settings.load().traces, "plumbline-worker")
-    with context.open_database(watched=True) as database:
+    with context.open_database(watched=True, of_all=True) as database:
         if once:
-            delete_expired_data(database)
+            do_for_each(database, partial(delete_expired_data, database))
             sweep_media(database, media_policy(Settings.load()))
             return None
         beat = _beat()

@@ -24,6 +24,7 @@ from app.storage import jobs_queue
 from app.storage.connections import ConfiguredAsyncConnection
 from app.storage.db import Database
 from app.storage.jobs_queue import COMMIT_SETTING, LANES, QUEUES, SEARCH_PATH, QueueEntry
+from app.storage.organizations import organization_of, use_organization
 
 HEARTBEAT = 2.0  # seconds
 POLL = 2.0  # where no notification came
@@ -147,7 +148,8 @@ class Worker:
             if span is not None:
                 part = {} if n is None else {"plumbline.part": n}
                 span.describe(f"job {context.job.task_name}", {"plumbline.job": job, **part})
-            self._do_entry(context, job, n)
+            with use_organization(organization_of(job)):
+                self._do_entry(context, job, n)
 
     def _do_entry(self, context: JobContext, job: int, n: int | None) -> None:
         entry = QueueEntry(context.job.task_name, job, n, context.job.priority, context.job.queue)

@@ -15,10 +15,12 @@ import httpcore
 import httpx
 
 from app.domain.errors import AppError
+from app.services.every_organization import list_organization_numbers
 from app.services.webhooks import delivery
 from app.services.webhooks.addresses import OutwardAddresses, parse_address
 from app.services.webhooks.delivery import DeliveryResult, PendingDelivery
 from app.storage.db import Database
+from app.storage.organizations import organization_of, use_organization
 
 LOOK_EVERY = 1.0  # seconds between looks for what is due
 AT_ONCE = 16
@@ -75,6 +77,7 @@ class WebhookSender:
     def __init__(self, database: Database, *, stop: threading.Event, outward: OutwardAddresses) -> None:
         self._database, self._stop, self._outward = database, stop, outward
         self._turn = asyncio.Lock()
+        self._first = 0
 
     def run(self) -> None:
         """Send; where the database is away, wait for it."""
@@ -92,16 +95,29 @@ class WebhookSender:
             while not self._stop.is_set():
                 try:
                     free = AT_ONCE - len(running)
-                    claim = partial(delivery.claim_due_webhooks, self._database, free)
-                    due = await self._ask(claim) if free else []
+                    due = await self._claim(free) if free else []
                 except AppError as error:
                     log.warning("waiting for the database: %s", error.title())
                     due = []
-                running |= {asyncio.create_task(self._send_all(pool, webhook)) for webhook in due}
+                for webhook in due:
+                    with use_organization(organization_of(webhook)):  # and so what the task does
+                        running.add(asyncio.create_task(self._send_all(pool, webhook)))
                 await asyncio.wait([asyncio.create_task(asyncio.sleep(LOOK_EVERY)), *running], timeout=LOOK_EVERY)
                 running = {task for task in running if not task.done()}
             if running:
                 await asyncio.wait(running, timeout=TIMEOUT)
+
+    async def _claim(self, free: int) -> list[int]:
+        """Webhooks with an event to send, as many as there is room for; whose turn it is first changes."""
+        numbers = await self._ask(partial(list_organization_numbers, self._database))
+        self._first += 1
+        due: list[int] = []
+        for place in range(len(numbers)):
+            with use_organization(numbers[(self._first + place) % len(numbers)]):
+                due += await self._ask(partial(delivery.claim_due_webhooks, self._database, free - len(due)))
+            if len(due) >= free:
+                break
+        return due
 
     async def _ask(self, question: Callable[[], T]) -> T:
         """Ask the database, one question at a time: its pool has few connections, and jobs need them."""

@@ -31,6 +31,7 @@ from app.storage import jobs as stored
 from app.storage import jobs_queue, reports
 from app.storage.db import Database
 from app.storage.jobs_queue import QueueEntry
+from app.storage.organizations import organization_of, use_organization
 from app.web.metrics import JOB_SECONDS
 
 ChunkComputer = Callable[[int, Chunk, int], bytes]
@@ -69,7 +70,7 @@ def compute_here(job_id: int, chunk: Chunk, n: int) -> bytes:  # noqa: ARG001  (
 
 def is_computed_anywhere(database: Database, job_id: int) -> bool:
     """Whether the chunks of a job need no database: those of reports on the kit, whose data are read before."""
-    with database.transaction() as session:
+    with use_organization(organization_of(job_id)), database.transaction() as session:
         row = stored.lock_job(session, job_id)
     return row is not None and row.kind not in OWN
 
@@ -122,6 +123,10 @@ class QueueComputer:
 
         Raises Unavailable or StorageFull for what a later try may not meet, and what `compute` raises beside AppError.
         """
+        with use_organization(organization_of(job_id)):
+            self._do(task, job_id, n, compute)
+
+    def _do(self, task: str, job_id: int, n: int | None, compute: ChunkComputer) -> None:
         with self._database.transaction() as session:
             jobs_queue.commit_asynchronously(session)
             row = stored.lock_job(session, job_id)

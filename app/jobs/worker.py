@@ -6,11 +6,13 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from app.domain.errors import AppError, Unavailable
 from app.jobs.queue import Worker
 from app.jobs.webhook_sender import WebhookSender
 from app.services.campaigns.housekeeping import delete_expired_data
+from app.services.every_organization import do_for_each
 from app.services.jobs import jobs
 from app.services.media.policy import MediaPolicy
 from app.services.media.sweep import sweep_media
@@ -89,7 +91,8 @@ def run(
 
 
 def _tidy(database: Database) -> None:
-    _log_counts(delete_expired_data(database))
+    for counts in do_for_each(database, partial(delete_expired_data, database)):
+        _log_counts(counts)
 
 
 def _log_counts(counts: Mapping[str, int] | None) -> None:

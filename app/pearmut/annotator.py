@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from functools import partial
+from typing import TypeVar
 
+from anyio import to_thread
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
@@ -19,9 +21,11 @@ from app.services.pearmut.users import PearmutUser, PearmutUserUnknown, identify
 from app.services.tasks import leases
 from app.services.tasks.leases import LeaseResult
 from app.storage.db import Session
+from app.web.organizations import enter_organization
 from app.web.rate_limits import address_of
 
 router = APIRouter()
+B = TypeVar("B", bound=NextItemIn)
 WHYS = {
     "paused": "The campaign is paused, or you are; ask whoever gave you this link.",
     "not_enrolled": "You are not enrolled any more.",
@@ -48,7 +52,7 @@ class PearmutOthersAtWork(Unavailable):
 @router.post("/get-next-item")
 async def get_next_item(request: Request) -> Response:
     """The next document, form or check of an annotator, or the end with the code of the verdict."""
-    body, state = await read_body(request, NextItemIn), PearmutState.of_request(request)
+    body, state = await _read_body_of_user(request, NextItemIn)
     step = await state.judging.run_in_thread(partial(_next_without_lease, request, state, body))
     if isinstance(step, PearmutUser):
         leased = await leases.lease_task(state.judging, rater=step.rater)
@@ -94,7 +98,7 @@ def _respond(
 @router.post("/get-i-item")
 async def get_own_item(request: Request) -> Response:
     """One item of an annotator, with what they answered; nobody sees what others did."""
-    body, state = await read_body(request, ItemIn), PearmutState.of_request(request)
+    body, state = await _read_body_of_user(request, ItemIn)
 
     def work(session: Session) -> pages.Response:
         user = _user(request, state, body, session)
@@ -106,7 +110,7 @@ async def get_own_item(request: Request) -> Response:
 @router.post("/log-response")
 async def log_response(request: Request) -> Response:
     """Keep answers and hand the document in, in one transaction; the same once more changes nothing."""
-    body, state = await read_body(request, LogIn), PearmutState.of_request(request)
+    body, state = await _read_body_of_user(request, LogIn)
     sent = SentDocument(body.item_i, body.payload.annotation, body.payload.actions, body.payload.comment)
 
     def work(session: Session) -> None:
@@ -115,6 +119,13 @@ async def log_response(request: Request) -> Response:
     async with state.saving(body.campaign_id):
         await state.judging.run_in_thread(work)
     return json_response("ok")
+
+
+async def _read_body_of_user(request: Request, model: type[B]) -> tuple[B, PearmutState]:
+    """The body, for whose user's organization the request works from now on."""
+    body = await read_body(request, model)
+    await to_thread.run_sync(enter_organization, request, body.user_id)
+    return body, PearmutState.of_request(request)
 
 
 def _user(request: Request, state: PearmutState, body: NextItemIn, session: Session) -> PearmutUser:

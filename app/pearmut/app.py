@@ -11,6 +11,7 @@ from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
 
 from app.pearmut import annotator, assets, manager
 from app.pearmut.errors import install_error_handlers, json_response
@@ -24,6 +25,7 @@ from app.web.admission import PER_CONNECTION, AdmissionLayer
 from app.web.deps import Options
 from app.web.hosts import HostsLayer
 from app.web.metrics import ServiceMetrics
+from app.web.organizations import OrganizationDirectory, OrganizationLayer
 from app.web.rate_limits import FailedSignIns, StrangerLimits
 from app.web.request_log import RequestLogLayer
 from app.web.traces import NO_TELEMETRY
@@ -60,7 +62,8 @@ def create_pearmut_app(database: Database, options: Options, files: PearmutFiles
     install_error_handlers(app)
     app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size, page=_no_page)
     app.state.metrics = ServiceMetrics()
-    layers = app.build_middleware_stack()
+    app.state.organizations = OrganizationDirectory(database)
+    layers: ASGIApp = OrganizationLayer(app.build_middleware_stack())
     if options.allowed_hosts is not None:
         layers = HostsLayer(layers, options.allowed_hosts)
     app.middleware_stack = RequestLogLayer(layers, app.state.metrics)

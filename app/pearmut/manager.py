@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
+from anyio import to_thread
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
@@ -13,6 +14,7 @@ from app.pearmut.bodies import ManagedCampaignIn, NewCampaignIn, NewUsersIn, Use
 from app.pearmut.errors import describe_error, json_response
 from app.pearmut.state import PearmutState
 from app.services.access import tokens
+from app.services.access.organization_marks import organization_of_credential
 from app.services.access.tokens import BadCredential, Caller
 from app.services.pearmut import dashboard
 from app.services.pearmut.campaign_file import read_campaign_file
@@ -20,6 +22,7 @@ from app.services.pearmut.documents import LoadedCampaign
 from app.services.pearmut.loading import add_pearmut_campaign
 from app.services.pearmut.users import PearmutTokenWrong, authenticate_dashboard
 from app.storage.db import Session
+from app.web.organizations import enter_organization
 
 router = APIRouter()
 Work = Callable[[Session, LoadedCampaign, Caller], object]
@@ -30,6 +33,7 @@ PURGE = "Campaigns are not purged here: close it, or erase its annotators, on Pl
 async def _run_as_manager(request: Request, body: ManagedCampaignIn, work: Work) -> Response:
     """Do what a manager of the campaign asks. Raises PearmutTokenWrong."""
     state = PearmutState.of_request(request)
+    await to_thread.run_sync(enter_organization, request, body.token or "")
 
     def run(session: Session) -> object:
         loaded = state.campaigns.load(session, body.campaign_id)
@@ -104,6 +108,7 @@ async def refuse_purge() -> Response:
 async def add_campaign(request: Request) -> Response:
     """Load campaigns, all or none; tokens and links of users are in this answer only."""
     body, state = await read_body(request, NewCampaignIn), PearmutState.of_request(request)
+    await to_thread.run_sync(enter_organization, request, body.token_main)
     given = body.campaign_data if isinstance(body.campaign_data, list) else [body.campaign_data]
 
     def work(session: Session) -> list[dict[str, Any]]:
@@ -167,6 +172,9 @@ async def _download(
     state, secrets = PearmutState.of_request(request), given or []
     if len(secrets) not in (1, len(names)):
         raise Invalid("Mismatched campaign_id and token count")
+    if len({organization_of_credential(secret) for secret in secrets}) > 1:
+        raise PearmutTokenWrong
+    await to_thread.run_sync(enter_organization, request, secrets[0])
 
     def work(session: Session) -> object:
         pairs: list[tuple[str, object]] = []

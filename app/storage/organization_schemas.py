@@ -43,20 +43,22 @@ def add_organization(url: str, key: str, name: str) -> OrganizationRecord:
         return organization_list.find_organization(connection, key)
 
 
-def remove_organization(url: str, key: str, *, patience: float = KNOWN_FOR) -> None:
+def remove_organization(url: str, key: str, *, patience: float | None = None) -> None:
     """Delete an organization with everything in it, for good; once more where that was interrupted.
 
-    patience: seconds until nobody serves it any more. Raises OrganizationNotFound, and DatabaseBusy where somebody
-    still reads its tables.
+    patience: seconds until nobody serves it any more; None: `KNOWN_FOR`.
+
+    Raises OrganizationNotFound, and DatabaseBusy where somebody still reads its tables.
     """
     with MigrationConnection(url) as connection:
         number = organization_list.find_organization(connection, key).number
         organization_list.mark_organization(connection, number, "removing")
         connection.commit()
-        time.sleep(patience)
+        time.sleep(KNOWN_FOR if patience is None else patience)
         connection.execute(sa.text("SET LOCAL lock_timeout = '5s'"))
         connection.execute(sa.text(f"DROP SCHEMA IF EXISTS {organization_schema(number)} CASCADE"))
-        gone = f"DELETE FROM {QUEUE}.procrastinate_jobs WHERE (args->>'job')::bigint BETWEEN :first AND :last"
+        connection.execute(sa.text(f"SET LOCAL search_path = {QUEUE}"))  # whose triggers name no schema
+        gone = "DELETE FROM procrastinate_jobs WHERE (args->>'job')::bigint BETWEEN :first AND :last"
         connection.execute(sa.text(gone), {"first": number * SPAN, "last": (number + 1) * SPAN - 1})
         organization_list.mark_organization(connection, number, "removed")
         connection.commit()

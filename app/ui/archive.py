@@ -9,7 +9,7 @@ from itertools import count, pairwise
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from markupsafe import Markup, escape
 
 from app.domain.keys import KEY_PATTERN
@@ -24,10 +24,21 @@ from app.ui.pages import PageRoute, make_template_environment, render_page
 from app.ui.text_layout import Mark, draw_layout
 from app.web.deps import DatabaseDep, MediaPolicyDep, SessionDep
 from app.web.media_content import content_response
+from app.web.organizations import enter_organization
 
 router = APIRouter(prefix="/archive/{archive}", route_class=PageRoute, include_in_schema=False)
 SEVERITIES = frozenset({"minor", "major", "critical", "neutral", "undecided"})
-Address = Annotated[str, Path(alias="archive", pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+
+
+def get_archive_address(
+    request: Request, address: Annotated[str, Path(alias="archive", pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+) -> str:
+    """The address, whose organization is worked for from now on."""
+    enter_organization(request, address)
+    return address
+
+
+Address = Annotated[str, Depends(get_archive_address)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,17 @@ from fastapi.responses import JSONResponse, RedirectResponse
 from app.domain.errors import AppError, Forbidden, Unauthorized, Unavailable
 from app.services.access import single_sign_on
 from app.services.access.identity_tokens import BadIdentityToken
+from app.services.access.provider_roles import list_named_organizations, list_roles_within
+from app.services.access.sessions import NewSession
 from app.services.access.single_sign_on import NoGroupFits
+from app.services.every_organization import do_for_each
 from app.storage import clock
+from app.storage.db import Database
+from app.storage.organizations import use_organization
 from app.ui.pages import PageRoute, render_page
 from app.web.cookies import own_origin, set_session_cookie
 from app.web.deps import DatabaseDep, get_options
+from app.web.organizations import directory_of
 from app.web.problems import STATUS, retry_after_header
 from app.web.single_sign_on.attempt import begin_attempt, clear_attempt_cookie, read_attempt, set_attempt_cookie
 from app.web.single_sign_on.confirming import find_provider
@@ -27,7 +33,7 @@ from app.web.single_sign_on.errors import NoProvider, ProviderRefused, SignInNot
 from app.web.strangers import SIGN_IN_ANSWER, note_sign_in_attempt, recognize_sender
 
 if TYPE_CHECKING:
-    from app.web.single_sign_on.provider import Provider
+    from app.web.single_sign_on.provider import Confirmation, Provider
 
 BACK = SIGN_IN_ANSWER
 LONGEST_CODE = 4096
@@ -90,15 +96,7 @@ def finish_sign_in(request: Request, provider: ProviderDep, database: DatabaseDe
     confirmed = provider.redeem(
         code, back=own_origin(request) + BACK, verifier=attempt.verifier, nonce=attempt.nonce, now=now
     )
-    with database.transaction() as session:
-        new = single_sign_on.sign_in(
-            session,
-            confirmed.person,
-            confirmed.tokens,
-            sid=confirmed.sid,
-            roles=provider.options.roles,
-            lifetime=get_options(request).session_lifetime,
-        )
+    new = _start_session(request, database, provider, confirmed)
     if new is None:
         raise NoGroupFits
     # Not a redirection: browsers would not send the new cookie along, as another site began this.
@@ -107,6 +105,29 @@ def finish_sign_in(request: Request, provider: ProviderDep, database: DatabaseDe
     clear_attempt_cookie(request, response)
     recognize_sender(request, new.secret)
     return response
+
+
+def _start_session(
+    request: Request, database: Database, provider: Provider, confirmed: Confirmation
+) -> NewSession | None:
+    """A session in the first organization where a group has a role; None where there is none."""
+    roles, new = provider.options.roles, None
+    for organization in list_named_organizations(roles, confirmed.person.groups) or [None]:
+        number = directory_of(request).find_number(organization)
+        if number is None:
+            continue
+        with use_organization(number), database.transaction() as session:
+            new = single_sign_on.sign_in(
+                session,
+                confirmed.person,
+                confirmed.tokens,
+                sid=confirmed.sid,
+                roles=list_roles_within(roles, organization),
+                lifetime=get_options(request).session_lifetime,
+            )
+        if new is not None:
+            break
+    return new
 
 
 @router.post("/oidc/backchannel-logout")
@@ -127,8 +148,12 @@ async def end_sessions(request: Request, provider: ProviderDep, database: Databa
         with database.transaction() as session:
             now = clock.database_now(session)
         notice = provider.read_logout_token(values[0], now=now)
-        with database.transaction() as session:
-            return single_sign_on.carry_out_logout(session, notice, issuer=provider.options.issuer)
+
+        def end() -> bool:
+            with database.transaction() as session:
+                return single_sign_on.carry_out_logout(session, notice, issuer=provider.options.issuer)
+
+        return all(do_for_each(database, end))
 
     try:
         done = await to_thread.run_sync(carry_out)

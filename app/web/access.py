@@ -2,7 +2,8 @@
 
     def get_campaign(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> CampaignOut: ...
 
-A credential of another campaign gets 404, as if the campaign did not exist. For reading, a cookie is as good as its
+A credential of another campaign gets 404, as if the campaign did not exist; one of another organization works among its
+own tables from here on, where there is nothing else. For reading, a cookie is as good as its
 token; for a change the page must also prove that it is ours (`app.web.cookies`). Routes of raters read the rater's
 cookie, all others that of staff; routes that both have (who am I, signing out) read either.
 """
@@ -20,8 +21,10 @@ from app.services.access.tokens import Caller, Role
 from app.services.people import raters
 from app.services.people.raters import ActingRater
 from app.storage.campaigns import CampaignNotFound
+from app.storage.organizations import current_organization
 from app.web.cookies import Who, check_same_origin, find_staff_or_rater_cookie, session_cookie
 from app.web.deps import find_database
+from app.web.organizations import directory_of, enter_organization
 from app.web.queries import check_query
 from app.web.single_sign_on.confirming import confirm_session, find_provider
 from app.web.strangers import recognize_sender
@@ -164,6 +167,7 @@ def _authenticate(request: Request, who: Who | None, *, confirmed: bool = True) 
         scheme, _, secret = given[0].partition(" ")
         if len(given) > 1 or scheme.lower() != "bearer":
             raise NoCredential
+        enter_organization(request, secret.strip(" "))
         with database.transaction() as session:
             caller = tokens.authenticate_secret(session, secret.strip(" "))
         recognize_sender(request, secret.strip(" "))
@@ -180,10 +184,12 @@ def _authenticate(request: Request, who: Who | None, *, confirmed: bool = True) 
 def authenticate_cookie(request: Request, cookie: str, *, confirmed: bool = True) -> Caller:
     """Who holds this session. Raises BadCredential, or ProviderSilent where an identity provider has to confirm it."""
     database = find_database(request)
+    enter_organization(request, cookie)
     with database.transaction() as session:
         caller = sessions.authenticate_session(session, cookie)
     if caller.check_due and confirmed:
-        caller = confirm_session(database, find_provider(request), cookie)
+        organization = directory_of(request).find_key(current_organization())
+        caller = confirm_session(database, find_provider(request), cookie, organization=organization)
     recognize_sender(request, cookie)
     return caller
 

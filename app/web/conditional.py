@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 
 from fastapi import Request, Response
 
+from app.services.access.organization_marks import mark_for_organization
+
 VARY = "Accept, Authorization, Cookie"
 
 
@@ -16,8 +18,11 @@ def conditional_response(
     etag: str,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """304 where the client has the body already, else 200; a callable body is called only for 200."""
-    tag = f'"{etag}"'
+    """304 where the client has the body already, else 200; a callable body is called only for 200.
+
+    What another organization has under the same address and tag is another body.
+    """
+    tag = f'"{mark_for_organization(etag)}"'
     common = {"ETag": tag, "Vary": VARY, "Cache-Control": "private, no-cache", **(headers or {})}
     if client_has_tag(request, tag):
         return Response(status_code=304, headers=common)

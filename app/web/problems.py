@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 
 from app.domain.errors import AppError, Place
 from app.domain.keys import is_key
-from app.services.access.tokens import MARK
+from app.services.access.organization_marks import MARK_PATTERN
 from app.web.request_log import request_id
 
 MEDIA_TYPE = "application/problem+json"
@@ -103,7 +103,7 @@ def problem_response(
 
 def printable_name(name: str | int) -> str | int:
     """A name that was sent, or `(name)` where it is long, no key, or might hold a secret."""
-    if isinstance(name, int) or (is_key(name) and len(name) <= LONGEST_NAME and MARK not in name):
+    if isinstance(name, int) or (is_key(name) and len(name) <= LONGEST_NAME and re.search(MARK_PATTERN, name) is None):
         return name
     return "(name)"
 

@@ -149,7 +149,7 @@ Credential = Callable[..., dict[str, str]]
 def everything_in(url: str) -> dict[str, str]:
     """A hash of each table."""
     with psycopg.connect(url) as connection:
-        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()").fetchall()
         # But for when a token was last used, which changes by each use.
         query = """SELECT md5(string_agg(r, chr(10) ORDER BY r)) FROM
             (SELECT (to_jsonb(t) - 'last_used_at')::text AS r FROM "{}" t) rows"""

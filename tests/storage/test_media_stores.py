@@ -14,6 +14,7 @@ from app.services.media.library import get_media, store_media
 from app.services.media.policy import MediaPolicy
 from app.storage.backup import BackupDamaged
 from app.storage.db import Database
+from app.storage.media import rows
 from app.storage.media.backup import backup_media, restore_media
 from app.storage.media.files import MediaBytesMissing, MediaFolder, MediaStore, hash_file
 from app.storage.media.s3 import MediaStoreUnreachable, S3Store
@@ -87,7 +88,7 @@ def test_a_backup_has_the_media_and_restores_them(store: MediaStore, database: D
         store_media(database, policy, "live", name, tmp_path / name, actor="test")
     archive = tmp_path / "backup.media.tar"
     with database.transaction() as session:
-        assert backup_media(session, store, archive) == 2
+        assert backup_media(rows.load_stored_sizes(session), store, archive) == 2
         sha256 = get_media(session, "live", "a.wav").sha256
     elsewhere = MediaFolder(tmp_path / "elsewhere")
     assert restore_media(elsewhere, archive) == 2

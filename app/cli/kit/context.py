@@ -10,6 +10,8 @@ from app.config import Settings
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database, translate_database_errors
 from app.storage.embedded.roles import prepare_serving_role
+from app.storage.organization_list import find_organization
+from app.storage.organizations import DEFAULT, use_organization
 from app.storage.server_checks import check_server_url
 
 
@@ -33,17 +35,36 @@ def own_database() -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
 
 
 @contextmanager
-def open_database(*, watched: bool = False) -> Iterator[Database]:
-    """The database under the serving role, its schema brought up to this version first. watched: as `Database` says."""
+def open_database(*, watched: bool = False, of_all: bool = False) -> Iterator[Database]:
+    """The database under the serving role, its schema brought up to this version first.
+
+    Within the block everything is about the organization that the settings name. watched: as `Database` says. of_all:
+    whatever they name, for what goes through all organizations. Raises OrganizationNotFound.
+    """
     with owner_url() as url:
         role = prepare_serving_role(url)
         check_server_url(url, serving_role=role)
         migrate.upgrade_schema(url)
         handle = Database(url, size=2, role=role and APP_ROLE, watched=watched)
         try:
-            yield handle
+            if of_all:
+                yield handle
+            else:
+                with chosen_organization(handle):
+                    yield handle
         finally:
             handle.close()
+
+
+@contextmanager
+def chosen_organization(handle: Database) -> Iterator[None]:
+    """Work for the organization that the settings name within the block. Raises OrganizationNotFound."""
+    key, number = Settings.load().organization, DEFAULT
+    if key is not None:
+        with handle.transaction() as session:
+            number = find_organization(session, key).number
+    with use_organization(number):
+        yield
 
 
 def find_actor() -> str:

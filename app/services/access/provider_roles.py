@@ -8,10 +8,12 @@ from typing import Literal, get_args
 
 from app.domain.errors import Invalid
 from app.domain.keys import is_key
+from app.storage.organization_list import is_organization_key
 
 PersonRole = Literal["admin", "manager", "coordinator", "viewer"]
 ROLES_OF_PEOPLE: tuple[PersonRole, ...] = get_args(PersonRole)
-FORM = "role, role/campaign, or coordinator/campaign/team"
+FORM = "role, role/campaign, or coordinator/campaign/team; with ORGANIZATION: before it for one of several"
+OWNER = "owner"  # what an organization's admin is called, too
 
 
 class BadGroupRole(Invalid):
@@ -20,12 +22,16 @@ class BadGroupRole(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class GroupRole:
-    """What the members of a group may do. campaign: the only one they see; None for all. team: of a coordinator."""
+    """What the members of a group may do. campaign: the only one they see; None for all. team: of a coordinator.
+
+    organization: key of theirs; None for the default one.
+    """
 
     group: str
     role: PersonRole
     campaign: str | None = None
     team: str | None = None
+    organization: str | None = None
 
 
 def parse_group_roles(given: Mapping[str, str]) -> tuple[GroupRole, ...]:
@@ -33,18 +39,34 @@ def parse_group_roles(given: Mapping[str, str]) -> tuple[GroupRole, ...]:
 
     >>> parse_group_roles({"mt": "manager", "bonn": "coordinator/ted-ende/bonn"})[1].team
     'bonn'
+    >>> [(one.organization, one.role) for one in parse_group_roles({"acme": "acme:owner"})]
+    [('acme', 'admin')]
     """
     return tuple(_parse(group, value) for group, value in given.items())
 
 
 def _parse(group: str, value: str) -> GroupRole:
     role, *bound = value.split("/")
+    before, separator, role = role.rpartition(":")
+    if separator and not is_organization_key(before):
+        raise BadGroupRole(f"{before!r} cannot be the key of an organization")
+    role = "admin" if separator and role == OWNER else role
+    campaign, team, *_ = (*bound, None, None)
     for known in ROLES_OF_PEOPLE:
-        if known == role and len(bound) == 2 * (role == "coordinator") and all(map(is_key, bound)):
-            return GroupRole(group, known, *bound)
-        if known == role != "coordinator" and len(bound) == 1 and is_key(bound[0]):
-            return GroupRole(group, known, bound[0])
+        fits = len(bound) == 2 if role == "coordinator" else len(bound) <= 1
+        if known == role and fits and all(map(is_key, bound)):
+            return GroupRole(group, known, campaign, team, organization=before or None)
     raise BadGroupRole(f"each group has one of {', '.join(ROLES_OF_PEOPLE)}, as {FORM}")
+
+
+def list_roles_within(roles: Sequence[GroupRole], organization: str | None) -> list[GroupRole]:
+    """The roles of one organization, in their order."""
+    return [role for role in roles if role.organization == organization]
+
+
+def list_named_organizations(roles: Sequence[GroupRole], groups: Collection[str]) -> list[str | None]:
+    """The organizations in which somebody of these groups has a role, the first of the settings first."""
+    return list(dict.fromkeys(role.organization for role in match_group_roles(roles, groups)))
 
 
 def match_group_roles(roles: Sequence[GroupRole], groups: Collection[str]) -> list[GroupRole]:

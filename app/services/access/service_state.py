@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from app.domain.errors import AppError
+from app.services.every_organization import do_for_each
 from app.storage import service_state
 from app.storage.db import Database, Session
 
@@ -38,6 +39,9 @@ EXPLAINED: Mapping[str, str] = MappingProxyType(
         "replication_lag_seconds": "What standby servers lag.",
     }
 )
+
+SHARED = frozenset({"oldest_job_seconds", "queue_depth", "workers", "replication_lag_seconds"})
+"""Of what all organizations share, or of the oldest: numbers that are not added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +73,21 @@ class ServiceStateReader:
 
     def _load(self) -> Sequence[StateGauge]:
         try:
-            with self._database.transaction() as session:
-                rows = service_state.load_service_state(session, heard=HEARD)
+            states = do_for_each(self._database, self._load_organization)
         except AppError:
             return (_gauge("database_up", 0.0),)
-        return (_gauge("database_up", 1.0), *(_gauge(row.what, row.value, row.label) for row in rows))
+        values = states[0]
+        for others in states[1:]:
+            for place, value in others.items():
+                before = values.get(place, 0.0)
+                values[place] = max(before, value) if place[0] in SHARED else before + value
+        return (_gauge("database_up", 1.0), *(_gauge(what, value, label) for (what, label), value in values.items()))
+
+    def _load_organization(self) -> dict[tuple[str, str | None], float]:
+        """The numbers of one organization, by name and label."""
+        with self._database.transaction() as session:
+            rows = service_state.load_service_state(session, heard=HEARD)
+        return {(row.what, row.label): row.value for row in rows}
 
 
 def list_campaign_gauges(session: Session, *, only: str | None) -> list[StateGauge]:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from app.domain.errors import Forbidden, Invalid, NotFound, Place, Unauthorized
+from app.services.access.organization_marks import MARK_PATTERN, token_mark
 from app.services.campaigns import audit
 from app.storage import campaigns, clock, raters, teams, tokens
 from app.storage.db import Database, Session
@@ -24,10 +25,9 @@ Given = Literal["admin", "manager", "coordinator", "viewer", "frontend"]  # a ra
 ROLES: tuple[Role, ...] = get_args(Role)
 GIVEN: tuple[Given, ...] = get_args(Given)
 TokenSort = Literal["prefix", "made", "-made"]
-MARK = "plb_"
 LONGEST_NAME = 200
 FIRST_ADMIN_DAYS = 1
-_TOKEN = re.compile(rf"{MARK}([0-9a-f]{{12}})_([A-Za-z0-9_-]{{43}})")
+_TOKEN = re.compile(rf"{MARK_PATTERN}(?P<prefix>[0-9a-f]{{12}})_[A-Za-z0-9_-]{{43}}")
 
 # Who includes whom: a manager can do what viewers, coordinators and front-ends can. Nobody judges in a rater's place.
 INCLUDES: Mapping[Role, frozenset[Role]] = MappingProxyType(
@@ -214,7 +214,7 @@ def create_token(
 def generate_token_secret() -> tuple[str, str]:
     """The name of a new token and its secret of 256 random bits."""
     prefix, key = secrets.token_hex(6), base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
-    return prefix, f"{MARK}{prefix}_{key}"
+    return prefix, f"{token_mark()}{prefix}_{key}"
 
 
 def authenticate_secret(session: Session, secret: str) -> Caller:
@@ -237,7 +237,7 @@ def authenticate_for_session(session: Session, secret: str) -> Caller:
 
 def _authenticate(session: Session, secret: str) -> tokens.TokenRecord:
     parts = _TOKEN.fullmatch(secret)
-    row = tokens.find_token(session, parts[1]) if parts else None
+    row = tokens.find_token(session, parts["prefix"]) if parts else None
     known = row.hash if row is not None else bytes(32)
     if not hmac.compare_digest(hash_secret(secret), known) or row is None or not row.live:
         raise BadCredential
@@ -247,7 +247,7 @@ def _authenticate(session: Session, secret: str) -> tokens.TokenRecord:
 def parse_token_prefix(secret: str) -> str | None:
     """The name of the token that a secret would be of; None where it cannot be one."""
     parts = _TOKEN.fullmatch(secret)
-    return parts[1] if parts else None
+    return parts["prefix"] if parts else None
 
 
 def is_credential_valid(database: Database, caller: Caller) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 from app.domain.errors import Conflict, NotFound
 from app.reports.source.campaign import CampaignInfo
+from app.services.access.organization_marks import mark_for_organization
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import get_display_settings
@@ -110,7 +111,9 @@ def open_archive(session: Session, campaign: str, *, actor: str) -> ArchiveLink:
     row = campaigns.load_campaign(session, campaign, lock=True)
     require_closed(session, campaign)
     if archive_links.find_open_link(session, row.id) is None:
-        archive_links.insert_link(session, row.id, address=secrets.token_urlsafe(16), actor=actor)
+        archive_links.insert_link(
+            session, row.id, address=mark_for_organization(secrets.token_urlsafe(16)), actor=actor
+        )
         audit.record_action(session, row.id, actor=actor, action="archive opened")
     return get_archive_link(session, campaign)
 

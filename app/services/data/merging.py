@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from itertools import chain, islice
 from typing import Any, Self
 
@@ -131,7 +132,7 @@ class BackgroundMerger:
         """Merge a chunk as soon as the one before it is merged. What was wrong with that one is raised by `end`."""
         self._wait()
         if self._fault is None:
-            self._under_way = self._threads.submit(self._merge, lines, campaign)
+            self._under_way = self._threads.submit(copy_context().run, self._merge, lines, campaign)
 
     def wait_until_done(self) -> None:
         """Wait for the last chunk. Raises what was found wrong with any."""

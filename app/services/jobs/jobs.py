@@ -10,11 +10,13 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal
 
 from app.domain.errors import AppError, Conflict, Invalid, NotFound, Place, Unavailable
 from app.reports.kit.report import StoredReport
 from app.services.access.tokens import INCLUDES, Caller, Role
+from app.services.every_organization import do_for_each
 from app.services.webhooks.events import record_event
 from app.storage import campaigns, jobs, jobs_queue, reports
 from app.storage.campaigns import CampaignNotFound
@@ -22,6 +24,7 @@ from app.storage.db import Database, Session
 from app.storage.imports.staging import canonical_json
 from app.storage.jobs import JobNotFound
 from app.storage.jobs_queue import QUEUES, QueueEntry, Weight
+from app.storage.organizations import organization_of, use_organization
 from app.storage.reports import ReportKey
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -320,11 +323,18 @@ def recover_stalled_jobs(database: Database) -> int:
             if entry not in hopeless:
                 jobs_queue.retry_queue_entry(session, entry.queue_id)
         jobs_queue.delete_dead_workers(session, 10 * STALLED_AFTER)
+    for entry in hopeless:
+        with use_organization(organization_of(entry.job_id)):
+            give_up_job(database, entry.job_id, "its workers stopped before it was finished", entry=entry.queue_id)
+    return len(entries) + sum(do_for_each(database, partial(_enter_lost_jobs, database)))
+
+
+def _enter_lost_jobs(database: Database) -> int:
+    """Enter again what the queue has lost of one organization; how many jobs."""
+    with database.transaction() as session:
         numbers = [row.id for row in jobs.load_unfinished_jobs(session)]
         idle = jobs_queue.find_jobs_without_entries(session, numbers) if numbers else set()
-    for entry in hopeless:
-        give_up_job(database, entry.job_id, "its workers stopped before it was finished", entry=entry.queue_id)
-    return len(entries) + sum(_enter_again(database, number) for number in sorted(idle))
+    return sum(_enter_again(database, number) for number in sorted(idle))
 
 
 def record_worker_crash(database: Database, entry: int) -> bool:

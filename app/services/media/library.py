@@ -21,6 +21,7 @@ from app.storage.db import Database, Session
 from app.storage.media import rows
 from app.storage.media.files import hash_file
 from app.storage.media.rows import MediaRow, NewMedia
+from app.storage.organizations import DEFAULT, current_organization
 
 LONGEST_TRANSCRIPT = 1_000_000
 MOST_PLACES = 20
@@ -142,6 +143,8 @@ def store_media_from_folder(
     """
     if policy.shelf is None:
         raise MediaNotOnShelf("no folder is set: PLUMBLINE_MEDIA_FOLDER")
+    if current_organization() != DEFAULT:
+        raise MediaNotOnShelf("the folder is the default organization's; upload the file")
     try:
         shelf = policy.shelf.resolve(strict=True)
         below, page = split_page(path)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Sequence
 
+from app.services.every_organization import do_for_each
 from app.services.media.policy import MediaPolicy
 from app.storage.db import Database
 from app.storage.media import rows
@@ -13,13 +15,18 @@ SPARED = 24 * 3600  # seconds after a file was stored: who stores one makes it k
 
 
 def sweep_media(database: Database, policy: MediaPolicy) -> dict[str, int]:
-    """Delete files that no campaign has and parts of uploads given up for a week; how many of each."""
+    """Delete files that no campaign of any organization has and parts of uploads given up for a week; how many."""
     if policy.store is None or policy.parts is None:
         return {"media": 0, "media uploads": 0}
     old = [(sha256, at) for sha256, at in policy.store.hashes() if at < time.time() - SPARED]
-    with database.transaction() as session:
-        uploads = rows.delete_old_uploads(session, UPLOAD_DAYS)
-        known = rows.load_stored_sizes(session)
+
+    def read() -> tuple[Sequence[str], Collection[bytes]]:
+        with database.transaction() as session:
+            return rows.delete_old_uploads(session, UPLOAD_DAYS), rows.load_stored_sizes(session).keys()
+
+    parts = do_for_each(database, read)
+    uploads = [upload for of, _ in parts for upload in of]
+    known = {sha256 for _, of in parts for sha256 in of}
     unknown = [sha256 for sha256, _ in old if sha256 not in known]
     for sha256 in unknown:
         policy.store.remove(sha256)

@@ -82,6 +82,14 @@ def _element(text: str, row: rows.MediaRow | None, signer: _AssetSigner) -> str:
     return f'<img src="{address}">{after}' if tag == "img" else f'<{tag} src="{address}" controls></{tag}>{after}'
 
 
+def find_asset_token(address: str) -> int:
+    """The number of the token that an address was made for. Raises MediaNotFound."""
+    parts = _ADDRESS.fullmatch(address)
+    if parts is None:
+        raise rows.MediaNotFound
+    return int(parts[1])
+
+
 def open_asset(session: Session, policy: MediaPolicy, address: str) -> MediaContent:
     """The bytes behind an address. Raises MediaAddressEnded, MediaNotFound."""
     parts = _ADDRESS.fullmatch(address)

@@ -28,6 +28,7 @@ from app.storage import plans as stored_plans
 from app.storage import raters as stored_raters
 from app.storage.db import Session
 from app.storage.imports import staging
+from app.storage.organizations import DEFAULT, current_organization
 
 FORMAT = "pearmut"
 WEAK = "user names that are no longer credentials: each user has a new link"
@@ -36,6 +37,10 @@ NEW_DASHBOARD = "links of the dashboard that no longer work: it has a new one"
 
 class PearmutCampaignExists(Conflict):
     """A campaign with this key exists already."""
+
+
+class UserNamesAmbiguous(Conflict):
+    """Names of users are credentials in the default organization only: they do not say whose they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,8 @@ def add_pearmut_campaign(
 
     Raises Invalid, and PearmutCampaignExists.
     """
+    if old_ids and current_organization() != DEFAULT:
+        raise UserNamesAmbiguous
     key = make_key(campaign.campaign_id)
     _check_new(session, key)
     if campaign.info.get("shuffle", True) and not shuffled:

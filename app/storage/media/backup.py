@@ -6,27 +6,25 @@ import hashlib
 import os
 import tarfile
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from app.domain.errors import Invalid
 from app.storage.backup import CHUNK, BackupDamaged, BackupExists
-from app.storage.db import Session
 from app.storage.embedded.folders import sync_folder
-from app.storage.media import rows
 from app.storage.media.files import MediaStore
 
 SUFFIX = ".media.tar"
 
 
-def backup_media(session: Session, store: MediaStore, file: Path, *, overwrite: bool = False) -> int:
-    """Write all files that campaigns have; how many. A file of mode 0600, which appears when it is whole and on disk.
+def backup_media(sizes: Mapping[bytes, int], store: MediaStore, file: Path, *, overwrite: bool = False) -> int:
+    """Write files by their hashes; how many. A file of mode 0600, which appears when it is whole and on disk.
 
     Raises BackupExists, unless overwriting is asked for, and MediaBytesMissing for one that is not where it was stored.
     """
     if file.exists() and not overwrite:
         raise BackupExists(str(file))
-    sizes = rows.load_stored_sizes(session)
     scratch = file.with_name(f".{file.name}.{os.urandom(8).hex()}")
     handle = os.open(scratch, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:

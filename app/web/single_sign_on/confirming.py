@@ -7,12 +7,14 @@ have been removed meanwhile. The session stays, and works again once the provide
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fastapi import Request
 
 from app.services.access import sessions, single_sign_on
 from app.services.access.identity_tokens import BadIdentityToken
+from app.services.access.provider_roles import GroupRole, list_roles_within
 from app.services.access.single_sign_on import ProviderTokens
 from app.services.access.tokens import BadCredential, Caller
 from app.storage import clock
@@ -33,8 +35,12 @@ def find_provider(request: Request) -> Provider | None:
     return provider
 
 
-def confirm_session(database: Database, provider: Provider | None, secret: str) -> Caller:
+def confirm_session(
+    database: Database, provider: Provider | None, secret: str, *, organization: str | None = None
+) -> Caller:
     """Who holds a session whose check is due, as the provider says now.
+
+    organization: key of the one that the session is of, whose roles count; None for the default one.
 
     Raises BadCredential where they are signed out there or none of their groups fits, ProviderSilent.
     """
@@ -45,7 +51,7 @@ def confirm_session(database: Database, provider: Provider | None, secret: str) 
     if due is None:
         return _wait_for_other(database, secret)
     try:
-        _ask(database, provider, due, secret)
+        _ask(database, provider, due, secret, list_roles_within(provider.options.roles, organization))
     except ProviderSilent:
         with database.transaction() as session:
             single_sign_on.release_check(session, due)
@@ -60,7 +66,9 @@ def confirm_session(database: Database, provider: Provider | None, secret: str) 
         return sessions.authenticate_session(session, secret)
 
 
-def _ask(database: Database, provider: Provider, due: single_sign_on.DueCheck, secret: str) -> None:
+def _ask(
+    database: Database, provider: Provider, due: single_sign_on.DueCheck, secret: str, roles: Sequence[GroupRole]
+) -> None:
     if due.issuer != provider.options.issuer:
         raise ProviderRefused("the installation has another provider now")
     with database.transaction() as session:
@@ -72,9 +80,7 @@ def _ask(database: Database, provider: Provider, due: single_sign_on.DueCheck, s
 
     confirmation = provider.confirm(due.subject, due.tokens, now=now, keep=keep)
     with database.transaction() as session:
-        single_sign_on.apply_provider_check(
-            session, due, confirmation.person, confirmation.tokens, secret, roles=provider.options.roles
-        )
+        single_sign_on.apply_provider_check(session, due, confirmation.person, confirmation.tokens, secret, roles=roles)
 
 
 def _wait_for_other(database: Database, secret: str) -> Caller:

@@ -1,0 +1,27 @@
+"""Which organizations there are, for what is done for each of them in turn: sweeps, webhooks, metrics, backups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from app.storage.db import Database
+from app.storage.organization_list import list_organizations
+from app.storage.organizations import DEFAULT, use_organization
+
+T = TypeVar("T")
+
+
+def list_organization_numbers(database: Database) -> list[int]:
+    """The default organization, and all others that are open."""
+    with use_organization(DEFAULT), database.transaction() as session:
+        return [DEFAULT, *(one.number for one in list_organizations(session))]
+
+
+def do_for_each(database: Database, work: Callable[[], T]) -> list[T]:
+    """What some work comes to in each organization, the default one first."""
+    outcomes = []
+    for number in list_organization_numbers(database):
+        with use_organization(number):
+            outcomes.append(work())
+    return outcomes

@@ -1,0 +1,86 @@
+"""For which organization a request is: its credential says so, before anything is read (decision 46).
+
+Until then a request works for the default one, whose credentials carry no mark. A request that has read the tables of
+one organization cannot turn to another (`app.storage.organizations`).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+
+from fastapi import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.services.access.organization_marks import organization_of_credential
+from app.storage.db import Database
+from app.storage.organization_list import OrganizationRecord, list_organizations
+from app.storage.organization_schemas import KNOWN_FOR
+from app.storage.organizations import DEFAULT, choose_organization, organization_of, use_organization
+
+
+class OrganizationLayer:
+    """Lets each request choose its organization, once."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request through."""
+        with use_organization(DEFAULT):
+            await self.app(scope, receive, send)
+
+
+class OrganizationDirectory:
+    """The organizations that there are, looked at again every few seconds, and only where somebody names one."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._looked = -KNOWN_FOR
+        self._open: Sequence[OrganizationRecord] = ()
+
+    def _list(self) -> Sequence[OrganizationRecord]:
+        with self._lock:
+            if time.monotonic() - self._looked >= KNOWN_FOR:
+                begun = time.monotonic()
+                with use_organization(DEFAULT), self._database.transaction() as session:
+                    self._open = list_organizations(session)
+                self._looked = begun
+            return self._open
+
+    def has(self, number: int) -> bool:
+        """Whether there is an organization of this number."""
+        return number == DEFAULT or any(one.number == number for one in self._list())
+
+    def find_number(self, key: str | None) -> int | None:
+        """The number of an organization; None: there is none of this key. The default one has no key."""
+        return DEFAULT if key is None else next((one.number for one in self._list() if one.key == key), None)
+
+    def find_key(self, number: int) -> str | None:
+        """The key of an organization; None: it is the default one, or is there no more."""
+        return None if number == DEFAULT else next((one.key for one in self._list() if one.number == number), None)
+
+
+def directory_of(request: Request) -> OrganizationDirectory:
+    """The organizations of this installation."""
+    directory: OrganizationDirectory = request.app.state.organizations
+    return directory
+
+
+def enter_organization(request: Request, credential: str) -> None:
+    """Work for the organization that a credential names from now on.
+
+    Where there is none of its number the request stays with the default one, which does not know the credential.
+    """
+    _enter(request, organization_of_credential(credential))
+
+
+def enter_organization_of(request: Request, row: int) -> None:
+    """The same for the organization of a row, by its number."""
+    _enter(request, organization_of(row))
+
+
+def _enter(request: Request, number: int) -> None:
+    choose_organization(number if directory_of(request).has(number) else DEFAULT)

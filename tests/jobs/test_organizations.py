@@ -1,0 +1,208 @@
+"""What works without being asked goes through all organizations: jobs, webhooks, sweeps, media, backups and metrics."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from app.cli import db as db_command
+from app.jobs import webhook_sender, worker
+from app.reports.kit import store
+from app.reports.kit.report import StoredReport
+from app.reports.stability.report import REPORT
+from app.services.access.service_state import ServiceStateReader
+from app.services.jobs import jobs, report_requests
+from app.services.jobs.jobs import JobView
+from app.services.media.library import store_media
+from app.services.media.policy import MediaPolicy
+from app.services.media.sweep import SPARED, sweep_media
+from app.services.webhooks import events, webhooks
+from app.storage import embedded, jobs_queue, organization_schemas
+from app.storage.db import Database
+from app.storage.media.files import MediaFolder, hash_file
+from app.storage.organizations import organization_of, use_organization
+from tests.jobs.test_webhook_sender import LOOPBACK, Receiver, listening, sending
+from tests.media_files import make_wav
+from tests.organized import KEYS, OTHER, OURS, TWIN
+from tests.services.jobs.test_jobs import request
+from tests.spine import Spine, opened, template_of
+from tests.stats.stability.worlds import as_mqm, made_up
+from tests.working import drained, until
+
+ALL = (OURS, TWIN, OTHER)
+
+
+@pytest.fixture(scope="module")
+def made(postgres: embedded.EmbeddedServer, organized_template: str) -> Iterator[str]:
+    """The template: a campaign of one key in each organization; that of the twin has other judgments."""
+
+    def fill(spine: Spine) -> None:
+        for organization in ALL:
+            with use_organization(organization):
+                spine.take("thrice", "mqm-tsv", as_mqm(made_up(1 + (organization == TWIN), documents=8)))
+
+    with template_of(postgres, organized_template, fill) as name:
+        yield name
+
+
+@pytest.fixture
+def template(made: str) -> str:
+    return made
+
+
+@pytest.fixture
+def spine(database_url: str) -> Iterator[Spine]:
+    with opened(database_url) as found:
+        yield found
+
+
+def ask(spine: Spine, organization: int) -> JobView:
+    with use_organization(organization):
+        found = report_requests.find_or_queue_report(spine.database, request())
+    assert isinstance(found, JobView)
+    assert organization_of(found.number) == organization
+    return found
+
+
+def undisturbed(spine: Spine, organization: int) -> bytes:
+    with use_organization(organization), spine.database.transaction() as session:
+        lookup = store.find_report(session, request())
+        work = REPORT.prepare(session, lookup.about, request().options)
+    return store.compute_report(work, on_progress=lambda *_: None, should_stop=lambda: False)
+
+
+def done(spine: Spine, organization: int) -> bytes:
+    with use_organization(organization):
+        found = report_requests.find_or_queue_report(spine.database, request())
+    assert isinstance(found, StoredReport)
+    return found.body
+
+
+def test_one_worker_computes_for_all_each_from_its_own_judgments(spine: Spine) -> None:
+    for organization in ALL:
+        ask(spine, organization)
+    drained(spine.database)
+    bodies = {organization: done(spine, organization) for organization in ALL}
+    assert bodies == {organization: undisturbed(spine, organization) for organization in ALL}
+    assert bodies[TWIN] != bodies[OURS] == bodies[OTHER]
+
+
+def test_what_the_queue_has_lost_of_any_organization_is_entered_again(spine: Spine) -> None:
+    for organization in ALL:
+        ask(spine, organization)
+    with spine.database.transaction() as session:
+        jobs_queue.set_queue_search_path(session)
+        session.execute(text("DELETE FROM procrastinate_jobs"))
+    assert drained(spine.database) == 0
+    assert jobs.recover_stalled_jobs(spine.database) == len(ALL)
+    drained(spine.database)
+    assert done(spine, TWIN) == undisturbed(spine, TWIN)
+
+
+def test_what_waits_of_a_removed_organization_goes_with_it(spine: Spine) -> None:
+    for organization in ALL:
+        ask(spine, organization)
+    organization_schemas.remove_organization(spine.url, KEYS[TWIN], patience=0)
+    left = spine.ask("SELECT (args->>'job')::bigint FROM procrastinate.procrastinate_jobs")
+    assert {organization_of(number) for (number,) in left} == {OURS, OTHER}
+    drained(spine.database)
+    assert done(spine, OTHER) == done(spine, OURS)
+
+
+def test_each_webhook_gets_the_events_of_its_organization(spine: Spine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webhook_sender, "LOOK_EVERY", 0.02)
+    receivers = {OURS: Receiver(0), TWIN: Receiver(0)}
+    with listening(receivers[OURS]), listening(receivers[TWIN]):
+        for organization, receiver in receivers.items():
+            with use_organization(organization), spine.database.transaction() as session:
+                made = webhooks.create_webhook(
+                    session,
+                    "thrice",
+                    url=f"http://127.0.0.1:{receiver.port}/hook",
+                    kinds=events.EVENT_KINDS,
+                    outward=LOOPBACK,
+                    actor="test",
+                )
+                receiver.secret = made.secret
+                campaign_id = session.execute(text("SELECT id FROM campaigns")).scalar_one()
+                events.record_event(session, campaign_id, "job.done", {"of": organization})
+        with sending(spine.database):
+            until(lambda: all(receiver.seen for receiver in receivers.values()), "both are told")
+    for organization, receiver in receivers.items():
+        assert [one["data"]["of"] for one in receiver.seen] == [organization]
+        assert not receiver.refused
+    assert not set(receivers[OURS].ids) & set(receivers[TWIN].ids)  # a receiver of both takes each for what it is
+
+
+def test_sweeps_reach_every_organization(spine: Spine, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    for organization in ALL:
+        with use_organization(organization), spine.database.transaction() as session:
+            session.execute(
+                text("INSERT INTO tokens (prefix, hash, role, name) VALUES ('p', sha256('x'), 'admin', '')")
+            )
+            session.execute(
+                text("INSERT INTO sessions (hash, token_id, expires_at) SELECT sha256('y'), id, now() FROM tokens")
+            )
+    worker._tidy(spine.database)
+    for organization in ALL:
+        with use_organization(organization), spine.database.transaction() as session:
+            assert session.execute(text("SELECT count(*) FROM sessions")).scalar() == 0
+    assert caplog.text.count("1 sessions") == len(ALL)
+
+
+def test_bytes_of_media_stay_while_any_organization_has_them(spine: Spine, tmp_path: Path) -> None:
+    policy = MediaPolicy(store=MediaFolder(tmp_path / "media"), parts=tmp_path / "parts")
+    hashes = []
+    for n in range(2):
+        (file := tmp_path / f"{n}.wav").write_bytes(make_wav(1 + n))
+        hashes.append(hash_file(file))
+        policy.require_store().put(file, hashes[n])
+    with use_organization(TWIN):
+        store_media(spine.database, policy, "thrice", "a.wav", tmp_path / "0.wav", actor="test")
+    for sha256 in hashes:
+        old = time.time() - SPARED - 60
+        os.utime(MediaFolder(tmp_path / "media").path(sha256), (old, old))
+    assert sweep_media(spine.database, policy)["media"] == 1
+    assert [sha256 for sha256, _ in policy.require_store().hashes()] == hashes[:1]
+
+
+def test_a_backup_has_the_media_of_all(
+    spine: Spine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PLUMBLINE_DATA_DIR", str(tmp_path))
+    policy = MediaPolicy(store=MediaFolder(tmp_path / "media"), parts=tmp_path / "parts")
+    for n, organization in enumerate((TWIN, OTHER)):
+        (file := tmp_path / f"{n}.wav").write_bytes(make_wav(1 + n))
+        with use_organization(organization):
+            store_media(spine.database, policy, "thrice", "a.wav", file, actor="test")
+    db_command._backup_media(spine.url, tmp_path / "b", overwrite=False)
+    assert "2 files of media" in capsys.readouterr().out
+
+
+def test_metrics_count_all_organizations_and_the_queue_once(spine: Spine) -> None:
+    with closing(Database(spine.url, size=1)) as database:
+        before = gauges(database)
+        for organization in ALL:
+            ask(spine, organization)
+        after = gauges(database)
+    assert before["campaigns"] == len(ALL)
+    assert (before["jobs"], after["jobs"]) == (0, len(ALL))
+    assert after["queue_depth"] == len(ALL)
+    assert after["oldest_job_seconds"] < 600
+
+
+def gauges(database: Database) -> dict[str, float]:
+    """Sums over labels, by name."""
+    totals = dict.fromkeys(("campaigns", "jobs", "queue_depth", "oldest_job_seconds"), 0.0)
+    for gauge in ServiceStateReader(database).read():
+        if gauge.name in totals:
+            totals[gauge.name] += gauge.value
+    return totals
