@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Response
 
-from app.api.models.hours import DISPUTE, OWN, DisputeIn, Offset, OwnHoursEntry, OwnHoursOut
+from app.api.models.hours import DISPUTE, OWN, DisputeIn, HoursEntryOwn, Offset, OwnHoursOut
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.people import hours
 from app.web.access import RaterCaller
@@ -42,6 +42,6 @@ def dispute_hours(
 
     def make() -> IdempotentAnswer:
         made = hours.dispute_hours(session, rater, seconds=body.seconds, reason=body.reason)
-        return IdempotentAnswer(201, OwnHoursEntry.model_validate(made).model_dump_json().encode())
+        return IdempotentAnswer(201, HoursEntryOwn.model_validate(made).model_dump_json().encode())
 
     return once(session, rater, make)

@@ -94,7 +94,7 @@ class HoursOut(AnswerModel):
     teams: list[TeamHoursOut]
 
 
-class OwnHoursEntry(AnswerModel):
+class HoursEntryOwn(AnswerModel):
     """Something said about hours: an adjustment, a dispute, or a refusal. Nothing of it ever changes."""
 
     id: int
@@ -106,7 +106,7 @@ class OwnHoursEntry(AnswerModel):
     at: Time
 
 
-class EntryOut(OwnHoursEntry):
+class EntryOut(HoursEntryOwn):
     """The same with whose hours they are, and who said it."""
 
     rater: str
@@ -117,7 +117,7 @@ class OwnHoursOut(AnswerModel):
     """A rater's own hours, with all that was said about them."""
 
     hours: HoursOwn
-    entries: list[OwnHoursEntry]
+    entries: list[HoursEntryOwn]
 
 
 class AdjustmentIn(BodyModel):
@@ -174,7 +174,7 @@ ENTRY = EntryOut(
     actor="token:0f3a9c51d27e",
     at="2026-11-20T12:00:00Z",
 )
-DISPUTE = OwnHoursEntry(
+DISPUTE = HoursEntryOwn(
     id=7,
     kind="dispute",
     seconds=600,
