@@ -50,8 +50,9 @@ class StaticFile:
 def load_static_files() -> Mapping[str, StaticFile]:
     """All static files by name, read once.
 
-    The parts in `style/` are one style sheet, in the order of their names, without indents; a catalogue has all that
-    its page says; a page of raters has a bundle of its modules, `rater/page_task.bundle.js`.
+    The parts in `style/` are one style sheet, in the order of their names, without indents and without lines of
+    comment; a catalogue has all that its page says; a page of raters has a bundle of its modules,
+    `rater/page_task.bundle.js`.
     """
     return {name: StaticFile(content, MEDIA_TYPES[Path(name).suffix]) for name, content in _read()}
 
@@ -115,7 +116,7 @@ def _bundles() -> Iterator[tuple[str, bytes]]:
 def _read() -> Iterator[tuple[str, bytes]]:
     parts = sorted((FOLDER / "style").iterdir())
     lines = (line.strip() for part in parts for line in part.read_bytes().splitlines())
-    yield STYLE, b"\n".join(filter(None, lines))
+    yield STYLE, b"\n".join(line for line in lines if line and not (line.startswith(b"/*") and line.endswith(b"*/")))
     for name, (language, page) in messages.served_catalogues().items():
         yield name, json.dumps(dict(messages.load_catalogue(language, page)), ensure_ascii=False).encode()
     yield from _bundles()
