@@ -263,7 +263,7 @@ def test_a_drawn_seed_that_cannot_be_met_is_drawn_anew_when_it_is_asked_again(
     drained(world.spine.database)
     refused = world.get(f"{place}/report")
     assert (refused.status_code, refused.json()["errors"][0]["loc"]) == (422, ["body", "balance"])
-    assert "drawn anew" in refused.json()["title"]
+    assert "to draw again" in refused.json()["title"]
     assert world.later(design) == place
     drained(world.spine.database)
     made = world.plan(design)

@@ -261,7 +261,7 @@ def test_nothing_to_judge_and_nobody_who_judges_are_conflicts(admin: httpx.Clien
     _ok(admin.put(f"{LIVE}/documents/d", json={"segments": [{"source": "x"}]}))
     _ok(admin.put(f"{LIVE}/systems/s", json={}))
     _ok(admin.put(f"{LIVE}/systems/s/outputs/d", json={"segments": ["y"]}))
-    assert "nobody" in _plan(admin, {"seed": 1}, 409)["title"]
+    assert "no raters" in _plan(admin, {"seed": 1}, 409)["title"]
 
 
 def test_an_open_campaign_takes_no_plan(ready: httpx.Client) -> None:

@@ -59,8 +59,8 @@ def test_what_is_not_a_gates_answer_is_an_error_in_one_clear_line(
     done = command(NOWHERE, *ASKED)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr.decode() == (
-        "plumbline: what the server answers is not a gate's answer: http://127.0.0.1:1: something in front of it may "
-        "have answered, such as a sign-on page\n"
+        "plumbline: the server's response is not the result of a gate: http://127.0.0.1:1: something in front of it "
+        "may have answered, such as a sign-on page\n"
     )
 
 
@@ -77,13 +77,13 @@ def test_an_answer_that_cannot_be_written_is_an_error_and_not_a_verdict(
     with writing_to(os.open("/dev/full", os.O_WRONLY), monkeypatch, buffered=buffered):
         full = command(NOWHERE, *ASKED, *shape)
     assert full.returncode == 2
-    assert full.stderr == b"plumbline: the answer cannot be written: No space left on device\n"
+    assert full.stderr == b"plumbline: the result cannot be written: No space left on device\n"
     reader, writer = os.pipe()
     os.close(reader)
     with writing_to(writer, monkeypatch, buffered=buffered):
         unread = command(NOWHERE, *ASKED, *shape)
     assert unread.returncode == 2
-    assert unread.stderr == b"plumbline: the answer cannot be written: Broken pipe\n"
+    assert unread.stderr == b"plumbline: the result cannot be written: Broken pipe\n"
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-16"])

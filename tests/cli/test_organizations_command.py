@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -10,6 +13,8 @@ import pytest
 from app.storage import organization_schemas
 from tests.cli.conftest import Command
 from tests.organized import TWIN, within
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "how-to" / "organizations.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -57,3 +62,23 @@ def test_a_command_is_about_the_organization_that_the_environment_names(
     monkeypatch.setenv("PLUMBLINE_ORGANIZATION", "nobody")
     refused = command(database_url, "token", "list")
     assert (refused.returncode, b"no such organization" in refused.stderr) == (2, True)
+
+
+def test_the_commands_of_the_guide_do_what_it_says(
+    database_url: str, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown = re.findall(r"^ {4}(?:PLUMBLINE_ORGANIZATION=(\w+) )?plumbline (.+)$", GUIDE, re.MULTILINE)
+    assert [words.split()[0] for _, words in shown] == ["organizations", "token", "export", "organizations"]
+    for organization, words in shown:
+        if organization:
+            monkeypatch.setenv("PLUMBLINE_ORGANIZATION", organization)
+        else:
+            monkeypatch.delenv("PLUMBLINE_ORGANIZATION", raising=False)
+        if words.startswith("export"):
+            made = command(database_url, "campaigns", "create", "ted-ende", "--protocol", "mqm")
+            assert made.returncode == 0, made.stderr
+        answer = command(database_url, *shlex.split(words))
+        assert answer.returncode == 0, (words, answer.stderr)
+    assert json.loads((tmp_path / "ted-ende.jsonl").read_text(encoding="utf-8").splitlines()[0])["type"] == "plumbline"
+    assert b"acme" not in command(database_url, "organizations", "list").stdout

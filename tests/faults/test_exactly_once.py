@@ -205,6 +205,7 @@ def test_a_statement_that_looks_in_its_own_snapshot_is_caught(run: Service) -> N
         names = ("token", "rater", "task", "item", "segment")
         keys = {name: [value] for name, value in zip(names, row, strict=True)}
         keys |= {"n": [0], "seen": [0], "final": [False], "keep": [False], "errors": [-1], "guidelines": [None]}
+        keys["session"] = [None]
         keys |= {"payload": [json.dumps({"protocol": "da", "score": 50})], "score": [50.0]}
         alone = {**keys, "campaign": live.id, "profile": profile[0], "lasts": "1 hour", "actor": "a"}
         alone["settings"] = settings[0]

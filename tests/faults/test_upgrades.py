@@ -190,9 +190,9 @@ def test_a_migration_that_the_old_version_cannot_live_with_is_caught(old_url: st
 def migrating(url: str, program: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """A child in the middle of its work: it waits for what somebody holds. Killed at the end."""
     with psycopg.connect(url) as holder:
-        holder.execute("LOCK TABLE campaigns, raters, judgments IN ROW EXCLUSIVE MODE")
+        holder.execute("LOCK TABLE campaigns, raters, judgments, tasks IN ROW EXCLUSIVE MODE")
         holder.execute("LOCK TABLE alembic_version IN SHARE MODE")  # which each revision writes at its end
-        holder.execute("ALTER FUNCTION raters_needed() COST 100")  # as it is; older revisions touch one of the four
+        holder.execute("ALTER FUNCTION raters_needed() COST 100")  # as it is; older revisions touch one of the five
         child = subprocess.Popen([sys.executable, "-c", program, url, *arguments], stderr=subprocess.PIPE)
         try:
             until(lambda: ask(url, WAITING) != [(0,)] or child.poll() is not None, "it comes to the table that is held")

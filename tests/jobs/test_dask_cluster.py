@@ -55,7 +55,7 @@ class Here:
         self.computer = QueueComputer(bench.spine.database, "here")
         self.tasks: list[str] = []
 
-    def do(self, entry: QueueEntry, **_asked: object) -> Ending:
+    def compute_entry(self, entry: QueueEntry, **_asked: object) -> Ending:
         self.tasks.append(entry.task)
         self.computer.compute_entry(entry.task, entry.job_id, entry.n)
         return "done"

@@ -147,7 +147,9 @@ def test_a_language_that_no_campaign_has_is_no_pivot(spine: Spine) -> None:
 def test_points_in_one_place_or_the_wrong_way_round_give_no_line(
     monkeypatch: pytest.MonkeyPatch, width: float | None, refused: bool
 ) -> None:
-    monkeypatch.setattr(language_pairs.across, "compute_fixed_points", lambda *_: SimpleNamespace(width=width))
+    monkeypatch.setattr(
+        language_pairs.language_pairs, "compute_fixed_points", lambda *_: SimpleNamespace(distance=width)
+    )
     laid = language_pairs.LanguageGroups("en", ["de"], [], [SimpleNamespace(name="en-de")], 1, 3.0)
     with pytest.raises(Invalid) if refused else nullcontext():
         language_pairs.check_fixed_points(laid, request.parse_options(xsts.REPORT, {"method": "cs_ht"}))

@@ -37,7 +37,7 @@ def chunks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         give(self, lines, campaign)
 
     monkeypatch.setattr(intake, "CHUNK", 1)
-    monkeypatch.setattr(merging.BackgroundMerger, "give", counted)
+    monkeypatch.setattr(merging.BackgroundMerger, "submit", counted)
     return given
 
 

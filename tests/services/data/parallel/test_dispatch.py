@@ -157,12 +157,12 @@ def test_a_reader_that_is_killed_leaves_nothing_stored(
         start(self, judge)
 
     before = spine.counts()
-    monkeypatch.setattr(ReaderProcess, "start", killed)
+    monkeypatch.setattr(ReaderProcess, "start_records", killed)
     with pytest.raises(ReaderLost):
         spine.take("c", "mqm-tsv", mqm())
     assert spine.counts() == before
     assert all(reader._process.poll() is not None for reader in readers)
-    monkeypatch.setattr(ReaderProcess, "start", start)
+    monkeypatch.setattr(ReaderProcess, "start_records", start)
     assert spine.take("c", "mqm-tsv", mqm())["stored"]["judgments"]
 
 
