@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -38,7 +38,7 @@ def settings(
     changes: Annotated[
         list[str] | None,
         typer.Argument(
-            help="name=VALUE, as JSON or plain text; options.NAME=VALUE for one of several; null removes a value."
+            help="name=VALUE, as JSON or plain text; settings.NAME.NAME=VALUE changes one entry; null removes it."
         ),
     ] = None,
     file: Annotated[Path | None, typer.Option(help="Changes as one JSON object, applied before the others.")] = None,
@@ -121,19 +121,30 @@ def _value(text: str) -> object:
 
 
 def _merge_nested_fields(shown: Mapping[str, Any], given: Mapping[str, object]) -> dict[str, object]:
-    """The fields to send: of `options` and `settings` the whole, with the entries that are changed."""
+    """The fields to send: of `options` and `settings` the whole, with the entries that are changed at any depth.
+
+    Raises Invalid.
+    """
     fields: dict[str, object] = {}
     for name, value in given.items():
-        field, dot, entry = name.partition(".")
-        if not dot:
+        field, *entries = name.split(".")
+        if not entries:
             fields[name] = value
-        elif field not in WITHIN or not entry:
+        elif field not in WITHIN or not all(entries):
             raise Invalid(NOT_VALID, places=(Place((name,), f"only {' and '.join(WITHIN)} have entries"),))
         else:
-            whole = fields.get(field, shown[field])
-            entries = dict(whole) if isinstance(whole, Mapping) else {}
-            fields[field] = {key: one for key, one in {**entries, entry: value}.items() if one is not None}
+            fields[field] = _change_entry(fields.get(field, shown[field]), entries, value, name)
     return fields
+
+
+def _change_entry(whole: object, entries: Sequence[str], value: object, name: str) -> dict[str, object]:
+    """An object with one entry at this place; null removes it. Raises Invalid where a value has no entries."""
+    if whole is not None and not isinstance(whole, Mapping):
+        raise Invalid(NOT_VALID, places=(Place((name,), "is within a value that has no entries"),))
+    entry, *rest = entries
+    changed = dict(whole or {})
+    changed[entry] = _change_entry(changed.get(entry), rest, value, name) if rest else value
+    return {key: one for key, one in changed.items() if one is not None}
 
 
 def _validate_fields(fields: Mapping[str, object]) -> dict[str, Any]:

@@ -54,11 +54,26 @@ def test_one_entry_is_changed_and_taken_away(command: Command, campaign: str, tm
     assert less["settings"] == {"note": "pilot", "created_by": "test"}
 
 
+def test_an_entry_within_an_entry_is_changed_and_the_others_stay(command: Command, campaign: str) -> None:
+    changes = (
+        "settings.quality.code_pass=GOOD",
+        "settings.quality.code_fail=BAD",
+        "settings.quality.code_tutorial=0.8",
+    )
+    first = json.loads(command(campaign, "settings", "c", *changes).stdout)
+    assert first["settings"]["quality"] == {"code_pass": "GOOD", "code_fail": "BAD", "code_tutorial": 0.8}
+    second = json.loads(command(campaign, "settings", "c", "settings.quality.code_tutorial=null").stdout)
+    assert second["settings"] == {"quality": {"code_pass": "GOOD", "code_fail": "BAD"}, "created_by": "test"}
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [
         ("weights", b"must be name=VALUE"),
         ("name.x=1", b"only options and settings have entries"),
+        ("settings.=1", b"only options and settings have entries"),
+        ("settings.quality.=1", b"only options and settings have entries"),
+        ("settings.created_by.x=1", b"within a value that has no entries"),
         ("basis=nothing", b"basis"),
         ("nothing=1", b"nothing"),
         ("options.weights=no-such-profile", b"no weight profile"),
