@@ -17,8 +17,8 @@ Row = sa.Row[Any]
 # An item of a check shows one column: its n-th item the n-th. `g` is the segment, `i` the item.
 SHOWN_TEXT = f"""coalesce(g.meta #>> ARRAY['{KIND}', 'columns', (i.position - 1)::text],
             CASE WHEN i.position = 1 THEN g.meta #>> ARRAY['{KIND}', 'text'] END)"""
-IS_CHECK = f"({{task}}.plan IS NULL AND {{task}}.meta -> '{KIND}' IS NOT NULL)"
-"""Whether a task is an attention check, to be formatted with the table's alias."""
+IS_CHECK = f"({{task}}.plan IS NULL AND {{task}}.state <> 'imported' AND {{task}}.meta -> '{KIND}' IS NOT NULL)"
+"""Whether a task is an attention check, to be formatted with the table's alias. An imported task may say anything."""
 
 _SEGMENTS = """
 SELECT g.id, g.position, g.source, g.meta FROM items i

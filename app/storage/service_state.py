@@ -6,6 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from app.storage.attention import IS_CHECK
 from app.storage.db import Session
 from app.storage.optional_filters import join_optional_conditions
 from app.storage.queue_schema import SCHEMA
@@ -36,9 +37,11 @@ UNION ALL
 SELECT 'replication_lag_seconds', application_name, extract(epoch FROM replay_lag)
 FROM pg_stat_replication WHERE replay_lag IS NOT NULL"""
 
-_TASKS = """
+# An attention check is nothing of what a campaign has to do.
+_TASKS = f"""
 SELECT c.key AS campaign, t.state, count(*) AS n FROM campaigns c JOIN tasks t ON t.campaign_id = c.id
-WHERE c.state IN ('open', 'paused') AND t.state IN ('free', 'leased', 'handed_in') {condition}
+WHERE c.state IN ('open', 'paused') AND t.state IN ('free', 'leased', 'handed_in')
+  AND NOT {IS_CHECK.format(task="t")} {{condition}}
 GROUP BY 1, 2 ORDER BY 1, 2"""
 
 

@@ -171,6 +171,38 @@ def test_a_check_is_met_once_stays_its_raters_and_a_draw_is_the_same_however_oft
     assert is_check(lease(manager, live)["task"])
 
 
+def test_a_hand_in_of_a_check_reaches_no_milestone_and_is_no_work_done(manager, database, database_url):
+    live = collect(database, documents=2, segments=1, settings={"attention": ALWAYS})
+    at = f"/v1/campaigns/{live.key}"
+    for n in range(2):
+        put_check(manager, live, f"check-{n}")
+    assert manager.post(f"{at}/webhooks", json={"url": "https://hooks.example.org/"}).status_code == 201
+    held = lease(manager, live, "r2")["task"]
+    for _ in range(4):
+        do(manager, live, 90, 10)
+    judge(manager, live, held, 90, 10, rater="r2")
+    submit(manager, live, held, "r2")
+    events = fetch(database_url, "SELECT kind, data ->> 'percent' FROM webhook_events ORDER BY n")
+    assert [percent for kind, percent in events if kind == "campaign.milestone"] == ["25", "50", "75"]
+    assert [kind for kind, _ in events].count("campaign.done") == 1
+    assert [day["judgments"] for day in manager.get(f"{at}/progress/days").json()["days"]] == [4]
+    counted = [line for line in manager.get("/v1/metrics").text.splitlines() if "campaign_tasks{" in line]
+    assert counted == [f'plumbline_campaign_tasks{{campaign="{live.key}",state="handed_in"}} 2.0']
+
+
+def test_an_imported_task_counts_whatever_its_meta_says(manager, database, database_url):
+    live = collect(database, documents=1, segments=1)
+    at = f"/v1/campaigns/{live.key}/progress"
+    before = manager.get(at).json()["total"]["tasks"]
+    with psycopg.connect(database_url) as db:
+        db.execute(
+            """INSERT INTO tasks (campaign_id, public_id, key, state, meta)
+               VALUES (%s, 't_imported', 'imported', 'imported', '{"attention": {"passed": true}}')""",
+            (live.id,),
+        )
+    assert manager.get(at).json()["total"]["tasks"] == before + 1
+
+
 def test_no_check_comes_where_there_is_no_task_no_rate_or_no_check(manager, database):
     none = collect(database, key="none", documents=0, settings={"attention": ALWAYS})
     put_check(manager, none)

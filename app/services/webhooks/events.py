@@ -45,16 +45,19 @@ def record_event(
     webhooks.append_event(session, campaign_id, kind=kind, data=data, rater_id=rater_id)
 
 
-def record_hand_in(session: Session, campaign_id: int, task: str, rater_id: int) -> None:
+def record_hand_in(session: Session, campaign_id: int, task: str, rater_id: int, *, counts: bool) -> None:
     """Tell of a task that was handed in just now, and of what the campaign reached by it.
 
-    A milestone is told again where tasks were opened again and handed in anew.
+    A milestone is told again where tasks were opened again and handed in anew. counts: whether the task is one of those
+    that the campaign has to do; by an attention check it reaches nothing.
     """
     if not webhooks.has_webhooks(session, campaign_id):
         return
     done, total = webhooks.count_tasks_handed_in(session, campaign_id)
     reached = {"tasks_handed_in": done, "tasks": total}
     record_event(session, campaign_id, "task.handed_in", {"task": task, **reached}, rater_id=rater_id)
+    if not counts:
+        return
     for percent in list_reached_milestones(done, total):
         record_event(session, campaign_id, "campaign.milestone", {"percent": percent, **reached})
     if done == total:
