@@ -203,6 +203,18 @@ def test_an_imported_task_counts_whatever_its_meta_says(manager, database, datab
     assert manager.get(at).json()["total"]["tasks"] == before + 1
 
 
+def test_a_check_in_hand_becomes_no_other_document(manager, database):
+    live = collect(database, documents=1, segments=1, settings={"attention": ALWAYS})
+    put_check(manager, live)
+    lease(manager, live)
+    segments = [{"source": "The dog barked.", "meta": {"attention": NOTE}}]
+    for kind in ("test", "tutorial"):
+        changed = manager.put(
+            f"/v1/campaigns/{live.key}/documents/secret-check", json={"kind": kind, "segments": segments}
+        )
+        assert (changed.status_code, changed.json()["type"].rsplit(":", 1)[-1]) == (409, "text-shown")
+
+
 def test_no_check_comes_where_there_is_no_task_no_rate_or_no_check(manager, database):
     none = collect(database, key="none", documents=0, settings={"attention": ALWAYS})
     put_check(manager, none)

@@ -139,7 +139,7 @@ def put_document(session: Session, campaign: str, key: str, given: DocumentText,
     repaired = sum(_repairs(one) for one in given.segments)
     if same_fields and same_texts:
         return TestSetPutResult(created=False, changed=False, repaired=repaired, data_version=row.data_version)
-    if had is not None and not same_texts:
+    if had is not None and (not same_texts or had.kind != given.kind):
         _check_free(session, row.id, had.id)
     document_id = stored.upsert_row(session, documents, row.id, key, values)
     if not same_texts:
