@@ -13,6 +13,10 @@ from app.domain.attention import KIND
 from app.storage.optional_filters import join_optional_conditions
 
 Row = sa.Row[Any]
+FIRST = -1
+"""The place of a check in its rater's queue: before all tasks of plans."""
+LAST = 2**31 - 1
+"""Its place once its rater gave it back, if it came instead of a task of anybody's: these come last then, too."""
 
 # An item of a check shows one column: its n-th item the n-th. `g` is the segment, `i` the item.
 SHOWN_TEXT = f"""coalesce(g.meta #>> ARRAY['{KIND}', 'columns', (i.position - 1)::text],
@@ -32,7 +36,7 @@ _AGAIN = f"""
 WITH copy AS (
     INSERT INTO tasks (campaign_id, public_id, key, rater_id, state, meta, arm, queue, words, segments, presentation)
     SELECT campaign_id, :public_id, :key, rater_id, 'free', jsonb_build_object('{KIND}', CAST(:meta AS jsonb)), arm,
-           queue, words, segments, presentation
+           {FIRST}, words, segments, presentation
     FROM tasks WHERE campaign_id = :campaign AND id = :task ON CONFLICT (campaign_id, key) DO NOTHING RETURNING id)
 INSERT INTO items (campaign_id, task_id, key, position, document_id, first_segment, last_segment, role, screen, column_,
                    prefill, side_order, surplus_from)

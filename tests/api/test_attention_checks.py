@@ -153,8 +153,6 @@ def test_a_check_is_met_once_stays_its_raters_and_a_draw_is_the_same_however_oft
     put_check(manager, live)
     task = lease(manager, live)["task"]
     assert lease(manager, live)["task"]["task"] == task["task"]
-    assert manager.post(f"/v1/tasks/{task['task']}/release", headers=live.auth("r1")).status_code == 204
-    assert lease(manager, live)["task"]["task"] == task["task"]
     with psycopg.connect(database.url) as db:
         db.execute("UPDATE tasks SET leased_until = now() - interval '1 hour' WHERE state = 'leased'")
     other = lease(manager, live, "r2")["task"]
@@ -169,6 +167,25 @@ def test_a_check_is_met_once_stays_its_raters_and_a_draw_is_the_same_however_oft
     put_check(manager, live, "another-check")
     do(manager, live, 50, 50)
     assert is_check(lease(manager, live)["task"])
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+def test_a_check_that_was_given_back_comes_again_when_a_task_would(manager, database, pooled):
+    key = ("checked", "plain")
+    checked = collect(database, key=key[0], documents=4, segments=1, pooled=pooled, settings={"attention": ALWAYS})
+    plain = collect(database, key=key[1], documents=4, segments=1, pooled=pooled)
+    put_check(manager, checked)
+    again = {}
+    for live in (checked, plain):
+        given_back = lease(manager, live)["task"]["task"]
+        assert manager.post(f"/v1/tasks/{given_back}/release", headers=live.auth("r1")).status_code == 204
+        order = []
+        while (task := lease(manager, live)["task"]) is not None:
+            order.append(task["task"])
+            judge(manager, live, task, 90, 10)
+            submit(manager, live, task)
+        again[live.key] = "last" if order[-1] == given_back else "next" if order[0] == given_back else "else"
+    assert set(again.values()) == ({"last"} if pooled else {"next"})
 
 
 def test_a_hand_in_of_a_check_reaches_no_milestone_and_is_no_work_done(manager, database, database_url):

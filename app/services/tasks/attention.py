@@ -194,7 +194,7 @@ def _mark(
 def _repeat(session: Session, row: Any, note: Mapping[str, Any]) -> None:
     """Give the rater the same check once more, before all else."""
     key = f"{str(row.key).split('~again')[0]}~again{note['try']}"
-    meta = {"document": note["document"], "try": note["try"] + 1}
+    meta = {"document": note["document"], "try": note["try"] + 1, "pooled": note.get("pooled", False)}
     values = {"public_id": f"t_{secrets.token_hex(16)}", "key": key, "meta": json.dumps(meta)}
     attention.repeat_check(session, row.campaign_id, row.id, values)
 

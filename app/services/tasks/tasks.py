@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
+from app.domain.attention import KIND
 from app.domain.errors import Conflict, Place
 from app.domain.glossary import GlossaryTerm, TermInText, find_terms, select_terms
 from app.domain.markup import parse_markup
@@ -18,6 +19,7 @@ from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import ItemSheet, SegmentSheet, TaskContent, load_task_content
 from app.services.webhooks.events import record_hand_in
 from app.storage import campaigns, comments, tasks
+from app.storage.attention import LAST
 from app.storage.db import Session
 from app.storage.tasks import TaskNotFound
 
@@ -359,7 +361,10 @@ def release_task(session: Session, public_id: str, *, rater: ActingRater) -> Non
         return
     back = row.pooled and tasks.free_rest_of_chain(session, row.campaign_id, row.plan, row.chain)
     tasks.note_lease_ending(session, row.campaign_id, row.id, "released")
-    tasks.free_task(session, row.campaign_id, row.id, {"rater_id": None, "pooled": False} if back else {})
+    values: dict[str, object] = {"rater_id": None, "pooled": False} if back else {}
+    if row.plan is None and (row.meta.get(KIND) or {}).get("pooled"):
+        values = {"queue": LAST}
+    tasks.free_task(session, row.campaign_id, row.id, values)
 
 
 def _screens(sheet: TaskContent, answers: OwnAnswers) -> tuple[ScreenView, ...]:

@@ -9,16 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.domain.attention import KIND, ROLE, draw_attention_check
+from app.storage.attention import FIRST
 from app.storage.recorder.judgments import Connection
-
-FIRST = -1
-"""The place of a check in its rater's queue: before all tasks of plans."""
 
 # Where a rater is, and whether they met a check there already: as nothing but a hand-in goes on, asking again draws
 # the same.
 _STANDING = """
 SELECT (SELECT count(*) FROM tasks t WHERE t.campaign_id = %(campaign)s AND t.rater_id = %(rater)s
-          AND t.plan IS NOT NULL AND t.state = 'handed_in')"""
+          AND t.plan IS NOT NULL AND t.state = 'handed_in')
+FROM tasks x WHERE x.campaign_id = %(campaign)s AND x.id = %(task)s AND x.plan IS NOT NULL"""
 _MET = "SELECT FROM tasks WHERE campaign_id = %(campaign)s AND key = %(key)s"
 # Nobody meets a check twice, by whichever account.
 _LEFT = f"""
@@ -33,7 +32,8 @@ ORDER BY d.key COLLATE "C" """
 # It looks like the task in whose place it comes. It is credited to nobody, and counts for nothing from the beginning.
 _INSERT = f"""
 WITH model AS (
-    SELECT arm, words, segments, presentation FROM tasks WHERE campaign_id = %(campaign)s AND id = %(task)s),
+    SELECT arm, words, segments, presentation, pooled OR rater_id IS NULL AS pooled FROM tasks
+    WHERE campaign_id = %(campaign)s AND id = %(task)s),
 shape AS (
     SELECT prefill, side_order FROM items WHERE campaign_id = %(campaign)s AND task_id = %(task)s
     ORDER BY position LIMIT 1),
@@ -44,7 +44,8 @@ texts AS (
     FROM segments WHERE campaign_id = %(campaign)s AND document_id = %(document)s),
 made AS (
     INSERT INTO tasks (campaign_id, public_id, key, rater_id, state, meta, arm, queue, words, segments, presentation)
-    SELECT %(campaign)s, %(public_id)s, %(key)s, %(rater)s, 'free', %(meta)s::jsonb, arm, {FIRST}, words, segments,
+    SELECT %(campaign)s, %(public_id)s, %(key)s, %(rater)s, 'free',
+           jsonb_set(%(meta)s::jsonb, ARRAY['{KIND}', 'pooled'], to_jsonb(pooled)), arm, {FIRST}, words, segments,
            presentation FROM model
     RETURNING id, presentation),
 shown AS (
@@ -72,10 +73,14 @@ async def insert_drawn_check(
 ) -> int | None:
     """Make the check that a rater is to meet before a task of a plan, if any; the id of its task.
 
+    None comes before a check.
+
     Whoever leases holds the campaign's lock, so a check is made once. keys: campaign, rater and person.
     """
-    standing = await (await connection.execute(_STANDING, keys)).fetchone()
-    handed_in = int(standing[0]) if standing is not None else 0
+    standing = await (await connection.execute(_STANDING, {**keys, "task": task_id})).fetchone()
+    if standing is None:
+        return None
+    handed_in = int(standing[0])
     key = f"{KIND}~{keys['rater']}~{handed_in}"
     place = (draw.seed, int(keys["campaign"]), int(keys["rater"]), handed_in)
     if draw_attention_check(*place, rate=draw.rate, left=1) is None:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from app.storage.attention import LAST
 from app.storage.db import driver_connection
 from app.storage.leases.attention import AttentionDraw, insert_drawn_check
 from app.storage.leases.handover import replace_begun_task
@@ -120,7 +121,8 @@ FROM tasks t WHERE t.campaign_id = %(campaign)s AND t.rater_id = %(rater)s AND t
 # person has another rating of it meanwhile; then the first of one's buckets that clashes with nothing.
 OWN = f"""
 WITH {_OTHERS}, taken AS MATERIALIZED ({_ELSEWHERE})
-SELECT t.id, {_FITS} FROM tasks t WHERE t.campaign_id = %(campaign)s AND t.rater_id = %(rater)s AND t.state = 'free'
+SELECT t.id, {_FITS}, t.queue FROM tasks t
+WHERE t.campaign_id = %(campaign)s AND t.rater_id = %(rater)s AND t.state = 'free'
   AND (%(person)s::bigint IS NULL OR NOT {_CLASH.format(task="t.id")})
 ORDER BY t.queue, t.id LIMIT 1"""
 BEGUN = f"""
@@ -297,12 +299,14 @@ async def _room(connection: Connection, keys: Mapping[str, Any], capacity: int |
 async def _find_next_task(connection: Connection, keys: Mapping[str, Any]) -> tuple[int | None, bool]:
     """The task that is next for a rater, and whether it fits what is left of the capacity."""
     own = await (await connection.execute(OWN, keys)).fetchone()
-    if own is not None:
+    if own is not None and own[2] != LAST:
         return own[0], own[1]
     begun = await (await connection.execute(BEGUN, keys)).fetchone()
     if begun is not None:
         return begun[0], True
     for again in (False, True):  # what they gave back comes last
+        if again and own is not None:
+            return own[0], own[1]
         pooled = await (await connection.execute(POOL, {**keys, "again": again})).fetchone()
         if pooled is not None:
             return pooled[0], pooled[1]
