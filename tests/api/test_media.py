@@ -37,6 +37,7 @@ def policy(tmp_path: Path) -> MediaPolicy:
     folder = tmp_path / "media"
     (tmp_path / "shelf" / "talks").mkdir(parents=True)
     (tmp_path / "shelf" / "talks" / "1.wav").write_bytes(WAV)
+    (tmp_path / "shelf" / "report.pdf").write_bytes(make_pdf(3))
     (tmp_path / "outside.wav").write_bytes(WAV)
     (tmp_path / "shelf" / "link.wav").symlink_to(tmp_path / "outside.wav")
     limits = MediaLimits(size=1 << 20, duration=60, pixels=20_000)
@@ -146,6 +147,17 @@ def test_files_are_taken_from_the_folder_and_from_nowhere_else(draft: httpx.Clie
     assert ok(draft.post(f"{C}/media", json={"path": "talks/1.wav", "name": "b.wav"}), 201)["name"] == "b.wav"
     for path in ("../outside.wav", "link.wav", "/etc/passwd", "talks", "none.wav"):
         ok(draft.post(f"{C}/media", json={"path": path}), 404)
+
+
+def test_a_page_of_the_folder_has_a_name_of_this_page(draft: httpx.Client) -> None:
+    third = {"path": "report.pdf#page=3"}
+    assert ok(draft.post(f"{C}/media", json=third), 201)["name"] == "report.pdf~page3"
+    assert ok(draft.post(f"{C}/media", json={**third, "name": "r.pdf~page3"}), 201)["name"] == "r.pdf~page3"
+    for name in ("r.pdf", "r.pdf~page2"):
+        assert ok(draft.post(f"{C}/media", json={**third, "name": name}), 422)["errors"][0]["loc"] == ["body", "name"]
+    for page in ("0", "-1", "3#page=3"):
+        ok(draft.post(f"{C}/media", json={"path": f"report.pdf#page={page}"}), 404)
+    ok(draft.post(f"{C}/media", json={"path": "report.pdf#page=4"}), 422)
 
 
 def test_a_player_seeks_by_ranges(draft: httpx.Client) -> None:

@@ -139,7 +139,8 @@ def store_media_from_folder(
 
     name: made of the path where none is given.
 
-    Raises MediaNotOnShelf for a path that leads elsewhere, and as `take_media` does.
+    Raises MediaNotOnShelf for a path that leads elsewhere, Invalid for the name of another page, and as `store_media`
+    does.
     """
     if policy.shelf is None:
         raise MediaNotOnShelf("no folder is set: PLUMBLINE_MEDIA_FOLDER")
@@ -153,6 +154,11 @@ def store_media_from_folder(
         raise MediaNotOnShelf from None
     if not file.is_relative_to(shelf) or not file.is_file():
         raise MediaNotOnShelf
+    if name is not None and page is not None and find_page(name) != page:
+        # The page is known by the name alone, and two pages of one file under one name would be taken for the same.
+        raise Invalid(
+            places=(Place(("body", "name"), f"must end in ~page{page}, the page of the path; or leave it out"),)
+        )
     made = name_from_path(below, page=page) or make_key(file.name)
     return store_media(database, policy, campaign, name or made, file, actor=actor)
 
