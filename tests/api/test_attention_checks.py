@@ -291,6 +291,7 @@ def test_settings_that_cannot_be_are_refused_by_their_place(admin, settings, pla
         ({"rules": [{"measure": "score", "least": 1}]}, ["text"]),
         ({"text": "a", "rules": [{"marks": "a"}]}, ["rules", 0, "marks"]),
         ({"text": "a", "payload": {"protocol": "da", "score": 101}, "tolerance": {"score": 1}}, ["payload", "score"]),
+        ({"text": "a", "payload": {"protocol": "da", "score": 9}, "tolerance": {"score": -1}}, ["tolerance", "score"]),
         ({"text": "a", "retry": True}, ["retry"]),
     ],
 )

@@ -85,6 +85,7 @@ def test_what_cannot_be_an_answer_is_refused_by_its_place_and_not_kept(manager, 
         ({**KNOWN, "payload": {"protocol": "mqm", "errors": []}}, ["payload", "protocol"]),
         ({**KNOWN, "text": None}, ["text"]),
         ({**KNOWN, "tolerance": {"speed": 1}}, ["tolerance", "speed"]),
+        ({**KNOWN, "tolerance": {"score": -0.5}}, ["tolerance", "score"]),
         ({**KNOWN, "hint": "x"}, ["hint"]),
     ],
 )

@@ -94,9 +94,11 @@ def _wrong_payload(campaign: CampaignInfo, item: QualificationItem, here: tuple[
         for place in error.places or (Place(("payload",), error.detail or error.title()),):
             yield Place((*here, *place.loc), place.msg)
         return
-    for name in item.tolerance or {}:
+    for name, within in (item.tolerance or {}).items():
         if name not in known:
             yield Place((*here, "tolerance", name), f"there are: {', '.join(known)}")
+        elif within < 0:
+            yield Place((*here, "tolerance", name), "must be at least 0")
     if not item.tolerance:
         yield Place((*here, "tolerance"), f"must name what is compared; there are: {', '.join(known)}")
 
