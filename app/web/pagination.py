@@ -70,7 +70,8 @@ def parse_place(place: str | None, *, by_value: bool) -> tuple[str | None, str] 
         return None if place is None else (None, place)
     try:
         value, key = json.loads(urlsafe_b64decode(place + "=" * (-len(place) % 4)))
-    except (ValueError, TypeError):  # no base64, no JSON, no two; no list at all
+        value.encode()  # half a surrogate pair is no text that the database knows
+    except (ValueError, TypeError, AttributeError, RecursionError):  # no base64, no JSON, no two; no list; no text
         value = key = None
     if not (isinstance(value, str) and isinstance(key, str) and is_key(key)):
         raise Invalid(places=(Place(("query", "cursor"), "is `next` of a page in another order"),))

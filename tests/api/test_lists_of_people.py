@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from base64 import urlsafe_b64encode
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +11,7 @@ import httpx
 import pytest
 
 from app.storage import invitations, webhooks
+from app.web.pagination import make_cursor
 
 HERE = "/v1/campaigns/c"
 TEAMS = "rater,team\nr1,bonn\nr2,ulm\nr3,bonn\n"
@@ -57,6 +60,17 @@ def test_results_of_a_test_are_searched_filtered_and_sorted(manager: httpx.Clien
     page = manager.get(path, params={"sort": "best", "limit": 1}).json()
     other = manager.get(path, params={"sort": "at", "cursor": page["next"], "limit": 1})
     assert other.status_code in {200, 422}  # a place of another order is none, and never an error of ours
+
+
+@pytest.mark.parametrize("sort", ["team", "attempts", "at"])
+@pytest.mark.parametrize(
+    "place",
+    ["[" * 2900, "1" * 2900, "[1, 2]", '[["x"], "r1"]', json.dumps(["\ud800", "r1"]), json.dumps(["\0", "r1"])],
+)
+def test_an_invented_place_is_refused(manager: httpx.Client, sort: str, place: str) -> None:
+    cursor = make_cursor(urlsafe_b64encode(place.encode()).decode().rstrip("="))
+    answer = manager.get(f"{HERE}/qualification/results", params={"sort": sort, "cursor": cursor})
+    assert answer.status_code == 422, answer.text
 
 
 def test_results_of_a_tutorial_are_searched_filtered_and_sorted(
