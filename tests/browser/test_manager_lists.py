@@ -116,6 +116,23 @@ def test_a_token_that_is_live_is_shown_without_the_links_of_a_thousand_raters(ma
     expect(page.get_by_text("1 to 100")).to_be_visible()
 
 
+def test_what_is_copied_is_whole_and_nothing_in_it_runs_in_a_spreadsheet(manager, ask, draft):
+    page = manager.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    reasons = {"first": "=1+cmd|' /C calc'!A0", "second": "-2 points,\n\tover two lines"}
+    for rater, reason in reasons.items():
+        ask("PUT", f"/campaigns/{draft}/raters/{rater}", {})
+        made = ask("POST", f"/campaigns/{draft}/exclusions", {"rater": rater, "reason": reason}).json()
+    lifted = ask("DELETE", f"/campaigns/{draft}/exclusions/{made['exclusion']}?reason=they+asked").json()["lifted"]
+    manager.open(f"/campaigns/{draft}/exclusions?sort=made")
+    page.get_by_role("button", name="Copy as TSV").click()
+    expect(page.locator(".copy.is-done")).to_be_visible()
+    rows = [row.split("\t") for row in page.evaluate("navigator.clipboard.readText()").split("\n")]
+    assert [len(row) for row in rows] == [6, 6, 6]
+    assert [row[2] for row in rows[1:]] == ["'=1+cmd|' /C calc'!A0", "'-2 points, over two lines"]
+    assert rows[2][5] == f"{lifted['at']} they asked"
+
+
 def test_what_nobody_has_answered_is_shown_and_all_of_it(manager, draft):
     page = manager.page
     open_ = many(flags.EXAMPLE, flag="f_{:032x}".format, note="open {}".format)

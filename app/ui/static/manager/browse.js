@@ -167,7 +167,7 @@ export class Browse {
   // What is shown, to take away: the rows of this page by the clipboard, all that is asked for as files.
   drawFiles() {
     const links = this.links?.(this.query) ?? [["JSON", this.address(null, 200)]];
-    this.copy ??= copyButton(t("Copy as TSV"), () => tableText(this.region));
+    this.copy ??= copyButton(t("Copy as TSV"), () => tableText(this.body.closest("table")));
     fill(this.files, this.rows.length ? this.copy : null, icon("download"), links.map(([name, href]) => h("a", { href }, name)));
   }
 

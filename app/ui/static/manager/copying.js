@@ -26,8 +26,16 @@ async function write(text) {
   }
 }
 
-// What a cell says; a time that is shown in short is said whole.
-const cellText = (cell) => (cell.firstElementChild?.matches("time") ? cell.firstElementChild.dateTime : cell.innerText.trim().replace(/\s+/g, " "));
+const line = (text) => text.trim().replace(/\s+/g, " ");
+const FORMULA = /^(?:[=@]|[+-].*\p{L})/u; // what a spreadsheet would run; numbers have signs, too
+
+// What a cell says; a time that is shown in short is said whole. What a spreadsheet would run has an apostrophe in
+// front, as in files.
+function cellText(cell) {
+  const times = [...cell.querySelectorAll("time")];
+  const text = times.reduce((said, time) => said.replace(line(time.innerText), time.dateTime), line(cell.innerText));
+  return FORMULA.test(text) ? `'${text}` : text;
+}
 
 // A table as TSV: the rows that are shown, without boxes to choose them and steps to take.
 export function tableText(table) {
