@@ -134,6 +134,10 @@ def test_several_raters_change_together_or_not_at_all(manager: httpx.Client) -> 
     assert undone.json()["before"] == [{"key": "r1", "state": "paused", "team": None}]
     manager.delete("/v1/raters/r2")
     assert "erased" in manager.patch(RATERS, json={"raters": ["r2"], "state": "active"}).json()["errors"][0]["msg"]
+    for gone in ("r2", "nobody"):  # undoing leaves out whoever was erased or removed since, and goes on with the others
+        refused = manager.patch(RATERS, json={**undo, "raters": ["r1", gone], "expected": {"state": "paused"}})
+        assert refused.json()["errors"] == [{"loc": ["body", "raters", 1], "msg": f"'{gone}' was changed meanwhile"}]
+        assert refused.status_code == 409
     assert manager.get(f"{RATERS}/r1").json()["state"] == "paused"
 
 

@@ -104,12 +104,20 @@ def change_raters(
 ) -> list[RaterView]:
     """Change state, team or both of several raters, all or none; what they were before.
 
-    expected: what all must have now. Raises Invalid naming each who is not enrolled, was erased, or is named twice;
-    RatersChangedMeanwhile naming each who has something else than `expected`; and as `raters.put_rater`.
+    expected: what all must have now. Raises RatersChangedMeanwhile naming each who has something else, was erased or
+    removed; without `expected` Invalid naming each who is not enrolled or was erased; Invalid naming each who is named
+    twice; and as `raters.put_rater`.
     """
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
     service.check_team_exists(session, campaign_id, values.get("team"))
     known = service.load_rater_views(session, campaign_id, keys)
+    changed = tuple(
+        Place(("body", "raters", i), f"{key!r} was changed meanwhile")
+        for i, key in enumerate(keys)
+        if expected and not _has(known.get(key), expected)
+    )
+    if changed:
+        raise RatersChangedMeanwhile("nobody was changed because some have something else by now", places=changed)
     places = tuple(
         Place(("body", "raters", i), f"{key!r} {fault}")
         for i, key in enumerate(keys)
@@ -117,13 +125,6 @@ def change_raters(
     )
     if places:
         raise Invalid("nobody was changed because some of these raters cannot be", places=places[:MOST_NAMED])
-    changed = tuple(
-        Place(("body", "raters", i), f"{key!r} was changed meanwhile")
-        for i, key in enumerate(keys)
-        if any(getattr(known[key], field) != value for field, value in (expected or {}).items())
-    )
-    if changed:
-        raise RatersChangedMeanwhile("nobody was changed because some have something else by now", places=changed)
     for key in keys:
         service.put_rater(
             session,
@@ -135,6 +136,12 @@ def change_raters(
             by=by,
         )
     return [known[key] for key in keys]
+
+
+def _has(rater: RaterView | None, expected: Mapping[str, Any]) -> bool:
+    if rater is None or rater.state in (None, "erased"):
+        return False
+    return all(getattr(rater, field) == value for field, value in expected.items())
 
 
 def _unchangeable(rater: RaterView | None, *, first: bool) -> str | None:
