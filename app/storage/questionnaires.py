@@ -27,7 +27,7 @@ LEFT JOIN LATERAL (
 WHERE e.campaign_id = :campaign AND e.state <> 'erased' {conditions}
 ORDER BY r.key COLLATE "C" {way} LIMIT :limit"""
 _SEARCHED = """lower(concat_ws(' ', r.key, t.key,
-    (SELECT string_agg(m.value ->> 'answers', ' ') FROM jsonb_each(x.moments) m)))"""
+    (SELECT string_agg(a #>> '{}', ' ') FROM jsonb_path_query(x.moments, '$.*.answers.*[*]') a)))"""
 _GROUPS = """
 SELECT DISTINCT ON (r.key, q.moment) r.key AS rater, q.answers FROM questionnaire_answers q
 JOIN raters r ON r.campaign_id = :campaign AND r.id = q.rater_id

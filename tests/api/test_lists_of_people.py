@@ -109,8 +109,16 @@ def test_answers_to_questions_are_searched_and_filtered(manager: httpx.Client, a
         ({"answered": False}, ["r2"]),
         ({"q": "czech r1"}, ["r1"]),
         ({"q": "sorbian"}, []),  # was answered anew
+        ({"q": "language"}, []),  # is asked, and not answered
+        ({"q": '"'}, []),
     ):
         assert everything(manager, path, "rater", **query) == raters, query
+    ask(
+        "UPDATE questionnaire_answers SET answers = jsonb_build_object("
+        "'a', jsonb_build_array('one', E'say \"so\\\\no\"'), 'b', 7.5, 'c', true) WHERE moment = 'after'"
+    )
+    for q in ("ONE", '"so\\no"', "7.5", "true"):
+        assert everything(manager, path, "rater", q=q) == ["r3"], q
 
 
 def test_invitations_and_codes_are_searched_filtered_and_sorted(
