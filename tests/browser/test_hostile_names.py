@@ -57,6 +57,7 @@ def written(spine, served) -> Collecting:
             of_one(ask, name, text)
             flag = {"reason": "other", "item": 1, "segment": 1, "note": f"flag {text}"}
             ask("POST", f"/tasks/{live.tasks[0]}/flags", flag, live.auth(NAMES[0]))
+            ask("POST", f"/campaigns/{KEY}/messages", {"raters": [NAMES[0]], "text": f"message {text}"})
             ask("POST", "/me/hours/disputes", {"seconds": 60, "reason": f"dispute {text}"}, live.auth(NAMES[0]))
     return live
 
@@ -129,10 +130,11 @@ def test_what_is_written_about_a_campaign_is_text_where_its_tabs_lead_to_and_ove
     assert f"/campaigns/{KEY}/audit" in ways
     read = ""
     adjusted = f"/campaigns/{KEY}/problems?hours-answered="  # also those that nobody disputes
-    for way in ("/campaigns", "/new-campaign", "/audit", "/tokens", *ways, adjusted):
+    rater = f"/campaigns/{KEY}/raters/{NAMES[0]}"
+    for way in ("/campaigns", "/new-campaign", "/audit", "/tokens", *ways, adjusted, rater):
         desk.open(way)
         read += check(watched)
-    seen = shown(read, "team", "system", "adjusted", "dispute", "excluded", "flag", "hypothesis", "rule")
+    seen = shown(read, "team", "system", "adjusted", "dispute", "excluded", "flag", "hypothesis", "rule", "message")
     assert seen == {what: list(CORPUS) for what in seen}
     assert [text for text in CORPUS if SPACE.sub(" ", f"token {printable(text)}") not in read] == []
 
