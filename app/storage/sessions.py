@@ -46,6 +46,12 @@ def find_session_expiry(session: Session, digest: bytes) -> datetime | None:
     return expires_at
 
 
+def is_session_live(session: Session, session_id: int) -> bool:
+    """Whether a session is there and has not expired."""
+    here = (sessions.c.id == session_id) & (sessions.c.expires_at > sa.func.statement_timestamp())
+    return session.execute(sa.select(sessions.c.id).where(here)).scalar() is not None
+
+
 def delete_session(session: Session, digest: bytes) -> None:
     """End a session, if there is one."""
     session.execute(sa.delete(sessions).where(sessions.c.hash == digest))

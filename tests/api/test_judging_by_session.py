@@ -123,3 +123,22 @@ def test_the_use_of_a_token_is_noted_by_what_is_written(
             answer = page.put(f"/v1/tasks/{live.tasks[0]}/{sent}", json={"protocol": "da", **body})
         assert answer.status_code == 200, answer.text
         assert ask_rows(noted) == [(expected,)]
+
+
+def test_who_is_signed_out_is_not_told_what_to_do_first(
+    page: httpx.Client, live: Collecting, ask: Callable[..., None], ask_rows: Rows, secret: Callable[..., str]
+) -> None:
+    item = {"source": "One.", "choices": ["yes", "no"], "choice": "yes"}
+    test, admin = {"items": [item], "pass_mark": 0.8}, {"Authorization": f"Bearer {secret()}"}
+    answer = page.put(f"/v1/campaigns/{live.key}/qualification", json=test, headers=admin)
+    assert answer.status_code == 200, answer.text
+    path = f"/v1/campaigns/{live.key}/lease"
+    told = page.post(path)
+    assert told.json().get("why") == "qualification", told.text
+    ask("UPDATE tokens SET last_used_at = '2020-01-01' WHERE role = 'rater'")
+    for ends in ("UPDATE sessions SET expires_at = now()", "UPDATE tokens SET revoked_at = now() WHERE role = 'rater'"):
+        ask(ends)
+        assert page.post(path).status_code == 401, ends
+    assert ask_rows("SELECT DISTINCT extract(year FROM last_used_at)::int FROM tokens WHERE role = 'rater'") == [
+        (2020,)
+    ]

@@ -19,6 +19,7 @@ from app.services.tasks.addresses import AnswerableTask, TaskAddresses
 from app.services.tasks.judging import MOST_PLACES, JudgingService, make_lease_request
 from app.services.tasks.tasks import TaskHandedIn, TaskView
 from app.storage import campaigns, pearmut
+from app.storage import sessions as stored_sessions
 from app.storage import tokens as stored_tokens
 from app.storage.db import Session
 from app.storage.leases import leases
@@ -72,14 +73,27 @@ def _ask(session: Session, rater: ActingRater) -> tuple[leases.LeaseRequest, Why
     """Who asks, and what is to be done before there can be a task."""
     settings = campaigns.load_campaign(session, rater.campaign).settings
     lasts = get_lease_duration(settings)
-    blocked = raters.find_block_reason(session, rater.campaign_id, rater.rater_id)
     asking = replace(make_lease_request(rater, lasts), checks=_find_attention_draw(session, rater, settings))
+    why = _find_first_step(session, rater, settings)
+    if why is not None and not _is_signed_in(session, rater):  # else the statement that leases looks at it
+        raise BadCredential
     stored_tokens.note_token_use_by_id(session, rater.token_id)
+    return asking, why
+
+
+def _find_first_step(session: Session, rater: ActingRater, settings: Mapping[str, object]) -> Why | None:
+    blocked = raters.find_block_reason(session, rater.campaign_id, rater.rater_id)
     if blocked in ("consent", "qualification"):
-        return asking, blocked
+        return blocked
     if blocked is None and questionnaires.is_questionnaire_outstanding(session, settings, rater, "before"):
-        return asking, "questionnaire"
-    return asking, "finished" if quality_policy.is_ended_by_checks(session, rater) else None
+        return "questionnaire"
+    return "finished" if quality_policy.is_ended_by_checks(session, rater) else None
+
+
+def _is_signed_in(session: Session, rater: ActingRater) -> bool:
+    """Whether the credential of a rater who is remembered still holds."""
+    there = rater.session_id is None or stored_sessions.is_session_live(session, rater.session_id)
+    return there and stored_tokens.is_token_live(session, rater.token_id)
 
 
 def _find_attention_draw(session: Session, rater: ActingRater, settings: Mapping[str, object]) -> AttentionDraw | None:
