@@ -83,8 +83,8 @@ def many(example, **each):
 
 
 def test_all_raters_can_be_seen(manager, draft):
-    page = manager.page
-    listing(page, f"/campaigns/{draft}/raters", *many(raters.EXAMPLE, key="r{:04}".format))
+    page, theirs = manager.page, many(raters.EXAMPLE, key="r{:04}".format)
+    listing(page, f"/campaigns/{draft}/raters", *theirs)
     rows = page.get_by_role("region", name="Raters", exact=True).locator("tbody tr")
     manager.open(f"/campaigns/{draft}/raters")
     for first in range(0, MANY, 100):
@@ -97,9 +97,15 @@ def test_all_raters_can_be_seen(manager, draft):
     expect(rows.first).to_contain_text("r1000")
 
     page.route(f"**/campaigns/{draft}/plan", lambda route: route.fulfill(json={"version": 1, "at": None}))
+    page.unroute(f"**/campaigns/{draft}/raters?*")
+    listing(page, f"/campaigns/{draft}/raters", *theirs[:105])
     manager.open(f"/campaigns/{draft}/replan")
     expect(rows).to_have_count(100)
     expect(page.get_by_text("1 to 100")).to_be_visible()
+    page.get_by_role("button", name="Next", exact=True).click()
+    expect(page.get_by_text("101 to 105")).to_be_visible()
+    expect(rows).to_have_count(5)
+    expect(rows.last).to_contain_text("r0104")
 
 
 def test_a_token_that_is_live_is_shown_without_the_links_of_a_thousand_raters(manager):
