@@ -144,12 +144,12 @@ def changed_slowly(rows: list[Row], change: ScoreChange, humans: set[str], domai
 
 
 def check_against_twin(rows: Ratings, humans: set[str], groups: tuple[str, ...], every: int = 1) -> int:
-    """Every change compared with the twin; how many changed the order or the clusters."""
+    """Every change, or every so manyth of each group, compared with the twin; how many changed order or clusters."""
     documents = of_domains(rows)
     domains = {key: documents.domain[i] or "unknown" for i, key in enumerate(rows.labels.documents)}
     experiments = RobustnessExperiments.from_ratings(rows, WMT_DA, frozenset(humans), documents)
     found, _ = experiments.list_changes(groups)
-    some = found[::every]
+    some = [change for group in groups for change in [one for one in found if one.group == group][::every]]
     raw = plain(rows)
     unchanged: dict[frozenset[str], tuple[list[str], list[int], dict[str, float]]] = {}
     told = 0
