@@ -57,7 +57,8 @@ def test_a_frozen_database_is_told_to_everybody_and_nothing_confirmed_is_lost(da
                 paths = ["/readyz", "/v1/me", f"/v1/campaigns/{raters.live.key}", "/v1/me"] * (ASKING // 4)
                 first = list(pool.map(asked, paths))
                 later = list(pool.map(asked, paths))
-                until(lambda: raters.statuses[503], "those whose answers were under way are told, too")
+                under_way = "those whose answers were under way are told, too"
+                until(lambda: raters.statuses[503], under_way, within=PATIENCE)
                 alive = asked("/livez")
             before = raters.statuses[200]
             until(lambda: raters.statuses[200] > before + 50, f"it did not go on: {raters.statuses}")
