@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from axe_playwright_python.base import AXE_SCRIPT
@@ -11,15 +12,18 @@ RULES = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
     "resultTypes": ["violations"],
 }
+OF_LOOKS = ("color-contrast", "target-size", "scrollable-region-focusable")
+"""Rules whose answer hangs on colours and widths; the others read the document, which is one in every look."""
 # Only what is wrong comes back: what is right is as long as the page, and nobody reads it.
 RUN = "rules => (globalThis.axe ? axe.run(rules).then((found) => found.violations) : null)"
 
 
-def violations(page: Page) -> list[dict[str, Any]]:
-    """What axe-core finds wrong on a page as it stands."""
-    found = page.evaluate(RUN, RULES)
+def violations(page: Page, only: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    """What axe-core finds wrong on a page as it stands; only: by these rules."""
+    rules = RULES if only is None else {**RULES, "runOnly": {"type": "rule", "values": list(only)}}
+    found = page.evaluate(RUN, rules)
     if found is None:  # another document since the last time
         page.evaluate(AXE_SCRIPT)
-        found = page.evaluate(RUN, RULES)
+        found = page.evaluate(RUN, rules)
     assert isinstance(found, list)
     return found

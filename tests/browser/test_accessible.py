@@ -13,7 +13,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 
 from app import protocols
 from app.services.people import guidelines
-from tests.browser.axe import violations
+from tests.browser.axe import OF_LOOKS, violations
 from tests.browser.edges import beyond
 from tests.browser.hands import type_number, word_boxes
 from tests.browser.rater import Rater
@@ -58,18 +58,17 @@ def in_turn(what: str) -> Sequence[Look]:
 def check(page: Page, what: str, looks: Sequence[Look] = ()) -> None:
     """Fail naming every violation in these looks, or else in turn, and what of the page lies beyond the screen's edge.
 
-    Where it is in turn, the page is left as it is seen on a desk.
+    Where it is in turn, the edge and what depends on the look are checked in both (`axe.OF_LOOKS`), the rest in one.
     """
-    for size, scheme in looks or in_turn(what):
+    whole = looks or in_turn(what)
+    for size, scheme in looks or LOOKS:
         _look(page, size, scheme)
         told = [
             (one["id"], [(node["target"], node["failureSummary"]) for node in one["nodes"][:3]])
-            for one in violations(page)
+            for one in violations(page, None if (size, scheme) in whole else OF_LOOKS)
         ]
         assert (what, scheme, told) == (what, scheme, [])
         assert (what, scheme, beyond(page)) == (what, scheme, [])
-    if not looks:
-        _look(page, *DESK)
 
 
 def _look(page: Page, size: ViewportSize, scheme: ColorScheme) -> None:
