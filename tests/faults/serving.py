@@ -170,12 +170,10 @@ class Raters:
 
     def _judge(self, rater: str) -> None:
         with closing(HTTPConnection(urlsplit(self.run.origin).netloc, timeout=5)) as line:
-            address = f"/v1/campaigns/{self.live.key}/lease"
-            leased = self._until(line, rater, "POST", address, None, None)
-            while leased is not None and leased[0] != HTTPStatus.OK:  # where many ask at once
-                leased = self._until(line, rater, "POST", address, None, None)
+            leased = self._until(line, rater, "POST", f"/v1/campaigns/{self.live.key}/lease", None, None)
             if leased is None:
                 return
+            assert leased[0] == HTTPStatus.OK, leased
             url = f"/v1/tasks/{leased[1]['task']['task']}/judgments"
             for n in range(100_000):
                 item, segment = n % self.live.n_items + 1, n // self.live.n_items % self.live.n_segments + 1
