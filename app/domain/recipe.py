@@ -1,6 +1,6 @@
 """Recipes from query options and from JSON: strict, told by name and place.
 
-The value and its choices are in `recipe_value`, the named ones in `recipe_named`; all can be imported from here.
+The value and its choices are in `recipe_value`, the named ones in `published_recipes`; all can be imported from here.
 """
 
 from __future__ import annotations

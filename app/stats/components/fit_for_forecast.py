@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from app.domain.errors import Invalid
 from app.stats.components.fit import ModelNotEstimable, fit_components
 from app.stats.components.generalizability import (
     mean_ratings_per_item,
@@ -50,7 +49,7 @@ def fit_forecast_components(rows: Ratings, campaign: str) -> ForecastComponents 
     part, n_documents = select_whole_documents(rows, MOST_ROWS)
     try:
         model = fit_components(part)
-    except (Invalid, ModelNotEstimable):
+    except ModelNotEstimable:
         return None
     source = f"{campaign}, own judgments" + ("" if part is rows else f" on {n_documents:,} documents")
     notes = RATED_ONCE if mean_ratings_per_item(model) < 1 + 1e-9 else ()
