@@ -221,6 +221,35 @@ def test_without_it_the_same_is_walked_over_and_over(
     assert max(looked) > 2 * ids.rows, "the trap is there: the planner expects one row"
 
 
+class StatementPlanned(Exception):
+    """The statement was planned; it need not be carried out."""
+
+
+@pytest.mark.parametrize("trapped", [True, False])
+def test_the_slowest_would_be_planned_by_nested_loops(
+    spine: Spine, ids: Ids, trapped: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Carried out, its trap takes ten seconds: the soak does."""
+    if trapped:
+        monkeypatch.setattr(full_scans, "plan_for_full_scans", lambda _: nullcontext())
+    plans: list[str] = []
+
+    def look(_: sa.Connection, cursor: Any, statement: str, parameters: Any, *__: object) -> None:
+        if statement.split(None, 1)[0] in {"WITH", "SELECT"} and "_setting(" not in statement:
+            with cursor.connection.cursor() as probe:
+                plans.append(str(probe.execute(f"EXPLAIN {statement}", parameters).fetchall()))
+            raise StatementPlanned
+
+    with spine.database.transaction() as session:
+        connection = session.connection()
+        sa.event.listen(connection, "before_cursor_execute", look)
+        with pytest.raises(StatementPlanned):
+            WALKS[SLOWEST](session, ids)
+        sa.event.remove(connection, "before_cursor_execute", look)
+        session.rollback()
+    assert ("Nested Loop" in plans[0]) == trapped
+
+
 def test_tasks_of_a_former_plan_are_deleted_without_a_look_at_other_campaigns(spine: Spine) -> None:
     looked = "SELECT seq_tup_read FROM pg_stat_xact_user_tables WHERE relname = 'judgments'"
     by = Caller(token_id=0, prefix="", role="admin", name="test", campaign=None, expires_at=None)
