@@ -196,6 +196,8 @@ def authenticate_cookie(request: Request, cookie: str, *, confirmed: bool = True
 
 def is_still_allowed(request: Request, caller: Caller) -> bool:
     """Whether a caller may still have an answer that goes on for long."""
+    if not directory_of(request).has(current_organization()):
+        return False
     if "authorization" in request.headers:
         return tokens.is_credential_valid(find_database(request), caller)
     cookie = _cookie(request, "staff")

@@ -3,7 +3,8 @@
 A stream holds no thread, no transaction and no connection while it waits. All who watch the same share one look at it,
 every two seconds at most, and all looks together have two threads. After a look there is a pause of ten times as long
 as it took, so that watching a large campaign takes a tenth of the time at most. A stream ends when its client leaves,
-when the credential ends, when the server stops, and after ten minutes, after which a browser comes again by itself.
+when the credential or what is watched ends, when the server stops, and after ten minutes, after which a browser comes
+again by itself.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.domain.errors import Unavailable
+from app.domain.errors import NotFound, Unavailable
 from app.web.admission import release_slot
 from app.web.problems import problem_response
 
@@ -109,6 +110,8 @@ class LiveStreams:
                     sent, said = seen.tag, time.monotonic()
             except Unavailable:
                 yield b": the database is away\n\n"
+            except NotFound:  # what was watched was removed, perhaps with its whole organization
+                return
             with anyio.move_on_after(self.every):
                 await stopping.wait()
 

@@ -6,7 +6,6 @@ one organization cannot turn to another (`app.storage.organizations`).
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Sequence
 
@@ -17,7 +16,13 @@ from app.services.access.organization_marks import organization_of_credential
 from app.storage.db import Database
 from app.storage.organization_list import OrganizationRecord, list_organizations
 from app.storage.organization_schemas import KNOWN_FOR
-from app.storage.organizations import DEFAULT, choose_organization, organization_of, use_organization
+from app.storage.organizations import (
+    DEFAULT,
+    choose_organization,
+    current_organization,
+    organization_of,
+    use_organization,
+)
 
 
 class OrganizationLayer:
@@ -37,18 +42,16 @@ class OrganizationDirectory:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._lock = threading.Lock()
-        self._looked = -KNOWN_FOR
-        self._open: Sequence[OrganizationRecord] = ()
+        self._seen: tuple[float, Sequence[OrganizationRecord]] = (-KNOWN_FOR, ())
 
     def _list(self) -> Sequence[OrganizationRecord]:
-        with self._lock:
-            if time.monotonic() - self._looked >= KNOWN_FOR:
-                begun = time.monotonic()
-                with use_organization(DEFAULT), self._database.transaction() as session:
-                    self._open = list_organizations(session)
-                self._looked = begun
-            return self._open
+        """As of a few seconds ago. Nobody waits for another's look, which may wait for a connection."""
+        looked, records = self._seen
+        if (begun := time.monotonic()) - looked >= KNOWN_FOR:
+            with use_organization(DEFAULT), self._database.transaction() as session:
+                records = list_organizations(session)
+            self._seen = begun, records
+        return records
 
     def has(self, number: int) -> bool:
         """Whether there is an organization of this number."""
@@ -83,4 +86,5 @@ def enter_organization_of(request: Request, row: int) -> None:
 
 
 def _enter(request: Request, number: int) -> None:
-    choose_organization(number if directory_of(request).has(number) else DEFAULT)
+    if number != current_organization():  # else it is entered, and stays so where it was removed meanwhile
+        choose_organization(number if directory_of(request).has(number) else DEFAULT)

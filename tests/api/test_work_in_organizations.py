@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from typing import Any, cast
 
 import httpx
 import psycopg
@@ -12,9 +16,11 @@ from fastapi import FastAPI
 
 from app.services.access import tokens
 from app.storage import embedded
-from app.storage.db import Database
+from app.storage.db import Database, DatabaseBusy, Session
 from app.storage.organizations import SPAN, organization_of, use_organization
 from app.web import organizations
+from app.web.live import LiveStreams
+from app.web.organizations import OrganizationDirectory
 from tests.api.conftest import OPTIONS
 from tests.api.direct import asking
 from tests.api.live_campaign import LIVE, judge_task, lease, ok, open_live, ranked
@@ -162,3 +168,65 @@ def test_numbers_of_the_last_organization_are_numbers_everywhere() -> None:
     assert int(float(largest)) == largest
     assert largest < 1 << 48
     assert (largest * 10**4 + 9999) < 1 << 63  # with the check digits of a cursor
+
+
+@pytest.mark.parametrize("how", ["token", "cookie"])
+@pytest.mark.parametrize("dropped", [True, False])
+def test_a_stream_ends_with_its_organization(
+    client: httpx.Client,
+    app: FastAPI,
+    database: Database,
+    database_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    how: str,
+    dropped: bool,
+) -> None:
+    monkeypatch.setattr(organizations, "KNOWN_FOR", 0.0)
+    app.state.live = LiveStreams(every=0.02, alive=0.02, longest=20)
+    headers = issue(database, TWIN)
+    if how == "cookie":
+        token = headers.pop("Authorization").removeprefix("Bearer ")
+        assert client.post("/v1/session", json={"token": token}).status_code == 201
+
+    def remove() -> None:
+        with psycopg.connect(database_url) as connection:
+            connection.execute("UPDATE plumbline_shared.organizations SET state = 'removing' WHERE key = 'twin'")
+            if dropped:
+                connection.execute("DROP SCHEMA organization_1 CASCADE")
+
+    ended: list[BaseException | None] = []
+    stream = LiveStreams._stream_events
+
+    async def watched(self: LiveStreams, *given: Any) -> AsyncIterator[bytes]:
+        try:
+            async for piece in stream(self, *given):
+                yield piece
+        except BaseException as error:
+            ended.append(error)
+            raise
+        ended.append(None)
+
+    monkeypatch.setattr(LiveStreams, "_stream_events", watched)
+    removal = threading.Timer(0.5, remove)
+    removal.start()
+    begun = time.monotonic()
+    shown = client.get(f"{LIVE}/progress/stream", headers={"Accept": "text/event-stream", **headers})
+    removal.join()
+    assert b"event: progress" in shown.content
+    assert ended == [None]
+    assert time.monotonic() - begun < 15
+
+
+def test_nobody_waits_for_others_to_look_which_organizations_there_are() -> None:
+    """Two look at the same time, neither of whom goes on before the other has come."""
+    together = threading.Barrier(2, timeout=5)
+
+    class Slow:
+        def transaction(self) -> AbstractContextManager[Session]:
+            together.wait()
+            raise DatabaseBusy
+
+    directory = OrganizationDirectory(cast("Database", Slow()))
+    with ThreadPoolExecutor(2) as threads:
+        looks = [threads.submit(directory.has, TWIN) for _ in range(2)]
+    assert [type(look.exception()) for look in looks] == [DatabaseBusy] * 2
