@@ -93,12 +93,8 @@ class WebhookSender:
         running: set[asyncio.Task[None]] = set()
         async with pool:
             while not self._stop.is_set():
-                try:
-                    free = AT_ONCE - len(running)
-                    due = await self._claim(free) if free else []
-                except AppError as error:
-                    log.warning("waiting for the database: %s", error.title())
-                    due = []
+                free = AT_ONCE - len(running)
+                due = await self._claim(free) if free else []
                 for webhook in due:
                     with use_organization(organization_of(webhook)):  # and so what the task does
                         running.add(asyncio.create_task(self._send_all(pool, webhook)))
@@ -108,15 +104,21 @@ class WebhookSender:
                 await asyncio.wait(running, timeout=TIMEOUT)
 
     async def _claim(self, free: int) -> list[int]:
-        """Webhooks with an event to send, as many as there is room for; whose turn it is first changes."""
-        numbers = await self._ask(partial(list_organization_numbers, self._database))
-        self._first += 1
+        """Webhooks with an event to send, as many as there is room for; whose turn it is first changes.
+
+        Where the database is away, those that were claimed before.
+        """
         due: list[int] = []
-        for place in range(len(numbers)):
-            with use_organization(numbers[(self._first + place) % len(numbers)]):
-                due += await self._ask(partial(delivery.claim_due_webhooks, self._database, free - len(due)))
-            if len(due) >= free:
-                break
+        self._first += 1
+        try:
+            numbers = await self._ask(partial(list_organization_numbers, self._database))
+            for place in range(len(numbers)):
+                with use_organization(numbers[(self._first + place) % len(numbers)]):
+                    due += await self._ask(partial(delivery.claim_due_webhooks, self._database, free - len(due)))
+                if len(due) >= free:
+                    break
+        except AppError as error:
+            log.warning("waiting for the database: %s", error.title())
         return due
 
     async def _ask(self, question: Callable[[], T]) -> T:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
-from app.storage.db import Database
+from app.storage.db import Database, OrganizationGone
 from app.storage.organization_list import list_organizations
 from app.storage.organizations import DEFAULT, use_organization
 
@@ -19,9 +20,9 @@ def list_organization_numbers(database: Database) -> list[int]:
 
 
 def do_for_each(database: Database, work: Callable[[], T]) -> list[T]:
-    """What some work comes to in each organization, the default one first."""
+    """What some work comes to in each organization, the default one first; not in one that was removed meanwhile."""
     outcomes = []
     for number in list_organization_numbers(database):
-        with use_organization(number):
+        with use_organization(number), suppress(OrganizationGone):
             outcomes.append(work())
     return outcomes

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 from sqlalchemy import text
 
@@ -18,16 +21,18 @@ from app.reports.kit import store
 from app.reports.kit.report import StoredReport
 from app.reports.stability.report import REPORT
 from app.services.access.service_state import ServiceStateReader
+from app.services.every_organization import do_for_each
 from app.services.jobs import jobs, report_requests
 from app.services.jobs.jobs import JobView
+from app.services.media import uploads
 from app.services.media.library import store_media
 from app.services.media.policy import MediaPolicy
-from app.services.media.sweep import SPARED, sweep_media
-from app.services.webhooks import events, webhooks
+from app.services.media.sweep import FORGOTTEN, SPARED, sweep_media
+from app.services.webhooks import delivery, events, webhooks
 from app.storage import embedded, jobs_queue, organization_schemas
-from app.storage.db import Database
+from app.storage.db import Database, DatabaseBusy
 from app.storage.media.files import MediaFolder, hash_file
-from app.storage.organizations import organization_of, use_organization
+from app.storage.organizations import current_organization, organization_of, use_organization
 from tests.jobs.test_webhook_sender import LOOPBACK, Receiver, listening, sending
 from tests.media_files import make_wav
 from tests.organized import KEYS, OTHER, OURS, TWIN
@@ -172,6 +177,55 @@ def test_bytes_of_media_stay_while_any_organization_has_them(spine: Spine, tmp_p
         os.utime(MediaFolder(tmp_path / "media").path(sha256), (old, old))
     assert sweep_media(spine.database, policy)["media"] == 1
     assert [sha256 for sha256, _ in policy.require_store().hashes()] == hashes[:1]
+
+
+def test_parts_of_uploads_go_with_their_organization(spine: Spine, tmp_path: Path) -> None:
+    policy = MediaPolicy(store=MediaFolder(tmp_path / "media"), parts=tmp_path / "parts")
+    begun = {}
+    for organization in ALL:
+        with use_organization(organization):
+            with spine.database.transaction() as session:
+                begun[organization] = uploads.announce_upload(
+                    session, policy, "thrice", name="a.wav", size=9, sha256=None, actor="test"
+                ).upload
+            uploads.add_part(
+                spine.database, policy, "thrice", begun[organization], offset=0, pieces=[b"half"], actor="test"
+            )
+    organization_schemas.remove_organization(spine.url, KEYS[TWIN], patience=0)
+    assert sweep_media(spine.database, policy)["media uploads"] == 0
+    old = time.time() - FORGOTTEN - 60
+    os.utime(policy.require_parts() / f"{begun[TWIN]}.part", (old, old))
+    assert sweep_media(spine.database, policy)["media uploads"] == 1
+    assert {file.stem for file in policy.require_parts().iterdir()} == {begun[OURS], begun[OTHER]}
+
+
+def test_what_is_done_for_each_leaves_out_one_that_was_just_removed(spine: Spine) -> None:
+    def count() -> int:
+        number = current_organization()
+        if number == TWIN:
+            with psycopg.connect(spine.url) as connection:
+                connection.execute("DROP SCHEMA organization_1 CASCADE")
+        with spine.database.transaction() as session:
+            session.execute(text("SELECT count(*) FROM campaigns"))
+        return number
+
+    assert do_for_each(spine.database, count) == [OURS, OTHER]
+
+
+def test_what_was_claimed_is_sent_though_another_organization_cannot_be_asked(
+    spine: Spine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = delivery.claim_due_webhooks
+
+    def claim_but_of_twin(database: Database, limit: int) -> list[int]:
+        if current_organization() == TWIN:
+            raise DatabaseBusy
+        return [current_organization(), *claim(database, limit)]
+
+    monkeypatch.setattr(delivery, "claim_due_webhooks", claim_but_of_twin)
+    sender = webhook_sender.WebhookSender(spine.database, stop=threading.Event(), outward=LOOPBACK)
+    sender._first = 1  # so that the third organization is asked first, then the default one, then the twin
+    assert asyncio.run(sender._claim(16)) == [OTHER, OURS]
 
 
 def test_a_backup_has_the_media_of_all(
