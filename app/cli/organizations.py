@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -47,16 +48,15 @@ def add(
         raise Invalid(places=(Place(("--name",), f"must be at most {LONGEST_NAME} printable characters"),))
     with context.owner_url() as url:
         prepare_serving_role(url)
-        number = organization_schemas.add_organization(url, organization, name).number
-        with (
-            closing(Database(url, size=2)) as database,
-            use_organization(number),
-            database.transaction() as session,
-        ):
-            issued = tokens.create_first_admin_token(session)
+        organization_schemas.add_organization(url, organization, name, prepare=partial(_issue_owner_token, url))
     typer.echo(f"{organization} is ready")
-    if issued is not None:
-        typer.echo(f"Its owner's token, for one day: {issued.secret}")
+
+
+def _issue_owner_token(url: str, number: int) -> None:
+    with closing(Database(url, size=2)) as database, use_organization(number), database.transaction() as session:
+        issued = tokens.create_first_admin_token(session)
+        if issued is not None:  # told within the transaction: a token that could not be handed over is none
+            typer.echo(f"Its owner's token, for one day: {issued.secret}")
 
 
 def list_(as_json: Json = False) -> None:

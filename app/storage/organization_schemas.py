@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import psycopg
 import sqlalchemy as sa
@@ -17,8 +18,12 @@ KNOWN_FOR = 5.0
 """Seconds for which a process serves an organization before it looks whether that is still listed."""
 
 
-def add_organization(url: str, key: str, name: str) -> OrganizationRecord:
+def add_organization(
+    url: str, key: str, name: str, *, prepare: Callable[[int], None] = lambda _: None
+) -> OrganizationRecord:
     """Make an organization. One whose making was interrupted is completed, under the name that it has.
+
+    prepare: what else belongs to making it, by its number; done again where that was interrupted.
 
     Raises SchemaBehind, OrganizationExists, OrganizationsNotAllowed, TooManyOrganizations.
     """
@@ -37,6 +42,7 @@ def add_organization(url: str, key: str, name: str) -> OrganizationRecord:
             raise
         connection.commit()
     migrate.upgrade_organization(url, record.number)
+    prepare(record.number)
     with MigrationConnection(url) as connection:
         organization_list.mark_organization(connection, record.number, "open")
         connection.commit()

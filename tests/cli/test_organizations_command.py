@@ -10,6 +10,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from app.services.access import tokens
 from app.storage import organization_schemas
 from tests.cli.conftest import Command
 from tests.organized import TWIN, within
@@ -41,6 +42,17 @@ def test_they_are_added_listed_and_removed(database_url: str, command: Command) 
     assert (kept.returncode, b"--with-all-data" in kept.stderr) == (2, True)
     assert command(database_url, "organizations", "remove", "acme", "--with-all-data").returncode == 0
     assert b"acme" not in command(database_url, "organizations", "list").stdout
+
+
+def test_one_whose_making_was_interrupted_gets_its_owners_token_later(
+    database_url: str, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(tokens, "create_first_admin_token", lambda _: pytest.fail("interrupted"))
+        with pytest.raises(pytest.fail.Exception):
+            command(database_url, "organizations", "add", "acme")
+    added = command(database_url, "organizations", "add", "acme")
+    assert (added.returncode, b"plb3_" in added.stdout) == (0, True), added.stderr
 
 
 @pytest.mark.parametrize("key", ["Acme", "-a", "a b", "a" * 64, ""])
