@@ -22,7 +22,7 @@ from app.services.jobs.jobs import CHUNK, FINISH, PREPARE, STALLED_AFTER
 from app.storage import jobs as stored
 from app.storage import jobs_queue
 from app.storage.connections import ConfiguredAsyncConnection
-from app.storage.db import Database
+from app.storage.db import Database, OrganizationGone
 from app.storage.jobs_queue import COMMIT_SETTING, LANES, QUEUES, SEARCH_PATH, QueueEntry
 from app.storage.organizations import organization_of, use_organization
 
@@ -179,6 +179,8 @@ class Worker:
         try:
             with self._database.transaction() as session:
                 return stored.find_job_state(session, job_id) in stored.UNFINISHED
+        except OrganizationGone:
+            return False
         except AppError:
             return True
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, overload
@@ -29,7 +30,7 @@ from app.services.jobs.jobs import CHUNK, FINISH, PREPARE, WINDOW, JobInputsChan
 from app.services.plans import plan_jobs, replan_jobs
 from app.storage import jobs as stored
 from app.storage import jobs_queue, reports
-from app.storage.db import Database
+from app.storage.db import Database, OrganizationGone
 from app.storage.jobs_queue import QueueEntry
 from app.storage.organizations import organization_of, use_organization
 from app.web.metrics import JOB_SECONDS
@@ -119,11 +120,11 @@ class QueueComputer:
     def compute_entry(
         self, task: str, job_id: int, n: int | None = None, *, compute: ChunkComputer = compute_here
     ) -> None:
-        """Do it, unless the job has ended. compute: where a chunk is computed.
+        """Do it, unless the job has ended, perhaps with its organization. compute: where a chunk is computed.
 
         Raises Unavailable or StorageFull for what a later try may not meet, and what `compute` raises beside AppError.
         """
-        with use_organization(organization_of(job_id)):
+        with use_organization(organization_of(job_id)), suppress(OrganizationGone):
             self._do(task, job_id, n, compute)
 
     def _do(self, task: str, job_id: int, n: int | None, compute: ChunkComputer) -> None:

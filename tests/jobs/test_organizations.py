@@ -17,6 +17,8 @@ from sqlalchemy import text
 
 from app.cli import db as db_command
 from app.jobs import webhook_sender, worker
+from app.jobs.queue import Worker
+from app.jobs.work import QueueComputer
 from app.reports.kit import store
 from app.reports.kit.report import StoredReport
 from app.reports.stability.report import REPORT
@@ -119,6 +121,17 @@ def test_what_waits_of_a_removed_organization_goes_with_it(spine: Spine) -> None
     assert {organization_of(number) for (number,) in left} == {OURS, OTHER}
     drained(spine.database)
     assert done(spine, OTHER) == done(spine, OURS)
+
+
+def test_nothing_is_computed_any_longer_for_a_removed_organization(spine: Spine) -> None:
+    job = ask(spine, TWIN).number
+    at_work = Worker(spine.database, processes=1, stop=threading.Event())
+    with use_organization(TWIN):
+        assert at_work._is_wanted(job)
+    organization_schemas.remove_organization(spine.url, KEYS[TWIN], patience=0)
+    with use_organization(TWIN):
+        assert not at_work._is_wanted(job)
+    QueueComputer(spine.database, "test").compute_entry(jobs.PREPARE, job)
 
 
 def test_each_webhook_gets_the_events_of_its_organization(spine: Spine, monkeypatch: pytest.MonkeyPatch) -> None:
