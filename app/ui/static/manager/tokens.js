@@ -39,7 +39,7 @@ const tokens = new Browse($("#tokens"), {
     { head: t("Role"), cell: (one) => ROLES[one.role] ?? one.role },
     { head: t("State"), cell: state },
     { head: t("Campaign"), cell: scope, look: "wide" },
-    { head: t("Token"), cell: (one) => h("code", {}, `plb_${one.prefix}_…`), look: "wide" },
+    { head: t("Token"), cell: (one) => h("code", {}, `${one.prefix}…`), look: "wide" },
     { head: t("Created"), sort: "made", cell: (one) => brief(one.created_at), look: "wide" },
     { head: t("Last used"), cell: (one) => brief(one.last_used_at), look: "wide" },
     { head: t("Ends"), cell: (one) => brief(one.expires_at), look: "wide" },
