@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 from xml.etree import ElementTree as ET
@@ -17,6 +18,7 @@ from app.domain.errors import Invalid, Place, Unavailable
 REGION = "us-east-1"  # the only one
 TIMEOUT = 30  # seconds
 AWAITS, APPROVED = "Submitted", "Approved"
+ALREADY_THERE = "alreadyexists"  # in the refusal of a second HIT under one token
 FEEDBACK = "The checks of this task were not passed; see its description."
 ANNOTATION = "plumbline "  # then the invitation: for requesters alone, so no worker can change or see it
 _ANSWERS = "{http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd}"
@@ -71,8 +73,19 @@ class MTurkClient:
     def create_study(self, texts: HitTexts, link: str, invitation: str) -> str:
         """A HIT, which is offered to workers at once; its id. link: where they go. invitation: whose link it is.
 
-        Raises MTurkRefusal, MTurkUnreachable.
+        Raises MTurkRefusal, MTurkUnreachable; after the latter, the HIT may be there.
         """
+        annotation = f"{ANNOTATION}{invitation}"
+        try:
+            return self._create_hit(texts, link, invitation, annotation)
+        except MTurkRefusal as refused:
+            if ALREADY_THERE not in refused.detail.lower():
+                raise
+            return self._find_hit(annotation)  # the answer to an earlier try was lost
+        except MTurkUnreachable as error:
+            raise MTurkUnreachable(f"{error.detail}; look there for the HIT before you create another") from error
+
+    def _create_hit(self, texts: HitTexts, link: str, invitation: str, annotation: str) -> str:
         with _own_errors():
             made = self._client.create_hit(
                 Title=texts.title,
@@ -84,10 +97,22 @@ class MTurkClient:
                 LifetimeInSeconds=texts.days * 86_400,
                 AutoApprovalDelayInSeconds=texts.pay_after_days * 86_400,
                 Question=make_question(texts.title, texts.description, link, self._submit_url),
-                RequesterAnnotation=f"{ANNOTATION}{invitation}",
+                RequesterAnnotation=annotation,
                 UniqueRequestToken=invitation,
             )
         return str(made["HIT"]["HITId"])
+
+    def _find_hit(self, annotation: str) -> str:
+        """The HIT with a note, which is there. Raises MTurkUnreachable alone: its invitation has to stay."""
+        try:
+            with _own_errors():
+                for page in self._client.get_paginator("list_hits").paginate():
+                    for hit in page["HITs"]:
+                        if hit.get("RequesterAnnotation") == annotation:
+                            return str(hit["HITId"])
+        except (MTurkRefusal, MTurkUnreachable) as error:
+            raise MTurkUnreachable(f"the HIT was created; look there for its id: {error.detail}") from error
+        raise MTurkUnreachable("the HIT was created; look there for its id")
 
     def study_link(self, study: str) -> StudyLink:
         """The invitation that a HIT was made with; one that was made elsewhere names none. Raises as `create_study`."""
@@ -143,8 +168,10 @@ def _own_errors() -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        said = error.response.get("Error", {})
-        raise MTurkRefusal(f"{error.operation_name}: {said.get('Message') or said.get('Code')}") from error
+        said, code = error.response.get("Error", {}), error.response.get("TurkErrorCode")
+        why = f"{error.operation_name}: {said.get('Message') or said.get('Code')}{f' ({code})' if code else ''}"
+        failed = error.response["ResponseMetadata"]["HTTPStatusCode"] >= HTTPStatus.INTERNAL_SERVER_ERROR
+        raise (MTurkUnreachable if failed else MTurkRefusal)(why) from error
     except ParamValidationError as error:
         raise MTurkRefusal(str(error)[:500]) from error
     except NoCredentialsError as error:
@@ -170,13 +197,13 @@ def _submission(row: Mapping[str, Any]) -> Submission:
     return Submission(row["AssignmentId"], row["WorkerId"], code, awaits=status == AWAITS, paid=status == APPROVED)
 
 
-def _read_code(answer: str) -> str | None:
-    """The code that a worker entered; None where there is none, or the answer is not of our form."""
+def _read_code(answer: str) -> str:
+    """The code that a worker entered; empty, which is nobody's, where there is none or the answer has another form."""
     try:
         answers = ET.fromstring(answer)  # noqa: S314  (Amazon's XML: workers' words are text in it)
     except ET.ParseError:
-        return None
+        return ""
     for field in answers.iter(f"{_ANSWERS}Answer"):
         if field.findtext(f"{_ANSWERS}QuestionIdentifier") == CODE_FIELD:
-            return (field.findtext(f"{_ANSWERS}FreeText") or "").strip() or None
-    return None
+            return (field.findtext(f"{_ANSWERS}FreeText") or "").strip()
+    return ""

@@ -22,7 +22,7 @@ _PAGE = """<!DOCTYPE html>
 <form id="accepted" method="post" action={submit} hidden>
 <p><a id="link" target="_blank" rel="noopener" data-link={link}>Open the texts</a></p>
 <p><label>When you have handed in everything, enter the code that you are shown:
-<input name="{field}" required maxlength="100" autocomplete="off"></label></p>
+<input name="{field}" required autocomplete="off"></label></p>
 <input type="hidden" name="assignmentId">
 <p><button>Submit</button></p>
 </form>

@@ -26,7 +26,9 @@ class PlatformRefusal(AppError):
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What a platform holds of somebody who took part. code: that they entered. awaits: nobody has decided on it yet.
+    """What a platform holds of somebody who took part. awaits: nobody has decided on it yet.
+
+    code: that they entered; None where the platform lets them enter none, empty where they left it out.
 
     paid: it was approved before.
     """
@@ -181,7 +183,7 @@ def _decide(submission: Submission, handed_in: HandedIn, verdicts: CodeVerdicts,
         return "leave", "this participant handed in work for another study or invitation"
     if not codes:
         return "leave", "no task of this participant is handed in"
-    if submission.code is not None and submission.code not in codes:
+    if submission.code is not None and _as_typed(submission.code) not in map(_as_typed, codes):
         return "leave", "the code that was entered is not one of this participant's"
     by_verdict = {verdicts.find_verdict(code) for code in codes}
     if by_verdict == {"pass"} and len(codes) < tasks:
@@ -191,6 +193,11 @@ def _decide(submission: Submission, handed_in: HandedIn, verdicts: CodeVerdicts,
     if by_verdict == {"fail"}:
         return "refuse", f"{len(codes)} handed in, with a code that fails"
     return "leave", "the codes of this participant say different things, or nothing"
+
+
+def _as_typed(code: str) -> str:
+    """A code in one form, however somebody typed it: codes have no blanks, and case does not tell whose they are."""
+    return "".join(code.split()).casefold()
 
 
 def _fits(template: str, code: str) -> bool:

@@ -48,7 +48,8 @@ class MechanicalTurk(BaseHTTPRequestHandler):
         try:
             answer, status = getattr(self, operation)(**given), 200
         except LookupError as error:
-            answer, status = {"__type": "RequestError", "Message": str(error.args[0])}, 400
+            answer = {"__type": "RequestError", "Message": str(error.args[0]), "TurkErrorCode": str(error.args[-1])}
+            status = 400
         if self.state.get("breaks") == operation:
             del self.state["breaks"]
             self.close_connection = True
@@ -64,6 +65,8 @@ class MechanicalTurk(BaseHTTPRequestHandler):
         """Repeated under one token it is made once, as the interface says: then it is refused."""
         if self.state.get("refuses"):
             raise LookupError("your balance is too low")
+        if given["UniqueRequestToken"] in [hit["UniqueRequestToken"] for hit in self.state["hits"]]:
+            raise LookupError("The HIT was created before.", "AWS.MechanicalTurk.HitAlreadyExists")
         self.state["hits"].append({"HITId": f"H{len(self.state['hits']) + 1}", **given})
         return {"HIT": self.state["hits"][-1]}
 
@@ -73,6 +76,12 @@ class MechanicalTurk(BaseHTTPRequestHandler):
             if hit["HITId"] == HITId:
                 return {"HIT": hit}
         raise LookupError(f"Hit {HITId} does not exist.")
+
+    def ListHITs(self, NextToken: str = "0") -> dict[str, Any]:  # noqa: N802, N803
+        """One a page, another requester's work first."""
+        hits = [{"HITId": "H0"}, *self.state["hits"]]
+        n = int(NextToken)
+        return {"HITs": hits[n : n + 1], **({"NextToken": str(n + 1)} if n + 1 < len(hits) else {})}
 
     def ListAssignmentsForHIT(self, HITId: str, NextToken: str = "0") -> dict[str, Any]:  # noqa: N802, N803
         """One a page."""
@@ -224,6 +233,33 @@ def test_what_mechanical_turk_refuses_leaves_no_invitation(
     assert (refused.returncode, "your balance is too low" in refused.stderr.decode()) == (2, True)
     listed = served.managed(campaign).remote.items(f"/v1/campaigns/{campaign}/invitations")
     assert [one["live"] for one in listed] == [False]
+
+
+def test_a_hit_whose_answer_is_lost_is_made_once_and_keeps_its_invitation(
+    run: Any, served: Served, campaign: str, mturk: dict[str, Any]
+) -> None:
+    mturk["breaks"] = "CreateHIT"
+    made = run("create", campaign, *NEW, "--yes")
+    assert (made.returncode, made.stdout.decode().splitlines()[:1]) == (0, ["H1"]), made
+    assert [operation for operation, _ in mturk["asked"]] == ["CreateHIT", "CreateHIT", "ListHITs", "ListHITs"]
+    listed = served.managed(campaign).remote.items(f"/v1/campaigns/{campaign}/invitations")
+    assert [one["live"] for one in listed] == [True]
+
+
+def test_who_entered_no_code_is_left_to_a_person_and_case_and_blanks_do_not_matter(
+    run: Any, served: Served, campaign: str, mturk: dict[str, Any]
+) -> None:
+    assert run("create", campaign, *NEW, "--yes").returncode == 0
+    take_part(served, campaign, link_of(mturk["hits"][0]), "W1")
+    mturk["assignments"] += [assignment("a", "W1", " "), {**assignment("b", "W1", ""), "Answer": "<other/>"}]
+    with Client(served.url, served.secret) as plumbline:
+        plumbline.campaign(campaign).change(settings={"quality": {"code_pass": "NEW33", "code_fail": "GOOD1"}})
+    assert "Nothing was changed." in run("settle", campaign, "H1", "--yes").stdout.decode()
+    with Client(served.url, served.secret) as plumbline:
+        plumbline.campaign(campaign).change(settings={"quality": {"code_pass": "GOOD1", "code_fail": "NEW33"}})
+    mturk["assignments"][1]["Answer"] = ANSWER.format(" good 1\n")
+    assert "b: paid" in run("settle", campaign, "H1", "--yes").stdout.decode()
+    assert statuses(mturk) == {"a": "Submitted", "b": "Approved"}
 
 
 def test_what_others_wrote_stays_text_in_the_page_of_a_hit() -> None:
