@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from app.cli.kit.crowd import (
-    NOTHING,
     Campaign,
     DryRun,
     Study,
@@ -15,12 +14,14 @@ from app.cli.kit.crowd import (
     Yes,
     find_server,
     invite_study,
+    is_open,
     read_verdicts,
     settle_study,
 )
 from app.client import remote as _remote
 from app.client.mturk import HitTexts, MTurkClient
 from app.config import Settings
+from app.domain.errors import Invalid, Place
 
 
 def register(app: typer.Typer) -> None:
@@ -47,8 +48,9 @@ def create_study(
     yes: Yes = False,
     server: _remote.Server = None,
 ) -> None:
-    """Create an invitation, and a HIT on Mechanical Turk that leads to it. It asks first: workers see the HIT at once.
+    """Create an invitation, and a HIT on Mechanical Turk that leads to it. Workers see the HIT at once.
 
+    So it waits until you have planned the campaign, whose plan counts the places of the invitation, and opened it.
     Unless PLUMBLINE_MTURK_URL names the marketplace, this uses the sandbox, where nobody is paid.
     """
     remote = find_server(server)
@@ -58,12 +60,20 @@ def create_study(
     if dry_run:
         typer.echo(f"It would be a HIT of {places} places for {days} days, {total}. Nothing was made.")
         return
-    if not (yes or typer.confirm(f"Offer {places} places to workers now, for {total}?")):
-        typer.echo(NOTHING)
-        raise typer.Exit(1)
+    if yes and not is_open(remote, campaign):
+        why = "workers come at once, and the campaign is not open; without it you can open the campaign meanwhile"
+        raise Invalid("the options are not valid", places=(Place(("--yes",), why),))
     mturk = _mturk()
-    wanted = {"count": places, "platform": "mturk"}
-    study = invite_study(remote, campaign, wanted, lambda link, name: mturk.create_study(texts, link, name))
+
+    def offer(link: str, invitation: str) -> str:
+        if not yes:
+            typer.echo(
+                "The invitation is there. Plan the campaign now, because its plan counts the places, and open it."
+            )
+            _confirm_offer(remote, campaign, f"Offer {places} places to workers now, for {total}?")
+        return mturk.create_study(texts, link, invitation)
+
+    study = invite_study(remote, campaign, {"count": places, "platform": "mturk"}, offer)
     typer.echo(f"{study}\nWorkers can accept the HIT now.")
 
 
@@ -81,6 +91,17 @@ def settle(
     It asks for confirmation first. Running it again pays nobody twice, and earlier decisions are not changed.
     """
     settle_study(_mturk(), find_server(server), campaign, study, tasks=tasks, dry_run=dry_run, yes=yes)
+
+
+def _confirm_offer(remote: _remote.Remote, campaign: str, question: str) -> None:
+    """Ask until the campaign is open. Raises Exit where the answer is no."""
+    while True:
+        if not typer.confirm(question):
+            typer.echo("No HIT was created, and the invitation is ended.")
+            raise typer.Exit(1)
+        if is_open(remote, campaign):
+            return
+        typer.echo("The campaign is not open yet.")
 
 
 def _mturk() -> MTurkClient:

@@ -42,13 +42,19 @@ def campaign(served: Served, request: pytest.FixtureRequest) -> str:
     return key
 
 
-def take_part(served: Served, campaign: str, link: str, participant: str) -> str:
-    """What a participant does who follows an invitation's link: claim, judge, hand in; the code."""
+def plan_and_open(served: Served, campaign: str) -> bool:
+    """Let a campaign begin for those who are invited; true."""
     with Client(served.url, served.secret) as plumbline:
         known = plumbline.campaign(campaign)
         if known.info().state == "draft":
             known.plan({"seed": 1})
             known.open()
+    return True
+
+
+def take_part(served: Served, campaign: str, link: str, participant: str) -> str:
+    """What a participant does who follows an invitation's link: claim, judge, hand in; the code."""
+    plan_and_open(served, campaign)
     invitation, secret = parse_qs(urlsplit(link).fragment)["invitation"][0].split(".")
     body = {"secret": secret, "external_id": participant, "want": "token"}
     claimed = httpx.post(f"{served.url}/v1/invitations/{invitation}/claim", json=body, trust_env=False)

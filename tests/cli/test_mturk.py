@@ -19,9 +19,9 @@ from plumbline_client import Client
 from app.client.mturk_question import make_question
 from tests.cli.conftest import Answer, Command
 from tests.cli.crowd import campaign as campaign  # a fixture, as the next two
+from tests.cli.crowd import plan_and_open, take_part
 from tests.cli.crowd import served as served
 from tests.cli.crowd import spine as spine
-from tests.cli.crowd import take_part
 from tests.load.server import Served
 from tests.spine import Spine
 
@@ -139,6 +139,15 @@ def run(command: Command, spine: Spine, served: Served, monkeypatch: pytest.Monk
     return done
 
 
+@pytest.fixture
+def opened(served: Served, campaign: str) -> str:
+    """The campaign, which others were invited to and began."""
+    with Client(served.url, served.secret) as plumbline:
+        plumbline.campaign(campaign).invite(1)
+    plan_and_open(served, campaign)
+    return campaign
+
+
 def assignment(name: str, worker: str, code: str, *, hit: str = "H1") -> dict[str, Any]:
     answer = ANSWER.format(escape(code))
     return {
@@ -174,11 +183,19 @@ def test_a_hit_leads_to_the_campaign_and_its_workers_are_paid_once_or_rejected(
         data.put_outputs("alpha", "d2", ["Sonne."])
     shown = run("create", campaign, *NEW, "--dry-run")
     assert "3.15 dollars" in shown.stdout.decode(), shown.stderr
-    with monkeypatch.context() as refusing:
-        refusing.setattr("typer.confirm", lambda _: False)
-        assert run("create", campaign, *NEW).returncode == 1
+    early = run("create", campaign, *NEW, "--yes")
+    assert (early.returncode, "the campaign is not open" in early.stderr.decode()) == (2, True), early
+    answers = iter([True, False])
+    with monkeypatch.context() as declining:
+        declining.setattr("typer.confirm", lambda _: next(answers))
+        declined = run("create", campaign, *NEW)
+    assert (declined.returncode, "The campaign is not open yet." in declined.stdout.decode()) == (1, True), declined
+    listed = served.managed(campaign).remote.items(f"/v1/campaigns/{campaign}/invitations")
+    assert [one["live"] for one in listed] == [False]
     assert mturk["asked"] == []
-    assert run("create", campaign, *NEW, "--yes").stdout.decode().startswith("H1\n")
+    with monkeypatch.context() as opening:
+        opening.setattr("typer.confirm", lambda _: plan_and_open(served, campaign))
+        assert "\nH1\n" in run("create", campaign, *NEW).stdout.decode()
     (hit,) = mturk["hits"]
     assert (hit["Reward"], hit["MaxAssignments"], hit["AssignmentDurationInSeconds"]) == ("1.05", 3, 1800)
     assert "Read &amp; judge" in page_of(hit["Question"])
@@ -211,54 +228,54 @@ def test_a_hit_leads_to_the_campaign_and_its_workers_are_paid_once_or_rejected(
 
 
 def test_hits_that_are_not_of_the_campaign_are_refused(
-    run: Any, served: Served, campaign: str, mturk: dict[str, Any]
+    run: Any, served: Served, opened: str, mturk: dict[str, Any]
 ) -> None:
-    assert run("create", campaign, *NEW, "--yes").returncode == 0
-    take_part(served, campaign, link_of(mturk["hits"][0]), "W1")
+    assert run("create", opened, *NEW, "--yes").returncode == 0
+    take_part(served, opened, link_of(mturk["hits"][0]), "W1")
     mturk["hits"] += [{"HITId": "bare"}, {"HITId": "other", "RequesterAnnotation": f"plumbline i_{'0' * 32}"}]
     for hit in ("bare", "other"):
         mturk["assignments"].append(assignment(hit, "W1", "GOOD1", hit=hit))
-        refused = run("settle", campaign, hit, "--yes")
+        refused = run("settle", opened, hit, "--yes")
         assert (refused.returncode, "does not belong to the campaign" in refused.stderr.decode()) == (2, True), refused
-    unknown = run("settle", campaign, "unknown", "--yes")
+    unknown = run("settle", opened, "unknown", "--yes")
     assert (unknown.returncode, "does not exist" in unknown.stderr.decode()) == (2, True)
     assert set(statuses(mturk).values()) == {"Submitted"}
 
 
 def test_what_mechanical_turk_refuses_leaves_no_invitation(
-    run: Any, served: Served, campaign: str, mturk: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    run: Any, served: Served, opened: str, mturk: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mturk["refuses"] = True
-    refused = run("create", campaign, *NEW, "--yes")
+    refused = run("create", opened, *NEW, "--yes")
     assert (refused.returncode, "your balance is too low" in refused.stderr.decode()) == (2, True)
-    listed = served.managed(campaign).remote.items(f"/v1/campaigns/{campaign}/invitations")
-    assert [one["live"] for one in listed] == [False]
+    listed = served.managed(opened).remote.items(f"/v1/campaigns/{opened}/invitations")
+    assert sorted(one["live"] for one in listed) == [False, True]
 
 
 def test_a_hit_whose_answer_is_lost_is_made_once_and_keeps_its_invitation(
-    run: Any, served: Served, campaign: str, mturk: dict[str, Any]
+    run: Any, served: Served, opened: str, mturk: dict[str, Any]
 ) -> None:
     mturk["breaks"] = "CreateHIT"
-    made = run("create", campaign, *NEW, "--yes")
+    made = run("create", opened, *NEW, "--yes")
     assert (made.returncode, made.stdout.decode().splitlines()[:1]) == (0, ["H1"]), made
     assert [operation for operation, _ in mturk["asked"]] == ["CreateHIT", "CreateHIT", "ListHITs", "ListHITs"]
-    listed = served.managed(campaign).remote.items(f"/v1/campaigns/{campaign}/invitations")
-    assert [one["live"] for one in listed] == [True]
+    listed = served.managed(opened).remote.items(f"/v1/campaigns/{opened}/invitations")
+    assert sorted(one["live"] for one in listed) == [True, True]
 
 
 def test_who_entered_no_code_is_left_to_a_person_and_case_and_blanks_do_not_matter(
-    run: Any, served: Served, campaign: str, mturk: dict[str, Any]
+    run: Any, served: Served, opened: str, mturk: dict[str, Any]
 ) -> None:
-    assert run("create", campaign, *NEW, "--yes").returncode == 0
-    take_part(served, campaign, link_of(mturk["hits"][0]), "W1")
+    assert run("create", opened, *NEW, "--yes").returncode == 0
+    take_part(served, opened, link_of(mturk["hits"][0]), "W1")
     mturk["assignments"] += [assignment("a", "W1", " "), {**assignment("b", "W1", ""), "Answer": "<other/>"}]
     with Client(served.url, served.secret) as plumbline:
-        plumbline.campaign(campaign).change(settings={"quality": {"code_pass": "NEW33", "code_fail": "GOOD1"}})
-    assert "Nothing was changed." in run("settle", campaign, "H1", "--yes").stdout.decode()
+        plumbline.campaign(opened).change(settings={"quality": {"code_pass": "NEW33", "code_fail": "GOOD1"}})
+    assert "Nothing was changed." in run("settle", opened, "H1", "--yes").stdout.decode()
     with Client(served.url, served.secret) as plumbline:
-        plumbline.campaign(campaign).change(settings={"quality": {"code_pass": "GOOD1", "code_fail": "NEW33"}})
+        plumbline.campaign(opened).change(settings={"quality": {"code_pass": "GOOD1", "code_fail": "NEW33"}})
     mturk["assignments"][1]["Answer"] = ANSWER.format(" good 1\n")
-    assert "b: paid" in run("settle", campaign, "H1", "--yes").stdout.decode()
+    assert "b: paid" in run("settle", opened, "H1", "--yes").stdout.decode()
     assert statuses(mturk) == {"a": "Submitted", "b": "Approved"}
 
 

@@ -48,15 +48,20 @@ def read_verdicts(remote: Remote, campaign: str) -> CodeVerdicts:
     return CodeVerdicts.from_settings(settings)
 
 
+def is_open(remote: Remote, campaign: str) -> bool:
+    """Whether those who come to a campaign can work now."""
+    return bool(json.loads(remote.body(_path(campaign), accept="application/json"))["state"] == "open")
+
+
 def invite_study(remote: Remote, campaign: str, wanted: Mapping[str, object], make: Callable[[str, str], str]) -> str:
     """Make an invitation and the study that leads to it; the study's id. What is refused leaves no invitation.
 
-    wanted: of the invitation. make: the study, given the invitation's link and its id.
+    wanted: of the invitation. make: the study, given the invitation's link and its id; it may ask first.
     """
     invitation = json.loads(remote.write("POST", f"{_path(campaign)}/invitations", {}, wanted))
     try:
         return make(invitation["link"], invitation["invitation"])
-    except PlatformRefusal:
+    except (PlatformRefusal, typer.Exit, typer.Abort):
         remote.request("DELETE", f"{_path(campaign)}/invitations/{invitation['invitation']}")
         raise
 
