@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import httpx
 
 from app.domain.errors import AppError, Conflict, Unavailable
 from app.services.data.bundle import ABOUT, SUMS
-from app.services.data.bundle_check import MOST_BYTES, MOST_FILES
+from app.services.data.bundle_check import MOST_ABOUT, MOST_BYTES, MOST_FILES
 
 TIMEOUT = httpx.Timeout(30, read=300)  # seconds
 OF_THE_HUB = ".gitattributes"  # it makes this file by itself
@@ -83,9 +84,10 @@ class HuggingFaceClient:
 
         Raises NotABundlesRepository where it has other files, HuggingFaceRefusal, HuggingFaceUnreachable.
         """
-        there = set(self._sizes(dataset, branch)) - {OF_THE_HUB}
-        if there and not {ABOUT, SUMS} <= there:
-            raise NotABundlesRepository(dataset)
+        sizes = self._sizes(dataset, branch)
+        there = set(sizes) - {OF_THE_HUB}
+        if others := there - self._released_paths(dataset, branch, sizes):
+            raise NotABundlesRepository(f"{dataset} has {min(others)[:200]}")
         files = list(self._choose_ways(dataset, folder, branch))
         self._send_large(dataset, [file for file in files if file.large], branch)
         gone = there - {file.path for file in files}
@@ -101,7 +103,7 @@ class HuggingFaceClient:
         """
         commit = str(_body(self._ask("GET", f"{_api(dataset)}/revision/{_quote_revision(revision)}"))["sha"])
         sizes = self._sizes(dataset, commit)
-        if len(sizes) > MOST_FILES or sum(sizes.values()) > MOST_BYTES:
+        if sum(sizes.values()) > MOST_BYTES:
             raise HuggingFaceRefusal(f"{dataset} is too large for a bundle")
         for path in sorted(sizes.keys() - {OF_THE_HUB}):
             file = folder / path
@@ -110,6 +112,16 @@ class HuggingFaceClient:
             file.parent.mkdir(parents=True, exist_ok=True)
             self._fetch(f"/datasets/{dataset}/resolve/{commit}/{quote(path)}", file, sizes[path])
         return commit
+
+    def _released_paths(self, dataset: str, branch: str, sizes: Mapping[str, int]) -> set[str]:
+        """The files of the bundle that a branch holds; none where it holds no bundle."""
+        if not {ABOUT, SUMS} <= sizes.keys() or sizes[SUMS] > MOST_ABOUT:
+            return set()
+        with tempfile.TemporaryDirectory(prefix="plumbline-") as name:
+            file = Path(name) / SUMS
+            self._fetch(f"/datasets/{dataset}/resolve/{_quote_revision(branch)}/{SUMS}", file, sizes[SUMS])
+            lines = file.read_text("utf-8", errors="replace").splitlines()
+        return {SUMS, *(line.partition("  ")[2] for line in lines)}
 
     def _fetch(self, address: str, file: Path, size: int) -> None:
         with (
@@ -131,7 +143,12 @@ class HuggingFaceClient:
         address: str | None = f"{_api(dataset)}/tree/{_quote_revision(revision)}?recursive=true"
         while address:
             answer = self._ask("GET", address)
-            sizes |= {row["path"]: int(row["size"]) for row in answer.json() if row["type"] == "file"}
+            try:
+                sizes |= {str(row["path"]): int(row["size"]) for row in answer.json() if row["type"] == "file"}
+            except (ValueError, KeyError, TypeError) as error:
+                raise _not_the_hub(answer) from error
+            if len(sizes) > MOST_FILES:
+                raise HuggingFaceRefusal(f"{dataset} is too large for a bundle")
             following = answer.links.get("next", {}).get("url")
             address = str(self._own_address(following)) if following else None
         return sizes
@@ -236,7 +253,7 @@ def _quote_revision(revision: str) -> str:
 def _own_errors() -> Iterator[None]:
     try:
         yield
-    except httpx.TransportError as error:
+    except httpx.RequestError as error:  # also where redirects never end
         raise HuggingFaceUnreachable(str(error) or type(error).__name__) from error
 
 
@@ -262,5 +279,9 @@ def _body(answer: httpx.Response) -> dict[str, Any]:
     except ValueError:
         body = None
     if not isinstance(body, dict):
-        raise HuggingFaceRefusal(f"{answer.request.url.path} does not answer as Hugging Face does")
+        raise _not_the_hub(answer)
     return body
+
+
+def _not_the_hub(answer: httpx.Response) -> HuggingFaceRefusal:
+    return HuggingFaceRefusal(f"{answer.request.url.path} does not answer as Hugging Face does")

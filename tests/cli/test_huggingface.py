@@ -213,17 +213,24 @@ def test_a_later_bundle_replaces_all_files_and_one_that_was_changed_is_refused(
 ) -> None:
     assert command(spine.url, "huggingface", "push", archive, "a/b", "--public").returncode == 0
     files = hub["datasets"]["a/b"][-1]
-    hub["datasets"]["a/b"].append({**files, "left.txt": b"of a version before"})
+    before = b"of a version before"
+    sums = files["SHA256SUMS"] + f"{hashlib.sha256(before).hexdigest()}  left.txt\n".encode()
+    hub["store"][hashlib.sha256(sums).hexdigest()] = sums
+    hub["datasets"]["a/b"].append({**files, "SHA256SUMS": sums, "left.txt": before})
     assert command(spine.url, "huggingface", "push", archive, "a/b").returncode == 0
     assert hub["datasets"]["a/b"][-1] == files
     assert hub["private"] == {"a/b": False}
+    hub["datasets"]["a/b"].append({**files, "figures/ours.png": b"1"})
+    refused = command(spine.url, "huggingface", "push", archive, "a/b")
+    assert (refused.returncode, "figures/ours.png" in refused.stderr.decode()) == (2, True), refused
+    hub["datasets"]["a/b"].append(files)
     changed = files["data.jsonl"].replace(b"1", b"2", 1)
     hub["store"][hashlib.sha256(changed).hexdigest()] = changed
     hub["datasets"]["a/b"].append({**files, "data.jsonl": changed})
     altered = command(spine.url, "huggingface", "verify", "a/b")
     assert (altered.returncode, "data.jsonl" in altered.stderr.decode()) == (2, True), altered
     with HuggingFaceClient(hub["url"], TOKEN) as client:
-        assert client.fetch_bundle("a/b", tmp_path, "3") == "3"
+        assert client.fetch_bundle("a/b", tmp_path, "5") == "5"
     check_bundle_folder(tmp_path)
 
 
@@ -248,3 +255,26 @@ def test_what_is_no_bundle_and_what_would_be_written_elsewhere_is_refused(
     monkeypatch.delenv("PLUMBLINE_HUGGINGFACE_TOKEN")
     without = command(spine.url, "huggingface", "push", archive, "a/c")
     assert (without.returncode, "PLUMBLINE_HUGGINGFACE_TOKEN" in without.stderr.decode()) == (2, True), without
+
+
+def test_answers_that_are_not_the_hubs_are_errors_in_one_line(
+    command: Command, spine: Spine, hub: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answering(body: object, status: int = 200, **headers: str) -> None:
+        def answer(self: Hub) -> None:
+            path = self.path.partition("?")[0]
+            self._answer({"sha": "0"} if "/revision/" in path else body, status, **headers)
+
+        monkeypatch.setattr(Hub, "do_GET", answer)
+
+    row = {"type": "file", "path": "a", "size": 1}
+    for body, status, headers, why in (
+        (b"<html>", 200, {}, "does not answer as Hugging Face does"),
+        ([{"type": "file"}], 200, {}, "does not answer as Hugging Face does"),
+        (b"", 302, {"Location": "/api/datasets/a/b/tree/0"}, "redirects"),
+        ([{**row, "size": 1 << 40}], 200, {}, "too large"),
+        ([row], 200, {"Link": '<http://127.0.0.2/>; rel="next"'}, "goes on at 127.0.0.2"),
+    ):
+        answering(body, status, **headers)
+        said = command(spine.url, "huggingface", "verify", "a/b")
+        assert (said.returncode, why in said.stderr.decode()) == (2, True), said
