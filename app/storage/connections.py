@@ -27,8 +27,12 @@ class ConfiguredConnection(psycopg.Connection[Any]):
             if not _is_refused(error, given):
                 raise
         connection = super().connect(conninfo, **_without_options(given))
-        connection.execute(*_set_options(given), prepare=False)
-        connection.autocommit = given.get("autocommit", False)
+        try:
+            connection.execute(*_set_options(given), prepare=False)
+            connection.autocommit = given.get("autocommit", False)
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
 
@@ -44,8 +48,12 @@ class ConfiguredAsyncConnection(psycopg.AsyncConnection[Any]):
             if not _is_refused(error, given):
                 raise
         connection = await super().connect(conninfo, **_without_options(given))
-        await connection.execute(*_set_options(given), prepare=False)
-        await connection.set_autocommit(given.get("autocommit", False))
+        try:
+            await connection.execute(*_set_options(given), prepare=False)
+            await connection.set_autocommit(given.get("autocommit", False))
+        except BaseException:
+            await connection.close()
+            raise
         return connection
 
 

@@ -69,6 +69,22 @@ def test_the_service_serves_under_its_role_through_a_pooler(database_url: str, r
     assert len(refusing) >= 2
 
 
+def test_a_connection_whose_settings_cannot_be_set_is_closed(
+    database_url: str, refusing: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Any] = []
+    for kind in (psycopg.Connection, psycopg.AsyncConnection):
+        begin = kind.__init__
+        monkeypatch.setattr(
+            kind, "__init__", lambda self, *given, begin=begin: made.append(self) or begin(self, *given)
+        )
+    with pytest.raises(psycopg.Error, match="no_such_role"):
+        ConfiguredConnection.connect(database_url, options="-c role=no_such_role")
+    with pytest.raises(psycopg.Error, match="no_such_role"):
+        asyncio.run(ConfiguredAsyncConnection.connect(database_url, options="-c role=no_such_role"))
+    assert [(len(refusing), connection.closed) for connection in made] == [(2, True), (2, True)]
+
+
 def test_what_is_refused_for_another_reason_is_not_tried_again(database_url: str) -> None:
     with pytest.raises(psycopg.OperationalError, match="no_such_role"):
         ConfiguredConnection.connect(database_url, options="-c role=no_such_role")
