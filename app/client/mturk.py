@@ -157,13 +157,21 @@ def _make_client(url: str, tries: int) -> Any:
     config = Config(
         connect_timeout=TIMEOUT, read_timeout=TIMEOUT, retries={"total_max_attempts": tries, "mode": "standard"}
     )
-    return boto3.client("mturk", region_name=REGION, endpoint_url=url, config=config)
+    with _own_errors():
+        return boto3.client("mturk", region_name=REGION, endpoint_url=url, config=config)
 
 
 @contextmanager
 def _own_errors() -> Iterator[None]:
     """Raise what boto3 raises as ours."""
-    from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, ParamValidationError
+    from botocore.exceptions import (
+        BotoCoreError,
+        ClientError,
+        NoCredentialsError,
+        ParamValidationError,
+        PartialCredentialsError,
+        ProfileNotFound,
+    )
 
     try:
         yield
@@ -177,6 +185,8 @@ def _own_errors() -> Iterator[None]:
     except NoCredentialsError as error:
         why = "is needed, with AWS_SECRET_ACCESS_KEY, or another way in which boto3 finds credentials"
         raise Invalid("the settings are not valid", places=(Place(("AWS_ACCESS_KEY_ID",), why),)) from error
+    except (PartialCredentialsError, ProfileNotFound) as error:
+        raise Invalid("the settings are not valid", places=(Place(("AWS",), str(error)),)) from error
     except BotoCoreError as error:
         raise MTurkUnreachable(str(error)) from error
 

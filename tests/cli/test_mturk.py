@@ -48,7 +48,7 @@ class MechanicalTurk(BaseHTTPRequestHandler):
         try:
             answer, status = getattr(self, operation)(**given), 200
         except LookupError as error:
-            answer = {"__type": "RequestError", "Message": str(error.args[0]), "TurkErrorCode": str(error.args[-1])}
+            answer = {"__type": "RequestError", "Message": str(error.args[0]), "TurkErrorCode": "".join(error.args[1:])}
             status = 400
         if self.state.get("breaks") == operation:
             del self.state["breaks"]
@@ -277,6 +277,21 @@ def test_who_entered_no_code_is_left_to_a_person_and_case_and_blanks_do_not_matt
     mturk["assignments"][1]["Answer"] = ANSWER.format(" good 1\n")
     assert "b: paid" in run("settle", opened, "H1", "--yes").stdout.decode()
     assert statuses(mturk) == {"a": "Submitted", "b": "Approved"}
+
+
+def test_credentials_that_are_not_whole_are_named(
+    run: Any, opened: str, mturk: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("boto3.DEFAULT_SESSION", None)  # it may have read credentials before
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    partial = run("settle", opened, "H1")
+    assert (partial.returncode, "AWS_SECRET_ACCESS_KEY" in partial.stderr.decode()) == (2, True), partial
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.setenv("AWS_PROFILE", "nobody")
+    monkeypatch.setattr("boto3.DEFAULT_SESSION", None)
+    unknown = run("settle", opened, "H1")
+    assert (unknown.returncode, "profile (nobody)" in unknown.stderr.decode()) == (2, True), unknown
+    assert mturk["asked"] == []
 
 
 def test_what_others_wrote_stays_text_in_the_page_of_a_hit() -> None:
