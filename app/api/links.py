@@ -56,7 +56,7 @@ EXAMPLE = LinkOut.model_validate(
         "qr": '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 49 49">…</svg>',
     }
 )
-FILE = f"rater,link,expires_at\r\nr1,https://plumbline.example.org/#token={SECRET},2027-02-18T12:00:00+00:00\r\n"
+FILE = f"rater,link,expires_at,name,email\r\nr1,https://plumbline.example.org/#token={SECRET},2027-02-18T12:00:00+00:00,,\r\n"
 
 
 @router.post(

@@ -150,6 +150,8 @@ def import_raters(
 
     def make() -> IdempotentAnswer:
         wanted = body.parse_lines()
+        if body.new_keys:
+            wanted = enrolment.number_raters(session, campaign, wanted)
         keys = [row.key for row, _ in wanted]
         made = enrolment.enrol_each(session, campaign, wanted, by=caller, new_teams=body.new_teams, dry_run=dry_run)
         idle = idle_raters.list_enrolment_warnings(session, campaign, keys)

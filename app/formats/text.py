@@ -4,7 +4,7 @@ Files are told apart by their names without ending: `source` or `src`; `docs` (o
 segment with the key of its document, after a tab maybe its domain; `ref`, `reference` or `ref….NAME`; any other is a
 system of that name, and an empty line there is an empty output. Options name files otherwise. Without a file of
 documents, the lines are those of the documents that the campaign has, in their order, or of one document where it has
-none. All files have as many lines, and the same line is the same segment.
+none; with `lines=documents`, each is a document. All files have as many lines, and the same line is the same segment.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ OPTIONS = {
     "docs": "name of the file that says which document each line is of",
     "reference": "names of the files of references, with commas",
     "document": "key of the one document where there is no file of documents",
+    "lines": "documents: each line is a document of its own",
     "human": "names of the systems that are human, with commas",
 }
 _ENDING = re.compile(r"\.(txt|gz|src|ref|hyp|docs|[a-z]{2,3}(-[A-Za-z]{2,4})?)")
@@ -39,9 +40,22 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     if unknown:
         raise Invalid(f"text takes {', '.join(OPTIONS)}, not {unknown[0][:40]!r}")
     roles = _roles(files, context.options)
-    placing = DocumentPlacement(_parse_document_line, context.options.get("document"))
+    each_line = _is_each_a_document(roles, context.options)
+    placing = DocumentPlacement(_parse_document_line, context.options.get("document"), each_line)
     yield from read_parallel(roles, placing, context, log)
     log.finish()
+
+
+def _is_each_a_document(roles: FileRoles, options: Mapping[str, str]) -> bool:
+    """Whether each line is a document. Raises Invalid for another value, and where documents are named besides."""
+    asked = options.get("lines")
+    if asked is None:
+        return False
+    if asked != "documents":
+        raise Invalid("option lines: must be documents")
+    if roles.docs is not None or "document" in options:
+        raise Invalid("option lines: another file or option says already which document each line belongs to")
+    return True
 
 
 def _parse_document_line(line: str) -> tuple[str, str | None]:

@@ -88,6 +88,18 @@ def test_who_is_enrolled_already_is_named_and_who_judged_before_is_enrolled(mana
     assert len(enrol(manager, "rater\n" + "".join(f"s{n}\n" for n in range(1000))).json()["enrolled"]) == 1000
 
 
+def test_a_table_without_keys_gets_new_ones_where_that_is_asked_for(manager: httpx.Client) -> None:
+    assert enrol(manager, "rater\nr1\nr03\n").status_code == 201
+    people = "name,email\n" + "".join(f"P{n},p{n}@example.org\n" for n in range(10))
+    assert enrol(manager, people).status_code == 422
+    made = enrol(manager, people, new_keys=True)
+    assert made.json()["enrolled"] == ["r01", "r02", *(f"r{n:02}" for n in range(4, 12))]
+    assert manager.get(f"{RATERS}/r04").json()["contact"]["email"] == "p2@example.org"
+    assert "not a valid key" in enrol(manager, "rater,name\nx,X\n,Y\n", new_keys=True).json()["errors"][0]["msg"]
+    links = manager.post("/v1/campaigns/c/links", json={"raters": ["r04", "r1"]}).text.splitlines()
+    assert [line.rpartition("+00:00,")[2] for line in links[1:]] == ["P2,p2@example.org", ","]
+
+
 def test_raters_are_searched_by_all_words_and_sorted_each_way_over_pages(manager: httpx.Client) -> None:
     enrol(manager, TABLE, new_teams=True)
     enrol(manager, "rater,team\nr10,kyiv\nr11,\n")

@@ -295,6 +295,11 @@ def test_several_raters_are_uploaded_searched_paused_moved_and_excluded_at_once(
     key = ask.draft("at-once")
     page = manager.page
     manager.open(f"/campaigns/{key}/raters")
+    people = b"name,email\nZoe,zoe@example.org\n"
+    page.locator("#file").set_input_files({"name": "p.csv", "mimeType": "text/csv", "buffer": people})
+    page.get_by_role("button", name="Upload").click()
+    expect(page.get_by_role("dialog")).to_contain_text("The table has no column “rater”.")
+    page.get_by_role("dialog").get_by_role("button", name="Back").click()
     table = "rater;team;name;email\nr1;bonn;Ada;ada@example.org\nr2;bonn;Ben;nowhere\nr3;;;\n"
     page.locator("#file").set_input_files({"name": "r.csv", "mimeType": "text/csv", "buffer": table.encode()})
     page.get_by_role("button", name="Upload").click()

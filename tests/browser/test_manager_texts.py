@@ -17,7 +17,19 @@ TOLD = {
     "errors.tsv.gz": (gzip.compress("\t".join(OF_ERRORS).encode() + b"\nx"), "mqm-tsv"),
     "scores.csv": (" ".join(OF_SCORES).encode() + b"\n1", "wmt-da"),
     "sheet.xlsx": (b"PK", "xlsx"),
+    "wmt26.jsonl": (b'{"doc_id": "d1", "src_text": "One."}\n', "wmt-jsonl"),
     "own.jsonl": (b'{"sealed":true,"type":"plumbline","version":1}\n', "jsonl"),
+}
+FOLDER = {
+    "texts": {"source.txt": "One.\nTwo.\n", "a.txt": "Eins.\nZwei.\n", "b.txt": "Ein.\nZwo.\n"},
+    "wmt": {
+        "documents/en-de.docs": "news d1\nnews d2\n",
+        "sources/en-de.txt": "One.\nTwo.\n",
+        "system-outputs/en-de/a.txt": "Eins.\nZwei.\n",
+        "sources/en-cs.txt": "One.\nTwo.\nThree.\n",
+        "human-scores/en-de.mqm.seg.score": "a 1\na 2\n",
+        ".DS_Store": "x",
+    },
 }
 SILENT = {"cut.tsv.gz": b"\x1f\x8b\x08no", "empty": b""}
 OTHER = b"a\tb\n"
@@ -76,6 +88,48 @@ def test_the_format_follows_the_file_until_somebody_chooses_it(manager, ask):
     give(page, "own.jsonl", TOLD["own.jsonl"][0])
     give(page, "scores.csv", TOLD["scores.csv"][0])
     expect(format_).to_have_value("text")
+
+
+def test_a_folder_is_read_as_files_of_systems_or_as_a_published_test_set(manager, ask, tmp_path):
+    page = manager.page
+    stored = page.get_by_role("heading", name="Stored", exact=True).first
+    for name, files in FOLDER.items():
+        for path, content in files.items():
+            (tmp_path / name / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name / path).write_text(content)
+        ask("POST", "/campaigns", {"key": f"folder-{name}", "protocol": "da"})
+        manager.open(f"/campaigns/folder-{name}/texts")
+        page.get_by_label("Or a folder").set_input_files(tmp_path / name)
+        if name == "wmt":
+            expect(page.get_by_label("Language pair")).to_have_value("en-cs")
+            page.get_by_label("Language pair").select_option("en-de")
+        else:
+            page.get_by_label("The lines are").select_option("texts of their own, one each")
+            glance(page, "a folder of texts")
+        page.get_by_role("button", name="Read and store").click()
+        expect(stored).to_be_visible()
+    documents = {
+        name: [one["key"] for one in ask("GET", f"/campaigns/folder-{name}/documents").json()["items"]]
+        for name in FOLDER
+    }
+    assert documents == {"texts": ["text-1", "text-2"], "wmt": ["d1", "d2"]}
+
+
+def test_a_table_says_whether_quotes_belong_to_its_texts_and_rows_to_each_other(manager, ask):
+    ask("POST", "/campaigns", {"key": "quotes", "protocol": "da"})
+    page = manager.page
+    manager.open("/campaigns/quotes/texts")
+    give(page, "t.tsv", b'source\tA\n"Go!", she said.\tGeh!\nTwo "\tZwei\n')
+    expect(page.get_by_label("Double quotes")).to_have_value("text")
+    page.get_by_label("The lines are").select_option("texts of their own, one each")
+    page.get_by_label("Double quotes").select_option("enclose")
+    page.get_by_role("button", name="Read and store").click()
+    expect(page.locator("#upload .said")).to_contain_text("a double quote is not closed")
+    page.get_by_label("Double quotes").select_option("text")
+    expect(page.get_by_role("cell", name='"Go!", she said.')).to_be_visible()
+    page.get_by_role("button", name="Read and store").click()
+    expect(page.get_by_text("3 lines of t.tsv.")).to_be_visible()
+    assert ask("GET", "/campaigns/quotes/documents/text-1").json()["segments"][0]["source"] == '"Go!", she said.'
 
 
 def test_what_is_wrong_with_a_file_is_said_once(manager, ask):

@@ -78,6 +78,24 @@ def test_options_say_which_file_is_what_where_names_do_not() -> None:
     assert {r.document for r in records if isinstance(r, SegmentRow)} == {"talk"}
 
 
+def test_lines_that_have_nothing_to_do_with_each_other_are_documents_of_their_own() -> None:
+    files = {"source.txt": "One.\nTwo.\n", "a.txt": "x\ny\n"}
+
+    records, _ = read(files, lines="documents")
+
+    assert [(r.document, r.position, r.source) for r in records if isinstance(r, SegmentRow)] == [
+        ("text-1", 1, "One."),
+        ("text-2", 1, "Two."),
+    ]
+    for more, options in (
+        ({}, {"lines": "x"}),
+        ({}, {"lines": "documents", "document": "d"}),
+        ({"docs": "d\nd\n"}, {}),
+    ):
+        with pytest.raises(Invalid, match="option lines"):
+            read({**files, **more}, **{"lines": "documents", **options})
+
+
 @pytest.mark.parametrize(
     ("changes", "file", "line"),
     [

@@ -103,11 +103,12 @@ class RaterTableIn(BodyModel):
         description="A header and a line for each rater, with commas, semicolons or tabs between. Columns: "
         f"{', '.join(COLUMNS)}, {ATTRIBUTE}NAME; only `rater` must be there.",
     )
+    new_keys: bool = Field(default=False, description="Without the column `rater`, give them keys: r1, r2 …")
     new_teams: bool = Field(default=False, description="Make the teams that are named and not there.")
 
     def parse_lines(self) -> list[tuple[RaterTableLine, Enrolment]]:
         """Each line with what it says. Raises Invalid naming the lines that say what cannot be."""
-        rows = read_rater_table(self.table)
+        rows = read_rater_table(self.table, keyless=self.new_keys)
         if len(rows) > MOST:
             raise make_table_error([(rows[MOST].line, f"a table has at most {MOST} raters")])
         faults: list[tuple[int, str]] = []

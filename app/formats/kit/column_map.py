@@ -72,6 +72,7 @@ class ColumnMap(_Model):
     a row is one system's output.
     protocol, options: of all rows; else the column `protocol` with its values in `protocols`.
     columns: meaning → column. constants: meaning → the same value for all rows.
+    each_row: in rows that are texts and name no document, each segment is a document; else all are one.
     criteria: criterion → column, for a protocol that rates by several.
     first_position: the number that the position of a document's first segment has (0 or 1).
     time: unit of started and ended. types: value of the column `type` → role. leave_out: rows not to import.
@@ -92,6 +93,7 @@ class ColumnMap(_Model):
     references: Annotated[dict[Column, Column], Field(max_length=20)] = {}
     outputs: Annotated[dict[Column, Column], Field(max_length=500)] = {}
     constants: dict[Meaning, Short] = {}
+    each_row: bool = False
     first_position: Literal[0, 1] = 1
     time: Literal["seconds", "milliseconds"] = "seconds"
     types: dict[Short, RoleName] = {}
@@ -105,8 +107,8 @@ class ColumnMap(_Model):
     def _complete(self) -> ColumnMap:
         if self.rows == "texts":
             return self._complete_texts()
-        if self.references or self.outputs:
-            raise ValueError("references and outputs are for rows that are texts")
+        if self.references or self.outputs or self.each_row:
+            raise ValueError("references, outputs and each_row are for rows that are texts")
         needed = {"system", "rater"} | ({"severity"} if self.rows == "errors" else set())
         missing = needed - self.columns.keys() - self.constants.keys()
         if missing:
@@ -124,6 +126,8 @@ class ColumnMap(_Model):
     def _complete_texts(self) -> ColumnMap:
         if ("system" in self.columns) != ("target" in self.columns):
             raise ValueError("columns: system and target go together")
+        if self.each_row and "document" in self.columns.keys() | self.constants.keys():
+            raise ValueError("each_row: columns or constants name the document of each row already")
         if not (self.outputs or self.references or {"source", "target"} & self.columns.keys()):
             raise ValueError("columns: source, target, references or outputs must be there")
         if self.protocol is not None and self.protocol not in protocols.ALL:

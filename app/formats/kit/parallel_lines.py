@@ -48,11 +48,13 @@ class DocumentPlacement:
     """How lines come to their documents.
 
     named: document and domain in a line of the file of documents. only: the one document of all lines, where no file
-    says more; None takes the documents that the campaign has, in their order. seen: told the place of each line.
+    says more; None takes the documents that the campaign has, in their order. each_line: instead, each is a document of
+    its own. seen: told the place of each line.
     """
 
     named: Named
     only: str | None = None
+    each_line: bool = False
     seen: Callable[[Place], None] | None = None
 
 
@@ -62,7 +64,11 @@ def read_parallel(roles: FileRoles, placing: DocumentPlacement, context: ReadCon
         yield SystemRecord(
             FileLine(file.name, 1), _key(log, "system", name), name, "human" if name in roles.human else "mt"
         )
-    placed = _iterate_known_segments(context) if roles.docs is None and placing.only is None else None
+    placed = (
+        _iterate_known_segments(context)
+        if roles.docs is None and placing.only is None and not placing.each_line
+        else None
+    )
     documents = _Documents(roles, placing, log, placed)
     strip = WhitespaceStripper(log)
     at: Mapping[str, FileLine] = {}
@@ -76,6 +82,15 @@ def read_parallel(roles: FileRoles, placing: DocumentPlacement, context: ReadCon
     if placed is not None and next(placed, None) is not None:
         last = max(at.values(), key=lambda place: place.line, default=FileLine(roles.in_reading_order()[0].name, 0))
         refuse_file(log, FileLine(last.file, last.line + 1), "the files end here, and the campaign has more segments")
+
+
+def name_of_single(n: int) -> str:
+    """The name of a document that is one line, the nth.
+
+    >>> name_of_single(12)
+    'text-12'
+    """
+    return f"text-{n}"
 
 
 class _Documents:
@@ -109,7 +124,12 @@ class _Documents:
                 refuse_file(self._log, where, "the campaign has fewer segments than the files have lines")
             return None, place
         docs = self._roles.docs
-        name, domain = self._placing.named(row[docs.name]) if docs is not None else (self._placing.only or "all", None)
+        if docs is not None:
+            name, domain = self._placing.named(row[docs.name])
+        elif self._placing.each_line:
+            name, domain = name_of_single(len(self._next) + 1), None
+        else:
+            name, domain = self._placing.only or "all", None
         key = _key(self._log, "document", name)
         position = self._next[key] = self._next.get(key, 0) + 1
         declared = DocumentRecord(where, key, name, domain=domain, position=len(self._next)) if position == 1 else None

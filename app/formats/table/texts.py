@@ -19,6 +19,7 @@ from app.formats.base import (
 from app.formats.kit.cells import RowCells, parse_position, split_cells
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.names import KeyNames
+from app.formats.kit.parallel_lines import name_of_single
 from app.formats.kit.reading import count_unread_columns, read_lines, refuse_file
 from app.formats.kit.whitespace import WhitespaceStripper
 
@@ -84,10 +85,11 @@ class _Texts:
         if reason is not None:
             self._log.dropped[reason] += 1
             return
-        name, system = cells.name("document", ONLY), cells.get("system").strip()
+        system = cells.get("system").strip()
         if "system" in self._map.columns and not system:
             raise ValueError("the system is empty")
-        key, position = self._documents.find_key(name)[0], self._position(cells, name, system)
+        name, position = self._place(cells, system)
+        key = self._documents.find_key(name)[0]
         domain = cells.get("domain").strip()
         if key not in self._told:
             self._told.add(key)
@@ -104,6 +106,12 @@ class _Texts:
             if is_new:
                 yield SystemRecord(at, of, system_name)
             yield OutputRow(at, of, key, position, text)
+
+    def _place(self, cells: RowCells, system: str) -> tuple[str, int]:
+        """The name of the row's document, and its position there. Raises ValueError where it has none."""
+        name = cells.name("document", ONLY)
+        position = self._position(cells, name, system)
+        return (name_of_single(position), 1) if self._map.each_row else (name, position)
 
     def _position(self, cells: RowCells, document: str, system: str) -> int:
         if "position" in self._map.columns:

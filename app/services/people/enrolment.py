@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from app.domain.errors import Conflict, Invalid, Place
@@ -71,6 +72,24 @@ def enrol_each(
         put_team(session, campaign, team, team, by=by)
     _enrol(session, campaign, campaign_id, [(row.key, new) for row, new in wanted], by)
     return missing
+
+
+def number_raters(
+    session: Session, campaign: str, wanted: Sequence[tuple[RaterTableLine, Enrolment]]
+) -> list[tuple[RaterTableLine, Enrolment]]:
+    """The same lines, with keys r1, r2 … that nobody has if the table gives none."""
+    if any(row.key for row, _ in wanted):
+        return list(wanted)
+    campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
+    keys = _free_keys(session, campaign_id, digits=len(str(len(wanted))))
+    return [(replace(row, key=next(keys)), new) for row, new in wanted]
+
+
+def _free_keys(session: Session, campaign_id: int, digits: int) -> Iterator[str]:
+    for start in count(1, MOST):
+        keys = [f"r{n:0{digits}}" for n in range(start, start + MOST)]
+        known = raters.load_raters_of_keys(session, campaign_id, keys)
+        yield from (key for key in keys if key not in known)
 
 
 def _enrol(

@@ -32,12 +32,14 @@ class RaterNotEnrolled(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class RaterLink:
-    """A new link. secret: stands in its fragment, and is nowhere else."""
+    """A new link. secret: stands in its fragment, and is nowhere else. name, email: of the rater's contact."""
 
     campaign: str
     rater: str
     secret: str
     expires_at: datetime
+    name: str | None = None
+    email: str | None = None
 
     def __repr__(self) -> str:
         """Without the secret, so that no log or trace can hold it."""
@@ -91,7 +93,7 @@ def replace_rater_token(
         actor=actor,
         once=once,
     )
-    return RaterLink(campaign, rater.key, issued.secret, expires_at)
+    return RaterLink(campaign, rater.key, issued.secret, expires_at, rater.contact_name, rater.contact_email)
 
 
 def renew_links(
@@ -149,11 +151,11 @@ def _no_link(rater: raters.RaterRecord | None) -> str:
 
 
 def write_links_csv(links: Sequence[RaterLink], address: Callable[[str], str]) -> bytes:
-    """Rater, link and end, one line each; nothing that a spreadsheet would run. address: the link of a secret."""
+    """Rater, link, end and contact, one line each; nothing that a spreadsheet would run. address: of a secret."""
     out = io.StringIO()
     lines = csv.writer(out, lineterminator="\r\n")
-    lines.writerow(("rater", "link", "expires_at"))
+    lines.writerow(("rater", "link", "expires_at", "name", "email"))
     for link in links:
-        key = f"'{link.rater}" if link.rater.startswith(_RUNS_IN_SPREADSHEETS) else link.rater
-        lines.writerow((key, address(link.secret), link.expires_at.isoformat()))
+        told = (link.rater, address(link.secret), link.expires_at.isoformat(), link.name or "", link.email or "")
+        lines.writerow(f"'{cell}" if cell.startswith(_RUNS_IN_SPREADSHEETS) else cell for cell in told)
     return out.getvalue().encode()

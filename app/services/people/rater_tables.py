@@ -19,24 +19,29 @@ _LANGUAGES = re.compile(r"[\s,;]+")
 
 @dataclass(frozen=True, slots=True)
 class RaterTableLine:
-    """A line of the table. line: from 1, the header included. values: fields of an enrolment, without what is empty."""
+    """A line of the table. line: from 1, the header included. values: fields of an enrolment, without what is empty.
+
+    key: empty where the table has no column of keys.
+    """
 
     line: int
     key: str
     values: Mapping[str, object]
 
 
-def read_rater_table(text: str) -> list[RaterTableLine]:
+def read_rater_table(text: str, *, keyless: bool = False) -> list[RaterTableLine]:
     """The raters of a table whose columns are separated by commas, semicolons or tabs.
 
-    Columns: `COLUMNS`, of which `rater` must be there, and `attribute.NAME`. Raises Invalid naming the line.
+    Columns: `COLUMNS` and `attribute.NAME`; `rater` must be there unless the table may be keyless.
+
+    Raises Invalid naming the line.
     """
     lines = csv.reader(
         io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=_find_separator(text), strict=True
     )
     try:
         header = [name.strip().lower() for name in next(lines, [])]
-        _check_header(header)
+        _check_header(header, keyless=keyless)
         rows = [_row(lines.line_num, header, cells) for cells in lines if any(cell.strip() for cell in cells)]
     except csv.Error as error:
         raise _fault(lines.line_num, str(error)) from None
@@ -51,8 +56,8 @@ def _find_separator(text: str) -> str:
     return max(_MARKS, key=header.count)
 
 
-def _check_header(header: list[str]) -> None:
-    if "rater" not in header:
+def _check_header(header: list[str], *, keyless: bool) -> None:
+    if "rater" not in header and not keyless:
         raise _fault(1, f"the header must name the column rater; others are {', '.join(COLUMNS[1:])}, {ATTRIBUTE}NAME")
     for name in header:
         if name not in COLUMNS and not (name.startswith(ATTRIBUTE) and name != ATTRIBUTE):

@@ -162,9 +162,13 @@ def _texts(facts: SetupFacts, words: PageMessages) -> str:
     documents = words.translate_count(facts.documents, message("{n} document"), message("{n} documents"))
     if facts.systems < 2:
         return words.translate(message("{documents}, one system. A ranking needs two systems."), documents=documents)
-    return words.translate(
-        message("{documents}, {systems} systems"), documents=documents, systems=words.format_count(facts.systems)
-    )
+    systems = words.format_count(facts.systems)
+    if facts.documents == 1 and not facts.judgments:
+        return words.translate(
+            message("One document, {systems} systems. Tests compare documents: with one, nothing is significant."),
+            systems=systems,
+        )
+    return words.translate(message("{documents}, {systems} systems"), documents=documents, systems=systems)
 
 
 def _watching(facts: SetupFacts, words: PageMessages, *, finished: bool, opened: bool) -> str:

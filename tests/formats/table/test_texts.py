@@ -71,6 +71,30 @@ def test_a_row_may_be_one_systems_output(read: Read) -> None:
     assert not found.of(SegmentRow)
 
 
+@pytest.mark.parametrize("layout", ["columns", "rows"])
+def test_rows_that_have_nothing_to_do_with_each_other_are_documents_of_their_own(read: Read, layout: str) -> None:
+    if layout == "columns":
+        columns = {"rows": "texts", "each_row": True, "columns": {"source": "s"}, "outputs": {"A": "a", "B": "b"}}
+        body = b"s\ta\tb\nOne.\tx\ty\nTwo.\tv\tw\n"
+    else:
+        columns = {"rows": "texts", "each_row": True, "columns": {"source": "s", "system": "m", "target": "t"}}
+        body = b"s\tm\tt\nOne.\tA\tx\nOne.\tB\ty\nTwo.\tA\tv\nTwo.\tB\tw\n"
+
+    found = table(read, columns, body)
+
+    assert [(r.key, r.position) for r in found.of(DocumentRecord)] == [("text-1", 1), ("text-2", 2)]
+    assert {(r.document, r.position, r.source) for r in found.of(SegmentRow)} == {
+        ("text-1", 1, "One."),
+        ("text-2", 1, "Two."),
+    }
+    assert [(r.document, r.position, r.text) for r in found.of(OutputRow)] == [
+        ("text-1", 1, "x"),
+        ("text-1", 1, "y"),
+        ("text-2", 1, "v"),
+        ("text-2", 1, "w"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [(b"d1,One.\n", "2 columns"), (b",One.,x,y,z,w,v\n", "7 columns"), (b'd1,"One.,x,y,z,w\n', "not closed")],
@@ -92,6 +116,7 @@ def test_a_bad_row_is_named_by_file_and_line(read: Read, line: bytes, reason: st
         ({"columns": {"document": "doc"}, "outputs": {}, "references": {}}, "must be there"),
         ({"rows": "judgments", "protocol": "da"}, "are for rows that are texts|must be there"),
         ({"protocol": "nothing"}, "must be one of"),
+        ({"each_row": True}, "name the document of each row already"),
     ],
 )
 def test_a_map_that_says_too_little_is_refused(read: Read, changes: dict[str, Any], reason: str) -> None:

@@ -6,16 +6,17 @@ import { beginning } from "./guessing.js";
 import { sheetOf, tableOf } from "./sheets.js";
 
 const SHOWN = 5; // rows
+const WIDE = 25; // characters
 const DELIMITERS = ["\t", ",", ";", "|"];
 const MEANINGS = {
   "": t("not read"),
   document: t("document"),
-  position: t("number of the segment"),
+  position: t("segment number"),
   source: t("source"),
-  reference: t("a reference, named after the column"),
+  reference: t("a reference"),
   system: t("name of the system"),
   target: t("output of that system"),
-  output: t("outputs of one system, named after the column"),
+  output: t("outputs of a system"),
   domain: t("domain"),
   rater: t("rater"),
   score: t("score"),
@@ -27,8 +28,9 @@ const WORDS = [
   ["score", /score|rating/i], ["system", /^(system|model|engine)/i], ["target", /^(target|tgt|output|translation|hypothesis|mt)$/i],
 ];
 
-// The cells of a line; with quotes, one may hold the delimiter.
-function cellsOf(line, delimiter) {
+// The cells of a line; in quotes, one may hold the delimiter.
+function cellsOf(line, delimiter, quoting = true) {
+  if (!quoting) return line.split(delimiter);
   const cells = [];
   let rest = line;
   for (;;) {
@@ -40,17 +42,28 @@ function cellsOf(line, delimiter) {
   }
 }
 
-// → {header, rows, delimiter, content} of a file with several columns, else null. content: what is sent instead of it.
+// Whether double quotes enclose cells: in tables with tabs they mostly belong to the texts.
+function quotesEnclose(lines, delimiter) {
+  const marked = lines.filter((line) => line.includes("\""));
+  const cells = marked.flatMap((line) => line.split(delimiter));
+  const enclosed = cells.some((cell) => /^\x22.*\x22$/.test(cell));
+  const within = cells.some((cell) => /^[^\x22]+\x22/.test(cell));
+  return delimiter === "\t" ? enclosed && !within : enclosed || !within;
+}
+
+// → {header, rows, delimiter, quoting, lines, content} of a file with several columns, else null. content: what is sent
+// instead of it.
 export async function tableIn(file) {
   if (file.name.toLowerCase().endsWith(".xlsx")) {
     const rows = await sheetOf(file).catch(() => []);
-    return rows.length > 1 ? { header: rows[0].map((one) => one.trim()), rows: rows.slice(1, 1 + SHOWN), delimiter: ",", content: tableOf(rows) } : null;
+    return rows.length > 1 ? { header: rows[0].map((one) => one.trim()), rows: rows.slice(1, 1 + SHOWN), delimiter: ",", quoting: true, lines: null, content: tableOf(rows) } : null;
   }
   const lines = (await beginning(file).catch(() => "")).replace(/^\uFEFF/, "").split(/\r?\n/).filter(Boolean);
   const delimiter = DELIMITERS.reduce((best, one) => (cellsOf(lines[0] ?? "", one).length > cellsOf(lines[0] ?? "", best).length ? one : best));
-  const rows = lines.slice(0, 1 + SHOWN).map((line) => cellsOf(line, delimiter));
+  const quoting = quotesEnclose(lines.slice(0, -1), delimiter); // the last one may be cut off
+  const rows = lines.slice(0, 1 + SHOWN).map((line) => cellsOf(line, delimiter, quoting));
   if (rows.length < 2 || rows[0].length < 2) return null;
-  return { header: rows[0].map((one) => one.trim()), rows: rows.slice(1), delimiter, content: null };
+  return { header: rows[0].map((one) => one.trim()), rows: rows.slice(1), delimiter, quoting, lines: lines.slice(1, 1 + SHOWN), content: null };
 }
 
 function guesses(header) {
@@ -60,18 +73,47 @@ function guesses(header) {
   return once.map((one, n) => one || (/^(id|key|comment|note|time|date)/i.test(header[n]) ? "" : outputs));
 }
 
+// Whether the lines of a file without documents are one text, or one each.
+export function linesField(attributes, value) {
+  const [id, help] = [fresh("lines"), fresh("help")];
+  return h("div", { class: "field" }, h("label", { for: id }, t("The lines are")),
+    h("select", { id, "aria-describedby": help, ...attributes }, h("option", { value: "" }, t("one text, in this order")), h("option", { value }, t("texts of their own, one each"))),
+    h("p", { class: "help", id: help }, t("Tests compare whole texts, so no difference can be significant with only one. Choose “one each” if the lines have nothing to do with each other.")));
+}
+
+function quotesField(found, drawRows) {
+  const [id, help] = [fresh("quotes"), fresh("help")];
+  const choose = ({ target }) => {
+    found.quoting = target.value === "enclose";
+    found.rows = found.lines.map((line) => cellsOf(line, found.delimiter, found.quoting));
+    drawRows();
+  };
+  const options = [["enclose", t("enclose cells")], ["text", t("belong to the texts")]];
+  return h("div", { class: "field" }, h("label", { for: id }, t("Double quotes")),
+    h("select", { id, "aria-describedby": help, onchange: choose }, options.map(([value, words]) => h("option", { value, selected: (value === "enclose") === found.quoting }, words))),
+    h("p", { class: "help", id: help }, t("Change this if a line is refused because of a double quote.")));
+}
+
 // Show the first rows with a choice above each column.
 export function chooseColumns(place, found) {
   const guessed = guesses(found.header);
+  const body = h("tbody", {});
+  const lines = linesField({ data: { eachRow: "" } }, "each");
+  const look = (n) => (found.rows.some((cells) => (cells[n] ?? "").length > WIDE) ? "text" : "");
+  const drawRows = () => fill(body, found.rows.map((cells) => h("tr", {}, found.header.map((_, n) => h("td", { class: look(n), dir: "auto" }, cells[n] ?? "")))));
+  const chosen = () => [...place.querySelectorAll("[data-column]")].map((choice) => choice.value);
+  const offerLines = () => (lines.hidden = chosen().some((one) => ["document", "rater", "score"].includes(one)));
   const heads = found.header.map((name, n) => {
     const id = fresh("column");
-    const choice = h("select", { id, data: { column: name } }, Object.entries(MEANINGS).map(([value, words]) => h("option", { value, selected: value === guessed[n] }, words)));
+    const choice = h("select", { id, data: { column: name }, onchange: offerLines }, Object.entries(MEANINGS).map(([value, words]) => h("option", { value, selected: value === guessed[n] }, words)));
     return h("th", { scope: "col" }, h("label", { for: id, dir: "auto" }, name || "–"), h("br"), choice);
   });
-  const rows = found.rows.map((cells) => h("tr", {}, found.header.map((_, n) => h("td", { class: "text", dir: "auto" }, cells[n] ?? ""))));
   const label = t("The first rows, and the meaning of each column");
-  fill(place, h("h2", {}, label), h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label },
-    h("table", {}, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows))));
+  drawRows();
+  fill(place, h("h2", {}, label), h("p", { class: "help" }, t("A system, and a reference, is named after the heading of its column.")),
+    h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label }, h("table", {}, h("thead", {}, h("tr", {}, heads)), body)),
+    h("div", { class: "fields" }, lines, found.lines ? quotesField(found, drawRows) : null));
+  offerLines();
 }
 
 // → the map of what is chosen. protocol: of the campaign, which judgments in the rows are of.
@@ -79,9 +121,10 @@ export function mapOf(place, found, protocol) {
   const chosen = [...place.querySelectorAll("[data-column]")].map((choice, n) => [choice.value, choice.dataset.column, n]).filter(([meaning]) => meaning);
   const named = (meaning) => Object.fromEntries(chosen.filter(([one]) => one === meaning).map(([, name]) => [name, name]));
   const columns = Object.fromEntries(chosen.filter(([one]) => !["reference", "output"].includes(one)).map(([one, name]) => [one, name]));
-  const map = { delimiter: found.delimiter, quoting: true, columns };
+  const map = { delimiter: found.delimiter, quoting: found.quoting, columns };
   const position = chosen.find(([one]) => one === "position");
   if (position && found.rows.some((cells) => cells[position[2]]?.trim() === "0")) map.first_position = 0;
   if (columns.rater || columns.score) return { ...map, rows: "judgments", protocol };
+  if (!columns.document && place.querySelector("[data-each-row]").value) map.each_row = true;
   return { ...map, rows: "texts", references: named("reference"), outputs: named("output") };
 }

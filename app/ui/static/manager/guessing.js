@@ -1,5 +1,6 @@
 // Which format a file is of, as far as its name and its first line tell.
 
+import { isTestSet } from "./folders.js";
 import { sheetOf } from "./sheets.js";
 
 const MOST = 100_000; // characters that are looked at
@@ -20,6 +21,7 @@ async function isOurs(file) {
 // → the name of a format, "" where the line does not tell.
 export function formatOf(line) {
   if (/^\s*\{.*"type"\s*:\s*"plumbline"/.test(line)) return "jsonl";
+  if (/^\s*\{.*"(src_text|hypothesis)"\s*:/.test(line)) return "wmt-jsonl";
   if (has(line.toLowerCase().split("\t").map((cell) => cell.trim()), OF_ERRORS)) return "mqm-tsv";
   if (has(line.split(/\s+/), OF_SCORES)) return "wmt-da";
   if (has(line.trim().split(","), OF_DOCUMENTS)) return "wmt-da-sqm";
@@ -40,6 +42,13 @@ export async function beginning(file) {
   }
   reader.cancel().catch(() => {}); // what is left of the file is not wanted, however it ends
   return text.slice(0, MOST);
+}
+
+// → as `formatOf`, of files that belong together, in a folder or not.
+export async function guessedOf(files) {
+  if (isTestSet(files)) return "mtme";
+  const name = await guessed(files[0]);
+  return !name && files.length > 1 && !/\.(json|jsonl|xml|xlsx)(\.gz)?$/i.test(files[0].name) ? "text" : name;
 }
 
 // → as `formatOf`, of a file. One that cannot be read tells nothing: reading it in earnest says why.

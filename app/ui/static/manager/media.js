@@ -15,6 +15,7 @@ const place = $("#media-files");
 const read = reading(place, async () => show(await all(`${api}/media`)));
 
 function show(files) {
+  if (files.length) section.open = true;
   if (!files.length) {
     fill(place, h("p", { class: "quiet" }, t("No media yet.")));
     return;

@@ -1,7 +1,7 @@
 // What the pages of a campaign share: tables, figures, and forms that say what went wrong where.
 
 import { call, idempotencyKey, Unreachable, why } from "../shared/api.js";
-import { $, button, dialog, h } from "../shared/dom.js";
+import { $, bringIntoView, button, dialog, h } from "../shared/dom.js";
 import { language, languageOf, loadMessages, locale, number, t } from "../shared/messages.js";
 
 await loadMessages(); // before any module that imports this one runs, so that it can speak at once
@@ -54,12 +54,14 @@ export const written = (value) => (value === null || value === undefined ? "" : 
 export function say(place, text) {
   place.removeAttribute("lang");
   place.textContent = text;
+  if (text) bringIntoView(place);
 }
 
 // … or what the interface says of a problem, in English.
 export function tell(place, text) {
   place.textContent = text;
   if (language() !== "en") place.lang = "en";
+  bringIntoView(place);
 }
 
 // columns: [heading, cell of a row, class, further class of a row's cell]. A cell is text, an element or null.
@@ -213,11 +215,11 @@ export async function resting(button, work) {
   }
 }
 
-// Ask before what cannot be undone; the browser's own question would stop everything else.
-export function sure(title, question, label, then) {
+// Ask before what cannot be undone; the browser's own question would stop everything else. look: of the button.
+export function sure(title, question, label, then, look = "danger") {
   const go = button(label, () => {
     box.close();
     then();
-  }, { class: "danger" });
+  }, { class: look });
   const box = dialog(title, [h("p", {}, question), h("p", { class: "actions" }, go)], { closeLabel: t("Back") });
 }

@@ -143,7 +143,14 @@ async function enrol(form) {
 async function upload(form) {
   const [file] = form.elements.file.files;
   const table = file.name.toLowerCase().endsWith(".xlsx") ? await tableOf(await sheetOf(file)).text() : await file.text();
-  const answer = await change("POST", `${api}/raters/import`, { body: { table, new_teams: true }, said });
+  if (namesRaters(table)) await enrolTable(form, { table, new_teams: true });
+  else sure(t("Number these raters?"), t("The table has no column “rater”. Each line becomes a new rater with a key: r1, r2 and so on."), t("Number and enrol"), () => tried(() => enrolTable(form, { table, new_teams: true, new_keys: true }), said), "");
+}
+
+const namesRaters = (table) => table.replace(/^\uFEFF/, "").split(/\r?\n/, 1)[0].split(/[,;\t]/).some((name) => name.replaceAll("\"", "").trim().toLowerCase() === "rater");
+
+async function enrolTable(form, body) {
+  const answer = await change("POST", `${api}/raters/import`, { body, said });
   if (!answer) return;
   form.reset();
   fill(made, warned(answer.body.warnings));

@@ -3,8 +3,9 @@
 import { csrf, Unreachable } from "../shared/api.js";
 import { $, bringIntoView, fill, fresh, h } from "../shared/dom.js";
 import { count, language, t } from "../shared/messages.js";
-import { chooseColumns, mapOf, tableIn } from "./columns.js";
-import { formatOf, guessed, TABLE } from "./guessing.js";
+import { chooseColumns, linesField, mapOf, tableIn } from "./columns.js";
+import { isTestSet, ofPair, pairField, pathOf, visible } from "./folders.js";
+import { formatOf, guessedOf, TABLE } from "./guessing.js";
 import { api, change, facts, figure, foreign, get, here, resting, say, showNextStep, table, tell, told } from "./parts.js";
 import { reading } from "./reading.js";
 import { outcome } from "./waiting.js";
@@ -16,6 +17,7 @@ const result = $("#result");
 const known = JSON.parse(form.dataset.options);
 const LONG = 600_000; // milliseconds: a file of a large campaign is read in one request
 const SPLITS = { language_pair: t("language pair"), protocol: t("protocol") };
+const FEW = 5; // files that are told by name
 let byHand = false; // whether the format was chosen, so that no file changes it any more
 let guessing = Promise.resolve();
 let own = null; // the table whose columns are chosen here
@@ -31,6 +33,12 @@ function splitField(about) {
       offered.map((name) => h("option", { value: name }, SPLITS[name]))));
 }
 
+// What everybody is asked; what most files need no word about is folded away.
+const ASKED = {
+  lines: () => linesField({ data: { option: "lines" } }, "documents"),
+  language_pair: () => (isTestSet(chosenFiles()) ? pairField(chosenFiles(), { data: { option: "language_pair" } }) : null),
+};
+
 function optionField([name, about]) {
   if (name === "split") return splitField(about);
   const [id, help] = [fresh("option"), fresh("help")];
@@ -39,22 +47,28 @@ function optionField([name, about]) {
     h("p", { class: "help", id: help }, foreign(about)));
 }
 
-const optionFields = () => fill($("#format-options"), Object.entries(known[form.elements.format.value] ?? {}).map(optionField));
+function optionFields() {
+  const options = Object.entries(known[form.elements.format.value] ?? {}).map((option) => [option, ASKED[option[0]]?.() ?? null]);
+  const [asked, rest] = [options.filter(([, field]) => field).map(([, field]) => field), options.filter(([, field]) => !field).map(([option]) => optionField(option))];
+  const fields = (some) => (some.length ? h("div", { class: "fields" }, some) : null);
+  fill($("#format-options"), fields(asked), rest.length ? h("details", {}, h("summary", {}, t("Options of this format")), fields(rest)) : null);
+}
+
+const chosenFiles = () => [...form.elements.files.files, ...visible(form.elements.folder.files)];
 
 // The format follows what is to be read where that tells it, until somebody chooses one.
 async function guess() {
-  const [file] = form.elements.files.files;
-  const name = file ? await guessed(file) : formatOf(form.elements.pasted.value.trimStart().split("\n", 1)[0]);
-  if (!byHand && name && name !== form.elements.format.value) {
-    form.elements.format.value = name;
-    optionFields();
-  }
+  const files = chosenFiles();
+  const name = files.length ? await guessedOf(files) : formatOf(form.elements.pasted.value.trimStart().split("\n", 1)[0]);
+  const before = form.elements.format.value;
+  if (!byHand && name) form.elements.format.value = name;
+  if (form.elements.format.value !== before || isTestSet(files)) optionFields();
   await preview();
 }
 
 // What is to be read as a table is shown with a choice of columns; a map among the files or a name of one goes before.
 async function preview() {
-  const [file, ...others] = form.elements.files.files;
+  const [file, ...others] = chosenFiles();
   const pasted = form.elements.pasted.value.trim() ? new File([form.elements.pasted.value], "pasted") : null;
   const isTable = form.elements.format.value === TABLE && !others.length;
   own = isTable && (file ?? pasted) ? await tableIn(file ?? pasted) : null;
@@ -65,8 +79,10 @@ async function preview() {
 // Names in addresses are keys; the place in a message names the file by it.
 const keyOf = (name) => name.replace(/[^A-Za-z0-9._~:@+-]/g, "_").slice(-128) || "file";
 
-function chosen() {
-  const files = [...form.elements.files.files].map((file) => [keyOf(file.name), file]);
+function chosen(options) {
+  const given = chosenFiles();
+  const isTree = form.elements.format.value === "mtme" && isTestSet(given);
+  const files = (isTree ? ofPair(given, options) : given).map((file) => [keyOf(isTree ? pathOf(file) : file.name), file]);
   if (form.elements.pasted.value.trim()) files.push(["pasted", new Blob([form.elements.pasted.value])]);
   return files;
 }
@@ -93,15 +109,15 @@ async function send(path, content) {
 
 async function read(dryRun) {
   fill(result);
-  const files = chosen();
-  if (!files.length) {
-    say(said, t("Choose a file, or paste one."));
-    return;
-  }
   await guessing;
   const options = {};
   for (const input of form.querySelectorAll("[data-option]")) {
     if (input.value.trim()) options[input.dataset.option] = input.value.trim();
+  }
+  const files = chosen(options);
+  if (!files.length) {
+    say(said, t("Choose a file, or paste one."));
+    return;
   }
   const sent = withMap(files, options);
   const announced = await change("POST", `${api}/imports`, { body: { format: form.elements.format.value, options }, said });
@@ -116,7 +132,9 @@ async function read(dryRun) {
   }
   const query = new URLSearchParams({ dry_run: dryRun, skip_bad_lines: form.elements.skip.checked });
   const refused = ({ status }) => {
-    if (status === 422) said.append("\n", h("span", { lang: language() }, t("Is the file in another format? Choose it above.")));
+    if (status !== 422) return;
+    for (const folded of form.querySelectorAll("#format-options details")) folded.open = true;
+    said.append("\n", h("span", { lang: language() }, t("Is the file in another format? Choose it above.")));
   };
   const done = await change("POST", `${path}/commit?${query}`, { said, timeout: LONG, refused });
   if (!done) return;
@@ -126,9 +144,9 @@ async function read(dryRun) {
   if (!dryRun) await held();
 }
 
-const counts = (title, found) => {
-  const rows = Object.entries(found).filter((row) => row[1]);
-  return rows.length ? [h("h3", {}, title), table(title, [[t("What"), (row) => foreign(row[0].replaceAll("_", " "))], ["n", (row) => figure(row[1]), "right"]], rows)] : null;
+const counts = (title, found, heading = h("h3", {}, title)) => {
+  const rows = Object.entries(found).filter((row) => row[1] && row[0] !== "data_version");
+  return rows.length ? [heading, table(title, [[t("What"), (row) => foreign(row[0].replaceAll("_", " "))], ["n", (row) => figure(row[1]), "right"]], rows)] : null;
 };
 
 function mapped(found) {
@@ -143,12 +161,15 @@ function badLines({ count: n, first }) {
     [[t("Place"), (row) => row.loc.join(" › ")], [t("Why"), (row) => foreign(row.msg), "text"]], first)];
 }
 
+const namesOf = (files) => (files.length > FEW ? count(files.length, "{n} file", "{n} files") : files.join(", "));
+
 function report(body) {
+  const ours = body.files.includes(MAP) ? 1 : 0; // the line of the columns that were chosen here
   return [
     h("h2", {}, body.dry_run ? t("As it would be stored") : t("Stored")),
     body.dry_run ? null : $("#next-step"),
-    h("p", {}, count(body.lines, "{n} line of {files}.", "{n} lines of {files}.", { files: body.files.join(", ") })),
-    counts(body.dry_run ? t("Would be stored") : t("Stored"), body.stored), counts(t("Repaired"), body.repaired),
+    h("p", {}, count(body.lines - ours, "{n} line of {files}.", "{n} lines of {files}.", { files: namesOf(body.files.filter((name) => name !== MAP)) })),
+    counts(body.dry_run ? t("Would be stored") : t("Stored"), body.stored, null), counts(t("Repaired"), body.repaired),
     counts(t("Dropped"), body.dropped), counts(t("Notes"), body.notes), badLines(body.bad_lines), mapped(body.mapped),
   ];
 }
@@ -184,7 +205,7 @@ form.elements.format.addEventListener("change", () => {
   optionFields();
   guessing = preview();
 });
-for (const field of [form.elements.files, form.elements.pasted]) {
+for (const field of [form.elements.files, form.elements.folder, form.elements.pasted]) {
   field.addEventListener("change", () => {
     guessing = guess();
   });

@@ -1,7 +1,7 @@
 // Tokens: make one, whose secret is shown once; see and revoke them.
 
 import { call } from "../shared/api.js";
-import { $, button, fill, h } from "../shared/dom.js";
+import { $, bringIntoView, button, fill, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
 import { Browse } from "./browse.js";
 import { copyButton } from "./copying.js";
@@ -69,8 +69,9 @@ async function make() {
   if (!answer) return;
   const { token } = answer.body;
   const link = `${location.origin}/#token=${token}`;
-  fill($("#made"), h("p", {}, t("The token, shown only once:")), h("p", { class: "secret" }, token), h("p", { class: "actions" }, copyButton(t("Copy the token"), () => token)),
-    h("p", {}, t("As a link that signs in:")), h("p", { class: "secret" }, link), h("p", { class: "actions" }, copyButton(t("Copy the link"), () => link)));
+  const shown = (title, secret, copy) => [h("p", {}, title), h("p", { class: "secret" }, secret), h("p", { class: "actions" }, copyButton(copy, () => secret))];
+  fill($("#made"), shown(t("For a person, a link that signs in; shown only once:"), link, t("Copy the link")), shown(t("For a program, the token:"), token, t("Copy the token")));
+  bringIntoView($("#made"), "nearest");
   await tokens.show();
 }
 
@@ -83,7 +84,9 @@ form.addEventListener("submit", (event) => {
 async function suggest() {
   const campaign = form.elements.campaign.value.trim();
   const answer = campaign ? await call("GET", `/v1/campaigns/${encodeURIComponent(campaign)}/teams?limit=200`) : null;
-  fill($("#teams"), (answer?.ok ? answer.body.items : []).map((one) => h("option", { value: one.key }, one.name)));
+  const teams = answer?.ok ? answer.body.items : [];
+  fill($("#teams"), teams.map((one) => h("option", { value: one.key }, one.name)));
+  if (teams.length === 1 && form.elements.role.value === "coordinator") form.elements.team.value ||= teams[0].key;
 }
 form.elements.campaign.addEventListener("change", () => tried(suggest, said));
 await tokens.open();
