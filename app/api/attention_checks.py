@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
 from pydantic import Field
 
 from app.api.models.times import Time
 from app.services.tasks import attention
+from app.services.tasks.attention import AttentionSort, AttentionState
 from app.web.access import Manager
 from app.web.answers import AnswerModel
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.pagination import Cursor, Limit, Page, make_page
+from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_place, write_place
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/attention-checks", tags=["raters"])
+
+State = Annotated[
+    AttentionState | None,
+    Query(description="Only those who handed in no check, passed all at the first try, or failed some."),
+]
+SearchWords = Annotated[
+    str,
+    Query(
+        alias="q",
+        max_length=200,
+        description="Words; each must be a part of the rater's or the team's key, in any case.",
+        examples=["r1"],
+    ),
+]
+Sort = Annotated[AttentionSort, Query(description="By what they are sorted; `-` turns the order round.")]
 
 
 class AttentionResultOut(AnswerModel):
@@ -26,6 +44,9 @@ class AttentionResultOut(AnswerModel):
     failed: int = Field(description="Of these, at the first try.")
     tries: int = Field(description="Hand-ins, repetitions included.")
     at: Time | None = Field(description="Of the last hand-in.")
+    verdict: Literal["pass", "fail"] | None = Field(
+        description="By the setting `quality.code_attention`; null without it, or where nothing was handed in."
+    )
 
 
 RESULT = AttentionResultOut.model_validate(
@@ -37,6 +58,7 @@ RESULT = AttentionResultOut.model_validate(
         "failed": 1,
         "tries": 4,
         "at": "2026-11-20T12:00:00Z",
+        "verdict": "pass",
     }
 )
 
@@ -50,9 +72,16 @@ def list_attention_results(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
+    state: State = None,
+    q: SearchWords = "",
+    sort: Sort = "rater",
     limit: Limit = 50,
-    cursor: Cursor = None,
+    cursor: SortedCursor = None,
 ) -> Page[AttentionResultOut]:
-    """Every enrolled rater by key, those who met none included."""
-    results = attention.list_attention_results(session, campaign, after=cursor, limit=limit + 1)
-    return make_page([AttentionResultOut.model_validate(one) for one in results], limit, lambda one: one.rater)
+    """Every enrolled rater whom all filters fit, those who met none included."""
+    after = parse_place(cursor, by_value=not sort.endswith("rater"))
+    results = attention.list_attention_results(
+        session, campaign, after=after, limit=limit + 1, state=state, sort=sort, q=q
+    )
+    page = make_page(results, limit, lambda one: write_place(*attention.attention_result_place(one, sort)))
+    return Page(items=[AttentionResultOut.model_validate(one) for one in page.items], next=page.next)

@@ -11,7 +11,7 @@ from app.api.models.tasks import TextLayoutOut
 from app.api.models.times import Time
 from app.domain.markup import find_layout
 from app.services.people import tutorials
-from app.services.people.answer_rules import MOST_COLUMNS
+from app.services.people.answer_rule import MOST_COLUMNS
 from app.services.people.tutorials import TutorialCourse, TutorialLesson, TutorialSort
 from app.web.access import Manager, RaterCaller
 from app.web.answers import AnswerModel

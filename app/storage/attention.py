@@ -10,7 +10,15 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.attention import KIND
-from app.storage.optional_filters import join_optional_conditions
+from app.storage.sorting import (
+    SortPlace,
+    make_sort_orders,
+    number_term,
+    search_columns,
+    sort_page,
+    text_term,
+    time_term,
+)
 
 Row = sa.Row[Any]
 FIRST = -1
@@ -21,6 +29,7 @@ LAST = 2**31 - 1
 # An item of a check shows one column: its n-th item the n-th. `g` is the segment, `i` the item.
 SHOWN_TEXT = f"""coalesce(g.meta #>> ARRAY['{KIND}', 'columns', (i.position - 1)::text],
             CASE WHEN i.position = 1 THEN g.meta #>> ARRAY['{KIND}', 'text'] END)"""
+SHOWN_PREFILL = f"g.meta #> ARRAY['{KIND}', 'prefill', (i.position - 1)::text]"
 IS_CHECK = f"({{task}}.plan IS NULL AND {{task}}.state <> 'imported' AND {{task}}.meta -> '{KIND}' IS NOT NULL)"
 """Whether a task is an attention check, to be formatted with the table's alias. An imported task may say anything."""
 
@@ -50,21 +59,45 @@ _SHARE = f"""
 SELECT avg(({_OUTCOME} = 'passed')::int) FROM tasks t
 WHERE t.campaign_id = :campaign AND t.rater_id = :rater AND t.state = 'handed_in' AND {IS_CHECK.format(task="t")}
   AND {_FIRST} AND {_OUTCOME} IN ('passed', 'failed')"""
-# The raters of a page first, then their checks.
-_RESULTS = f"""
-WITH page AS MATERIALIZED (
-    SELECT r.id, r.key, e.team_id FROM enrolments e JOIN raters r ON r.campaign_id = :campaign AND r.id = e.rater_id
-    WHERE e.campaign_id = :campaign AND e.state <> 'erased' {{conditions}} ORDER BY r.key COLLATE "C" LIMIT :limit)
-SELECT p.key AS rater, x.key AS team, k.* FROM page p
-LEFT JOIN teams x ON x.campaign_id = :campaign AND x.id = p.team_id
-CROSS JOIN LATERAL (
-    SELECT count(*) FILTER (WHERE {_FIRST}) AS checks,
-           count(*) FILTER (WHERE {_FIRST} AND {_OUTCOME} = 'passed') AS passed,
-           count(*) FILTER (WHERE {_FIRST} AND {_OUTCOME} = 'failed') AS failed, count(*) AS tries,
-           max(t.handed_in_at) AS at
-    FROM tasks t WHERE t.campaign_id = :campaign AND t.rater_id = p.id AND t.state = 'handed_in'
-      AND {IS_CHECK.format(task="t")}) k
-ORDER BY p.key COLLATE "C" """
+_RESULTS = (
+    text(f"""
+SELECT r.key AS rater, x.key AS team, count(t.id) FILTER (WHERE {_FIRST}) AS checks,
+       count(t.id) FILTER (WHERE {_FIRST} AND {_OUTCOME} = 'passed') AS passed,
+       count(t.id) FILTER (WHERE {_FIRST} AND {_OUTCOME} = 'failed') AS failed, count(t.id) AS tries,
+       max(t.handed_in_at) AS at
+FROM enrolments e JOIN raters r ON r.campaign_id = :campaign AND r.id = e.rater_id
+LEFT JOIN teams x ON x.campaign_id = :campaign AND x.id = e.team_id
+LEFT JOIN tasks t ON t.campaign_id = :campaign AND t.rater_id = r.id AND t.state = 'handed_in'
+     AND {IS_CHECK.format(task="t")}
+WHERE e.campaign_id = :campaign AND e.state <> 'erased'
+GROUP BY r.id, r.key, x.key""")
+    .columns(
+        sa.column("rater", sa.Text),
+        sa.column("team", sa.Text),
+        sa.column("checks", sa.BigInteger),
+        sa.column("passed", sa.BigInteger),
+        sa.column("failed", sa.BigInteger),
+        sa.column("tries", sa.BigInteger),
+        sa.column("at", sa.DateTime(timezone=True)),
+    )
+    .subquery("results")
+)
+RESULT_ORDERS = make_sort_orders(
+    {
+        "rater": (None, text_term),
+        "team": (_RESULTS.c.team, text_term),
+        "checks": (_RESULTS.c.checks, number_term),
+        "passed": (_RESULTS.c.passed, number_term),
+        "failed": (_RESULTS.c.failed, number_term),
+        "at": (_RESULTS.c["at"], time_term),
+    }
+)
+"""By what the results of attention checks are sorted."""
+_STATES = {
+    "none": _RESULTS.c.checks == 0,
+    "passed": sa.and_(_RESULTS.c.checks > 0, _RESULTS.c.failed == 0),
+    "failed": _RESULTS.c.failed > 0,
+}
 
 
 def load_check_segments(session: Session, campaign_id: int, task_id: int) -> Sequence[Row]:
@@ -88,8 +121,23 @@ def load_passed_share(session: Session, campaign_id: int, rater_id: int) -> floa
     return None if share is None else float(share)
 
 
-def load_attention_results(session: Session, campaign_id: int, *, after: str | None, limit: int) -> Sequence[Row]:
-    """Every enrolled rater by key after `after`: how many checks they handed in, and what came of them."""
-    keys = {"campaign": campaign_id, "after": after, "limit": limit}
-    query = _RESULTS.format(conditions=join_optional_conditions({"after": 'r.key COLLATE "C" > :after'}, keys))
-    return session.execute(text(query), keys).all()
+def load_attention_results(
+    session: Session,
+    campaign_id: int,
+    *,
+    after: SortPlace | None,
+    limit: int,
+    state: str | None = None,
+    sort: str = "rater",
+    words: Sequence[str] = (),
+) -> Sequence[Row]:
+    """Every enrolled rater after a place in an order: how many checks they handed in, and what came of them.
+
+    state: only those who met none, failed none or failed some. words: each is a part of the rater's or the team's key,
+    in any case.
+    """
+    wanted = search_columns(sa.select(_RESULTS).limit(limit), (_RESULTS.c.rater, _RESULTS.c.team), words)
+    if state is not None:
+        wanted = wanted.where(_STATES[state])
+    page = sort_page(wanted, _RESULTS.c.rater.collate("C"), RESULT_ORDERS[sort], after=after)
+    return session.execute(page, {"campaign": campaign_id}).all()

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from app.domain.attention import ROLE as ATTENTION
 from app.domain.errors import NotFound
 from app.domain.media_elements import OPENING
+from app.storage.attention import SHOWN_PREFILL as PREFILL_OF_CHECK
 from app.storage.attention import SHOWN_TEXT as OF_CHECK
 from app.storage.optional_filters import join_optional_conditions
 
@@ -34,8 +35,9 @@ FROM tasks t JOIN campaigns c ON c.id = t.campaign_id WHERE t.public_id = :task"
 # leaves this query.
 _TEXT = f"""CASE WHEN i.reference IS NOT NULL THEN f.text WHEN i.variant IS NOT NULL THEN v.text
             WHEN i.role = {ATTENTION} THEN {OF_CHECK} ELSE o.text END"""
-_PREFILL = """CASE WHEN i.prefill IS NOT NULL THEN coalesce(CASE WHEN i.reference IS NULL THEN p.spans END, '[]'::jsonb)
-            END"""
+_PREFILL = f"""CASE WHEN i.prefill IS NOT NULL THEN coalesce(
+            CASE WHEN i.role = {ATTENTION} THEN {PREFILL_OF_CHECK} WHEN i.reference IS NULL THEN p.spans END,
+            '[]'::jsonb) END"""
 _SHOWN = """
 JOIN segments g ON g.campaign_id = i.campaign_id AND g.document_id = i.document_id
      AND g.position BETWEEN coalesce(i.first_segment, 1) AND coalesce(i.last_segment, 2147483647)

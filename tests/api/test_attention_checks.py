@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import httpx
@@ -144,6 +145,8 @@ def test_a_loud_check_warns_comes_again_once_and_its_first_try_counts(manager, d
     assert submit(manager, live, again)["warning"]["again"] is False
     assert not is_check(lease(manager, live)["task"])
     assert results(manager, live)["r1"] == (1, 0, 1, 2)
+    rows = manager.get(f"/v1/campaigns/{live.key}/attention-checks/results?sort=-failed").json()["items"]
+    assert [(row["rater"], row["verdict"]) for row in rows] == [("r1", "fail"), ("r2", None)]
     verdict = manager.get(f"/v1/campaigns/{live.key}/raters/r1/verdict").json()
     assert verdict == {"verdict": "fail", "rules": [{"rule": "attention", "outcome": "fail"}]}
 
@@ -283,6 +286,9 @@ def test_settings_that_cannot_be_are_refused_by_their_place(admin, settings, pla
     assert refused.json()["errors"][0]["loc"] == ["settings", "attention", *place]
 
 
+MARK = {"start": 0, "end": 3, "severity": "minor"}
+
+
 @pytest.mark.parametrize(
     ("note", "place"),
     [
@@ -293,6 +299,7 @@ def test_settings_that_cannot_be_are_refused_by_their_place(admin, settings, pla
         ({"text": "a", "payload": {"protocol": "da", "score": 101}, "tolerance": {"score": 1}}, ["payload", "score"]),
         ({"text": "a", "payload": {"protocol": "da", "score": 9}, "tolerance": {"score": -1}}, ["tolerance", "score"]),
         ({"text": "a", "retry": True}, ["retry"]),
+        ({**NOTE, "prefill": [[MARK], []]}, ["prefill"]),
     ],
 )
 def test_a_check_that_knows_no_possible_answer_is_refused_by_its_place(manager, database, note, place):
@@ -300,3 +307,76 @@ def test_a_check_that_knows_no_possible_answer_is_refused_by_its_place(manager, 
     assert refused.status_code == 422
     where = ["body", "segments", 0, "meta", "attention", *place] if place else ["body", "segments"]
     assert refused.json()["errors"][0]["loc"] == where
+
+
+OF_ESA = {"columns": ["Der Hund bellte.", "Die Katze bellte."], "rules": [{"column": 2, "marks": "Katze"}]}
+
+
+@pytest.mark.parametrize(
+    ("prefill", "place"),
+    [
+        ([[MARK]], ["prefill"]),
+        ([[], [MARK, {**MARK, "end": 99}]], ["prefill", 1, 1, "end"]),
+        ([[{**MARK, "side": "source", "end": 16}], []], ["prefill", 0, 0, "end"]),
+        ([[], [{**MARK, "severity": "odd"}]], ["prefill", 1, 0, "severity"]),
+    ],
+)
+def test_errors_marked_in_advance_that_do_not_fit_a_check_are_refused(manager, database, prefill, place):
+    refused = put_check(manager, collect(database, protocol="esa"), note={**OF_ESA, "prefill": prefill})
+    assert refused.status_code == 422, refused.text
+    assert refused.json()["errors"][0]["loc"] == ["body", "segments", 0, "meta", "attention", *place]
+
+
+def test_a_check_shows_errors_marked_in_advance_where_tasks_do(manager, database, database_url):
+    live = collect(database, protocol="esa", documents=2, segments=1, settings={"attention": ALWAYS})
+    assert put_check(manager, live, note={**OF_ESA, "prefill": [[], [MARK]]}).status_code == 200
+    with psycopg.connect(database_url) as db:
+        db.execute("UPDATE items SET prefill = 'default' WHERE campaign_id = %s", (live.id,))
+    task = lease(manager, live)["task"]
+    first, second = (item["segments"][0] for item in task["items"])
+    assert is_check(task)
+    assert first["prefill"] == []
+    (shown,) = second["prefill"]
+    assert (shown["start"], shown["end"], shown["severity"]) == (0, 3, "minor")
+    assert shown["prefill"]
+    answers = [
+        {"item": 1, "segment": 1, "payload": {"protocol": "esa", "errors": [], "score": 90}},
+        {"item": 2, "segment": 1, "payload": {"protocol": "esa", "errors": [shown], "score": 40}},
+    ]
+    judged = manager.post(f"/v1/tasks/{task['task']}/judgments", json=answers, headers=live.auth("r1"))
+    assert judged.status_code == 200, judged.text
+    submit(manager, live, task)
+    assert results(manager, live)["r1"] == (1, 0, 1, 1)
+    other = lease(manager, live, "r2")["task"]
+    with psycopg.connect(database_url) as db:
+        db.execute("UPDATE items SET prefill = NULL WHERE campaign_id = %s", (live.id,))
+    plain = manager.get(f"/v1/tasks/{other['task']}", headers=live.auth("r2")).json()
+    assert [item["segments"][0]["prefill"] for item in plain["items"]] == [None, None]
+
+
+def import_lines(manager: httpx.Client, live: Collecting, *lines: Any) -> httpx.Response:
+    at = f"/v1/campaigns/{live.key}/imports"
+    announced = manager.post(at, json={"format": "jsonl"})
+    one = f"{at}/{announced.json()['import']}"
+    head = {"type": "plumbline", "version": 1}
+    body = "".join(json.dumps(line) + "\n" for line in (head, *lines))
+    assert manager.put(f"{one}/files/checks.jsonl", content=body).status_code in {200, 201}
+    return manager.post(f"{one}/commit")
+
+
+@pytest.mark.parametrize("kind", ["attention", "tutorial"])
+def test_known_answers_that_an_import_brings_are_checked_like_those_put(manager, database, database_url, kind):
+    live = collect(database)
+    document = {"type": "document", "key": "known", "name": "known", "kind": kind}
+    segment = {"type": "segment", "document": "known", "position": 1, "source": "The dog barked."}
+    bad = {"text": "Der Hund.", "rules": [{"measure": "score", "least": 101}]}
+    refused = import_lines(manager, live, document, {**segment, "meta": {kind: bad}})
+    assert refused.status_code == 422, refused.text
+    assert refused.json()["errors"][0]["loc"] == ["checks.jsonl", 3, "meta", kind, "rules", 0, "least"]
+    assert not fetch(database_url, "SELECT FROM documents WHERE key = 'known'")
+    good = {**bad, "rules": [{"measure": "score", "least": 100}]}
+    stored = import_lines(manager, live, document, {**segment, "meta": {kind: good}})
+    assert stored.status_code == 200, stored.text
+    if kind == "attention":
+        unknown = import_lines(manager, live, {**document, "key": "none"}, {**segment, "document": "none"})
+        assert unknown.json()["errors"][0]["loc"] == ["checks.jsonl", 3]

@@ -53,6 +53,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     "/raters sort": ("-key", "enrolled", "-team", "state"),
     "/qualification/results sort": ("-rater", "best", "-at"),
     "/tutorial/results sort": ("-rater", "right", "-at"),
+    "/attention-checks/results sort": ("-rater", "-failed", "at"),
+    "/attention-checks/results state": ("none", "failed"),
     "/questionnaires/answers sort": ("-rater",),
     "/invitations sort": ("-invitation", "made"),
     "/exclusions sort": ("-made",),

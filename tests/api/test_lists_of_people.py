@@ -92,6 +92,32 @@ def test_results_of_a_tutorial_are_searched_filtered_and_sorted(
         assert everything(manager, path, "rater", **query) == raters, query
 
 
+def test_results_of_attention_checks_are_searched_filtered_and_sorted(
+    manager: httpx.Client, ask: Callable[..., None]
+) -> None:
+    n = 0
+    for rater, outcomes in (("r2", ("passed", "passed")), ("r3", ("failed", "passed", "untested"))):
+        for outcome in outcomes:
+            n += 1
+            ask(
+                "INSERT INTO tasks (campaign_id, public_id, key, rater_id, state, handed_in_at, meta) "
+                f"SELECT r.campaign_id, 't_{n}', 'attention~{n}', r.id, 'handed_in', now(), "
+                f"""'{{"attention": {{"try": 1, "result": {{"outcome": "{outcome}"}}}}}}' FROM {OF.format(rater)}"""
+            )
+    path = f"{HERE}/attention-checks/results"
+    for query, raters in (
+        ({}, ["r1", "r2", "r3"]),
+        ({"sort": "-checks"}, ["r3", "r2", "r1"]),
+        ({"sort": "passed"}, ["r1", "r3", "r2"]),
+        ({"sort": "-failed"}, ["r3", "r2", "r1"]),
+        ({"sort": "-team"}, ["r2", "r3", "r1"]),
+        ({"state": "none"}, ["r1"]),
+        ({"state": "passed"}, ["r2"]),
+        ({"state": "failed", "q": "BONN"}, ["r3"]),
+    ):
+        assert everything(manager, path, "rater", **query) == raters, query
+
+
 def test_answers_to_questions_are_searched_and_filtered(manager: httpx.Client, ask: Callable[..., None]) -> None:
     for rater, moment, n, text in (
         ("r1", "before", 1, "Sorbian"),

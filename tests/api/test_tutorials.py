@@ -87,6 +87,7 @@ def test_what_cannot_be_an_answer_is_refused_by_its_place_and_not_kept(manager, 
         ({**KNOWN, "tolerance": {"speed": 1}}, ["tolerance", "speed"]),
         ({**KNOWN, "tolerance": {"score": -0.5}}, ["tolerance", "score"]),
         ({**KNOWN, "hint": "x"}, ["hint"]),
+        ({**KNOWN, "rules": [{"measure": "score", "least": 95}]}, ["rules", 0]),
     ],
 )
 def test_a_tutorial_that_knows_no_possible_answer_is_refused_by_its_place(manager, known, place):
@@ -175,6 +176,11 @@ def test_columns_are_answered_until_the_rules_are_kept_and_the_first_answer_coun
         ({"rules": [{"marks": "Hund"}]}, ["rules", 0, "marks"]),
         ({"rules": [{"measure": "score"}]}, ["rules", 0]),
         ({"rules": []}, ["retry"]),
+        ({"rules": [{"measure": "score", "least": 101}]}, ["rules", 0, "least"]),
+        ({"rules": [{"measure": "score", "most": -1}]}, ["rules", 0, "most"]),
+        ({"rules": [{"measure": "score", "least": 60}, {"measure": "score", "most": 50}]}, ["rules", 1, "most"]),
+        ({"rules": [{"above": 2}, {"column": 2, "above": 1}]}, ["rules", 1, "above"]),
+        ({"rules": [{"above": 2}, {"column": 2, "measure": "score", "least": 100}]}, ["rules", 0, "above"]),
     ],
 )
 def test_rules_that_cannot_be_kept_are_refused_by_their_place(manager, changed, place):
@@ -205,3 +211,47 @@ def test_words_must_be_marked_whatever_the_protocol_is(admin, secret, protocol, 
         return bool(answer.json()["right"])
 
     assert [right(9, 16, "major"), right(9, 16, "minor"), right(0, 8, "major")] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("rule", "place"),
+    [
+        ({"marks": "bellte"}, ["rules", 0, "marks"]),
+        ({"marks": "schwieg", "severity": "odd"}, ["rules", 0, "severity"]),
+        ({"marks": "schwieg", "category": "Colour"}, ["rules", 0, "category"]),
+        ({"measure": "spans", "most": 4}, []),
+        ({"marks": "schwieg", "category": "Fluency"}, []),
+        ({"marks": "schwieg", "category": "Punctuation"}, []),
+    ],
+)
+def test_marks_that_nobody_can_set_are_refused_by_their_place(admin, rule, place):
+    admin.post("/v1/campaigns", json={"key": "c", "protocol": "mqm"})
+    made = put(admin, {"tutorial": {"text": "Der Hund schwieg.", "rules": [rule]}})
+    assert made.status_code == (422 if place else 200), made.text
+    if place:
+        assert made.json()["errors"][0]["loc"] == ["body", "segments", 0, "meta", "tutorial", *place]
+
+
+@pytest.mark.parametrize("category", ["Fluency", "punctuation", "Fluency/Punctuation"])
+def test_a_category_holds_for_those_below_it(admin, secret, category):
+    admin.post("/v1/campaigns", json={"key": "c", "protocol": "mqm"})
+    admin.put("/v1/campaigns/c/raters/r1", json={})
+    headers = {"Authorization": f"Bearer {secret('rater', campaign='c', rater='r1')}"}
+    rule = {"marks": "schwieg", "category": category}
+    assert put(admin, {"tutorial": {"text": "Der Hund schwieg.", "rules": [rule]}}).status_code == 200
+
+    def right(marked: str) -> bool:
+        mark = {"start": 9, "end": 16, "severity": "minor", "category": marked}
+        body = {"payload": {"protocol": "mqm", "errors": [mark]}}
+        return bool(admin.put(f"{MINE}/answers/1", json=body, headers=headers).json()["right"])
+
+    assert [right("Fluency/Punctuation"), right("Accuracy/Omission")] == [True, False]
+
+
+def test_a_known_mark_must_lie_within_its_source(admin):
+    admin.post("/v1/campaigns", json={"key": "c", "protocol": "mqm"})
+    mark = {"side": "source", "start": 0, "end": 99, "severity": "minor", "category": "Other"}
+    known = {"text": "Er.", "payload": {"protocol": "mqm", "errors": [mark]}, "tolerance": {"spans": 1}}
+    refused = put(admin, {"tutorial": known})
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["loc"][3:] == ["meta", "tutorial", "payload", "errors", 0, "end"]

@@ -173,7 +173,7 @@ def test_pages_that_list_something_lead_to_it_as_json(manager, ask):
         f"/campaigns/{key}/tutorial": [
             f"{at}/documents?limit=200",
             f"{at}/tutorial/results?sort=rater&limit=200",
-            f"{at}/attention-checks/results?limit=200",
+            f"{at}/attention-checks/results?sort=rater&limit=200",
         ],
         f"/campaigns/{key}/qualification": [f"{at}/qualification", f"{at}/qualification/results?sort=rater&limit=200"],
         f"/campaigns/{key}/replan": [f"{at}/plan", f"{at}/raters?sort=key&limit=200"],

@@ -303,7 +303,14 @@ def _store(
     actor: str,
     progress: Progress | None = None,
 ) -> Mapping[str, object]:
-    intake = ImportIntake(session, campaign, actor=actor, audit_details=f"import of {format}", progress=progress)
+    intake = ImportIntake(
+        session,
+        campaign,
+        actor=actor,
+        audit_details=f"import of {format}",
+        progress=progress,
+        checks_known_answers=True,
+    )
     reader = formats.get_format(format)
     return import_records(intake, records, log, by_document=reader.by_document, by_segment=reader.by_segment)
 

@@ -36,7 +36,10 @@ class CampaignSettingContradicted(Conflict):
 
 @dataclass
 class ImportIntake:
-    """One import under way. stage: its records on their way into staging tables. action: as the audit log names it."""
+    """One import under way. stage: its records on their way into staging tables. action: as the audit log names it.
+
+    checks_known_answers: what the records say of right answers, in tutorials and attention checks, must be possible.
+    """
 
     session: Session
     campaign: CampaignInfo
@@ -44,6 +47,7 @@ class ImportIntake:
     audit_details: str
     progress: Progress | None = None
     action: str = "import committed"
+    checks_known_answers: bool = False
     is_campaign_changed: bool = False
     staging: StagingWriter = field(init=False)
     _judged_by: tuple[Protocol[Any], ScoringOptions] | None = None
@@ -90,7 +94,14 @@ def import_records(
     state does not allow an import.
     """
     row = campaigns.load_campaign(intake.session, intake.campaign.key, lock=True)
-    merging = ImportMerge(intake.session, row.id, actor=intake.actor, what=intake.audit_details, action=intake.action)
+    merging = ImportMerge(
+        intake.session,
+        row.id,
+        actor=intake.actor,
+        what=intake.audit_details,
+        action=intake.action,
+        checks_known_answers=intake.checks_known_answers,
+    )
     stage = intake.staging
     with reduce_garbage_collection(), BackgroundMerger(merging.merge_lines) as beside:
         for record in records:

@@ -16,6 +16,7 @@ from app.protocols.base import JudgedTexts, Protocol, ScoringOptions, Spans
 from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
 from app.reports.source.scores import find_profile_id, resolve_score_reading
 from app.services.campaigns import audit
+from app.services.data.known_documents import check_staged_known_documents
 from app.storage import campaigns, comments, judgments, profiles, seals
 from app.storage.db import Session
 from app.storage.imports import alignments, comparisons, merge, origins, staging
@@ -31,9 +32,19 @@ class ImportMerge:
     A chunk holds everything about the documents that it touches, so chunks share systems, raters and tasks only.
     """
 
-    def __init__(self, session: Session, campaign_id: int, *, actor: str, what: str, action: str) -> None:
+    def __init__(
+        self,
+        session: Session,
+        campaign_id: int,
+        *,
+        actor: str,
+        what: str,
+        action: str,
+        checks_known_answers: bool = False,
+    ) -> None:
         self._session, self._id = session, campaign_id
         self._actor, self._what, self._action = actor, what, action
+        self._checks_known_answers = checks_known_answers
         self._history = judgments.has_judgments(session, campaign_id)
         self._counts: Counter[str] = Counter()
         self._under: tuple[int, int] | None = None
@@ -63,6 +74,8 @@ class ImportMerge:
                 comparisons.append_staged_comparisons(session, self._id, version=version)
             comments.insert_staged_comments(session, self._id)
             _check_spans(session, self._id, campaign)
+            if self._checks_known_answers:
+                check_staged_known_documents(session, self._id, campaign)
         staging.clear_staging(session)
 
     def finish(self, campaign: CampaignInfo, *, settled: bool, void: bool, metrics: Sequence[str]) -> dict[str, int]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.domain import alignment
-from app.domain.attention import KIND
 from app.domain.errors import Conflict, Invalid, Place
 from app.protocols import assign_error_ids, list_known_severities
 from app.protocols import span_faults as faults
@@ -18,15 +17,15 @@ from app.protocols.base import JudgedTexts, Span
 from app.reports.source.campaign import campaign_protocol, campaign_scoring_options, make_campaign_info
 from app.services.campaigns import audit, exclusions
 from app.services.campaigns.campaigns import get_campaign
-from app.services.people import tutorials
-from app.services.tasks import attention
+from app.services.data import known_documents
+from app.services.people.known_answers import KnownSegment
 from app.storage import campaigns, metrics
 from app.storage import test_sets as stored
 from app.storage.db import Session
 from app.storage.tables import documents, systems
 
 CHANGES = ("draft", "planned", "open", "paused")
-KINDS = ("test", tutorials.NAME, KIND)
+KINDS = ("test", *known_documents.KINDS)
 SCORED = "scores of automatic metrics are about it"
 
 
@@ -120,10 +119,9 @@ def put_document(session: Session, campaign: str, key: str, given: DocumentText,
     row = _open_for_changes(session, campaign)
     if given.kind not in KINDS:
         raise Invalid(places=(Place(("body", "kind"), f"must be one of {', '.join(KINDS)}"),))
-    if given.kind == tutorials.NAME:
-        tutorials.check_tutorial(get_campaign(session, campaign), [one.meta for one in given.segments])
-    if given.kind == KIND:
-        attention.check_attention_document(get_campaign(session, campaign), [one.meta for one in given.segments])
+    if given.kind in known_documents.KINDS:
+        segments = [KnownSegment(_strip_text(one.source), one.meta) for one in given.segments]
+        known_documents.check_known_document(get_campaign(session, campaign), given.kind, segments)
     texts = [_segment(one) for one in given.segments]
     values = {
         "name": given.name or key,

@@ -1,80 +1,81 @@
-"""Rules that answers in a tutorial must keep: ranges of measures, words to be marked, one text above another."""
+"""Rules for texts with known answers: whether an answer can keep them, and which an answer does not."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Self
-
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from typing import Any
 
 from app.domain.errors import Invalid, Place
 from app.protocols import list_judged_levels, make_rater_form
-from app.protocols.base import Spans
+from app.protocols.base import JudgmentMeasure, Spans
 from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
+from app.services.people.answer_rule import AnswerRule
 from app.services.people.qualification_marks import QualificationItem, compute_payload_measures
+from app.services.people.rule_bounds import list_impossible_bounds
+from app.stats.scoring import normalize_category_path
 
-MOST_RULES, MOST_COLUMNS = 50, 12
-Column = Annotated[int, Field(ge=1, le=MOST_COLUMNS)]
 Payload = Mapping[str, object]
-Words = Annotated[str, StringConstraints(min_length=1, max_length=1000)]
-
-
-class AnswerRule(BaseModel):
-    """What an answer to one column must keep; exactly one of `measure`, `marks` and `above`.
-
-    measure: its value must be from `least` to `most`. marks: words of the text that an error must be marked in, of this
-    `severity` and `category` where they are named. above: the column that this one must be judged better than, by the
-    measure that ranks. warning: what the rater is told where it is not kept, by language.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    column: Column = 1
-    measure: str | None = Field(None, max_length=200)
-    least: float | None = None
-    most: float | None = None
-    marks: Words | None = None
-    severity: str | None = Field(None, max_length=100)
-    category: str | None = Field(None, max_length=200)
-    above: Column | None = None
-    warning: dict[str, Annotated[str, StringConstraints(min_length=1, max_length=5000)]] = Field(
-        default_factory=dict, max_length=40
-    )
-
-    @model_validator(mode="after")
-    def _one_of_them(self) -> Self:
-        if sum(one is not None for one in (self.measure, self.marks, self.above)) != 1:
-            raise ValueError("must have exactly one of measure, marks and above")
-        if self.measure is not None and self.least is None and self.most is None:
-            raise ValueError("must have least or most with the measure")
-        if self.least is not None and self.most is not None and self.least > self.most:
-            raise ValueError("least must not be above most")
-        return self
 
 
 def check_answer_rules(campaign: CampaignInfo, texts: Sequence[str], rules: Sequence[AnswerRule]) -> Iterator[Place]:
     """What is wrong with the rules for texts in columns, by the number of the rule."""
-    measures = {one.name for one in campaign_protocol(campaign).measures_under(campaign_scoring_options(campaign))}
+    measures = {one.name: one for one in _measures(campaign)}
+    marking = _find_marking(campaign)
+    faults = []
     for n, rule in enumerate(rules):
         if rule.column > len(texts):
-            yield Place((n, "column"), f"there are {len(texts)} columns")
-            continue
-        if rule.measure is not None and rule.measure not in measures:
-            yield Place((n, "measure"), f"there are: {', '.join(sorted(measures))}")
-        if rule.marks is not None and find_error_field(campaign) is None:
-            yield Place((n, "marks"), "the protocol marks no errors")
-        elif rule.marks is not None and rule.marks not in texts[rule.column - 1]:
-            yield Place((n, "marks"), "is not in the text")
-        if rule.above is not None and (rule.above > len(texts) or rule.above == rule.column):
-            yield Place((n, "above"), "must be another column")
+            faults.append(Place((n, "column"), f"there are {len(texts)} columns"))
+        elif rule.measure is not None and rule.measure not in measures:
+            faults.append(Place((n, "measure"), f"there are: {', '.join(sorted(measures))}"))
+        elif rule.marks is not None:
+            faults += _list_mark_faults(n, rule, texts[rule.column - 1], marking)
+        elif rule.above is not None and (rule.above > len(texts) or rule.above == rule.column):
+            faults.append(Place((n, "above"), "must be another column"))
+    yield from faults or list_impossible_bounds(_measures(campaign), rules)
 
 
 def find_error_field(campaign: CampaignInfo) -> str | None:
     """The field of a payload that holds marked errors; None where the protocol has none."""
+    marking = _find_marking(campaign)
+    return None if marking is None else marking.field
+
+
+def _measures(campaign: CampaignInfo) -> tuple[JudgmentMeasure, ...]:
+    """What a judgment comes to, the number that ranks first."""
+    return campaign_protocol(campaign).measures_under(campaign_scoring_options(campaign))
+
+
+def _find_marking(campaign: CampaignInfo) -> Spans | None:
+    """How errors are marked; None where they are not."""
     protocol, options = campaign_protocol(campaign), campaign_scoring_options(campaign)
     level = list_judged_levels(protocol, options)[0]
     form = make_rater_form(protocol, options, basis=campaign.basis, level=level)  # type: ignore[arg-type]  # checked in SQL
-    return next((widget.field for widget in form.widgets if isinstance(widget, Spans)), None)
+    return next((widget for widget in form.widgets if isinstance(widget, Spans)), None)
+
+
+def _list_mark_faults(n: int, rule: AnswerRule, text: str, marking: Spans | None) -> Iterator[Place]:
+    if marking is None:
+        yield Place((n, "marks"), "the protocol marks no errors")
+        return
+    if rule.marks not in text:
+        yield Place((n, "marks"), "is not in the text")
+    if rule.severity is not None and rule.severity not in marking.severities:
+        yield Place((n, "severity"), f"there are: {', '.join(marking.severities)}")
+    if rule.category is not None and not marking.free_category:
+        paths = [path for main, subs in marking.categories for path in (main, *(f"{main}/{sub}" for sub in subs))]
+        if not any(_is_category(rule.category, path) for path in paths):
+            there = ", ".join(main for main, _ in marking.categories) or "no categories"
+            yield Place((n, "category"), f"there are: {there}")
+
+
+def _is_category(wanted: str, marked: str) -> bool:
+    """Whether a category is the wanted one, below it, or the subcategory of that name.
+
+    >>> [_is_category(wanted, "Accuracy/Omission") for wanted in ("accuracy", "Omission", "Accuracy/Addition")]
+    [True, True, False]
+    """
+    path, parts = (normalize_category_path(one).split("/") for one in (wanted, marked))
+    return parts[: len(path)] == path or (len(path) == 1 and path[0] in parts)
 
 
 def list_broken_rules(
@@ -123,7 +124,7 @@ def _are_marked(rule: AnswerRule, text: str, marks: Sequence[Any]) -> bool:
         mark.get("start") is not None
         and mark.get("side", "target") == "target"
         and (rule.severity is None or mark.get("severity") == rule.severity)
-        and (rule.category is None or rule.category in (mark.get("category"), mark.get("subcategory")))
+        and (rule.category is None or _is_category(rule.category, mark.get("category") or ""))
         and any(mark["start"] < at + len(words) and at < mark["end"] for at in starts)
         for mark in marks
         if isinstance(mark, Mapping)

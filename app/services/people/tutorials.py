@@ -10,23 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
+from pydantic import Field, ValidationError
 
 from app.domain.errors import Invalid, NotFound, Place
 from app.domain.faults import list_first_faults
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import get_display_settings
-from app.services.people.answer_rules import (
-    MOST_COLUMNS,
-    MOST_RULES,
-    AnswerRule,
-    check_answer_rules,
-    list_broken_rules,
-    parse_column_payloads,
-)
+from app.services.people.answer_rule import AnswerRule
+from app.services.people.answer_rules import check_answer_rules, list_broken_rules, parse_column_payloads
+from app.services.people.known_answers import KnownAnswer, KnownSegment, Text, list_known_answer_faults
 from app.services.people.qualification_marks import (
     QualificationAnswer,
     QualificationItem,
@@ -41,7 +36,6 @@ from app.storage.sorting import SortPlace, write_sort_value
 TutorialSort = Literal["rater", "-rater", "team", "-team", "answered", "-answered", "right", "-right", "at", "-at"]
 
 NAME = "tutorial"
-LONGEST = 20_000
 OF_ITEM = {"text", "question", "payload", "tolerance", "reasons"}
 
 
@@ -51,24 +45,15 @@ class TutorialItemNotFound(NotFound):
     published = "NoSuchItem"
 
 
-class TutorialNote(BaseModel):
+class TutorialNote(KnownAnswer):
     """What a segment of a tutorial says of itself, under `tutorial` in its `meta`.
 
-    columns: several texts, in the place of one. rules: what answers must keep. retry: the rater answers again until
-    all is right, and sees neither the right judgment nor the reasons before. reasons: by language.
+    retry: the rater answers again until all is right, and sees neither the right judgment nor the reasons before.
+    reasons: by language.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    text: str | None = Field(None, min_length=1, max_length=LONGEST)
-    question: str | None = Field(None, min_length=1, max_length=LONGEST)
-    payload: dict[str, JsonValue] | None = None
-    tolerance: dict[str, float] | None = None
+    question: Text | None = None
     reasons: dict[str, str] = Field(default_factory=dict, max_length=100)
-    columns: tuple[Annotated[str, StringConstraints(min_length=1, max_length=LONGEST)], ...] = Field(
-        (), max_length=MOST_COLUMNS
-    )
-    rules: tuple[AnswerRule, ...] = Field((), max_length=MOST_RULES)
     retry: bool = False
 
 
@@ -145,11 +130,12 @@ class TutorialResult:
     at: datetime | None
 
 
-def check_tutorial(campaign: CampaignInfo, metas: Sequence[Mapping[str, object]]) -> None:
-    """Raise Invalid, naming each place, unless the segments of a tutorial document say what they should."""
-    places = [place for n, meta in enumerate(metas) for place in _list_note_faults(campaign, n, meta)]
-    if places:
-        raise Invalid("the tutorial is not valid", places=tuple(places[:100]))
+def list_tutorial_faults(campaign: CampaignInfo, segments: Sequence[KnownSegment]) -> Iterator[Place]:
+    """What is wrong with the segments of a tutorial document, each by its index."""
+    for n, segment in enumerate(segments):
+        if NAME in segment.meta:
+            for place in _list_note_faults(campaign, segment):
+                yield Place((n, "meta", NAME, *place.loc), place.msg)
 
 
 def get_tutorial(session: Session, rater: ActingRater) -> TutorialCourse:
@@ -264,35 +250,13 @@ def _mark_answer(
     return near and not broken, broken
 
 
-def _list_note_faults(campaign: CampaignInfo, n: int, meta: Mapping[str, object]) -> Iterator[Place]:
-    here = ("body", "segments", n, "meta", NAME)
-    if NAME not in meta:
-        return
+def _list_note_faults(campaign: CampaignInfo, segment: KnownSegment) -> Iterator[Place]:
     try:
-        known = TutorialNote.model_validate(meta[NAME])
+        note = TutorialNote.model_validate(segment.meta[NAME])
     except ValidationError as error:
         for fault in list_first_faults(error, 20):
-            yield Place((*here, *fault["loc"]), fault["msg"])
+            yield Place(tuple(fault["loc"]), fault["msg"])
         return
-    yield from _list_rule_faults(campaign, known, here)
-    if known.payload is None or known.columns:
-        return
-    if known.text is None:
-        yield Place((*here, "text"), "is required if the right judgment is given")
-        return
-    for place in check_qualification_item(campaign, n, QualificationItem(**known.model_dump(include=OF_ITEM))):
-        yield Place((*here, *place.loc[3:]), place.msg)
-
-
-def _list_rule_faults(campaign: CampaignInfo, known: TutorialNote, here: tuple[str | int, ...]) -> Iterator[Place]:
-    if known.columns and (known.text is not None or known.payload is not None):
-        yield Place((*here, "columns"), "replace text and payload; give rules for the right answer")
-        return
-    texts = known.columns or ((known.text,) if known.text is not None else ())
-    if known.rules and not texts:
-        yield Place((*here, "text"), "is required if there are rules")
-        return
-    for place in check_answer_rules(campaign, texts, known.rules):
-        yield Place((*here, "rules", *place.loc), place.msg)
-    if known.retry and not known.rules and known.payload is None:
-        yield Place((*here, "retry"), "needs rules or the right judgment")
+    yield from list_known_answer_faults(campaign, note, segment.source)
+    if note.retry and not note.is_known:
+        yield Place(("retry",), "needs rules or the right judgment")

@@ -9,66 +9,64 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
+from pydantic import Field, ValidationError
 
 from app.domain.attention import KIND
 from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_faults
-from app.reports.source.campaign import CampaignInfo
+from app.protocols import list_known_severities, span_faults
+from app.protocols.base import JudgedTexts, Span
+from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
 from app.services.campaigns.attention_settings import AttentionSettings, get_attention_settings
 from app.services.campaigns.campaigns import get_campaign
-from app.services.people.answer_rules import (
-    MOST_COLUMNS,
-    MOST_RULES,
-    AnswerRule,
-    check_answer_rules,
-    list_broken_rules,
-)
+from app.services.campaigns.quality_settings import parse_quality_settings
+from app.services.people.answer_rule import MOST_COLUMNS, AnswerRule
+from app.services.people.answer_rules import check_answer_rules, list_broken_rules
+from app.services.people.known_answers import KnownAnswer, KnownSegment, list_known_answer_faults
 from app.services.people.qualification_marks import (
     QualificationAnswer,
-    QualificationItem,
     check_qualification_item,
     is_answer_right,
 )
 from app.services.people.raters import ActingRater
+from app.services.plans.prefilled_errors import MOST_SPANS
+from app.services.plans.shown_errors import TAKES_NONE
 from app.services.tasks.task_content import TaskContent, load_task_content
 from app.services.tasks.tasks import OwnAnswers, load_own_task
 from app.storage import attention, campaigns
 from app.storage.db import Session
+from app.storage.sorting import SortPlace, write_sort_value
 
-LONGEST = 20_000
 Outcome = Literal["passed", "failed", "untested"]
-Text = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST)]
+AttentionState = Literal["none", "passed", "failed"]
+AttentionSort = Literal[
+    "rater",
+    "-rater",
+    "team",
+    "-team",
+    "checks",
+    "-checks",
+    "passed",
+    "-passed",
+    "failed",
+    "-failed",
+    "at",
+    "-at",
+]
 
 
-class AttentionNote(BaseModel):
+class AttentionNote(KnownAnswer):
     """What a segment says of itself under `attention` in its `meta`.
 
-    columns: several texts, in the place of one. payload, tolerance: the right judgment of one text, and how far an
-    answer may be from it. rules: what answers must keep, each with what a warned rater is told.
+    prefill: errors that are marked in advance, a list for each text; shown where tasks show any.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-    text: Text | None = None
-    columns: tuple[Text, ...] = Field((), max_length=MOST_COLUMNS)
-    payload: dict[str, JsonValue] | None = None
-    tolerance: dict[str, float] | None = None
-    rules: tuple[AnswerRule, ...] = Field((), max_length=MOST_RULES)
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The texts that are judged."""
-        return self.columns or ((self.text,) if self.text is not None else ())
-
-    def items(self, source: str | None) -> list[QualificationItem]:
-        """The question of each column."""
-        first = QualificationItem(source=source, payload=self.payload, tolerance=self.tolerance, reasons={})
-        return [replace(first, text=text) for text in self.texts]
+    prefill: tuple[Annotated[tuple[Span, ...], Field(max_length=MOST_SPANS)], ...] = Field((), max_length=MOST_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,10 @@ class AttentionWarning:
 
 @dataclass(frozen=True, slots=True)
 class AttentionResult:
-    """How a rater did in checks, for the manager. checks, passed, failed: of first tries. tries: all hand-ins."""
+    """How a rater did in checks, for the manager. checks, passed, failed: of first tries. tries: all hand-ins.
+
+    verdict: by the share of checks that the campaign wants passed; None where it wants none, or nothing is known.
+    """
 
     rater: str
     team: str | None
@@ -90,15 +91,29 @@ class AttentionResult:
     failed: int
     tries: int
     at: datetime | None
+    verdict: Literal["pass", "fail"] | None
 
 
-def check_attention_document(campaign: CampaignInfo, metas: Sequence[Mapping[str, object]]) -> None:
-    """Raise Invalid, naming each place, unless the segments of a check say what they should."""
-    places = [place for n, meta in enumerate(metas) for place in _list_note_faults(campaign, n, meta)]
-    if not places and not any(_is_known(note) for meta in metas if (note := _read_note(meta)) is not None):
-        places = [Place(("body", "segments"), "one at least needs rules or the right judgment, under meta.attention")]
-    if places:
-        raise Invalid("the attention check is not valid", places=tuple(places[:100]))
+def list_attention_faults(campaign: CampaignInfo, segments: Sequence[KnownSegment]) -> Iterator[Place]:
+    """What is wrong with the segments of a check, each by its index; () is the document."""
+    notes = []
+    for n, segment in enumerate(segments):
+        try:
+            note = AttentionNote.model_validate(segment.meta[KIND]) if KIND in segment.meta else None
+        except ValidationError as error:
+            notes.append(None)
+            for fault in list_first_faults(error, 20):
+                yield Place((n, "meta", KIND, *fault["loc"]), fault["msg"])
+            continue
+        if note is not None:
+            notes.append(note)
+            faults = chain(
+                list_known_answer_faults(campaign, note, segment.source),
+                _list_prefill_faults(campaign, note, segment.source),
+            )
+            yield from (Place((n, "meta", KIND, *place.loc), place.msg) for place in faults)
+    if not any(note is None or note.is_known for note in notes):
+        yield Place((), "one segment at least needs rules or the right judgment, under meta.attention")
 
 
 def settle_attention_check(session: Session, rater: ActingRater, public_id: str) -> AttentionWarning | None:
@@ -124,11 +139,39 @@ def settle_attention_check(session: Session, rater: ActingRater, public_id: str)
     return AttentionWarning(tuple(result["warnings"]), result["again"])
 
 
-def list_attention_results(session: Session, campaign: str, *, after: str | None, limit: int) -> list[AttentionResult]:
-    """How every enrolled rater did, by key after `after`. Raises NotFound."""
-    campaign_id = campaigns.load_campaign(session, campaign).id
-    rows = attention.load_attention_results(session, campaign_id, after=after, limit=limit)
-    return [AttentionResult(**row._asdict()) for row in rows]
+def list_attention_results(
+    session: Session,
+    campaign: str,
+    *,
+    after: SortPlace | None,
+    limit: int,
+    state: AttentionState | None = None,
+    sort: AttentionSort = "rater",
+    q: str = "",
+) -> list[AttentionResult]:
+    """How every enrolled rater did, after a place in an order. Raises NotFound.
+
+    state: only those who met no check, failed none or failed some. q: words, each a part of the rater's or the team's
+    key.
+    """
+    row = campaigns.load_campaign(session, campaign)
+    least = parse_quality_settings(row.settings).code_attention
+    rows = attention.load_attention_results(
+        session, row.id, after=after, limit=limit, state=state, sort=sort, words=q.split()
+    )
+    return [AttentionResult(**row._asdict(), verdict=_decide_verdict(row.passed, row.failed, least)) for row in rows]
+
+
+def _decide_verdict(passed: int, failed: int, least: float | None) -> Literal["pass", "fail"] | None:
+    if least is None or not passed + failed:
+        return None
+    return "pass" if passed / (passed + failed) >= least else "fail"
+
+
+def attention_result_place(result: AttentionResult, sort: AttentionSort) -> SortPlace:
+    """Where a rater's result stands in an order."""
+    value = getattr(result, sort.removeprefix("-"))
+    return write_sort_value(value, attention.RESULT_ORDERS[sort]), result.rater
 
 
 def _make_result(
@@ -179,7 +222,7 @@ def _mark(
 
     What an import brought, or another protocol was asked for, is not held against anybody.
     """
-    items = note.items(source)
+    items = note.make_items(source)
     rules = () if any(check_answer_rules(view, note.texts, note.rules)) else note.rules
     known = note.payload is not None and not any(check_qualification_item(view, 0, items[0]))
     if not known and not rules:
@@ -207,28 +250,17 @@ def _read_note(meta: Mapping[str, object]) -> AttentionNote | None:
         return None
 
 
-def _is_known(note: AttentionNote) -> bool:
-    return note.payload is not None or bool(note.rules)
-
-
-def _list_note_faults(campaign: CampaignInfo, n: int, meta: Mapping[str, object]) -> Iterator[Place]:
-    here = ("body", "segments", n, "meta", KIND)
-    if KIND not in meta:
+def _list_prefill_faults(campaign: CampaignInfo, note: AttentionNote, source: str | None) -> Iterator[Place]:
+    protocol = campaign_protocol(campaign)
+    if not note.prefill:
         return
-    try:
-        note = AttentionNote.model_validate(meta[KIND])
-    except ValidationError as error:
-        for fault in list_first_faults(error, 20):
-            yield Place((*here, *fault["loc"]), fault["msg"])
+    if not protocol.accepts_prefill:
+        yield Place(("prefill",), TAKES_NONE)
         return
-    if note.columns and (note.text is not None or note.payload is not None):
-        yield Place((*here, "columns"), "are in the place of text and payload; give rules for the right answer")
+    if len(note.prefill) != len(note.texts):
+        yield Place(("prefill",), f"has {len(note.prefill)} lists; there are {len(note.texts)} texts")
         return
-    if _is_known(note) and not note.texts:
-        yield Place((*here, "text"), "is required if there are rules or the right judgment")
-        return
-    for place in check_answer_rules(campaign, note.texts, note.rules):
-        yield Place((*here, "rules", *place.loc), place.msg)
-    if note.payload is not None:
-        for place in check_qualification_item(campaign, n, note.items(None)[0]):
-            yield Place((*here, *place.loc[3:]), place.msg)
+    severities = list_known_severities(protocol, campaign_scoring_options(campaign))
+    for n, (text, spans) in enumerate(zip(note.texts, note.prefill, strict=True)):
+        for place in span_faults(spans, JudgedTexts(source, text), severities):
+            yield Place(("prefill", n, *place.loc[1:]), place.msg)

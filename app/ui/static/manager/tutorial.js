@@ -9,13 +9,12 @@ import { Browse } from "./browse.js";
 import { checkKey } from "./keys.js";
 import { Items } from "./known.js";
 import { all, api, brief, change, empty, fetched, figure, get, here, listed, numeral, Refused, resting, say, sure, table, tell, told, written } from "./parts.js";
-import { Listing, reading, tried } from "./reading.js";
+import { reading, tried } from "./reading.js";
 
 const form = $("#tutorial");
 const said = $(".said", form);
 const place = $("#documents");
 const items = new Items($("#items"), form.dataset, (n) => t("Segment {n}", { n }));
-const checked = new Listing(`${api}/attention-checks/results`);
 const TITLES = { tutorial: t("Tutorial"), attention: t("Attention check") };
 const path = (key) => `${api}/documents/${encodeURIComponent(key)}`;
 
@@ -50,7 +49,9 @@ const show = reading(place, async () => {
 function check({ source, text, question, payload, tolerance, reasons, columns, rules, retry }, rest) {
   if (question || retry || Object.keys(reasons).length) throw new Unfinished(t("An attention check looks like a task: it has no question, no explanation and no second answer."));
   const ruled = Object.fromEntries(Object.entries({ columns, rules }).filter(([, value]) => value?.length));
-  return { source, references: rest?.references ?? {}, meta: { ...rest?.meta, attention: { text, payload, tolerance: payload ? tolerance : null, ...ruled } } };
+  const { prefill } = rest?.meta?.attention ?? {};
+  const known = { text, payload, tolerance: payload ? tolerance : null, ...ruled, ...(prefill && { prefill }) };
+  return { source, references: rest?.references ?? {}, meta: { ...rest?.meta, attention: known } };
 }
 
 function segment({ source, text, question, payload, tolerance, reasons, columns, rules, retry }, rest) {
@@ -105,13 +106,26 @@ form.addEventListener("submit", (event) => {
   resting($("button[type=submit]", form), save);
 });
 
-const checks = reading($("#checks"), async () => {
-  const found = await checked.read();
-  fill($("#checks"), found.length ? table(t("How raters did in attention checks"), [
-    [t("Rater"), (one) => one.rater], [t("Team"), (one) => one.team], [t("Checks"), (one) => figure(one.checks), "right"],
-    [t("Passed at first"), (one) => figure(one.passed), "right"], [t("Not passed at first"), (one) => figure(one.failed), "right"],
-    [t("All tries"), (one) => figure(one.tries), "right"], [t("When"), (one) => brief(one.at)],
-  ], found) : h("p", {}, t("Nobody is enrolled yet.")), checked.rest(checks), fetched([listed(checked.path)]));
+const VERDICTS = { pass: t("pass"), fail: t("fail") };
+const checks = new Browse($("#checks"), {
+  label: t("How raters did in attention checks"),
+  path: `${api}/attention-checks/results`,
+  name: "attention",
+  key: (one) => one.rater,
+  sort: "rater",
+  search: t("Search by rater or team"),
+  filters: [{ name: "state", label: t("State"), options: [["", t("all")], ["failed", t("some not passed")], ["passed", t("all passed")], ["none", t("no check yet")]] }],
+  columns: [
+    { head: t("Rater"), sort: "rater", cell: (one) => h("a", { href: `${here}/raters/${encodeURIComponent(one.rater)}` }, one.rater) },
+    { head: t("Team"), sort: "team", cell: (one) => one.team, look: "wide" },
+    { head: t("Checks"), sort: "checks", cell: (one) => figure(one.checks), look: "right" },
+    { head: t("Passed at first"), sort: "passed", cell: (one) => figure(one.passed), look: "right" },
+    { head: t("Not passed at first"), sort: "failed", cell: (one) => figure(one.failed), look: "right" },
+    { head: t("All tries"), cell: (one) => figure(one.tries), look: "right" },
+    { head: t("Verdict"), cell: (one) => VERDICTS[one.verdict] ?? null },
+    { head: t("When"), sort: "at", cell: (one) => brief(one.at), look: "wide" },
+  ],
+  nothing: { icon: "people", title: t("Nobody is enrolled yet."), text: t("Each enrolled rater is listed here with their checks.") },
 });
 
 // How often checks come: one of the campaign's settings.
@@ -151,7 +165,7 @@ attention.addEventListener("submit", (event) => {
 });
 await show();
 await results.open();
-await checks();
+await checks.open();
 const unread = $("#attention-read");
 $("button[type=submit]", attention).disabled = true;
 await reading(unread, async () => {

@@ -1,0 +1,88 @@
+"""What a segment says of its right answer, in a tutorial as in an attention check: texts, right judgment, rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+
+from app.domain.errors import Invalid, Place
+from app.reports.source.campaign import CampaignInfo
+from app.services.people.answer_rule import MOST_COLUMNS, MOST_RULES, AnswerRule
+from app.services.people.answer_rules import check_answer_rules, list_broken_rules
+from app.services.people.qualification_marks import QualificationItem, check_qualification_item
+
+LONGEST = 20_000
+Text = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST)]
+
+
+class KnownAnswer(BaseModel):
+    """What is judged, and what is right.
+
+    columns: several texts, in the place of one. payload, tolerance: the right judgment of one text, and how far an
+    answer may be from it. rules: what answers must keep, each with what a warned rater is told.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    text: Text | None = None
+    columns: tuple[Text, ...] = Field((), max_length=MOST_COLUMNS)
+    payload: dict[str, JsonValue] | None = None
+    tolerance: dict[str, float] | None = None
+    rules: tuple[AnswerRule, ...] = Field((), max_length=MOST_RULES)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that are judged."""
+        return self.columns or ((self.text,) if self.text is not None else ())
+
+    @property
+    def is_known(self) -> bool:
+        """Whether an answer can be right or wrong."""
+        return self.payload is not None or bool(self.rules)
+
+    def make_items(self, source: str | None) -> list[QualificationItem]:
+        """The question of each column."""
+        item = QualificationItem(source=source, payload=self.payload, tolerance=self.tolerance, reasons={})
+        return [replace(item, text=text) for text in self.texts]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSegment:
+    """A segment of a document with known answers: its source, and what it says of itself by kind of document."""
+
+    source: str | None
+    meta: Mapping[str, object]
+
+
+def list_known_answer_faults(campaign: CampaignInfo, known: KnownAnswer, source: str | None) -> Iterator[Place]:
+    """What is wrong with a known answer, by the field that says it. source: of the segment."""
+    if known.columns and (known.text is not None or known.payload is not None):
+        yield Place(("columns",), "replace text and payload; give rules for the right answer")
+        return
+    if known.is_known and not known.texts:
+        yield Place(("text",), "is required if there are rules or the right judgment")
+        return
+    faults = [
+        Place(("rules", *place.loc), place.msg) for place in check_answer_rules(campaign, known.texts, known.rules)
+    ]
+    items = known.make_items(source)
+    if known.payload is not None:
+        faults += [Place(place.loc[3:], place.msg) for place in check_qualification_item(campaign, 0, items[0])]
+    yield from faults or _list_self_contradictions(campaign, known, items)
+
+
+def _list_self_contradictions(
+    campaign: CampaignInfo, known: KnownAnswer, items: Sequence[QualificationItem]
+) -> Iterator[Place]:
+    """The rules that the right judgment itself does not keep."""
+    if known.payload is None or not known.rules:
+        return
+    try:
+        broken = list_broken_rules(campaign, items, known.rules, [known.payload])
+    except Invalid:  # it needs what only tasks show, such as prefilled errors
+        return
+    for rule in broken:
+        yield Place(("rules", known.rules.index(rule)), "the right judgment does not keep this rule")

@@ -1,0 +1,32 @@
+"""Segments with known answers that an import brings, while they are staged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+Row = sa.Row[Any]
+
+# Whole documents, of which the import may name a part; a segment that it names has its place in the files.
+_SEGMENTS = """
+SELECT d.kind, d.key AS document, g.position, g.source, g.meta, w.file, w.line
+FROM documents d JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id
+LEFT JOIN LATERAL (
+    SELECT s.file, s.line FROM staged_segments s WHERE s.document = d.key AND s.position = g.position
+    ORDER BY s.meta IS NULL, s.line LIMIT 1) w ON true
+WHERE d.campaign_id = :campaign AND d.kind = ANY(:kinds) AND d.key IN (
+    SELECT document FROM staged_segments UNION SELECT key FROM staged_documents)
+ORDER BY d.key COLLATE "C", g.position"""
+
+
+def load_staged_known_segments(session: Session, campaign_id: int, kinds: list[str]) -> Sequence[Row]:
+    """The segments of documents of some kinds that the import names, document after document; empty without any."""
+    any_there = text("SELECT FROM documents WHERE campaign_id = :campaign AND kind = ANY(:kinds) LIMIT 1")
+    keys = {"campaign": campaign_id, "kinds": kinds}
+    if session.execute(any_there, keys).first() is None:
+        return ()
+    return session.execute(text(_SEGMENTS), keys).all()
