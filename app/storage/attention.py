@@ -37,6 +37,12 @@ _SEGMENTS = """
 SELECT g.id, g.position, g.source, g.meta FROM items i
 JOIN segments g ON g.campaign_id = :campaign AND g.document_id = i.document_id
 WHERE i.campaign_id = :campaign AND i.task_id = :task AND i.position = 1 ORDER BY g.position"""
+_TEXTS = f"""
+SELECT d.key, max(CASE WHEN jsonb_typeof(g.meta #> ARRAY['{KIND}', 'columns']) = 'array'
+                  THEN greatest(1, jsonb_array_length(g.meta #> ARRAY['{KIND}', 'columns'])) ELSE 1 END) AS n
+FROM documents d JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id
+WHERE d.campaign_id = :campaign AND d.kind = '{KIND}' AND g.meta -> '{KIND}' IS NOT NULL
+GROUP BY d.key ORDER BY d.key COLLATE "C" """
 _SETTLE = f"""
 UPDATE tasks SET meta = jsonb_set(meta, ARRAY['{KIND}', 'result'], CAST(:result AS jsonb))
 WHERE campaign_id = :campaign AND id = :task"""
@@ -52,6 +58,13 @@ INSERT INTO items (campaign_id, task_id, key, position, document_id, first_segme
 SELECT i.campaign_id, copy.id, i.key, i.position, i.document_id, i.first_segment, i.last_segment, i.role, i.screen,
        i.column_, i.prefill, i.side_order, i.surplus_from
 FROM items i CROSS JOIN copy WHERE i.campaign_id = :campaign AND i.task_id = :task"""
+_OPEN = f"""campaign_id = :campaign AND rater_id = :rater AND state IN ('free', 'leased')
+    AND {IS_CHECK.format(task="tasks")}"""
+_WITHDRAW = (
+    f"""UPDATE leases SET ended_at = clock_timestamp(), ended_how = 'withdrawn'
+        WHERE campaign_id = :campaign AND ended_how IS NULL AND task_id IN (SELECT id FROM tasks WHERE {_OPEN})""",
+    f"UPDATE tasks SET state = 'withdrawn', leased_until = NULL WHERE {_OPEN}",
+)
 # First tries only: who passes after a warning has been told what to look for.
 _FIRST = f"t.meta #>> ARRAY['{KIND}', 'try'] = '1'"
 _OUTCOME = f"t.meta #>> ARRAY['{KIND}', 'result', 'outcome']"
@@ -105,6 +118,12 @@ def load_check_segments(session: Session, campaign_id: int, task_id: int) -> Seq
     return session.execute(text(_SEGMENTS), {"campaign": campaign_id, "task": task_id}).all()
 
 
+def count_check_texts(session: Session, campaign_id: int) -> dict[str, int]:
+    """How many texts each check shows, by key; without those that know no answer."""
+    rows = session.execute(text(_TEXTS), {"campaign": campaign_id})
+    return {row.key: row.n for row in rows}
+
+
 def store_check_result(session: Session, campaign_id: int, task_id: int, result: str) -> None:
     """Keep what came of a check. result: JSON."""
     session.execute(text(_SETTLE), {"campaign": campaign_id, "task": task_id, "result": result})
@@ -113,6 +132,12 @@ def store_check_result(session: Session, campaign_id: int, task_id: int, result:
 def repeat_check(session: Session, campaign_id: int, task_id: int, values: Mapping[str, object]) -> None:
     """Give a rater a check once more. values: public_id, key and meta (JSON) of the task."""
     session.execute(text(_AGAIN), {"campaign": campaign_id, "task": task_id, **values})
+
+
+def withdraw_open_checks(session: Session, campaign_id: int, rater_id: int) -> None:
+    """Take the checks of a rater that are not handed in out of use; nobody else could have them."""
+    for statement in _WITHDRAW:
+        session.execute(text(statement), {"campaign": campaign_id, "rater": rater_id})
 
 
 def load_passed_share(session: Session, campaign_id: int, rater_id: int) -> float | None:

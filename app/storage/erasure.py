@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.storage import comments, pearmut, questionnaires
+from app.storage import attention, comments, pearmut, questionnaires
 from app.storage.tables import (
     campaigns,
     contacts,
@@ -61,6 +61,7 @@ def erase_account(session: Session, account: AccountRecord) -> None:
     pearmut.erase_user(session, campaign_id, rater_id)
     questionnaires.erase_answers(session, campaign_id, rater_id)
     comments.erase_comments(session, campaign_id, rater_id)
+    attention.withdraw_open_checks(session, campaign_id, rater_id)
     gone: dict[str, object] = {"state": "erased", "external_id": None, "languages": [], "erased_at": sa.func.now()}
     made = insert(enrolments).values(campaign_id=campaign_id, rater_id=rater_id, capacity_unit="items", **gone)
     counted = {**gone, "settings_version": enrolments.c.settings_version + 1}

@@ -271,6 +271,28 @@ def test_the_purge_of_a_rater_takes_what_came_of_their_checks(manager, database,
     assert fetch(database_url, kept) == [(False,)]
 
 
+def test_an_erasure_without_purge_ends_a_check_in_hand_and_keeps_what_came_of_others(manager, database, database_url):
+    live = collect(database, documents=3, segments=1, settings={"attention": LOUD})
+    put_check(manager, live)
+    do(manager, live, 10, 10)
+    held = lease(manager, live)["task"]  # the same check once more
+    assert is_check(held)
+    judge(manager, live, held, 90, 10)
+    assert manager.delete("/v1/raters/r1").status_code == 200
+    assert results(manager, live) == {"r2": (0, 0, 0, 0)}
+    checks = "SELECT state, meta #>> '{attention,result,outcome}' FROM tasks WHERE plan IS NULL ORDER BY id"
+    assert fetch(database_url, checks) == [("handed_in", "failed"), ("withdrawn", None)]
+    assert lease(manager, live).get("task") is None
+    seen = []
+    while (task := lease(manager, live, "r2")["task"]) is not None:
+        seen.append(task["task"])
+        judge(manager, live, task, 90, 10, rater="r2")
+        submit(manager, live, task, "r2")
+    assert held["task"] not in seen
+    assert len(seen) == 1 + 3
+    assert results(manager, live) == {"r2": (1, 1, 0, 1)}
+
+
 @pytest.mark.parametrize(
     ("settings", "place"),
     [

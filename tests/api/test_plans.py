@@ -65,6 +65,23 @@ def _plan(client: httpx.Client, design: dict[str, Any], status: int = 201, **par
     return answer.json()
 
 
+def test_a_plan_names_attention_checks_that_no_task_looks_like(ready: httpx.Client) -> None:
+    rule = {"column": 2, "marks": "schlief"}
+    for n in (2, 3):
+        note = {"columns": ["Die Katze schlief."] * n, "rules": [rule]}
+        segments = [{"source": "The dog barked.", "meta": {"attention": note}}]
+        _ok(ready.put(f"{LIVE}/documents/check-{n}", json={"kind": "attention", "segments": segments}))
+
+    def named(**design: Any) -> list[str]:
+        notes = _plan(ready, {"seed": 1, **design}, status=200, dry_run="true")["report"]["notes"]
+        return [note for note in notes if "attention checks" in note]
+
+    (note,) = named(grouping="psxs", task={"columns": 2, "max_segments": 6})
+    assert "check-3 (3); a screen shows 1 to 2" in note
+    assert "check-2" not in note
+    assert named(grouping="psxs", task={"columns": 3, "max_segments": 6}) != [note]
+
+
 def test_a_dry_run_shows_the_plan_and_stores_nothing(ready: httpx.Client) -> None:
     before = ready.get(LIVE).json()
 

@@ -373,3 +373,41 @@ def test_what_is_judged_while_a_plan_is_compiled_does_not_make_it_compile_again(
 
     assert times == [1]
     assert ask_rows("SELECT count(*) FROM judgments") == [(1,)]
+
+
+CHECK = {
+    "kind": "attention",
+    "segments": [
+        {
+            "source": "It rained.",
+            "meta": {"attention": {"text": "sysA: Es schneite.", "rules": [{"measure": "score", "most": 95}]}},
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_a_replan_leaves_an_attention_check_in_hand_to_its_rater(
+    live: httpx.Client, auth: Auth, ask_rows: Ask, leaves: bool
+) -> None:
+    seen = live.get(LIVE).headers["ETag"]
+    ok(live.patch(LIVE, json={"settings": {"attention": {"rate": 1.0}}}, headers={"If-Match": seen}))
+    ok(live.put(f"{LIVE}/documents/check", json=CHECK))
+    check = lease(live, auth("r1"))
+    assert check["items"][0]["segments"][0]["text"] == "sysA: Es schneite."
+    if leaves:
+        seen = live.get(f"{LIVE}/raters/r1").headers["ETag"]
+        ok(live.put(f"{LIVE}/raters/r1", json={"state": "left"}, headers={"If-Match": seen}))
+    else:
+        ok(live.put(f"{LIVE}/raters/r4", json={}))
+    plan = replan(live)
+    assert plan["version"] == 2
+    assert (plan["change"]["counts"].get("moved", 0) > 0) is leaves
+    assert ask_rows("SELECT state, plan, meta #>> '{attention,try}' FROM tasks WHERE plan IS NULL") == [
+        ("leased", None, "1")
+    ]
+    at_work = ("r2", "r3") if leaves else (*RATERS, "r4")
+    finish(live, auth, *at_work)
+    assert ranked(live) == {"sysA": 12, "sysB": 12}
+    rows = ok(live.get(f"{LIVE}/attention-checks/results"))["items"]
+    assert {row["rater"] for row in rows if row["passed"] == 1} == set(at_work) - {"r4"}  # nothing was left for r4

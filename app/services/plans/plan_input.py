@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from app.design.values import DesignDocument, Rater, System, TestSet
 from app.domain.errors import Conflict
 from app.domain.languages import has_word_spaces
 from app.reports.source.campaign import CampaignInfo
-from app.storage import plans
+from app.storage import attention, plans
 from app.storage.db import Session
 
 CHARACTERS_A_WORD = 2  # of a language without spaces; a rough measure of reading, not of words
@@ -35,7 +35,8 @@ class PlanInput:
     """Values for the compiler, and the ids that its names stand for.
 
     seats: raters who are not known yet; what they are given is anybody's whom an invitation brings.
-    judged: documents of which outputs were judged under no plan, so imported or carried over.
+    judged: documents of which outputs were judged under no plan, so imported or carried over. checks: how many texts
+    each attention check shows, by key.
     """
 
     test_set: TestSet
@@ -47,6 +48,7 @@ class PlanInput:
     rater_ids: Mapping[str, int]
     calibration: frozenset[str]
     judged: int = 0
+    checks: Mapping[str, int] = field(default_factory=dict)
 
 
 def count_words(source: str, language: str | None) -> int:
@@ -97,6 +99,7 @@ def load_plan_input(session: Session, view: CampaignInfo, campaign_id: int) -> P
         rater_ids={row.key: row.id for row in enrolled},
         calibration=frozenset(row.key for row in rows if row.kind == "calibration"),
         judged=plans.count_documents_judged_unplanned(session, campaign_id),
+        checks=attention.count_check_texts(session, campaign_id),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from itertools import pairwise
@@ -20,6 +21,7 @@ from app.stats.planning.planning import RatingPrices
 
 SECONDS_A_WORD = "seconds_per_word"
 NAMES = {"degraded": "degraded items", "repeat": "repeats", "reference": "references"}
+MOST_NAMED = 10
 ENTROPY_DECIMALS = 12  # of work that is dealt evenly the sum of logarithms is 1 to some 16
 
 
@@ -56,6 +58,7 @@ def make_plan_report(
             *plan.notes,
             *_seat_notes(material),
             *_judged_notes(material),
+            *_attention_notes(material, plan),
             *_warnings(checks),
             *warn_of_few_documents(plan),
             *components.notes,
@@ -138,6 +141,21 @@ def _judged_notes(material: PlanInput) -> list[str]:
     return [
         f"{told} judged again, even by the same raters, and all judgments count; to avoid this, plan only the others"
     ]
+
+
+def _attention_notes(material: PlanInput, plan: Plan) -> list[str]:
+    """Attention checks that no task looks like, because none shows as many texts: on a screen, or one after another."""
+    by_screen = Counter((task.number, item.screen) for task in plan.tasks for item in task.items)
+    side_by_side = any(item.column > 1 for task in plan.tasks for item in task.items)
+    usual = set(by_screen.values()) if side_by_side else {len(task.items) for task in plan.tasks}
+    odd = {key: n for key, n in material.checks.items() if n not in usual}
+    if not odd or not usual:
+        return []
+    where, most = ("a screen" if side_by_side else "a task"), max(usual)
+    named = ", ".join(f"{key} ({n})" for key, n in list(odd.items())[:MOST_NAMED])
+    shown = f"{min(usual)}" if len(usual) == 1 else f"{min(usual)} to {most}"
+    told = f"raters can recognize attention checks by their number of texts: {named}"
+    return [f"{told}; {where} shows {shown}, so give each check as many texts as tasks have"]
 
 
 def _warnings(checks: PlanChecks) -> list[str]:
