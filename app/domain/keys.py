@@ -6,6 +6,7 @@ import hashlib
 import re
 
 KEY_PATTERN = r"^[A-Za-z0-9._~:@+\-]{1,128}$"
+LONGEST = 128
 _KEY = re.compile(r"[A-Za-z0-9._~:@+\-]{1,128}")
 _FOLDED = frozenset({".", ".."})  # clients fold them away in addresses (RFC 3986, section 5.2.4)
 _OTHER = re.compile(r"[^A-Za-z0-9._~:@+\-]+")
@@ -38,7 +39,14 @@ def make_key(name: str) -> str:
     >>> make_key("..")
     '..~5ec1f7e7'
     """
-    if is_key(name):
-        return name
+    return name if is_key(name) else shorten_key(name, LONGEST)
+
+
+def shorten_key(name: str, most: int) -> str:
+    """A key of at most so many characters: the beginning of a name, with a digest of the whole.
+
+    >>> shorten_key("annual-report.pdf", 16)
+    'annual-~a95d65af'
+    """
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{_OTHER.sub('_', name)[:119]}~{digest}"
+    return f"{_OTHER.sub('_', name)[: most - 9]}~{digest}"

@@ -12,7 +12,7 @@ from html import unescape
 from typing import Final
 
 from app.domain.instructions import read_instructions
-from app.domain.keys import make_key
+from app.domain.keys import LONGEST, make_key, shorten_key
 
 OPENING: Final = r"^\s*<(audio|video|img)(?=[\s/>])"
 """How a text begins that is media; the same pattern holds in Postgres, case aside."""
@@ -108,12 +108,16 @@ def split_page(path: str) -> tuple[str, int | None]:
 
 
 def make_page_name(name: str, page: int | None) -> str:
-    """The name under which a page of a PDF is stored, as a picture.
+    """The name under which a page of a PDF is stored, as a picture. The name of a file is cut before its page is.
 
     >>> make_page_name("report.pdf", 3), find_page("report.pdf~page3"), find_page("report.pdf")
     ('report.pdf~page3', 3, None)
     """
-    return name if page is None else make_key(f"{name}{_PAGE_MARK}{page}")
+    if page is None:
+        return name
+    mark = f"{_PAGE_MARK}{page}"
+    whole = make_key(name)
+    return (whole if len(whole) + len(mark) <= LONGEST else shorten_key(whole, LONGEST - len(mark))) + mark
 
 
 def find_page(name: str) -> int | None:
@@ -129,10 +133,13 @@ def make_media_element(name: str, kind: str | None = None) -> str:
     ('<audio src="assets/talks/1.wav" controls></audio>', '<img src="assets/page.pdf">')
     >>> make_media_element("report.pdf~page3")
     '<img src="assets/report.pdf#page=3">'
+    >>> make_media_element(make_page_name("a report.pdf", 3))
+    '<img src="assets/a_report.pdf~bca0ae13~page3">'
     """
     page = find_page(name)
     if page is not None:
-        return f'<img src="{_FOLDER}{name.removesuffix(f"{_PAGE_MARK}{page}").replace(":", "/")}#page={page}">'
+        address = f"{name.removesuffix(f'{_PAGE_MARK}{page}')}#page={page}"
+        return f'<img src="{_FOLDER}{(address if _PAGE.search(address) else name).replace(":", "/")}">'
     ending = name.rpartition(".")[2].lower()
     tag = {"image": "img"}.get(kind or "", kind) or (
         "img" if ending in _PICTURES else "video" if ending in _VIDEOS else "audio"

@@ -28,7 +28,10 @@ class FileLine:
 
 @dataclass(frozen=True, slots=True)
 class CampaignRow:
-    """What a file says of the campaign as a whole; None where it is silent."""
+    """What a file says of the campaign as a whole; None where it is silent.
+
+    slider_colors: whether sliders show how their values compare with those of other columns.
+    """
 
     at: FileLine
     protocol: str | None = None
@@ -39,6 +42,7 @@ class CampaignRow:
     options: Mapping[str, object] | None = None
     documents_known: bool | None = None
     questionnaires: Mapping[str, object] | None = None
+    slider_colors: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,15 +287,11 @@ class ShownRow:
 
 @dataclass(frozen=True, slots=True)
 class CampaignContents:
-    """All that a campaign holds, to be read as often as a writer needs: its key, the records, and what tasks show.
-
-    slider_colors: whether sliders show how their values compare with those of other columns; None: nobody said.
-    """
+    """All that a campaign holds, to be read as often as a writer needs: its key, the records, and what tasks show."""
 
     key: str
     records: Callable[[], Iterator[Record]]
     shown: Callable[[], Iterator[ShownRow]]
-    slider_colors: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

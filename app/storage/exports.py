@@ -172,6 +172,9 @@ def stream_export_rows(
     yield from stream_full_scan(session, query, keys, batch=BATCH)
 
 
+# Whether a row `c` is of a task that is an attention check; such a task has no other items.
+_OF_CHECK_TASK = f"""EXISTS (SELECT FROM items i WHERE i.campaign_id = :campaign AND i.task_id = c.task_id
+      AND i.role = {ATTENTION})"""
 # What no file of judgments has a place for, by what it is called where losses are told. Of `plans` the one in force has
 # an export of its own.
 BESIDE = f"""
@@ -190,20 +193,26 @@ SELECT 'recipes of its own', count(*) FROM recipes WHERE campaign_id = :campaign
 UNION ALL
 SELECT 'problems that raters reported', count(*) FROM flags WHERE campaign_id = :campaign
 UNION ALL
-SELECT 'comments on what was not judged', count(*) FROM comments c WHERE c.campaign_id = :campaign AND NOT EXISTS (
+SELECT 'comments on attention checks', count(*) FROM comments c WHERE c.campaign_id = :campaign AND {_OF_CHECK_TASK}
+UNION ALL
+SELECT 'comments on what was not judged', count(*) FROM comments c
+WHERE c.campaign_id = :campaign AND NOT {_OF_CHECK_TASK} AND NOT EXISTS (
     SELECT FROM judgments j JOIN items i ON i.campaign_id = :campaign AND i.id = j.item_id
     WHERE j.campaign_id = :campaign AND j.rater_id = c.rater_id AND i.task_id = c.task_id AND j.version <= :version
       AND (c.screen = {SCREEN_OF_ITEM} OR c.item_id = j.item_id AND c.segment_id = j.segment_id))
 UNION ALL
-SELECT 'answers to attention checks', count(*)
-FROM items i JOIN judgments j ON j.item_id = i.id AND j.version <= :version
-WHERE i.campaign_id = :campaign AND i.role = {ATTENTION}
+SELECT 'answers to attention checks', (
+    SELECT count(*) FROM items i JOIN judgments j ON j.item_id = i.id AND j.version <= :version
+    WHERE i.campaign_id = :campaign AND i.role = {ATTENTION})
+    + (SELECT count(*) FROM screen_judgments c
+       WHERE c.campaign_id = :campaign AND c.version <= :version AND {_OF_CHECK_TASK})
 UNION ALL
 SELECT 'exclusions that stand: make them again', count(*) FROM exclusions
 WHERE campaign_id = :campaign AND version <= :version AND (lifted_version IS NULL OR lifted_version > :version)
 UNION ALL
 SELECT 'comparisons of columns: earlier ones, surplus, and on screens with a control item',
-       (SELECT count(*) FROM screen_judgments WHERE campaign_id = :campaign AND version <= :version)
+       (SELECT count(*) FROM screen_judgments c
+        WHERE c.campaign_id = :campaign AND c.version <= :version AND NOT {_OF_CHECK_TASK})
        - (SELECT count(*) FROM {_LATEST} x)
 UNION ALL
 SELECT 'that an answer was set aside before it was given anew', count(*)

@@ -8,10 +8,12 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from app.domain.attention import ROLE as ATTENTION
+
 Row = sa.Row[Any]
 
-# Columns count in the order in which the screen shows its items.
-_PREFERENCES = """
+# Columns count in the order in which the screen shows its items. An attention check is no comparison of systems.
+_PREFERENCES = f"""
 WITH said AS (
     SELECT DISTINCT ON (task_id, screen, rater_id) task_id, screen, rater_id, payload, surplus FROM screen_judgments
     WHERE campaign_id = :campaign AND version <= :version ORDER BY task_id, screen, rater_id, revision DESC),
@@ -24,7 +26,7 @@ shown AS (
                      ORDER BY coalesce(i.column_, 1), i.position) AS columns
     FROM items i JOIN documents d ON d.id = i.document_id
     WHERE i.campaign_id = :campaign AND i.task_id IN (SELECT task_id FROM said)
-    GROUP BY i.task_id, coalesce(i.screen, i.position))
+    GROUP BY i.task_id, coalesce(i.screen, i.position) HAVING bool_and(i.role <> {ATTENTION}))
 SELECT t.key AS task, a.screen, r.key AS rater, w.document, w.control,
        a.surplus OR coalesce(w.surplus, false) AS surplus, w.columns, a.payload -> 'preference' AS preference
 FROM said a JOIN shown w USING (task_id, screen) JOIN tasks t ON t.id = a.task_id JOIN raters r ON r.id = a.rater_id

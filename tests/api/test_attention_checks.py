@@ -271,6 +271,39 @@ def test_the_purge_of_a_rater_takes_what_came_of_their_checks(manager, database,
     assert fetch(database_url, kept) == [(False,)]
 
 
+def test_exports_count_what_checks_hold_and_comparisons_leave_their_screens_out(manager, database):
+    settings = {"attention": ALWAYS, "output_comments": True, "screen_comments": True}
+    live = collect(
+        database,
+        documents=2,
+        columns=2,
+        segments=1,
+        presentation="side_by_side",
+        options={"preference": "best"},
+        settings=settings,
+    )
+    at = f"/v1/campaigns/{live.key}"
+    put_check(manager, live)
+    for check in (True, False):
+        task = lease(manager, live)["task"]
+        assert is_check(task) is check
+        judge(manager, live, task, 90, 10)
+        here = f"/v1/tasks/{task['task']}"
+        answer = {"protocol": "da", "preference": [[1], [2]]}
+        compared = manager.put(f"{here}/judgments/screens/1", json=answer, headers=live.auth("r1"))
+        assert compared.status_code == 200, compared.text
+        for place in ("1/1", "screens/1"):
+            said = manager.put(f"{here}/comments/{place}", json={"text": "hm"}, headers=live.auth("r1"))
+            assert said.status_code == 200, said.text
+        submit(manager, live, task)
+    losses = manager.get(f"{at}/exports/jsonl/losses").json()["losses"]
+    assert losses.pop("answers to attention checks") == 2 + 1
+    assert losses.pop("comments on attention checks") == 2
+    assert not {name for name in losses if "compar" in name or "comment" in name}, losses
+    report = manager.get(f"{at}/reports/preferences").json()
+    assert (report["n_screens"], report["dropped"]) == (1, [])
+
+
 def test_an_erasure_without_purge_ends_a_check_in_hand_and_keeps_what_came_of_others(manager, database, database_url):
     live = collect(database, documents=3, segments=1, settings={"attention": LOUD})
     put_check(manager, live)

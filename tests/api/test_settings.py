@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -184,3 +185,19 @@ def test_a_setting_that_cannot_be_used_is_refused_when_it_is_set(
         now = admin.get(URL).headers["ETag"]
         told = admin.patch(URL, json={"settings": {name: value}}, headers={"If-Match": now})
         assert told.json()["settings"][name] == value
+
+
+@pytest.mark.parametrize(("own", "kept"), [(None, True), (True, True), (False, False)])
+def test_a_file_of_pearmut_colours_sliders_where_the_campaign_is_silent(
+    admin: httpx.Client, own: bool | None, kept: bool
+) -> None:
+    admin.post("/v1/campaigns", json={"key": "c", "protocol": "cesa", "settings": {"slider_colors": own}})
+    item = {"item_id": "d_#_0", "src": "One.", "tgt": {"A": "Eins.", "B": "Ein."}}
+    file = {"campaign_id": "c", "info": {"protocol": "cESA", "slider_colors": True}, "data": [[item]]}
+    read = admin.post("/v1/campaigns/c/imports", params={"format": "pearmut"}, content=json.dumps(file))
+    assert read.status_code == 200, read.text
+    assert admin.get("/v1/campaigns/c").json()["settings"]["slider_colors"] is kept
+    lines = admin.get("/v1/campaigns/c/exports/jsonl").content
+    admin.post("/v1/campaigns", json={"key": "again", "protocol": "cesa"})
+    assert admin.post("/v1/campaigns/again/imports", params={"format": "jsonl"}, content=lines).status_code == 200
+    assert admin.get("/v1/campaigns/again").json()["settings"]["slider_colors"] is kept

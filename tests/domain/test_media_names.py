@@ -8,7 +8,13 @@ from urllib.parse import quote
 import pytest
 
 from app.domain.keys import is_key
-from app.domain.media_elements import find_file_name_in_address, find_media_element, make_media_element, name_from_path
+from app.domain.media_elements import (
+    find_file_name_in_address,
+    find_media_element,
+    find_page,
+    make_media_element,
+    name_from_path,
+)
 
 HOSTILE = [
     '"quote\'d".wav',
@@ -51,3 +57,23 @@ def test_a_text_may_write_a_name_as_addresses_do_and_as_we_do(path: str) -> None
 )
 def test_an_address_that_leads_elsewhere_names_no_file(address: str) -> None:
     assert find_file_name_in_address(address) is None
+
+
+@pytest.mark.parametrize("length", [121, 122, 123, 128, 129, 400])
+@pytest.mark.parametrize("page", [1, 12, 123_456])
+def test_a_page_of_a_file_with_a_long_name_is_still_a_page(length, page):
+    path = f"{'r' * (length - 4)}.pdf"
+    name = name_from_path(path, page=page)
+    assert is_key(name)
+    assert find_page(name) == page
+    assert find_file_name_in_address(f"{path}#page={page}") == name
+    element = find_media_element(make_media_element(name))
+    assert element.name == name
+    assert name != name_from_path(path.replace("rr", "rs", 1), page=page)
+
+
+@pytest.mark.parametrize("path", ["a report.pdf", "x/Bericht ü.PDF"])
+def test_the_text_of_a_page_leads_to_it_whatever_the_file_is_called(path):
+    name = name_from_path(path, page=3)
+    assert find_file_name_in_address(f"{path}#page=3") == name
+    assert find_media_element(make_media_element(name)).name == name

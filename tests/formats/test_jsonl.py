@@ -27,7 +27,15 @@ from tests.formats.conftest import NOWHERE, Read, Write
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 FULL: list[Record] = [
     CampaignRow(
-        NOWHERE, "mqm", "en", "de", "source", "Démo", {"a": [1, 2.5, None, {"b": True}]}, documents_known=False
+        NOWHERE,
+        "mqm",
+        "en",
+        "de",
+        "source",
+        "Démo",
+        {"a": [1, 2.5, None, {"b": True}]},
+        documents_known=False,
+        slider_colors=True,
     ),
     SystemRecord(NOWHERE, "A", "Ä B", "human", "Lab", ("x", "y")),
     SystemRecord(NOWHERE, "B", "B"),

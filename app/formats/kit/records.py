@@ -193,6 +193,7 @@ SHAPES: Mapping[str, RecordType] = {
             options=_mapping,
             documents_known=_bool,
             questionnaires=_mapping,
+            slider_colors=_bool,
         ),
         _shape(
             1,

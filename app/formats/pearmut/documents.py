@@ -44,6 +44,7 @@ class PearmutNames:
     left: frozenset[str]
     alike: bool = True
     """Whether all documents of the test have outputs of the same systems."""
+    slider_colors: bool | None = None
 
 
 @dataclass(slots=True)
@@ -113,6 +114,7 @@ def read_pearmut_names(records: Iterable[Record], lost: Counter[str]) -> Pearmut
         voided=voided,
         left=frozenset(left),
         alike=len({frozenset(systems) for key, systems in shown.items() if key not in left}) < 2,
+        slider_colors=campaign.slider_colors if campaign else None,
     )
 
 

@@ -29,6 +29,7 @@ from app.formats.kit.strict_json import canonical_json
 from app.formats.pearmut.spans import TOKENS, SpanReader, skips_line_ends
 
 PROTOCOLS: Mapping[str, str] = {"da": "da", "esa": "esa", "cesa": "cesa", "mqm": "mqm"}
+COLORS = "slider_colors"
 BY_CRITERIA = "rating"  # where a campaign has sliders of its own
 CHECKS = "documents of tutorials, checks and forms"
 MOST_SEGMENTS = 2_000_000
@@ -37,11 +38,11 @@ USED = frozenset({"item_id", "src", "ref", "tgt", "models", "error_spans"})
 UNANSWERED = "unanswered"  # a member of an answer that we write where there is none
 PROGRESS = "users whose progress stands in a file of its own"
 NAMING = frozenset({"campaign_id", "token"})
-SETTINGS_READ = frozenset({"protocol", "sliders", "special_tokens"})
+SETTINGS_READ = frozenset({"protocol", "sliders", "special_tokens", COLORS})
 # Those of 1.1.6 beside them, so that a file cannot fill the report with names of its own.
 SETTINGS = frozenset(
     {
-        *("assignment", "users", "docs_per_user", "shuffle", "seed", "template", "textfield", "slider_colors"),
+        *("assignment", "users", "docs_per_user", "shuffle", "seed", "template", "textfield"),
         *("show_model_names", "show_alignment", "show_progress", "word_level", "mqm_categories", "mqm_severities"),
         *("instructions", "instructions_goodbye", "validation_threshold", "data_random_prob", "dynamic_models"),
         *("dynamic_coldstart", "dynamic_coldstart_pool", "dynamic_warmup"),
@@ -105,16 +106,20 @@ class PearmutItems:
         """What its settings say. A protocol that is not named is cESA, and one that Pearmut does not know a score."""
         self.protocol = PROTOCOLS.get(str(info.get("protocol", "cESA")).casefold(), "da")
         for setting in info:
-            if setting not in SETTINGS_READ:
-                told = setting if setting in SETTINGS else "others"
+            if setting not in SETTINGS_READ or (setting == COLORS and not isinstance(info[setting], bool)):
+                told = setting if setting in SETTINGS | SETTINGS_READ else "others"
                 self._log.dropped[f"settings (info) that have no place here: {told}"] += 1
         tokens = info.get("special_tokens")
         self.spans.tokens = [str(token) for token in tokens] if isinstance(tokens, list) else TOKENS
         criteria = _criteria(info.get("sliders"))
         if criteria:
             self.protocol = BY_CRITERIA
+        colors = info[COLORS] if isinstance(info.get(COLORS), bool) else None
         if self._context.protocol is None and self.protocol is not None:
-            yield CampaignRow(at, self.protocol, options={"criteria": criteria} if criteria else None)
+            options = {"criteria": criteria} if criteria else None
+            yield CampaignRow(at, self.protocol, options=options, slider_colors=colors)
+        elif colors is not None:
+            yield CampaignRow(at, slider_colors=colors)
 
     def _read_or_refuse(self, at: FileLine, document: object) -> Iterator[Record]:
         try:

@@ -84,7 +84,7 @@ def _campaign(
     sliders = [_slider(one, lost) for one in names.criteria]
     info |= {"sliders": sliders} if sliders else {}
     info |= {"special_tokens": TOKENS[protocol]} if protocol in TOKENS else {}
-    info |= {"slider_colors": contents.slider_colors} if contents.slider_colors is not None else {}
+    info |= {"slider_colors": names.slider_colors} if names.slider_colors is not None else {}
     yield f'{{"campaign_id":{canonical_json(contents.key)},"info":{canonical_json(info)},\n'.encode()
     before = '"data":[\n'
     for document, systems in _shown_documents(contents, names, Counter()):

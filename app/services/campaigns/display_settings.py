@@ -9,7 +9,8 @@ from typing import TypeGuard
 from app.domain.errors import Place
 from app.domain.glossary import GlossaryTerm
 
-FLAGS = ("markup", "slider_colors", "output_comments", "screen_comments")
+SLIDER_COLORS = "slider_colors"
+FLAGS = ("markup", SLIDER_COLORS, "output_comments", "screen_comments")
 GLOSSARY = "glossary"
 MOST_TERMS, LONGEST_TERM = 1000, 200
 
@@ -54,7 +55,7 @@ def get_display_settings(settings: Mapping[str, object]) -> DisplaySettings:
     terms = settings.get(GLOSSARY)
     return DisplaySettings(
         markup=settings.get("markup") is True,
-        slider_colors=settings.get("slider_colors") is True,
+        slider_colors=settings.get(SLIDER_COLORS) is True,
         glossary=tuple(
             GlossaryTerm(str(entry["term"]).strip(), str(entry["translation"]).strip())
             for entry in (terms if isinstance(terms, list | tuple) else ())

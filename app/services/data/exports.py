@@ -36,6 +36,7 @@ from app.reports.kit.render import parquet
 from app.reports.source.campaign import CampaignInfo
 from app.reports.source.scores import hash_own_profile
 from app.services.campaigns.campaigns import get_campaign
+from app.services.campaigns.display_settings import SLIDER_COLORS
 from app.services.data.archives import stream_tar
 from app.services.data.ratings_table import stream_ratings_csv
 from app.stats.ratings import RatingRole
@@ -194,13 +195,7 @@ def load_campaign_contents(session: Session, campaign: str, *, judged: bool = Fa
     judged: of what tasks show only what was judged, which is what the records tell.
     """
     shown = partial(load_shown_tasks, session, campaign, judged=judged)
-    colors = get_campaign(session, campaign).settings.get("slider_colors")
-    return CampaignContents(
-        campaign,
-        partial(load_campaign_records, session, campaign),
-        shown,
-        slider_colors=colors if isinstance(colors, bool) else None,
-    )
+    return CampaignContents(campaign, partial(load_campaign_records, session, campaign), shown)
 
 
 def load_campaign_records(session: Session, campaign: str, *, comparisons: bool = False) -> Iterator[Record]:
@@ -260,6 +255,7 @@ def load_shown_tasks(session: Session, campaign: str, *, judged: bool = False) -
 
 
 def _campaign(view: CampaignInfo) -> CampaignRow:
+    colors = view.settings.get(SLIDER_COLORS)
     return CampaignRow(
         at=HERE,
         protocol=view.protocol,
@@ -270,6 +266,7 @@ def _campaign(view: CampaignInfo) -> CampaignRow:
         options=view.options,
         documents_known=view.documents_known,
         questionnaires=view.settings.get(QUESTIONNAIRES) or None,  # type: ignore[arg-type]  # checked where it is set
+        slider_colors=colors if isinstance(colors, bool) else None,
     )
 
 

@@ -14,6 +14,7 @@ from app.formats.base import CampaignRow, ReadLog, Record
 from app.protocols.base import Protocol, ScoringOptions
 from app.reports.source.campaign import CampaignInfo, campaign_scoring_options
 from app.services.campaigns.campaigns import get_campaign
+from app.services.campaigns.display_settings import SLIDER_COLORS
 from app.services.data.merging import BackgroundMerger, ImportMerge
 from app.services.data.parallel.dispatch import READERS, RemoteRecords
 from app.services.data.staging_writer import ImportProtocolDiffers, StagingWriter, reduce_garbage_collection
@@ -145,7 +146,7 @@ def _adopt_campaign_facts(intake: ImportIntake, record: CampaignRow, campaign_id
     campaign = intake.campaign
     if record.protocol is not None and record.protocol != campaign.protocol:
         raise ImportProtocolDiffers(f"their protocol is {record.protocol}, that of the campaign {campaign.protocol}")
-    values = _languages(campaign, record) | _changeable_settings(campaign, record) | _questionnaires(campaign, record)
+    values = _languages(campaign, record) | _changeable_settings(campaign, record) | _asked_and_shown(campaign, record)
     if values:
         campaigns.update_campaign(intake.session, campaign_id, values)
         intake.reload_campaign()
@@ -162,18 +163,28 @@ def _languages(campaign: CampaignInfo, record: CampaignRow) -> dict[str, object]
     return values
 
 
+def _asked_and_shown(campaign: CampaignInfo, record: CampaignRow) -> dict[str, object]:
+    """Questions to raters, and how sliders look, where the campaign's settings are silent.
+
+    Raises Invalid naming the question. How sliders look changes no judgment, so the campaign's own setting stands.
+    """
+    settings = {**campaign.settings, **_questionnaires(campaign, record)}
+    if record.slider_colors is not None and settings.get(SLIDER_COLORS) is None:
+        settings[SLIDER_COLORS] = record.slider_colors
+    return {"settings": settings} if settings != campaign.settings else {}
+
+
 def _questionnaires(campaign: CampaignInfo, record: CampaignRow) -> dict[str, object]:
-    """What raters are asked, where the campaign asks nothing yet. Raises Invalid naming the question."""
     said, known = record.questionnaires, campaign.settings.get(QUESTIONNAIRES)
     if not said or said == known:
         return {}
     if known:
         raise CampaignSettingContradicted("the campaign asks raters other questions than the files say")
-    settings = {**campaign.settings, QUESTIONNAIRES: dict(said)}
-    places = tuple(check_questionnaires(settings))
+    asked = {QUESTIONNAIRES: dict(said)}
+    places = tuple(check_questionnaires({**campaign.settings, **asked}))
     if places:
         raise Invalid("the questionnaires are not valid", places=places)
-    return {"settings": settings}
+    return asked
 
 
 def _changeable_settings(campaign: CampaignInfo, record: CampaignRow) -> dict[str, object]:

@@ -57,7 +57,7 @@ def _list_mark_faults(n: int, rule: AnswerRule, text: str, marking: Spans | None
     if marking is None:
         yield Place((n, "marks"), "the protocol marks no errors")
         return
-    if rule.marks not in text:
+    if (rule.marks or "") not in text:
         yield Place((n, "marks"), "is not in the text")
     if rule.severity is not None and rule.severity not in marking.severities:
         yield Place((n, "severity"), f"there are: {', '.join(marking.severities)}")

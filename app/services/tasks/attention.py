@@ -96,7 +96,7 @@ class AttentionResult:
 
 def list_attention_faults(campaign: CampaignInfo, segments: Sequence[KnownSegment]) -> Iterator[Place]:
     """What is wrong with the segments of a check, each by its index; () is the document."""
-    notes = []
+    notes: list[AttentionNote | None] = []
     for n, segment in enumerate(segments):
         try:
             note = AttentionNote.model_validate(segment.meta[KIND]) if KIND in segment.meta else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,13 +65,20 @@ def test_answers_by_cesa_come_out_as_they_were_logged(read: Read) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "told"), [(True, {"slider_colors": True}), (False, {"slider_colors": False}), (None, {})]
+    ("said", "told"),
+    [
+        ({"slider_colors": True}, {"slider_colors": True}),
+        ({"slider_colors": False}, {"slider_colors": False}),
+        ({"slider_colors": "blue"}, {}),
+        ({}, {}),
+    ],
 )
-def test_colours_of_sliders_are_written_as_the_campaign_has_them(read, said, told):
-    given = {"c.json": json.dumps({"campaign_id": "talks", "info": INFO, "data": ALIKE}).encode()}
-    files = tree("pearmut", replace(contents(read("pearmut", given).records), slider_colors=said))
-    info = json.loads(files["campaign.json"])["info"]
+def test_colours_of_sliders_are_read_and_written_as_the_campaign_has_them(read, said, told):
+    given = {"c.json": json.dumps({"campaign_id": "talks", "info": {**INFO, **said}, "data": ALIKE}).encode()}
+    found = read("pearmut", given)
+    info = json.loads(tree("pearmut", contents(found.records))["campaign.json"])["info"]
     assert info == {"assignment": "dynamic", **INFO, **told}
+    assert any("slider_colors" in what for what in found.log.dropped) is (bool(said) and not told)
 
 
 def test_what_is_written_is_read_again_as_it_was(read: Read) -> None:

@@ -38,25 +38,32 @@ async function remove(file) {
   if (await change("DELETE", `${api}/media/${encodeURIComponent(file.name)}`, { said })) await read();
 }
 
+const LONGEST = 128; // characters of a name
+
 // As the server makes names, so that texts find the file: what a name cannot hold becomes an underscore, with a digest
-// of the whole, which browsers have over HTTPS and on the machine itself only.
-async function nameOf({ name: given }) {
+// of the whole, which browsers have over HTTPS and on the machine itself only. A name is cut before its page is.
+async function nameOf({ name: given }, page) {
   let name = given;
   try {
     name = decodeURIComponent(given);
   } catch (error) {
     if (!(error instanceof URIError)) throw error; // a name with a per cent sign in it
   }
-  if (/^[A-Za-z0-9._~:@+-]{1,128}$/.test(name)) return name;
+  const mark = page ? `~page${page}` : "";
+  const whole = /^[A-Za-z0-9._~:@+-]{1,128}$/.test(name) ? name : await shortened(name, LONGEST);
+  return (whole.length + mark.length <= LONGEST ? whole : await shortened(whole, LONGEST - mark.length)) + mark;
+}
+
+async function shortened(name, most) {
   const plain = name.replace(/[^A-Za-z0-9._~:@+-]+/g, "_");
-  if (!crypto.subtle) return plain.slice(-128);
+  if (!crypto.subtle) return plain.slice(-most);
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(name)));
-  return `${plain.slice(0, 119)}~${[...digest.slice(0, 4)].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  return `${plain.slice(0, most - 9)}~${[...digest.slice(0, 4)].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
 }
 
 async function send(file) {
   const page = /\.pdf$/i.test(file.name) ? form.elements.page.value : "";
-  const [name, size] = [`${await nameOf(file)}${page ? `~page${page}` : ""}`, file.size];
+  const [name, size] = [await nameOf(file, page), file.size];
   const uploads = await change("GET", `${api}/media-uploads`, { said });
   if (!uploads) return false;
   let upload = uploads.body.uploads.find((one) => one.name === name && one.size === size);
