@@ -114,7 +114,8 @@ class PearmutItems:
         criteria = _criteria(info.get("sliders"))
         if criteria:
             self.protocol = BY_CRITERIA
-        colors = info[COLORS] if isinstance(info.get(COLORS), bool) else None
+        given = info.get(COLORS)
+        colors = given if isinstance(given, bool) else None
         if self._context.protocol is None and self.protocol is not None:
             options = {"criteria": criteria} if criteria else None
             yield CampaignRow(at, self.protocol, options=options, slider_colors=colors)

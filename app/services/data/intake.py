@@ -180,7 +180,7 @@ def _questionnaires(campaign: CampaignInfo, record: CampaignRow) -> dict[str, ob
         return {}
     if known:
         raise CampaignSettingContradicted("the campaign asks raters other questions than the files say")
-    asked = {QUESTIONNAIRES: dict(said)}
+    asked: dict[str, object] = {QUESTIONNAIRES: dict(said)}
     places = tuple(check_questionnaires({**campaign.settings, **asked}))
     if places:
         raise Invalid("the questionnaires are not valid", places=places)
