@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from app.api.models.times import Time
@@ -18,22 +18,9 @@ from app.web.answers import AnswerModel, json_response
 from app.web.cookies import own_origin
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.organizations import enter_organization
+from app.web.organizations import ArchiveAddress
 
 router = APIRouter(prefix="/v1", tags=["campaigns"])
-
-AddressGiven = Annotated[
-    str, Path(alias="archive", pattern=r"^[A-Za-z0-9_-]{1,64}$", description="Of the archive.", examples=["x" * 22])
-]
-
-
-def get_archive_address(request: Request, address: AddressGiven) -> str:
-    """The address, whose organization is worked for from now on."""
-    enter_organization(request, address)
-    return address
-
-
-Address = Annotated[str, Depends(get_archive_address)]
 
 
 class ArchiveLinkOut(BaseModel):
@@ -191,7 +178,7 @@ def delete_archive(caller: Manager, campaign: CampaignKey, session: SessionDep) 
 )
 def get_archive(
     caller: Public,  # noqa: ARG001  (says who may call)
-    address: Address,
+    address: ArchiveAddress,
     session: SessionDep,
     after: Annotated[
         str | None, Query(pattern=KEY_PATTERN, description="The document after which the list goes on.")
@@ -218,7 +205,7 @@ def get_archive(
 )
 def get_archived_document(
     caller: Public,  # noqa: ARG001  (says who may call)
-    address: Address,
+    address: ArchiveAddress,
     document: Annotated[str, Path(pattern=KEY_PATTERN, examples=["talk.1"])],
     session: SessionDep,
 ) -> ArchivedDocumentOut:

@@ -9,7 +9,7 @@ from itertools import count, pairwise
 from typing import Annotated, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from markupsafe import Markup, escape
 
 from app.domain.keys import KEY_PATTERN
@@ -24,21 +24,10 @@ from app.ui.pages import PageRoute, make_template_environment, render_page
 from app.ui.text_layout import Mark, draw_layout
 from app.web.deps import DatabaseDep, MediaPolicyDep, SessionDep
 from app.web.media_content import content_response
-from app.web.organizations import enter_organization
+from app.web.organizations import ArchiveAddress
 
 router = APIRouter(prefix="/archive/{archive}", route_class=PageRoute, include_in_schema=False)
 SEVERITIES = frozenset({"minor", "major", "critical", "neutral", "undecided"})
-
-
-def get_archive_address(
-    request: Request, address: Annotated[str, Path(alias="archive", pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-) -> str:
-    """The address, whose organization is worked for from now on."""
-    enter_organization(request, address)
-    return address
-
-
-Address = Annotated[str, Depends(get_archive_address)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +41,7 @@ class MarkedPiece:
 @router.get("")
 def archive_page(
     request: Request,
-    address: Address,
+    address: ArchiveAddress,
     session: SessionDep,
     after: Annotated[str | None, Query(pattern=KEY_PATTERN)] = None,
 ) -> Response:
@@ -64,7 +53,7 @@ def archive_page(
 
 @router.get("/documents/{document}")
 def archived_document_page(
-    request: Request, address: Address, document: Annotated[str, Path(pattern=KEY_PATTERN)], session: SessionDep
+    request: Request, address: ArchiveAddress, document: Annotated[str, Path(pattern=KEY_PATTERN)], session: SessionDep
 ) -> Response:
     """A document with its judgments."""
     campaign = archive.find_archived_campaign(session, address)
@@ -78,7 +67,7 @@ def archived_document_page(
 @router.get("/documents/{document}/media/{media}", name="archived_media")
 def archived_media(
     request: Request,
-    address: Address,
+    address: ArchiveAddress,
     document: Annotated[str, Path(pattern=KEY_PATTERN)],
     name: Annotated[str, Path(alias="media", pattern=KEY_PATTERN)],
     database: DatabaseDep,

@@ -153,7 +153,7 @@ async def end_sessions(request: Request, provider: ProviderDep, database: Databa
             with database.transaction() as session:
                 return single_sign_on.carry_out_logout(session, notice, issuer=provider.options.issuer)
 
-        return all(do_for_each(database, end))
+        return any(do_for_each(database, end))
 
     try:
         done = await to_thread.run_sync(carry_out)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Depends, Path, Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.services.access.organization_marks import organization_of_credential
@@ -88,3 +89,18 @@ def enter_organization_of(request: Request, row: int) -> None:
 def _enter(request: Request, number: int) -> None:
     if number != current_organization():  # else it is entered, and stays so where it was removed meanwhile
         choose_organization(number if directory_of(request).has(number) else DEFAULT)
+
+
+def get_archive_address(
+    request: Request,
+    address: Annotated[
+        str,
+        Path(alias="archive", pattern=r"^[A-Za-z0-9_-]{1,64}$", description="Of the archive.", examples=["x" * 22]),
+    ],
+) -> str:
+    """The address of a public archive, whose organization is worked for from now on."""
+    enter_organization(request, address)
+    return address
+
+
+ArchiveAddress = Annotated[str, Depends(get_archive_address)]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from app.main import create_app
+from app.services.access import single_sign_on
 from app.services.access.provider_options import ProviderOptions
 from app.services.access.provider_roles import BadGroupRole, parse_group_roles
 from app.storage.db import Database
@@ -73,6 +75,27 @@ def test_signing_out_at_the_provider_ends_sessions_in_every_organization(service
     assert service.me().status_code == 200
     answer = log_out(service, service.id.logout_token(sub="ada"))
     assert answer.status_code == 200
+    assert service.me().status_code == 401
+
+
+def test_signing_out_that_broke_off_in_one_organization_is_carried_out_when_told_again(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.id.people["ada"] = ["leads"]
+    service.sign_in()
+    token = service.id.logout_token(sub="ada")
+    whole, calls = single_sign_on.carry_out_logout, list[int]()
+
+    def break_off_at_the_second(*given: Any, **named: Any) -> bool:
+        calls.append(1)
+        if len(calls) == 2:
+            raise ConnectionAbortedError
+        return whole(*given, **named)
+
+    monkeypatch.setattr(single_sign_on, "carry_out_logout", break_off_at_the_second)
+    assert log_out(service, token).status_code == 500
+    assert service.me().status_code == 200
+    assert [log_out(service, token).status_code for _ in range(2)] == [200, 400]
     assert service.me().status_code == 401
 
 

@@ -231,8 +231,8 @@ function tellDisagreements({ segment: _, severity: __, category: ___, commented:
   $("#disagreements").href = `${here}/reports/disagreements?${new URLSearchParams(compared)}`;
 }
 
-// read: of the document that the address names, begun before.
-async function show([documents, systems], read = null) {
+// read: of the document that the address names, begun before. newest: whether nothing else was asked for meanwhile.
+async function show([documents, systems], read, newest) {
   say(said, "");
   const query = asked();
   if (!documents.length) return fill(place, empty({ icon: "texts", title: t("There are no texts yet."), text: t("Import the texts of your systems first."), action: h("a", { class: "button plain", href: `${here}/texts` }, t("Texts")) }));
@@ -249,15 +249,18 @@ async function show([documents, systems], read = null) {
   const { document: _, segment: __, other: ___, ...wide } = query;
   $("#all").href = `?${new URLSearchParams(wide)}`;
   tellDisagreements(query);
-  fill(place, filesOf(query), await ofDocument(query, systems, read?.query === JSON.stringify(query) ? read : new DocumentReading(query)));
+  const judged = await ofDocument(query, systems, read?.query === JSON.stringify(query) ? read : new DocumentReading(query));
+  if (!newest()) return null;
+  fill(place, filesOf(query), judged);
   return location.hash && document.querySelector(location.hash)?.scrollIntoView();
 }
 
-async function tried(work) {
+async function tried(work, newest) {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof Error)) throw error;
+    if (!newest()) return null; // the answer to what was asked since is what counts
     if (error instanceof Unreachable) say(said, t("The server cannot be reached. Press the button to try again."));
     else tell(said, error.message);
     form.hidden = false; // its button asks again
@@ -269,12 +272,15 @@ async function tried(work) {
 let known = null;
 let list = null;
 let asksForm = false; // whether it was asked by the form, or by the address
+let lastTurn = 0;
 async function shown() {
+  const turn = ++lastTurn;
+  const newest = () => turn === lastTurn;
   const query = inAddress();
   const read = !known && query.document ? new DocumentReading(query, namedIn(query)) : null;
-  known ??= await tried(choices);
-  if (known) await tried(() => show(known, read));
-  place.removeAttribute("aria-busy");
+  known ??= await tried(choices, newest);
+  if (known && newest()) await tried(() => show(known, read, newest), newest);
+  if (newest()) place.removeAttribute("aria-busy");
 }
 form.addEventListener("submit", (event) => {
   event.preventDefault();
