@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -11,6 +12,7 @@ import sqlalchemy as sa
 from psycopg import errors
 
 from app.storage import embedded, migrate, organization_list, organization_schemas
+from app.storage.backup import backup_database, restore_database
 from app.storage.db import Database
 from app.storage.organization_list import OrganizationExists, OrganizationNotFound
 from app.storage.organizations import (
@@ -23,7 +25,7 @@ from app.storage.organizations import (
     rely_on_organization,
     use_organization,
 )
-from tests.organized import TWIN
+from tests.organized import OURS, TWIN
 from tests.services.data.test_imports import MQM_HEADER, judgment, lines
 from tests.spine import Spine, opened, template_of
 
@@ -50,6 +52,8 @@ WHERE a.relnamespace <> b.relnamespace"""
 IDS = """
 SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attidentity <> ''
 WHERE c.relnamespace = 'organization_1'::regnamespace ORDER BY 1"""
+SEQUENCES = "SELECT schemaname, sequencename, last_value, min_value FROM pg_sequences ORDER BY 1, 2"
+LISTED = "SELECT number, key, name, state FROM plumbline_shared.organizations ORDER BY 1"
 REFUSED = (
     ("UPDATE judgments SET surplus = true", errors.RestrictViolation),
     ("DELETE FROM judgments", errors.RestrictViolation),
@@ -155,6 +159,21 @@ def test_a_table_that_counts_otherwise_is_found_and_set_right(spine: Spine) -> N
         migrate.check_schema(spine.url)
     migrate.upgrade_schema(spine.url)
     migrate.check_schema(spine.url)
+
+
+def test_a_backup_brings_back_every_organization(spine: Spine, empty_database_url: str, tmp_path: Path) -> None:
+    backup_database(spine.url, tmp_path / "backup")
+    restore_database(empty_database_url, tmp_path / "backup")
+    migrate.upgrade_schema(empty_database_url)
+    migrate.check_schema(empty_database_url)
+    with opened(empty_database_url) as restored:
+        assert restored.ask(SEQUENCES) == spine.ask(SEQUENCES)
+        assert restored.ask(LISTED) == spine.ask(LISTED)
+        for organization in (OURS, TWIN):
+            with use_organization(organization):
+                assert restored.export("c") == spine.export("c")
+                restored.take("later", "jsonl", lines(judgment()))  # its rows get numbers that are not taken
+        assert restored.ask("SELECT count(*) FROM organization_1.judgments") == [(99,)]
 
 
 def test_a_transaction_sees_one_organization_and_the_next_one_forgets_it(spine: Spine) -> None:
