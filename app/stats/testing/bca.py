@@ -9,7 +9,7 @@ Source: humeval/02b-analyze_results.py of wmt-conference/wmt26-general-mt (`is_s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,6 +20,8 @@ from app.stats.ratings import Floats
 
 RESAMPLES = 100
 _DECIMALS = 10
+_LARGE = 1 << 25  # values; what has fewer is kept, twice: 512 MB at most
+_BLOCK = 1 << 20  # values drawn at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ def bootstrap_paired_difference(
     """Of the mean of differences, shape (n,). Fewer than two, or equal ones, are not tested; none above 0: no claim."""
     if differences.size < 2:
         return NOT_TESTED
-    drawn = _draw_shares((differences.size,), resamples, seed)[0] @ differences
+    (drawn,) = _draw_means([differences], resamples, seed)
     estimate = float(differences.mean())
     claim = _claim(drawn, estimate, [differences], alpha)
     return BootstrapClaim(
@@ -54,24 +56,38 @@ def bootstrap_two_samples(
     """Of the mean of x, shape (n,), less that of y, shape (m,). Fewer than two of one are not tested."""
     if min(x.size, y.size) < 2:
         return NOT_TESTED
-    of_x, of_y = _draw_shares((x.size, y.size), resamples, seed)
-    drawn = of_x @ x - of_y @ y
-    return _claim(drawn, float(x.mean() - y.mean()), [x, -y], alpha)
+    of_x, of_y = _draw_means([x, y], resamples, seed)
+    return _claim(of_x - of_y, float(x.mean() - y.mean()), [x, -y], alpha)
 
 
-@lru_cache(maxsize=64)
-def _draw_shares(sizes: tuple[int, ...], resamples: int, seed: int) -> tuple[Floats, ...]:
-    """How often each value is drawn with replacement, as a share of its sample; of each sample (resamples, size).
+def _draw_means(samples: Sequence[Floats], resamples: int, seed: int) -> list[Floats]:
+    """The means of what is drawn from each sample with replacement, shape (resamples,) each.
 
-    Pairs with as many common units have the same draws, and most have.
+    Pairs with as many common units have the same draws, and most have: those of samples that are not large are kept.
     """
+    sizes = tuple(sample.size for sample in samples)
+    if resamples * sum(sizes) <= _LARGE:
+        kept = _draw_kept_shares(sizes, resamples, seed)
+        return [shares @ sample for shares, sample in zip(kept, samples, strict=True)]
     rng = np.random.default_rng(seed)
-    shares = []
-    for size in sizes:
-        picked = rng.integers(0, size, size=(resamples, size)) + size * np.arange(resamples)[:, None]
-        counts = np.bincount(picked.ravel(), minlength=resamples * size).reshape(resamples, size)
-        shares.append(np.asarray(counts / size))
-    return tuple(shares)
+    return [
+        np.concatenate([shares @ sample for shares in _draw_shares(rng, sample.size, resamples)]) for sample in samples
+    ]
+
+
+@lru_cache(maxsize=2)
+def _draw_kept_shares(sizes: tuple[int, ...], resamples: int, seed: int) -> tuple[Floats, ...]:
+    rng = np.random.default_rng(seed)
+    return tuple(np.concatenate(list(_draw_shares(rng, size, resamples))) for size in sizes)
+
+
+def _draw_shares(rng: np.random.Generator, size: int, resamples: int) -> Iterator[Floats]:
+    """How often each value is drawn, as a share of its sample; (resamples, size), in blocks of rows."""
+    rows = max(1, _BLOCK // size)
+    for first in range(0, resamples, rows):
+        n = min(rows, resamples - first)
+        picked = rng.integers(0, size, size=(n, size)) + size * np.arange(n)[:, None]
+        yield np.bincount(picked.ravel(), minlength=n * size).reshape(n, size) / size
 
 
 def _claim(drawn: Floats, estimate: float, samples: Sequence[Floats], alpha: float) -> BootstrapClaim:
