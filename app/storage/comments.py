@@ -51,7 +51,7 @@ _INSERT_STAGED = f"""
 INSERT INTO comments (campaign_id, rater_id, task_id, item_id, segment_id, screen, revision, text)
 SELECT :campaign, x.rater_id, x.task_id, x.item_id, x.segment_id, x.screen, 1, x.text
 FROM (({_STAGED}) UNION ALL ({_STAGED_OF_SCREENS})) x
-ON CONFLICT ({", ".join(ADDRESS)}) DO UPDATE SET text = excluded.text, revision = comments.revision + 1, at = now()
+ON CONFLICT ({", ".join(ADDRESS)}) DO UPDATE SET text = excluded.text, revision = comments.revision + 1, at = excluded.at
 WHERE comments.text <> excluded.text"""
 
 
@@ -82,7 +82,7 @@ def store_comment(
         set_={
             "text": said,
             "revision": c.revision + sa.cast(c.text != said, sa.Integer),
-            "at": sa.case((c.text != said, sa.func.now()), else_=c.at),
+            "at": sa.case((c.text != said, new.excluded.at), else_=c.at),
         },
     )
     return int(session.execute(written.returning(c.revision)).scalar_one())

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import psycopg
 import sqlalchemy as sa
 
-from app.storage import migrate, organization_list
+from app.storage import distribution, migrate, organization_list
 from app.storage.migrate import MigrationConnection
 from app.storage.organization_list import OrganizationRecord, OrganizationsNotAllowed
 from app.storage.organizations import DEFAULT, SPAN, organization_schema
@@ -42,11 +42,20 @@ def add_organization(
             raise
         connection.commit()
     migrate.upgrade_organization(url, record.number)
+    distribute_organization(url, record.number)
     prepare(record.number)
     with MigrationConnection(url) as connection:
         organization_list.mark_organization(connection, record.number, "open")
         connection.commit()
         return organization_list.find_organization(connection, key)
+
+
+def distribute_organization(url: str, number: int) -> bool:
+    """Put the tables of an organization on a node of Citus, where the server has it; whether that was to be done."""
+    with MigrationConnection(url, number) as connection:
+        done = distribution.distribute_organization(connection, number)
+        connection.commit()
+        return done
 
 
 def remove_organization(url: str, key: str, *, patience: float | None = None) -> None:

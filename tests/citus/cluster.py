@@ -1,0 +1,153 @@
+"""A coordinator and workers of Citus on loopback, each a Postgres with a folder of its own."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psycopg
+
+from app.storage.embedded.account import OsAccount, choose_initdb_account
+from app.storage.embedded.folders import change_owner, change_owner_of_tree
+from tests.faults.archived import free_port
+from tests.working import LIMIT, until
+
+ADMIN, OWNER, APP, DATABASE = "postgres", "plumbline", "plumbline_app", "plumbline"
+# What docs/how-to/citus.md tells the administrator to set, and what many servers on one machine need.
+SETTINGS = """
+shared_preload_libraries = 'citus'
+wal_level = logical
+citus.enable_unsafe_triggers = on
+citus.local_hostname = '127.0.0.1'
+listen_addresses = '127.0.0.1'
+unix_socket_directories = ''
+port = {port}
+max_connections = 200
+max_worker_processes = 64
+max_wal_senders = 10
+shared_buffers = 64MB
+dynamic_shared_memory_type = {memory}
+timezone = 'UTC'
+jit = off
+log_min_messages = warning
+citus.enable_statistics_collection = off
+"""
+
+
+@dataclass
+class Node:
+    """One server. The coordinator is the first."""
+
+    folder: Path
+    bin_dir: Path
+    account: OsAccount
+    port: int = 0
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    def url(self, role: str = ADMIN, database: str = DATABASE) -> str:
+        """The address for a role."""
+        return f"postgresql://{role}@127.0.0.1:{self.port}/{database}"
+
+    def create(self) -> None:
+        """Its folder, which only it reads, and its settings. Everybody on loopback may connect: it is a test's."""
+        maker = choose_initdb_account(self.account)
+        self.folder.mkdir(mode=0o711)
+        change_owner(self.folder, maker)
+        command = [self.bin_dir / "initdb", "-D", self.data, "-U", ADMIN, "--auth=trust", "--no-locale", "-E", "UTF8"]
+        made = maker.run(command, cwd=self.folder, timeout=LIMIT)
+        assert made.returncode == 0, made.stdout
+        self.port = free_port()
+        with (self.data / "postgresql.conf").open("a") as settings:
+            settings.write(SETTINGS.format(port=self.port, memory="posix"))
+        change_owner_of_tree(self.folder, self.account)
+
+    def start(self) -> None:
+        """Start it, also after it was killed."""
+        with (self.folder / "log").open("ab") as log:
+            self.process = subprocess.Popen(
+                [self.bin_dir / "postgres", "-D", self.data],
+                cwd=self.folder,
+                env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                umask=0o077,
+                user=None if self.account.is_us else self.account.uid,
+                group=None if self.account.is_us else self.account.gid,
+                extra_groups=None if self.account.is_us else [],
+            )
+        until(self.answers, f"it starts: {self.log()}")
+
+    def answers(self) -> bool:
+        """Whether it takes connections."""
+        try:
+            psycopg.connect(self.url(database="postgres"), connect_timeout=2).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def stop(self, *, at_once: bool = False) -> None:
+        """End it in order, or at once as a power cut does."""
+        if self.process is None:
+            return
+        how = ["pg_ctl", "stop", "-D", self.data, "-m", "immediate" if at_once else "fast", "-w"]
+        self.account.run([self.bin_dir / how[0], *how[1:]], timeout=LIMIT)
+        self.process.wait(LIMIT)
+        self.process = None
+
+    def log(self) -> str:
+        """The end of what it said."""
+        return (self.folder / "log").read_text(errors="replace")[-3000:]
+
+
+@dataclass
+class CitusCluster:
+    """Servers, and a database on all of them. The first is the coordinator, whose address is the only one to know."""
+
+    folder: Path
+    bin_dir: Path
+    account: OsAccount
+    nodes: list[Node] = field(default_factory=list)
+
+    @property
+    def coordinator(self) -> Node:
+        return self.nodes[0]
+
+    def start(self, n_workers: int) -> None:
+        """Make and start the servers, and the database on them."""
+        for n in range(n_workers + 1):
+            node = Node(self.folder / f"node{n}", self.bin_dir, self.account)
+            self.nodes.append(node)
+            node.create()
+            node.start()
+            self._create_database(node)
+        with psycopg.connect(self.coordinator.url(), autocommit=True) as db:
+            db.execute("SELECT citus_set_coordinator_host('127.0.0.1', %s)", [self.coordinator.port])
+            db.execute(f"CREATE ROLE {OWNER} LOGIN")
+            db.execute(f"CREATE ROLE {APP} LOGIN")
+            db.execute(f"GRANT {APP} TO {OWNER}")
+            db.execute(f"ALTER DATABASE {DATABASE} OWNER TO {OWNER}")
+        for worker in self.nodes[1:]:
+            self.add(worker)
+
+    def add(self, worker: Node) -> None:
+        """Let a server be one of the workers, as the administrator does."""
+        with psycopg.connect(self.coordinator.url(), autocommit=True) as db:
+            db.execute("SELECT citus_add_node('127.0.0.1', %s)", [worker.port])
+
+    def _create_database(self, node: Node) -> None:
+        with psycopg.connect(node.url(database="postgres"), autocommit=True) as db:
+            db.execute(f"CREATE DATABASE {DATABASE}")
+        with psycopg.connect(node.url(), autocommit=True) as db:
+            db.execute("CREATE EXTENSION citus")
+
+    def stop(self) -> None:
+        """End all servers."""
+        for node in self.nodes:
+            node.stop(at_once=True)
