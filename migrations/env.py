@@ -6,7 +6,7 @@ from app.storage.distribution import ADDED
 from app.storage.tables import metadata
 
 
-def is_of_models(_object: object, name: str | None, kind: str, reflected: bool, _compared: object) -> bool:  # noqa: FBT001
+def is_of_models(_object: object, name: str | None, kind: str, reflected: bool, _compared: object) -> bool:
     """Whether a part of the schema is to be compared with the models."""
     return not (reflected and kind in {"foreign_key_constraint", "index"} and name in ADDED)
 

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.storage.tables import account_sessions, accounts, logout_tokens, sessions, tokens
 
 AccountRecord = sa.Row[Any]
-_NOW = sa.func.clock_timestamp()
+_NOW = sa.func.statement_timestamp()
 
 
 def load_account_for_update(session: Session, *, issuer: str, subject: str) -> AccountRecord | None:

@@ -22,6 +22,7 @@ from app.domain.errors import AppError, Conflict, Invalid, NotFound, StorageFull
 from app.storage.connections import ConfiguredConnection
 from app.storage.organizations import DEFAULT, current_organization, rely_on_organization, search_path_statement
 from app.storage.pulse import SILENT, DatabasePulse, PulsedConnection
+from app.storage.temporary_tables import listen_for_temporary_tables
 
 __all__ = ["Database", "Session", "driver_connection", "sqlalchemy_url", "translate_database_errors"]
 
@@ -114,6 +115,7 @@ class Database:
         self._engine = self._pool(size, role)
         self._probe = self._pool(1, role)
         sa.event.listen(self._engine, "connect", _read_numbers_as_written)
+        listen_for_temporary_tables(self._engine)
 
     def _pool(self, size: int, role: str | None) -> sa.Engine:
         limit = f"-c statement_timeout={round(self.timeout * 1000)}"

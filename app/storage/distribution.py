@@ -33,8 +33,19 @@ CHECKED_AGAIN = ("items", "credits")
 """Children whose rows may come to name others."""
 LOOKED_UP = {"judgments": "segment_id", "scores": "judgment_id", "credits": "system_id"}
 """Columns by which a declared key looks whether a parent may go, and that have no index elsewhere."""
+COLLECTED_FIRST = "random() >= 0"
+"""A condition for a query whose rows are inserted: it always holds. Citus 14.0 writes a statement that it cannot read
+itself where a node could insert from its own tables and the query has a stable function, unless there is a volatile one
+(`RebuildQueryStrings`); then it collects the rows first.
+"""
 _WITH_CITUS = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')"
 _DISTRIBUTED = "SELECT EXISTS (SELECT FROM pg_dist_schema WHERE schemaid = to_regnamespace(:schema))"
+
+_STABLE_DEFAULTS = """
+SELECT quote_ident(c.relname) AS table, quote_ident(a.attname) AS column
+FROM pg_attrdef d JOIN pg_class c ON c.oid = d.adrelid
+JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+WHERE c.relnamespace = current_schema()::regnamespace AND pg_get_expr(d.adbin, d.adrelid) = 'now()' ORDER BY 1, 2"""
 
 
 def has_citus(connection: sa.Connection | Session) -> bool:
@@ -57,9 +68,17 @@ def distribute_organization(connection: sa.Connection, organization: int) -> boo
     if not has_citus(connection) or is_distributed(connection, organization):
         return False
     _declare_references(connection)
+    let_defaults_be_volatile(connection)
     schema = organization_schema(organization)
     connection.execute(sa.text("SELECT citus_schema_distribute(CAST(:schema AS regnamespace))"), {"schema": schema})
     return True
+
+
+def let_defaults_be_volatile(connection: sa.Connection) -> None:
+    """Let times that nobody gives be those of the clock rather than of the transaction's begin, as `COLLECTED_FIRST`."""
+    for column in connection.execute(sa.text(_STABLE_DEFAULTS)).all():
+        change = f"ALTER TABLE {column.table} ALTER COLUMN {column.column} SET DEFAULT clock_timestamp()"
+        _run(connection, change)
 
 
 def _declare_references(connection: sa.Connection) -> None:

@@ -64,7 +64,7 @@ def erase_account(session: Session, account: AccountRecord) -> None:
     attention.withdraw_open_checks(session, campaign_id, rater_id)
     gone: dict[str, object] = {"state": "erased", "external_id": None, "languages": [], "erased_at": sa.func.now()}
     made = insert(enrolments).values(campaign_id=campaign_id, rater_id=rater_id, capacity_unit="items", **gone)
-    counted = {**gone, "settings_version": enrolments.c.settings_version + 1}
+    counted = {**gone, "erased_at": made.excluded.erased_at, "settings_version": enrolments.c.settings_version + 1}
     session.execute(made.on_conflict_do_update(index_elements=["rater_id"], set_=counted))
     theirs = sa.select(tokens.c.id).where(tokens.c.campaign_id == campaign_id, tokens.c.rater_id == rater_id)
     for table in (sessions, idempotency):

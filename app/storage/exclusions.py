@@ -81,7 +81,7 @@ def end_exclusion(session: Session, campaign_id: int, n: int, *, version: int, r
     """Let an exclusion end with a data version."""
     here = (exclusions.c.campaign_id == campaign_id) & (exclusions.c.version == n)
     said = {"lifted_version": version, "lifted_reason": reason, "lifted_actor": actor}
-    session.execute(sa.update(exclusions).where(here).values(**said, lifted_at=sa.func.clock_timestamp()))
+    session.execute(sa.update(exclusions).where(here).values(**said, lifted_at=sa.func.statement_timestamp()))
 
 
 def find_exclusion(session: Session, campaign_id: int, n: int) -> ExclusionRecord | None:

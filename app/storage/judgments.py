@@ -22,7 +22,8 @@ from app.storage.optional_filters import join_optional_conditions
 # counts depend on which answer came first.
 RESOLVE = """
 CREATE TEMP TABLE resolved ON COMMIT DROP AS
-SELECT j.n, nextval('{sequence}') AS id, i.item_id, g.id AS segment_id, i.rater_id,
+WITH answers AS MATERIALIZED (
+SELECT j.n, i.item_id, g.id AS segment_id, i.rater_id,
        coalesce(j.revision, coalesce(had.revision, 0) + 1) AS revision, had.revision IS NOT NULL AS known,
        coalesce((extract(epoch FROM j.submitted_at) * 1000000)::bigint, 0) AS at_us, j.revision AS said, j.file, j.line,
        j.item, j.position, j.payload, j.started_at, j.submitted_at, j.external_id, j.score, j.n_errors,
@@ -31,7 +32,8 @@ FROM staged_judgments j
 JOIN placed i ON i.n = j.item
 LEFT JOIN segments g ON g.campaign_id = :campaign AND g.document_id = i.document_id AND g.position = j.position
 {history}
-WHERE had.payload IS DISTINCT FROM j.payload OR j.revision IS NULL AND had.submitted_at <> j.submitted_at"""
+WHERE had.payload IS DISTINCT FROM j.payload OR j.revision IS NULL AND had.submitted_at <> j.submitted_at)
+SELECT a.*, nextval('{sequence}') AS id FROM answers a"""
 SEQUENCE = "SELECT pg_get_serial_sequence('judgments', 'id')"
 
 # The lookups into history cost as much as the rest together, so new items go without, and so does an import into a
@@ -74,10 +76,10 @@ OTHER_ANSWER = MergeCheck(
 
 APPEND = """
 INSERT INTO judgments (id, campaign_id, item_id, segment_id, rater_id, revision, payload, started_at, submitted_at,
-                       external_id, meta, version)
+                       recorded_at, external_id, meta, version)
 OVERRIDING SYSTEM VALUE
-SELECT id, :campaign, item_id, segment_id, rater_id, revision, payload, started_at, submitted_at, external_id, meta,
-       :version
+SELECT id, :campaign, item_id, segment_id, rater_id, revision, payload, started_at, submitted_at, now(), external_id,
+       meta, :version
 FROM resolved"""
 
 # The same rows once more, for their hashes: what the insert returned would be written out and read again.

@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import Conflict
 from app.storage import audit, distribution, organization_list, queue_schema, seals
 from app.storage.db import APP_ROLE, sqlalchemy_url, translate_database_errors
-from app.storage.numbering import find_misnumbered, number_rows
+from app.storage.numbering import find_misnumbered, number_new_tables, number_rows
 from app.storage.organizations import DEFAULT, organization_schema
 
 MIGRATION_LOCK = 7_215_340_911  # any constant: the same for every starter
@@ -95,6 +95,8 @@ def _upgrade(connection: sa.Connection, organization: int, revision: str) -> Non
         queue_schema.apply_queue_migrations(connection)
     else:
         number_rows(connection, organization)
+        if distribution.is_distributed(connection, organization):
+            distribution.let_defaults_be_volatile(connection)
     grant_serving_role(connection, organization)
     connection.commit()
     if sealing and sa.inspect(connection).has_table("seals"):
@@ -193,6 +195,7 @@ class MigrationConnection:
             # First of all that is done on the connection, so that SQLAlchemy takes this schema for the usual one.
             path = f"SET search_path = {organization_schema(organization)}"
             sa.event.listen(self._engine, "connect", partial(_set_path, path), insert=True)
+            number_new_tables(self._engine, organization)
 
     def __enter__(self) -> sa.Connection:
         with translate_database_errors():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import sqlalchemy as sa
 
 from app.storage.organizations import SPAN
@@ -14,10 +17,30 @@ JOIN pg_sequence s ON s.seqrelid = pg_get_serial_sequence(quote_ident(c.relname)
 WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' ORDER BY 1"""
 
 
+_IDENTITY = re.compile(r"\bGENERATED ALWAYS AS IDENTITY\b(?! *\()")
+
+
+def number_new_tables(engine: sa.Engine, organization: int) -> None:
+    """Let the tables that are made over an engine count within the organization's numbers from the start.
+
+    Of a table that Citus has distributed this can no longer be changed.
+    """
+    first, last = _bounds(organization)
+    counted = f"GENERATED ALWAYS AS IDENTITY (MINVALUE {first} MAXVALUE {last} START {first})"
+
+    def change(
+        _connection: Any, _cursor: Any, statement: str, given: Any, _context: Any, _many: bool
+    ) -> tuple[str, Any]:
+        return _IDENTITY.sub(counted, statement), given
+
+    sa.event.listen(engine, "before_cursor_execute", change, retval=True)
+
+
 def number_rows(connection: sa.Connection, organization: int) -> None:
     """Let the tables of the current schema count within the organization's numbers. Tables that do so stay as they are.
 
-    A table that a migration has just made is empty: no migration may number rows itself.
+    A table that a migration has just made is empty: no migration may number rows itself. One that has been distributed
+    counts so already (`number_new_tables`).
     """
     first, last = _bounds(organization)
     for counter in _list_others(connection, organization):

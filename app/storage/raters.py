@@ -169,7 +169,7 @@ def replace_contact(
         session.execute(sa.delete(contacts).where(contacts.c.rater_id == rater_id))
         return
     made = insert(contacts).values(campaign_id=campaign_id, rater_id=rater_id, **contact)
-    changed = {**contact, "updated_at": sa.func.now()}
+    changed = {**contact, "updated_at": made.excluded.updated_at}
     session.execute(made.on_conflict_do_update(index_elements=["rater_id"], set_=changed))
 
 

@@ -44,7 +44,7 @@ _THEIRS = f"ARRAY(SELECT id FROM items WHERE campaign_id = :campaign AND task_id
 WITHDRAW = (
     f"""UPDATE tasks t SET state = 'withdrawn', leased_until = NULL
         WHERE t.campaign_id = :campaign AND t.id = ANY(:tasks) AND ({TOUCHED})""",
-    """UPDATE leases SET ended_at = clock_timestamp(), ended_how = 'withdrawn'
+    """UPDATE leases SET ended_at = statement_timestamp(), ended_how = 'withdrawn'
        WHERE campaign_id = :campaign AND task_id = ANY(:tasks) AND ended_at IS NULL""",
     f"DELETE FROM credits WHERE campaign_id = :campaign AND item_id = ANY({_THEIRS})",
     f"UPDATE items SET of_item_id = NULL WHERE campaign_id = :campaign AND of_item_id = ANY({_THEIRS})",

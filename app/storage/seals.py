@@ -17,7 +17,9 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from app.storage.distribution import COLLECTED_FIRST
 from app.storage.full_scans import plan_for_full_scans
+from app.storage.temporary_tables import expect_temporary_tables
 
 Row = sa.Row[Any]
 _START = "decode(repeat('00', 32), 'hex')"  # what the first seal follows
@@ -92,7 +94,8 @@ def seal_version_sql(versions: str, rows: str, *, campaign: str) -> str:
     FROM {versions} v CROSS JOIN LATERAL (
         SELECT s.hash FROM seals s WHERE s.campaign_id = {campaign} AND s.version = v.n - 1
         UNION ALL SELECT {_START} WHERE v.n = 1) p
-    CROSS JOIN (SELECT {_COUNT} AS judgments, {_CONTENT.format(r="r")} AS content FROM ({rows}) r) c"""
+    CROSS JOIN (SELECT {_COUNT} AS judgments, {_CONTENT.format(r="r")} AS content FROM ({rows}) r) c
+    WHERE {COLLECTED_FIRST}"""
 
 
 _ONE = "(SELECT n, at, actor, what FROM versions WHERE campaign_id = :campaign AND n = :version)"
@@ -127,6 +130,7 @@ def collect_row_hashes(session: Session, rows: str | None = None) -> None:
 
     rows: a query for all of their columns.
     """
+    expect_temporary_tables(session)
     made = "CREATE TEMP TABLE IF NOT EXISTS sealed_rows (kind int, id bigint, hash bytea) ON COMMIT DROP"
     session.execute(text(made))
     if rows is not None:

@@ -171,7 +171,7 @@ def mark_task_handed_in(session: Session, campaign_id: int, task_id: int, *, rat
     keys = {"campaign": campaign_id, "task": task_id, "rater": rater_id, "code": code}
     session.execute(
         text(
-            """UPDATE tasks SET state = 'handed_in', rater_id = :rater, handed_in_at = clock_timestamp(),
+            """UPDATE tasks SET state = 'handed_in', rater_id = :rater, handed_in_at = statement_timestamp(),
                       leased_until = NULL, completion_code = coalesce(completion_code, :code)
                WHERE campaign_id = :campaign AND id = :task"""
         ),
@@ -192,7 +192,7 @@ def note_lease_ending(session: Session, campaign_id: int, task_id: int, how: str
     """Note how the last lease of a task ended."""
     session.execute(
         text(
-            """UPDATE leases l SET ended_at = clock_timestamp(), ended_how = :how FROM tasks t
+            """UPDATE leases l SET ended_at = statement_timestamp(), ended_how = :how FROM tasks t
                WHERE t.campaign_id = :campaign AND t.id = :task AND l.campaign_id = :campaign AND l.task_id = t.id
                  AND l.n = t.lease AND (l.ended_how IS NULL OR l.ended_how = 'expired' OR :how = 'reassigned')"""
         ),

@@ -134,7 +134,7 @@ def mark_token_revoked(session: Session, prefix: str) -> bool:
 def mark_token_opened(session: Session, token_id: int) -> bool:
     """Note that a token opened its session; False where it did before."""
     here = (tokens.c.id == token_id) & tokens.c.opened_at.is_(None)
-    opened = sa.update(tokens).where(here).values(opened_at=sa.func.clock_timestamp()).returning(tokens.c.id)
+    opened = sa.update(tokens).where(here).values(opened_at=sa.func.statement_timestamp()).returning(tokens.c.id)
     return session.execute(opened).one_or_none() is not None
 
 

@@ -23,7 +23,7 @@ from app.storage.tables import (
 )
 
 WebhookRecord = sa.Row[Any]
-_NOW = sa.func.clock_timestamp()
+_NOW = sa.func.statement_timestamp()
 LOOKED_AT = 500
 """Deliveries that a page looks at, at most, for those that are asked for."""
 

@@ -27,7 +27,9 @@ def find_citus(account: OsAccount) -> Path:
     """
     named = os.environ.get(SOURCE)
     if not named:
-        pytest.skip(f"{SOURCE} names no folder with Citus' source (a tag of github.com/citusdata/citus, 14.0.1 or later)")
+        pytest.skip(
+            f"{SOURCE} names no folder with Citus' source (a tag of github.com/citusdata/citus, 14.0.1 or later)"
+        )
     source = Path(named).resolve()
     if not (source / "src/backend/distributed").is_dir():
         pytest.skip(f"{source}, which {SOURCE} names, is not Citus' source")

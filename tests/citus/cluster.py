@@ -27,7 +27,6 @@ max_connections = 200
 max_worker_processes = 64
 max_wal_senders = 10
 shared_buffers = 64MB
-dynamic_shared_memory_type = {memory}
 timezone = 'UTC'
 jit = off
 log_min_messages = warning
@@ -63,7 +62,8 @@ class Node:
         assert made.returncode == 0, made.stdout
         self.port = free_port()
         with (self.data / "postgresql.conf").open("a") as settings:
-            settings.write(SETTINGS.format(port=self.port, memory="posix"))
+            settings.write(SETTINGS.format(port=self.port))
+        (self.folder / "programs").write_text(str(self.bin_dir))
         change_owner_of_tree(self.folder, self.account)
 
     def start(self) -> None:
@@ -104,6 +104,14 @@ class Node:
     def log(self) -> str:
         """The end of what it said."""
         return (self.folder / "log").read_text(errors="replace")[-3000:]
+
+
+def open_node(folder: Path) -> Node:
+    """A server that somebody else made, by its folder: where its programs are and its port, it says itself."""
+    lines = (folder / "data/postmaster.pid").read_text().splitlines()
+    owner = folder.stat()
+    bin_dir = Path((folder / "programs").read_text())
+    return Node(folder, bin_dir, OsAccount(owner.st_uid, owner.st_gid), int(lines[3]))
 
 
 @dataclass

@@ -1,7 +1,7 @@
 """Runs tests that were written for one server on an organization of a Citus cluster: `pytest -p tests.citus.plugin`.
 
-CITUS_NODES lists the administrator's addresses of all nodes, the coordinator's first. Each test has a database of its
-own on all nodes, with an organization beside the default one; what a test reads and writes is that organization's.
+CITUS_NODES lists the folders of all nodes, the coordinator's first. Each test has a database of its own on all nodes,
+with an organization beside the default one; what a test reads and writes is that organization's.
 """
 
 from __future__ import annotations
@@ -16,26 +16,28 @@ from pathlib import Path
 import psycopg
 import pytest
 from psycopg import sql
-from psycopg.conninfo import conninfo_to_dict
 
+import tests.faults.serving
 import tests.spine
 from app.storage import embedded, migrate, organization_schemas, organizations
 from app.storage.organizations import OrganizationInUse
+from tests.citus.cluster import Node, open_node
+from tests.citus.serving import CitusService
 from tests.organized import KEYS, TWIN, within
 from tests.spine import Spine, opened
+from tests.working import LIMIT
 
-NODES = os.environ["CITUS_NODES"].split()
+NODES = [open_node(Path(folder)) for folder in os.environ["CITUS_NODES"].split(os.pathsep)]
 ROLES = {"admin": "postgres", "owner": "plumbline", "app": "plumbline_app"}
 _numbers = itertools.count(1)
 
-organizations._in_use = ContextVar("organization", default=OrganizationInUse(TWIN))  # noqa: SLF001
+organizations._in_use = ContextVar("organization", default=OrganizationInUse(TWIN))
 os.environ["PLUMBLINE_ORGANIZATION"] = KEYS[TWIN]
 
 
-def address(node: str, role: str, database: str) -> str:
+def address(node: Node, role: str, database: str) -> str:
     """The address of a database on a node."""
-    parts = conninfo_to_dict(node)
-    return f"postgresql://{ROLES[role]}@{parts['host']}:{parts['port']}/{database}"
+    return node.url(ROLES[role], database)
 
 
 class CitusServer:
@@ -52,7 +54,9 @@ def create_everywhere(name: str, template: str) -> None:
         with psycopg.connect(address(node, "admin", "postgres"), autocommit=True) as admin:
             if template != "template0":
                 admin.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS false").format(sql.Identifier(template)))
-                admin.execute("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s", [template])
+                admin.execute(
+                    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s", [template]
+                )
             create = sql.SQL("CREATE DATABASE {} OWNER plumbline TEMPLATE {} STRATEGY file_copy")
             admin.execute(create.format(sql.Identifier(name), sql.Identifier(template)))
         if template == "template0":
@@ -60,10 +64,9 @@ def create_everywhere(name: str, template: str) -> None:
                 admin.execute("CREATE EXTENSION citus")
     if template == "template0":
         with psycopg.connect(address(NODES[0], "admin", name), autocommit=True) as admin:
-            parts = [conninfo_to_dict(node) for node in NODES]
-            admin.execute("SELECT citus_set_coordinator_host(%s, %s)", [parts[0]["host"], int(parts[0]["port"])])
-            for part in parts[1:]:
-                admin.execute("SELECT citus_add_node(%s, %s)", [part["host"], int(part["port"])])
+            admin.execute("SELECT citus_set_coordinator_host('127.0.0.1', %s)", [NODES[0].port])
+            for node in NODES[1:]:
+                admin.execute("SELECT citus_add_node('127.0.0.1', %s)", [node.port])
 
 
 def drop_everywhere(name: str) -> None:
@@ -99,6 +102,35 @@ def fresh_spine(server: embedded.EmbeddedServer, template: str) -> Iterator[Spin
 tests.spine.fresh = fresh_spine
 
 
+@contextmanager
+def citus_service(_data_dir: Path, home: Path, **environment: str) -> Iterator[CitusService]:
+    """As `tests.faults.serving.service`."""
+    home.mkdir(exist_ok=True)
+    with migrated_database() as name:
+        run = CitusService(home, home, CitusServer(), environment=environment)  # type: ignore[arg-type]
+        run.nodes, run.database = NODES, name
+        run.start()
+        try:
+            yield run
+        finally:
+            if run.process is not None and run.process.poll() is None:
+                run.process.kill()
+                run.process.communicate(timeout=LIMIT)
+
+
+tests.faults.serving.service = citus_service
+
+
+@contextmanager
+def migrated_database() -> Iterator[str]:
+    """A new database with an organization."""
+    with Administrator().fresh("template0") as name:
+        plain = address(NODES[0], "owner", name)
+        migrate.upgrade_schema(plain)
+        assert organization_schemas.add_organization(plain, KEYS[TWIN], "Twin").number == TWIN
+        yield name
+
+
 @pytest.fixture(scope="session")
 def postgres() -> CitusServer:
     return CitusServer()
@@ -111,10 +143,7 @@ def administrator() -> Administrator:
 
 @pytest.fixture(scope="session")
 def migrated_template() -> Iterator[str]:
-    with Administrator().fresh("template0") as name:
-        plain = address(NODES[0], "owner", name)
-        migrate.upgrade_schema(plain)
-        assert organization_schemas.add_organization(plain, KEYS[TWIN], "Twin").number == TWIN
+    with migrated_database() as name:
         yield name
 
 

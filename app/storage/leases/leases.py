@@ -36,7 +36,7 @@ FROM campaigns c JOIN raters r ON r.campaign_id = c.id AND r.id = %(rater)s
 LEFT JOIN enrolments e ON e.campaign_id = c.id AND e.rater_id = r.id WHERE c.id = %(campaign)s"""
 
 RENEW = """
-UPDATE tasks SET leased_until = clock_timestamp() + %(lasts)s
+UPDATE tasks SET leased_until = statement_timestamp() + %(lasts)s
 WHERE campaign_id = %(campaign)s AND rater_id = %(rater)s AND state = 'leased'
 RETURNING id, public_id, leased_until"""
 
@@ -58,7 +58,7 @@ siblings AS (
     FROM due d WHERE d.back AND d.chain IS NOT NULL AND t.campaign_id = %(campaign)s AND t.plan = d.plan
       AND t.chain = d.chain AND t.state = 'free' AND t.pooled),
 ended AS (
-    UPDATE leases l SET ended_at = clock_timestamp(), ended_how = 'expired'
+    UPDATE leases l SET ended_at = statement_timestamp(), ended_how = 'expired'
     FROM due d WHERE l.campaign_id = %(campaign)s AND l.task_id = d.id AND l.n = d.lease)
 SELECT count(*) FROM due"""
 
@@ -151,7 +151,7 @@ WHERE b.campaign_id = %(campaign)s AND b.rater_id = %(rater)s ORDER BY f.queue, 
 TAKE = """
 WITH taken AS (
     UPDATE tasks SET state = 'leased', rater_id = %(rater)s, pooled = pooled OR rater_id IS NULL, lease = lease + 1,
-           leased_until = clock_timestamp() + %(lasts)s
+           leased_until = statement_timestamp() + %(lasts)s
     WHERE campaign_id = %(campaign)s AND id = %(task)s AND state = 'free' AND coalesce(rater_id = %(rater)s, true)
     RETURNING id, public_id, leased_until, lease, plan, chain),
 chained AS (

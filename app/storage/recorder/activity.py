@@ -24,7 +24,7 @@ standing AS MATERIALIZED (
                      ELSE {STANDING.format(rater="g.rater_id")} END AS standing
     FROM given g LEFT JOIN held h ON h.id = g.task_id),
 extended AS (
-    UPDATE tasks t SET leased_until = clock_timestamp() + %(lasts)s
+    UPDATE tasks t SET leased_until = statement_timestamp() + %(lasts)s
     WHERE t.campaign_id = %(campaign)s AND t.id IN (SELECT task_id FROM standing WHERE standing = 'holds')
     RETURNING t.id, t.leased_until),
 noted AS (

@@ -113,10 +113,10 @@ LIVE = """coalesce((SELECT k.revoked_at IS NULL AND coalesce(k.expires_at > cloc
 # Notes the use of those credentials, at most once in USE_NOTED each, with what is committed anyway. A token that
 # somebody holds is left out: this waits for nobody, so no two can wait for each other.
 USED = f"""used AS (
-    UPDATE tokens SET last_used_at = clock_timestamp() WHERE id IN (
+    UPDATE tokens SET last_used_at = statement_timestamp() WHERE id IN (
         SELECT k.id FROM tokens k
         WHERE k.id = ANY(ARRAY(SELECT DISTINCT s.token_id FROM standing s WHERE s.standing <> 'unauthorized'))
-          AND coalesce(k.last_used_at <= clock_timestamp() - interval '{USE_NOTED.total_seconds():.0f} seconds', true)
+          AND coalesce(k.last_used_at <= statement_timestamp() - interval '{USE_NOTED.total_seconds():.0f} seconds', true)
         FOR NO KEY UPDATE SKIP LOCKED))"""
 
 # What the campaign, as it is now, has against an answer; else NULL.
@@ -156,10 +156,10 @@ RELEASED = """(SELECT l.ended_how FROM leases l WHERE l.campaign_id = %(campaign
 # The end of such a statement: whoever judges goes on with the task, and is told what became of each answer.
 TOLD = """
 renewed AS (
-    UPDATE tasks t SET leased_until = clock_timestamp() + %(lasts)s
+    UPDATE tasks t SET leased_until = statement_timestamp() + %(lasts)s
     WHERE t.campaign_id = %(campaign)s AND t.id IN (
         SELECT task_id FROM judged WHERE standing = 'holds' AND verdict IN ('added', 'known', 'replayed')
-          AND leased_until < clock_timestamp())
+          AND leased_until < statement_timestamp())
     RETURNING t.id, t.leased_until)
 SELECT CASE verdict WHEN 'replayed' THEN 'known' ELSE verdict END,
        CASE verdict WHEN 'added' THEN had + 1 WHEN 'replayed' THEN seen + 1 ELSE had END,
@@ -271,10 +271,15 @@ BEGIN
 END $function$"""
 CALL = f"SELECT * FROM pg_temp.record_answers({', '.join(f'${n + 1}' for n in range(len(PARAMETERS)))})".encode()
 
+# Citus plans a statement of several steps only once it knows the values.
+PLANNED_EACH_TIME = """
+SELECT set_config('plan_cache_mode', 'force_custom_plan', false) FROM pg_extension WHERE extname = 'citus'"""
+
 
 async def prepare_connection(connection: Connection) -> None:
     """Make a new connection fit for `write_judgments`."""
     await connection.execute(FUNCTION, prepare=False)
+    await connection.execute(PLANNED_EACH_TIME, prepare=False)
 
 
 async def write_judgments(
