@@ -16,8 +16,9 @@ from app.cli.kit.terminal import plain_table
 from app.domain.errors import Invalid, Place
 from app.reports.kit.table import Table
 from app.services.access import tokens
-from app.storage import organization_list, organization_schemas
+from app.storage import distribution, organization_list, organization_schemas
 from app.storage.db import Database
+from app.storage.distribution import CitusMissing
 from app.storage.embedded.roles import prepare_serving_role
 from app.storage.migrate import MigrationConnection
 from app.storage.organizations import use_organization
@@ -31,6 +32,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(help="Organizations that share this installation.", no_args_is_help=True)
     group.command("add")(add)
     group.command("list")(list_)
+    group.command("distribute")(distribute)
     group.command("remove")(remove)
     app.add_typer(group, name="organizations")
 
@@ -70,6 +72,17 @@ def list_(as_json: Json = False) -> None:
     rows = tuple((str(r.number), r.key, r.name, r.state, f"{r.created_at:%Y-%m-%d %H:%M}") for r in records)
     shown = Table(("Number", "Key", "Name", "State", "Made"), ("right", "left", "left", "left", "left"), rows)
     Console().print(plain_table(shown, f"{len(records)} organizations"))
+
+
+def distribute(organization: Organization) -> None:
+    """Put an organization on a node of Citus, if it was created before Citus was. Nobody can write to it meanwhile."""
+    with context.owner_url() as url:
+        with MigrationConnection(url) as connection:
+            number = organization_list.find_organization(connection, organization).number
+            if not distribution.has_citus(connection):
+                raise CitusMissing
+        done = organization_schemas.distribute_organization(url, number)
+    typer.echo(f"{organization} is on a node" if done else f"{organization} was on a node already")
 
 
 def remove(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from app.domain.errors import Conflict
 from app.storage.organizations import organization_schema
 
 # Where Citus is not loaded, these are settings that nobody reads. Rows are referred to by triggers, which Citus has on
@@ -46,6 +47,10 @@ SELECT quote_ident(c.relname) AS table, quote_ident(a.attname) AS column
 FROM pg_attrdef d JOIN pg_class c ON c.oid = d.adrelid
 JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
 WHERE c.relnamespace = current_schema()::regnamespace AND pg_get_expr(d.adbin, d.adrelid) = 'now()' ORDER BY 1, 2"""
+
+
+class CitusMissing(Conflict):
+    """This database has no Citus, so that there are no nodes; organizations share it."""
 
 
 def has_citus(connection: sa.Connection | Session) -> bool:

@@ -229,10 +229,10 @@ class Raters:
         ]
 
 
-def judging(run: Service, raters: int) -> Raters:
+def judging(run: Service, raters: int, key: str = "live") -> Raters:
     """Raters on a new campaign in which each has a task."""
     database = Database(run.url, size=2, role="plumbline_app")
     names = [f"r{n}" for n in range(raters)]
-    live = collect(database, raters=names, documents=raters, segments=20, pooled=False)
+    live = collect(database, key=key, raters=names, documents=raters, segments=20, pooled=False)
     database.close()
     return Raters(run, live)

@@ -29,8 +29,8 @@ def end_app(run: Service) -> None:
 
 WAYS: tuple[Callable[[Service], None], ...] = (
     kill_app,
-    Service.kill_postgres,
-    Service.kill_backends,
+    lambda run: run.kill_postgres(),
+    lambda run: run.kill_backends(),
     end_app,
 )
 

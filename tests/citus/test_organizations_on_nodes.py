@@ -1,0 +1,192 @@
+"""Organizations on three nodes of Citus: made, migrated, at work all at once, and moved while raters judge."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psycopg
+import pytest
+from sqlalchemy import text
+
+from app.cli.kit.raters_at_work import RaterPace
+from app.services.access import tokens
+from app.storage import migrate, numbering
+from app.storage.db import Database
+from app.storage.migrate import MigrationConnection
+from app.storage.organizations import SPAN, organization_schema, use_organization
+from tests.citus.cluster import DATABASE, CitusCluster
+from tests.citus.conftest import ORGANIZATIONS
+from tests.citus.serving import CitusService
+from tests.faults.serving import Raters, judging
+from tests.load.server import Served, serving
+from tests.load.test_rehearsal import DESIGN, LONG, SMALL, closed_and_ranked, figures, judged, set_up
+from tests.organized import TWIN, within
+from tests.spine import plumbline
+from tests.working import until
+
+pytestmark = pytest.mark.soak
+
+FIRST_WITH_CITUS = "2026_11_26_names_of_shards"
+"""Revisions from here on can be applied to distributed tables."""
+WHERE = """
+SELECT s.schemaid::regnamespace::text, n.nodeport, count(*) FROM pg_dist_schema s
+JOIN pg_dist_partition t ON t.colocationid = s.colocationid JOIN pg_dist_shard h ON h.logicalrelid = t.logicalrelid
+JOIN pg_dist_placement p ON p.shardid = h.shardid JOIN pg_dist_node n ON n.groupid = p.groupid GROUP BY 1, 2 ORDER BY 1"""
+IDENTITIES = """
+SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attidentity <> ''
+WHERE c.relnamespace = 'organization_{}'::regnamespace ORDER BY 1"""
+PACE = RaterPace(workers=7, patience=LONG)
+RATERS, ENOUGH = 8, 100
+# What holds on one server holds here; each file makes databases of its own on the three nodes.
+PROMISES = (
+    "tests/faults/test_acked.py",
+    "tests/faults/test_exactly_once.py",
+    "tests/faults/test_killed_imports.py",
+    "tests/faults/test_kept_answers.py",
+    "tests/faults/test_many_raters.py",
+    "tests/faults/test_same_bytes.py",
+    "tests/load/test_crowd.py",
+    "tests/storage/test_judgments.py",
+)
+OF_ONE_SERVER: dict[str, str] = {}
+"""Tests that cannot be about a cluster, and why."""
+
+
+def test_organizations_lie_on_the_workers_in_turn_and_all_else_stays(cluster: CitusCluster) -> None:
+    with psycopg.connect(cluster.coordinator.url()) as db:
+        rows = db.execute(WHERE).fetchall()
+        on_coordinator = db.execute("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").fetchone()
+    assert [schema for schema, _, _ in rows] == [organization_schema(n + 1) for n in range(len(ORGANIZATIONS))]
+    assert {port for _, port, _ in rows} == {node.port for node in cluster.nodes[1:]}
+    assert {tables for _, _, tables in rows} == set(on_coordinator or ())
+    migrate.check_schema(cluster.coordinator.url("plumbline"))
+
+
+def test_what_a_migration_does_is_done_on_the_nodes_too(cluster: CitusCluster) -> None:
+    """Back and forth over all revisions that can be; and what those to come may do."""
+    url = cluster.coordinator.url("plumbline")
+    migrate.downgrade_schema(url, FIRST_WITH_CITUS)
+    migrate.upgrade_schema(url)
+    migrate.check_schema(url)
+    with MigrationConnection(url, TWIN) as connection:
+        for statement in (
+            "CREATE TABLE novel (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
+            "campaign_id bigint NOT NULL REFERENCES campaigns (id), at timestamptz NOT NULL DEFAULT now())",
+            "CREATE TRIGGER novel_append_only BEFORE UPDATE OR DELETE ON novel "
+            "FOR EACH ROW EXECUTE FUNCTION refuse_change()",
+            "ALTER TABLE campaigns ADD COLUMN novel int NOT NULL DEFAULT 3",
+            "CREATE INDEX ix_novel ON campaigns (novel)",
+            "ALTER TABLE campaigns ADD CONSTRAINT ck_novel CHECK (novel > 2) NOT VALID",
+            "ALTER TABLE campaigns VALIDATE CONSTRAINT ck_novel",
+        ):
+            connection.execute(text(statement))
+        connection.commit()
+        assert numbering.find_misnumbered(connection, TWIN) == []
+        connection.execute(text("INSERT INTO campaigns (key, name, protocol, protocol_version) VALUES ('n', 'n', 'da', 1)"))
+        made = connection.execute(text("INSERT INTO novel (campaign_id) SELECT id FROM campaigns RETURNING id")).scalar_one()
+        assert TWIN * SPAN < made < (TWIN + 1) * SPAN
+        connection.rollback()
+        for statement in ("DROP TABLE novel", "ALTER TABLE campaigns DROP COLUMN novel"):
+            connection.execute(text(statement))
+        connection.commit()
+    migrate.check_schema(url)
+
+
+def issue_owner_token(url: str, organization: int) -> str:
+    """The secret of a new token for an organization."""
+    database = Database(url, size=1, role="plumbline_app")
+    try:
+        with use_organization(organization), database.transaction() as session:
+            return tokens.issue_token(session, role="admin", name="test").secret
+    finally:
+        database.close()
+
+
+def test_four_organizations_rehearse_at_once(cluster: CitusCluster) -> None:
+    """Simulated raters over HTTP, in each the same campaign by name; then every row has a number of its organization."""
+    url = cluster.coordinator.url("plumbline")
+    numbers = range(1, len(ORGANIZATIONS) + 1)
+
+    def rehearse(number: int) -> tuple[list[str], int]:
+        managed = set_up(Served(served.url, issue_owner_token(url, number)), "rehearsal", SMALL, DESIGN)
+        planted, tally = judged(managed, SMALL, PACE)
+        assert set(tally.by_status) <= {200, 503}
+        order, _ = closed_and_ranked(managed, planted)
+        assert tuple(order) == planted.order
+        return order, tally.judgments - tally.revisions
+
+    with serving(url, size=10) as served, ThreadPoolExecutor(len(numbers)) as pool:
+        answers = list(pool.map(rehearse, numbers))
+    for number, (_, judgments) in zip(numbers, answers, strict=True):
+        counted = figures(within(url, number), "rehearsal")
+        assert (counted["unfinished"], counted["fewest"], counted["most"]) == (0, 3, 3)
+        assert counted["ratings"] == 3 * SMALL.outputs == judgments
+        with psycopg.connect(within(url, number)) as db:
+            for table, column in db.execute(IDENTITIES.format(number).encode()).fetchall():
+                bounds = db.execute(f"SELECT min({column}), max({column}) FROM {table}".encode()).fetchone()
+                assert bounds is not None
+                assert bounds == (None, None) or {bound // SPAN for bound in bounds} == {number}, table
+    sys.stdout.write(f"4 organizations, {sum(n for _, n in answers)} judgments\n")
+    migrate.check_schema(url)
+
+
+@pytest.mark.parametrize("mode", ["block_writes", "force_logical"])
+def test_an_organization_moves_to_another_node_while_raters_judge(cluster: CitusCluster, tmp_path: Path, mode: str) -> None:
+    """Raters may wait, and say everything again until it is confirmed; what was confirmed is there."""
+    run = CitusService(tmp_path, tmp_path, None)  # type: ignore[arg-type]  # its server is only asked for its address
+    run.nodes, run.database = cluster.nodes, DATABASE
+    run.start()
+    try:
+        with use_organization(TWIN):
+            raters = judging(run, RATERS, key=mode)
+        raters.pause = 0.02
+        raters.begin()
+        try:
+            wait_for_more(raters)
+            source = run.home_node()
+            (target,) = [node for node in cluster.nodes[1:] if node is not source]
+            raters.waits[:] = []
+            begun = time.monotonic()
+            with psycopg.connect(cluster.coordinator.url(), autocommit=True) as db:
+                db.execute(
+                    "SELECT citus_schema_move(%s, '127.0.0.1', %s, %s)",
+                    [organization_schema(TWIN), target.port, mode],
+                )
+            took = time.monotonic() - begun
+            wait_for_more(raters)
+            longest = max(raters.waits)
+        finally:
+            raters.end()
+        assert run.home_node() is target
+        assert raters.lost() == []
+        assert set(raters.statuses) <= {200, 503}
+        confirmed = sum(map(len, raters.acked.values()))
+        sys.stdout.write(
+            f"{mode}: moved in {took:.1f} s; longest wait {longest:.1f} s; {confirmed} confirmed, 0 lost; "
+            f"told: {dict(raters.statuses)}\n"
+        )
+    finally:
+        run.stop(signal.SIGKILL)
+
+
+def wait_for_more(raters: Raters) -> None:
+    """Until some more is acknowledged."""
+    before = raters.statuses[200]
+    until(lambda: raters.statuses[200] >= before + ENOUGH, f"more after {raters.statuses}")
+
+
+@pytest.mark.parametrize("file", PROMISES)
+def test_promises_hold_on_a_cluster(cluster: CitusCluster, file: str) -> None:
+    folders = os.pathsep.join(str(node.folder) for node in cluster.nodes)
+    left_out = [f"--deselect={name}" for name in OF_ONE_SERVER if name.startswith(file)]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.citus.plugin", "-p", "no:cacheprovider", "-m", "not soak"]
+    ran = subprocess.run([*command, *left_out, file], env={**os.environ, "CITUS_NODES": folders}, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout[-6000:]
+    sys.stdout.write(f"{file}: {ran.stdout.splitlines()[-1]}\n")
