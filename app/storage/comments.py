@@ -51,7 +51,8 @@ _INSERT_STAGED = f"""
 INSERT INTO comments (campaign_id, rater_id, task_id, item_id, segment_id, screen, revision, text)
 SELECT :campaign, x.rater_id, x.task_id, x.item_id, x.segment_id, x.screen, 1, x.text
 FROM (({_STAGED}) UNION ALL ({_STAGED_OF_SCREENS})) x
-ON CONFLICT ({", ".join(ADDRESS)}) DO UPDATE SET text = excluded.text, revision = comments.revision + 1, at = excluded.at
+ON CONFLICT ({", ".join(ADDRESS)}) DO UPDATE
+SET text = excluded.text, revision = comments.revision + 1, at = excluded.at
 WHERE comments.text <> excluded.text"""
 
 

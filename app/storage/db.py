@@ -271,7 +271,10 @@ _BY_STATE: dict[str, type[AppError]] = {
     "23503": ConcurrentChange,
     "55P03": DatabaseBusy,
     "57014": StatementTooLong,
+    "CIINF": DatabaseBusy,  # Citus moved the organization to another node within the transaction
 }
+# What Citus says without a state of its own where a node was lost in the middle of a transaction.
+_NODE_LOST = ("could not commit transaction for shard", "failed to prepare transaction", "failed to read result")
 
 
 def _translate_error(error: BaseException | None, *, disconnected: bool) -> BaseException:
@@ -279,6 +282,8 @@ def _translate_error(error: BaseException | None, *, disconnected: bool) -> Base
     if state in _BY_STATE:
         kind = _BY_STATE[state]
         return kind(retry_after=1 if issubclass(kind, Unavailable) else None)
+    if state == "XX000" and str(error).startswith(_NODE_LOST):
+        return DatabaseDown(retry_after=1)
     if state == NO_SUCH_TABLE and current_organization() != DEFAULT:
         return OrganizationGone()
     if isinstance(error, psycopg.DataError | UnicodeEncodeError) or (state or "").startswith(("22", "23")):

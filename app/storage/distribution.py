@@ -80,7 +80,7 @@ def distribute_organization(connection: sa.Connection, organization: int) -> boo
 
 
 def let_defaults_be_volatile(connection: sa.Connection) -> None:
-    """Let times that nobody gives be those of the clock rather than of the transaction's begin, as `COLLECTED_FIRST`."""
+    """Let times that nobody gives be those of the clock, not of the transaction's begin; why: `COLLECTED_FIRST`."""
     for column in connection.execute(sa.text(_STABLE_DEFAULTS)).all():
         change = f"ALTER TABLE {column.table} ALTER COLUMN {column.column} SET DEFAULT clock_timestamp()"
         _run(connection, change)

@@ -28,8 +28,8 @@ def expect_temporary_tables(session: Session) -> None:
 def read_apart(statement: str) -> str:
     """The statement with each temporary table that it reads as a subquery.
 
-    >>> read_apart("SELECT j.n FROM staged_items j JOIN placed USING (n) JOIN items i ON i.id = j.n")
-    'SELECT j.n FROM (SELECT * FROM staged_items OFFSET 0) j JOIN (SELECT * FROM placed OFFSET 0) placed USING (n) JOIN items i ON i.id = j.n'
+    >>> read_apart("SELECT n FROM placed JOIN items i ON i.id = n")
+    'SELECT n FROM (SELECT * FROM placed OFFSET 0) placed JOIN items i ON i.id = n'
     """
     apart = _READ.sub(lambda m: f"{m[1]} (SELECT * FROM {m[2]} OFFSET 0){m[3] or f' {m[2]}'}", statement)
     return apart.replace("(SELECT FROM ", "(SELECT 1 FROM ")  # of a subquery without columns it cannot keep the rows

@@ -13,25 +13,27 @@ from app.storage.embedded.folders import change_owner, change_owner_of_tree
 from tests.faults.archived import free_port
 from tests.working import LIMIT, until
 
-ADMIN, OWNER, APP, DATABASE = "postgres", "plumbline", "plumbline_app", "plumbline"
-# What docs/how-to/citus.md tells the administrator to set, and what many servers on one machine need.
+ADMIN, DATABASE = "postgres", "plumbline"
+GUIDE = (Path(__file__).parents[2] / "docs/how-to/citus.md").read_text(encoding="utf-8")
+# Beside what the guide tells the administrator to set: what many servers on one machine need, each for many databases.
 SETTINGS = """
-shared_preload_libraries = 'citus'
-wal_level = logical
-citus.enable_unsafe_triggers = on
 citus.local_hostname = '127.0.0.1'
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
 port = {port}
-max_connections = 200
 max_worker_processes = 64
-max_wal_senders = 10
 shared_buffers = 64MB
-timezone = 'UTC'
 jit = off
 log_min_messages = warning
 citus.enable_statistics_collection = off
 """
+
+
+def read_guide_block(beginning: str) -> str:
+    """The lines of the guide that are set apart, from one that begins so on."""
+    lines = GUIDE[GUIDE.index(f"    {beginning}") :].splitlines()
+    end = next(n for n, line in enumerate(lines) if not line.startswith("    "))
+    return "".join(f"{line.strip()}\n" for line in lines[:end])
 
 
 @dataclass
@@ -62,7 +64,7 @@ class Node:
         assert made.returncode == 0, made.stdout
         self.port = free_port()
         with (self.data / "postgresql.conf").open("a") as settings:
-            settings.write(SETTINGS.format(port=self.port))
+            settings.write(read_guide_block("shared_preload_libraries") + SETTINGS.format(port=self.port))
         (self.folder / "programs").write_text(str(self.bin_dir))
         change_owner_of_tree(self.folder, self.account)
 
@@ -136,18 +138,15 @@ class CitusCluster:
             node.start()
             self._create_database(node)
         with psycopg.connect(self.coordinator.url(), autocommit=True) as db:
-            db.execute("SELECT citus_set_coordinator_host('127.0.0.1', %s)", [self.coordinator.port])
-            db.execute(f"CREATE ROLE {OWNER} LOGIN")
-            db.execute(f"CREATE ROLE {APP} LOGIN")
-            db.execute(f"GRANT {APP} TO {OWNER}")
-            db.execute(f"ALTER DATABASE {DATABASE} OWNER TO {OWNER}")
-        for worker in self.nodes[1:]:
-            self.add(worker)
+            for statement in self.local(read_guide_block("psql plumbline <<'SQL'")).splitlines()[1:-1]:
+                if "10.20.0." not in statement:  # else of a node that there is not
+                    db.execute(statement.encode())
 
-    def add(self, worker: Node) -> None:
-        """Let a server be one of the workers, as the administrator does."""
-        with psycopg.connect(self.coordinator.url(), autocommit=True) as db:
-            db.execute("SELECT citus_add_node('127.0.0.1', %s)", [worker.port])
+    def local(self, text: str) -> str:
+        """What the guide says, with the addresses of these servers."""
+        for n, node in enumerate(self.nodes, 1):
+            text = text.replace(f"'10.20.0.1{n}', 5432", f"'127.0.0.1', {node.port}")
+        return text
 
     def _create_database(self, node: Node) -> None:
         with psycopg.connect(node.url(database="postgres"), autocommit=True) as db:

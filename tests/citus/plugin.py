@@ -31,7 +31,8 @@ NODES = [open_node(Path(folder)) for folder in os.environ["CITUS_NODES"].split(o
 ROLES = {"admin": "postgres", "owner": "plumbline", "app": "plumbline_app"}
 _numbers = itertools.count(1)
 
-organizations._in_use = ContextVar("organization", default=OrganizationInUse(TWIN))
+_in_use = OrganizationInUse(TWIN)
+organizations._in_use = ContextVar("organization", default=_in_use)
 os.environ["PLUMBLINE_ORGANIZATION"] = KEYS[TWIN]
 
 
@@ -145,6 +146,17 @@ def administrator() -> Administrator:
 def migrated_template() -> Iterator[str]:
     with migrated_database() as name:
         yield name
+
+
+HEALS_WITHIN = 60.0
+"""Seconds: three servers with the whole load of a cluster start again on one machine, one after another."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give them that time."""
+    for module in {item.getparent(pytest.Module).obj for item in items}:  # type: ignore[union-attr]
+        if hasattr(module, "HEALS_WITHIN"):
+            module.HEALS_WITHIN = HEALS_WITHIN
 
 
 FIXTURES = ("postgres", "administrator", "migrated_template")

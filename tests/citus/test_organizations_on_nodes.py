@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +16,7 @@ from sqlalchemy import text
 
 from app.cli.kit.raters_at_work import RaterPace
 from app.services.access import tokens
-from app.storage import migrate, numbering
+from app.storage import migrate, numbering, organization_schemas
 from app.storage.db import Database
 from app.storage.migrate import MigrationConnection
 from app.storage.organizations import SPAN, organization_schema, use_organization
@@ -28,7 +27,8 @@ from tests.faults.serving import Raters, judging
 from tests.load.server import Served, serving
 from tests.load.test_rehearsal import DESIGN, LONG, SMALL, closed_and_ranked, figures, judged, set_up
 from tests.organized import TWIN, within
-from tests.spine import plumbline
+from tests.spine import opened, plumbline
+from tests.storage.test_organizations import MANY
 from tests.working import until
 
 pytestmark = pytest.mark.soak
@@ -38,7 +38,19 @@ FIRST_WITH_CITUS = "2026_11_26_names_of_shards"
 WHERE = """
 SELECT s.schemaid::regnamespace::text, n.nodeport, count(*) FROM pg_dist_schema s
 JOIN pg_dist_partition t ON t.colocationid = s.colocationid JOIN pg_dist_shard h ON h.logicalrelid = t.logicalrelid
-JOIN pg_dist_placement p ON p.shardid = h.shardid JOIN pg_dist_node n ON n.groupid = p.groupid GROUP BY 1, 2 ORDER BY 1"""
+JOIN pg_dist_placement p ON p.shardid = h.shardid JOIN pg_dist_node n ON n.groupid = p.groupid
+GROUP BY 1, 2 ORDER BY 1"""
+CHANGES = (
+    """CREATE TABLE novel (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+                           campaign_id bigint NOT NULL REFERENCES campaigns (id),
+                           at timestamptz NOT NULL DEFAULT now())""",
+    """CREATE TRIGGER novel_append_only BEFORE UPDATE OR DELETE ON novel
+       FOR EACH ROW EXECUTE FUNCTION refuse_change()""",
+    "ALTER TABLE campaigns ADD COLUMN novel int NOT NULL DEFAULT 3",
+    "CREATE INDEX ix_novel ON campaigns (novel)",
+    "ALTER TABLE campaigns ADD CONSTRAINT ck_novel CHECK (novel > 2) NOT VALID",
+    "ALTER TABLE campaigns VALIDATE CONSTRAINT ck_novel",
+)
 IDENTITIES = """
 SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attidentity <> ''
 WHERE c.relnamespace = 'organization_{}'::regnamespace ORDER BY 1"""
@@ -76,27 +88,47 @@ def test_what_a_migration_does_is_done_on_the_nodes_too(cluster: CitusCluster) -
     migrate.upgrade_schema(url)
     migrate.check_schema(url)
     with MigrationConnection(url, TWIN) as connection:
-        for statement in (
-            "CREATE TABLE novel (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "
-            "campaign_id bigint NOT NULL REFERENCES campaigns (id), at timestamptz NOT NULL DEFAULT now())",
-            "CREATE TRIGGER novel_append_only BEFORE UPDATE OR DELETE ON novel "
-            "FOR EACH ROW EXECUTE FUNCTION refuse_change()",
-            "ALTER TABLE campaigns ADD COLUMN novel int NOT NULL DEFAULT 3",
-            "CREATE INDEX ix_novel ON campaigns (novel)",
-            "ALTER TABLE campaigns ADD CONSTRAINT ck_novel CHECK (novel > 2) NOT VALID",
-            "ALTER TABLE campaigns VALIDATE CONSTRAINT ck_novel",
-        ):
+        for statement in CHANGES:
             connection.execute(text(statement))
         connection.commit()
         assert numbering.find_misnumbered(connection, TWIN) == []
-        connection.execute(text("INSERT INTO campaigns (key, name, protocol, protocol_version) VALUES ('n', 'n', 'da', 1)"))
-        made = connection.execute(text("INSERT INTO novel (campaign_id) SELECT id FROM campaigns RETURNING id")).scalar_one()
+        connection.execute(
+            text("INSERT INTO campaigns (key, name, protocol, protocol_version) VALUES ('n', 'n', 'da', 1)")
+        )
+        made = connection.execute(
+            text("INSERT INTO novel (campaign_id) SELECT id FROM campaigns RETURNING id")
+        ).scalar_one()
         assert TWIN * SPAN < made < (TWIN + 1) * SPAN
         connection.rollback()
         for statement in ("DROP TABLE novel", "ALTER TABLE campaigns DROP COLUMN novel"):
             connection.execute(text(statement))
         connection.commit()
     migrate.check_schema(url)
+
+
+def test_an_organization_that_was_there_before_goes_to_a_node_with_all_that_it_has(
+    cluster: CitusCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url = cluster.coordinator.url("plumbline")
+    with monkeypatch.context() as before:
+        before.setattr(organization_schemas, "distribute_organization", lambda *_: False)
+        number = organization_schemas.add_organization(url, "older", "Older").number
+    with use_organization(number), opened(url) as spine:
+        spine.take("c", "mqm-tsv", MANY.encode())
+        exported, ranking = spine.export("c"), spine.body("c", "google-mqm")
+    for answer in ("is on a node", "was on a node already"):
+        told = plumbline(url, "organizations", "distribute", "older")
+        assert (told.returncode, told.stdout.decode().strip()) == (0, f"older {answer}"), told.stderr
+    with use_organization(number), opened(url) as spine:
+        assert spine.export("c") == exported
+        assert spine.body("c", "google-mqm") == ranking
+        spine.take("again", "mqm-tsv", MANY.encode())
+        assert spine.export("again") == exported.replace(b'"c"', b'"again"')
+        spine.take("c", "mqm-tsv", MANY.encode())
+        assert spine.export("c") == exported
+    plumbline(url, "organizations", "remove", "older", "--with-all-data")
+    with psycopg.connect(cluster.coordinator.url()) as db:
+        assert db.execute("SELECT to_regnamespace(%s)", [organization_schema(number)]).fetchone() == (None,)
 
 
 def issue_owner_token(url: str, organization: int) -> str:
@@ -110,7 +142,7 @@ def issue_owner_token(url: str, organization: int) -> str:
 
 
 def test_four_organizations_rehearse_at_once(cluster: CitusCluster) -> None:
-    """Simulated raters over HTTP, in each the same campaign by name; then every row has a number of its organization."""
+    """Simulated raters over HTTP, in each a campaign of one key; then every row has a number of its organization."""
     url = cluster.coordinator.url("plumbline")
     numbers = range(1, len(ORGANIZATIONS) + 1)
 
@@ -138,7 +170,9 @@ def test_four_organizations_rehearse_at_once(cluster: CitusCluster) -> None:
 
 
 @pytest.mark.parametrize("mode", ["block_writes", "force_logical"])
-def test_an_organization_moves_to_another_node_while_raters_judge(cluster: CitusCluster, tmp_path: Path, mode: str) -> None:
+def test_an_organization_moves_to_another_node_while_raters_judge(
+    cluster: CitusCluster, tmp_path: Path, mode: str
+) -> None:
     """Raters may wait, and say everything again until it is confirmed; what was confirmed is there."""
     run = CitusService(tmp_path, tmp_path, None)  # type: ignore[arg-type]  # its server is only asked for its address
     run.nodes, run.database = cluster.nodes, DATABASE
@@ -150,15 +184,12 @@ def test_an_organization_moves_to_another_node_while_raters_judge(cluster: Citus
         raters.begin()
         try:
             wait_for_more(raters)
-            source = run.home_node()
+            schema, source = organization_schema(TWIN), run.home_node()
             (target,) = [node for node in cluster.nodes[1:] if node is not source]
             raters.waits[:] = []
             begun = time.monotonic()
             with psycopg.connect(cluster.coordinator.url(), autocommit=True) as db:
-                db.execute(
-                    "SELECT citus_schema_move(%s, '127.0.0.1', %s, %s)",
-                    [organization_schema(TWIN), target.port, mode],
-                )
+                db.execute("SELECT citus_schema_move(%s, '127.0.0.1', %s, %s)", [schema, target.port, mode])
             took = time.monotonic() - begun
             wait_for_more(raters)
             longest = max(raters.waits)
@@ -186,7 +217,24 @@ def wait_for_more(raters: Raters) -> None:
 def test_promises_hold_on_a_cluster(cluster: CitusCluster, file: str) -> None:
     folders = os.pathsep.join(str(node.folder) for node in cluster.nodes)
     left_out = [f"--deselect={name}" for name in OF_ONE_SERVER if name.startswith(file)]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.citus.plugin", "-p", "no:cacheprovider", "-m", "not soak"]
-    ran = subprocess.run([*command, *left_out, file], env={**os.environ, "CITUS_NODES": folders}, capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "tests.citus.plugin",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "not soak",
+    ]
+    ran = subprocess.run(
+        [*command, *left_out, file],
+        env={**os.environ, "CITUS_NODES": folders},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert ran.returncode == 0, ran.stdout[-6000:]
     sys.stdout.write(f"{file}: {ran.stdout.splitlines()[-1]}\n")

@@ -218,7 +218,8 @@ class Raters:
             rows = db.execute(
                 """SELECT r.key, i.position, g.position, array_agg((j.payload ->> 'score')::float8 ORDER BY j.revision)
                    FROM judgments j JOIN raters r ON r.id = j.rater_id JOIN items i ON i.id = j.item_id
-                   JOIN segments g ON g.id = j.segment_id GROUP BY 1, 2, 3"""
+                   JOIN segments g ON g.id = j.segment_id WHERE j.campaign_id = %s GROUP BY 1, 2, 3""",
+                (self.live.id,),
             ).fetchall()
         stored = {(row[0], row[1], row[2]): row[3] for row in rows}
         # At most one more is stored than was acknowledged: the one under way when the raters were told to stop.

@@ -112,11 +112,12 @@ LIVE = """coalesce((SELECT k.revoked_at IS NULL AND coalesce(k.expires_at > cloc
 
 # Notes the use of those credentials, at most once in USE_NOTED each, with what is committed anyway. A token that
 # somebody holds is left out: this waits for nobody, so no two can wait for each other.
+_OLD = f"interval '{USE_NOTED.total_seconds():.0f} seconds'"
 USED = f"""used AS (
     UPDATE tokens SET last_used_at = statement_timestamp() WHERE id IN (
         SELECT k.id FROM tokens k
         WHERE k.id = ANY(ARRAY(SELECT DISTINCT s.token_id FROM standing s WHERE s.standing <> 'unauthorized'))
-          AND coalesce(k.last_used_at <= statement_timestamp() - interval '{USE_NOTED.total_seconds():.0f} seconds', true)
+          AND coalesce(k.last_used_at <= statement_timestamp() - {_OLD}, true)
         FOR NO KEY UPDATE SKIP LOCKED))"""
 
 # What the campaign, as it is now, has against an answer; else NULL.
