@@ -33,16 +33,19 @@ def find_citus(account: OsAccount) -> Path:
     source = Path(named).resolve()
     if not (source / "src/backend/distributed").is_dir():
         pytest.skip(f"{source}, which {SOURCE} names, is not Citus' source")
-    if missing := [program for program in ("make", "gcc", "flex") if program != "flex" and not shutil.which(program)]:
+    if missing := [program for program in ("make", "gcc") if not shutil.which(program)]:
         pytest.skip(f"Citus cannot be built: not installed: {', '.join(missing)}")
     programs = binaries.find_server_programs()
     version = binaries.read_program_version(programs)
     build = source / f".build-{version}"
-    postgres = build / "postgres"
+    postgres = build / "wheel/postgres"  # as deep as in the wheel, whose libraries are looked for beside it
     if not (postgres / "built").is_file():
         shutil.rmtree(build, ignore_errors=True)
         (build / "tree").mkdir(parents=True)
         shutil.copytree(programs.parent, postgres, symlinks=True)
+        libraries = programs.parents[2] / f"{binaries.WHEEL}.libs"
+        if libraries.is_dir():
+            shutil.copytree(libraries, build / libraries.name)
         _build(source, build / "tree", postgres)
         (postgres / "built").touch()
     if account.run(["test", "-x", postgres / "bin/postgres"]).returncode != 0:

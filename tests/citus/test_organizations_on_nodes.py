@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -51,6 +52,8 @@ CHANGES = (
     "ALTER TABLE campaigns ADD CONSTRAINT ck_novel CHECK (novel > 2) NOT VALID",
     "ALTER TABLE campaigns VALIDATE CONSTRAINT ck_novel",
 )
+CAMPAIGN = """
+INSERT INTO campaigns (key, name, protocol, protocol_version, basis, state) VALUES ('n', 'n', 'da', 1, 'source', 'open')"""
 IDENTITIES = """
 SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attidentity <> ''
 WHERE c.relnamespace = 'organization_{}'::regnamespace ORDER BY 1"""
@@ -92,9 +95,7 @@ def test_what_a_migration_does_is_done_on_the_nodes_too(cluster: CitusCluster) -
             connection.execute(text(statement))
         connection.commit()
         assert numbering.find_misnumbered(connection, TWIN) == []
-        connection.execute(
-            text("INSERT INTO campaigns (key, name, protocol, protocol_version) VALUES ('n', 'n', 'da', 1)")
-        )
+        connection.execute(text(CAMPAIGN))
         made = connection.execute(
             text("INSERT INTO novel (campaign_id) SELECT id FROM campaigns RETURNING id")
         ).scalar_one()
@@ -123,7 +124,7 @@ def test_an_organization_that_was_there_before_goes_to_a_node_with_all_that_it_h
         assert spine.export("c") == exported
         assert spine.body("c", "google-mqm") == ranking
         spine.take("again", "mqm-tsv", MANY.encode())
-        assert spine.export("again") == exported.replace(b'"c"', b'"again"')
+        assert spine.rank("again", "google-mqm")["systems"] == json.loads(ranking)["systems"]
         spine.take("c", "mqm-tsv", MANY.encode())
         assert spine.export("c") == exported
     plumbline(url, "organizations", "remove", "older", "--with-all-data")
