@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
 import psycopg
@@ -38,6 +39,13 @@ class CitusService(Service):
     nodes: list[Node]
     database: str
     killed: int = 0
+
+    @classmethod
+    def of(cls, nodes: list[Node], database: str, home: Path) -> CitusService:
+        """On a database of a cluster; home: for its files."""
+        run = cls(home, home, None)  # type: ignore[arg-type]  # its server is only asked for its address
+        run.nodes, run.database = nodes, database
+        return run
 
     @property
     def plain_url(self) -> str:

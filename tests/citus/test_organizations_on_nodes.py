@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from app.storage.organizations import SPAN, organization_schema, use_organizatio
 from tests.citus.cluster import DATABASE, CitusCluster
 from tests.citus.conftest import ORGANIZATIONS
 from tests.citus.serving import CitusService
-from tests.faults.serving import Raters, judging
+from tests.faults.serving import Raters, Service, judging, service
 from tests.load.server import Served, serving
 from tests.load.test_rehearsal import DESIGN, LONG, SMALL, closed_and_ranked, figures, judged, set_up
 from tests.organized import TWIN, within
@@ -53,12 +54,14 @@ CHANGES = (
     "ALTER TABLE campaigns VALIDATE CONSTRAINT ck_novel",
 )
 CAMPAIGN = """
-INSERT INTO campaigns (key, name, protocol, protocol_version, basis, state) VALUES ('n', 'n', 'da', 1, 'source', 'open')"""
+INSERT INTO campaigns (key, name, protocol, protocol_version, basis, state)
+VALUES ('n', 'n', 'da', 1, 'source', 'open')"""
 IDENTITIES = """
 SELECT c.relname, a.attname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attidentity <> ''
 WHERE c.relnamespace = 'organization_{}'::regnamespace ORDER BY 1"""
 PACE = RaterPace(workers=7, patience=LONG)
 RATERS, ENOUGH = 8, 100
+TURNS, SECONDS = 2, 8.0
 # What holds on one server holds here; each file makes databases of its own on the three nodes.
 PROMISES = (
     "tests/faults/test_acked.py",
@@ -175,8 +178,7 @@ def test_an_organization_moves_to_another_node_while_raters_judge(
     cluster: CitusCluster, tmp_path: Path, mode: str
 ) -> None:
     """Raters may wait, and say everything again until it is confirmed; what was confirmed is there."""
-    run = CitusService(tmp_path, tmp_path, None)  # type: ignore[arg-type]  # its server is only asked for its address
-    run.nodes, run.database = cluster.nodes, DATABASE
+    run = CitusService.of(cluster.nodes, DATABASE, tmp_path)
     run.start()
     try:
         with use_organization(TWIN):
@@ -212,6 +214,59 @@ def wait_for_more(raters: Raters) -> None:
     """Until some more is acknowledged."""
     before = raters.statuses[200]
     until(lambda: raters.statuses[200] >= before + ENOUGH, f"more after {raters.statuses}")
+
+
+def test_posts_per_second_with_one_two_and_three_nodes(cluster: CitusCluster, data_dir: Path, tmp_path: Path) -> None:
+    """Only ratios say something, and only of what a step through Citus costs: all nodes share this machine."""
+    numbers = range(1, len(ORGANIZATIONS) + 1)
+    rates: dict[str, list[float]] = {}
+    with service(data_dir, tmp_path / "plain") as plain:
+        for key in ORGANIZATIONS:
+            organization_schemas.add_organization(plain.url, key, key.title())
+        for turn in range(TURNS):
+            rates.setdefault("one Postgres", []).append(measure_posts(plain, plain.url, turn, numbers))
+            plain.stop(signal.SIGTERM)
+            for n in range(1, len(cluster.nodes) + 1):
+                place_organizations(cluster, n)
+                run = CitusService.of(cluster.nodes, DATABASE, tmp_path)
+                run.start()
+                rates.setdefault(f"{n} nodes", []).append(measure_posts(run, run.plain_url, turn * 10 + n, numbers))
+                run.stop(signal.SIGTERM)
+            plain.start()
+    for what, found in rates.items():
+        sys.stdout.write(f"{what}: {', '.join(f'{rate:.0f}' for rate in found)} posts per second\n")
+    assert min(rates["3 nodes"]) > 0
+
+
+def measure_posts(run: Service, url: str, turn: int, numbers: Sequence[int]) -> float:
+    """Judgments that four raters of each organization are confirmed in a second."""
+    crowds = []
+    for number in numbers:
+        with use_organization(number):
+            crowds.append(judging(run, 4, key=f"pace-{turn}", url=within(url, number)))
+    try:
+        for raters in crowds:
+            raters.begin()
+        time.sleep(SECONDS / 2)
+        before, begun = sum(raters.statuses[200] for raters in crowds), time.monotonic()
+        time.sleep(SECONDS)
+        return (sum(raters.statuses[200] for raters in crowds) - before) / (time.monotonic() - begun)
+    finally:
+        for raters in crowds:
+            raters.end()
+
+
+def place_organizations(cluster: CitusCluster, n: int) -> None:
+    """Spread the organizations over the first nodes; the coordinator is one of them."""
+    with psycopg.connect(cluster.coordinator.url(), autocommit=True) as db:
+        db.execute(
+            "SELECT citus_set_node_property('127.0.0.1', %s, 'shouldhaveshards', true)", [cluster.coordinator.port]
+        )
+        homes = {schema: port for schema, port, _ in db.execute(WHERE).fetchall()}
+        for number in range(1, len(ORGANIZATIONS) + 1):
+            schema, target = organization_schema(number), cluster.nodes[number % n].port
+            if homes[schema] != target:
+                db.execute("SELECT citus_schema_move(%s, '127.0.0.1', %s, 'block_writes')", [schema, target])
 
 
 @pytest.mark.parametrize("file", PROMISES)

@@ -230,9 +230,9 @@ class Raters:
         ]
 
 
-def judging(run: Service, raters: int, key: str = "live") -> Raters:
-    """Raters on a new campaign in which each has a task."""
-    database = Database(run.url, size=2, role="plumbline_app")
+def judging(run: Service, raters: int, key: str = "live", url: str = "") -> Raters:
+    """Raters on a new campaign in which each has a task. url: where it is, if not where the service's own are."""
+    database = Database(url or run.url, size=2, role="plumbline_app")
     names = [f"r{n}" for n in range(raters)]
     live = collect(database, key=key, raters=names, documents=raters, segments=20, pooled=False)
     database.close()
