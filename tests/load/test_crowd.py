@@ -60,7 +60,7 @@ def run_out(url: str, raters: tuple[str, ...]) -> int:
     with psycopg.connect(url, autocommit=True) as connection:
         for (task,) in connection.execute(f"SELECT id FROM tasks WHERE {mine}", (list(raters),)).fetchall():
             found = connection.execute(
-                f"UPDATE tasks SET leased_until = clock_timestamp() - interval '1 second' WHERE id = %s AND {mine}",
+                f"UPDATE tasks SET leased_until = statement_timestamp() - interval '1 second' WHERE id = %s AND {mine}",
                 (task, list(raters)),
             )
             ran_out += found.rowcount
