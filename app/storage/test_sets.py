@@ -61,6 +61,13 @@ def load_documents_page(session: Session, campaign_id: int, *, after: str | None
     return _page(session, documents, campaign_id, after, limit)
 
 
+def load_known_answer_documents(session: Session, campaign_id: int) -> list[Row]:
+    """Documents that are not of the test set, by key: of the tutorial and of attention checks."""
+    kinds = documents.c.kind.in_(("tutorial", "attention"))
+    query = sa.select(documents).where(documents.c.campaign_id == campaign_id, kinds)
+    return list(session.execute(query.order_by(documents.c.key.collate("C"))))
+
+
 def load_outputs_page(
     session: Session, campaign_id: int, system_id: int, *, after: str | None, limit: int
 ) -> list[Row]:

@@ -54,6 +54,14 @@ def token_query() -> sa.Select[Any]:
     return shown
 
 
+def load_staff_token_names(session: Session, campaign_id: int | None, limit: int) -> list[TokenRecord]:
+    """Prefix, name and role of the newest tokens of people who are no raters; of one campaign, or of all."""
+    query = sa.select(tokens.c.prefix, tokens.c.name, tokens.c.role).where(tokens.c.role != "rater")
+    if campaign_id is not None:
+        query = query.where(sa.or_(tokens.c.campaign_id.is_(None), tokens.c.campaign_id == campaign_id))
+    return list(session.execute(query.order_by(tokens.c.created_at.desc()).limit(limit)))
+
+
 def insert_token(
     session: Session, *, prefix: str, digest: bytes, values: Mapping[str, object], bound: Mapping[str, int | None]
 ) -> TokenRecord:

@@ -23,6 +23,7 @@ from app.ui import messages
 from app.ui.assets import asset_address, list_modules
 from app.web.cookies import Who, session_cookie
 from app.web.negotiation import preferred_type
+from app.web.organizations import directory_of
 from app.web.problems import STATUS, retry_after_header
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -37,6 +38,7 @@ HEADERS: Mapping[str, str] = MappingProxyType(
 )
 DEPENDS_ON = "Accept, Accept-Language, Cookie"
 A_YEAR = 365 * 24 * 3600  # seconds
+OK = 200
 RATERS = "/rate"
 INTERFACE = "/v1"
 NO_PAGE = messages.message("There is no such page")
@@ -119,6 +121,8 @@ def render_page(
         "languages": [(code, name, address_in_language(request, code)) for code, name in offered.items()],
         "phrases": json.dumps(own, ensure_ascii=False) if own else None,
         "catalogue": asset_address(catalogue) if catalogue else None,
+        # A page that says what went wrong must not depend on the database.
+        "organization": directory_of(request).name_in_use() if cookie and who == "staff" and status == OK else None,
         "_": words.translate,
         "count": words.translate_count,
         "foreign": words.is_left_in_english,

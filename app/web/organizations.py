@@ -62,6 +62,12 @@ class OrganizationDirectory:
         """The number of an organization; None: there is none of this key. The default one has no key."""
         return DEFAULT if key is None else next((one.number for one in self._list() if one.key == key), None)
 
+    def name_in_use(self) -> str | None:
+        """What the organization of this request is called; empty: it is the default one; None: there is no other."""
+        records = self._list()
+        names = {one.number: one.name for one in records}
+        return names.get(current_organization(), "") if records else None
+
     def find_key(self, number: int) -> str | None:
         """The key of an organization; None: it is the default one, or is there no more."""
         return None if number == DEFAULT else next((one.key for one in self._list() if one.number == number), None)

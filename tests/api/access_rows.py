@@ -132,6 +132,7 @@ EXPECTED: dict[str, str] = {
     "DELETE /v1/campaigns/{campaign}/systems/{system}": "manager",
     "GET /v1/campaigns/{campaign}/preview": "manager",
     "GET /v1/campaigns/{campaign}/systems/{system}/outputs": "viewer",
+    "GET /v1/campaigns/{campaign}/documents/{document}/outputs": "viewer",
     "GET /v1/campaigns/{campaign}/systems/{system}/outputs/{document}": "viewer",
     "PUT /v1/campaigns/{campaign}/systems/{system}/outputs/{document}": "manager",
     "DELETE /v1/campaigns/{campaign}/systems/{system}/outputs/{document}": "manager",

@@ -118,6 +118,18 @@ def test_outputs_that_do_not_fit_are_refused_with_their_place_and_nothing_change
     assert filled.get(f"{CAMPAIGN}/systems/A/outputs/d1").json() == before
 
 
+def test_outputs_of_several_systems_are_read_at_once(filled: httpx.Client) -> None:
+    _put(filled, "/systems/B", {})
+    path, one = f"{CAMPAIGN}/documents/d1/outputs", f"{CAMPAIGN}/systems/A/outputs/d1"
+    both = filled.get(path, params={"system": ["B", "A", "A"]}).json()["systems"]
+    assert list(both) == ["B", "A"]
+    assert both["A"] == filled.get(one).json()["segments"]
+    assert [output["text"] for output in both["B"]] == [None, None]
+    assert filled.get(path, params={"system": ["A", "nobody"]}).status_code == 404
+    assert filled.get(path).status_code == 422
+    assert filled.get(path, params={"system": [f"s{n}" for n in range(101)]}).status_code == 422
+
+
 def test_unknown_names_are_404(filled: httpx.Client) -> None:
     _put(filled, "/systems/Z/outputs/d1", {"segments": ["a", "b"]}, status=404)
     _put(filled, "/systems/A/outputs/d9", {"segments": ["a", "b"]}, status=404)

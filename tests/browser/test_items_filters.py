@@ -42,6 +42,15 @@ def test_the_worst_disagreements_of_a_pair_are_read_in_their_texts_after_two_cli
     assert actions <= MOST_ACTIONS
 
 
+def test_a_document_with_all_systems_is_read_by_few_requests(manager, demo):
+    page, asked = manager.page, []
+    page.on("request", lambda request: asked.append(request.url) if "/v1/" in request.url else None)
+    manager.open(f"/campaigns/{demo}/items?document=news-01")
+    expect(page.locator("#segment-1 .output")).to_have_count(8)
+    expect(page.locator("#segment-1 .judged").first).to_be_visible()
+    assert len(asked) <= 6, asked  # documents, systems, the text, its outputs, its judgments
+
+
 def manager_word(page, row):
     """A word of the source that a row is about."""
     document = row.get_by_role("link").first.inner_text().partition(",")[0]

@@ -7,8 +7,10 @@ import pytest
 from playwright.sync_api import expect
 
 from app.reports import registry
+from app.services.campaigns.campaigns import NewCampaign, create_campaign
 from tests.browser.conftest import changing
 from tests.browser.desk import glance, sign_in
+from tests.browser.edges import beyond
 from tests.browser.test_accessible import LOOKS, check
 from tests.collecting import collect
 from tests.judged_demo import load_judged
@@ -41,12 +43,45 @@ def test_every_way_of_a_campaign_leads_to_a_page_that_is_right_for_everybody(man
         check(page, path, looks or LOOKS)
     ways = page.locator(".sidebar a").evaluate_all("all => all.map((a) => a.getAttribute('href'))")
     assert ways.index(f"/campaigns/{demo}/overview") % 2 == 0, "which is full of figures: on a phone"
+    faults = heard_errors(page)
     for n, way in enumerate(ways):
         manager.open(way)
+        assert (way, faults, widths_beyond(page)) == (way, [], {})
         expect(page.locator("h1")).to_be_visible()
         if way.endswith("/overview"):
             expect(page.locator(".control-verdict")).to_have_count(3)
         check(page, way, looks or LOOKS[n % 2 : n % 2 + 1])
+
+
+WIDTHS = (1136, 390)
+MAY_BE_ABSENT = ("overview", "tutorial", "qualification", "exclusions", "design", "lock", "replan", "exports", "audit")
+
+
+def heard_errors(page):
+    """What the console calls an error from now on: requests that fail, too."""
+    faults: list[str] = []
+    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
+    return faults
+
+
+def widths_beyond(page):
+    """What of the page lies beyond the screen's edge, by the screen's width."""
+    found = {}
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        if wide := beyond(page):
+            found[width] = wide
+    return found
+
+
+def test_a_campaign_without_anything_is_asked_for_nothing_that_is_not_there(manager, spine):
+    with spine.database.transaction() as session:
+        create_campaign(session, NewCampaign(key="nothing-yet", protocol="esa"), actor="test")
+    page = manager.page
+    faults = heard_errors(page)
+    for way in MAY_BE_ABSENT:
+        manager.open(f"/campaigns/nothing-yet/{way}")
+        assert (way, faults, widths_beyond(page)) == (way, [], {})
 
 
 def test_every_quick_report_is_shown_with_its_picture_and_where_to_fetch_it(manager, demo):

@@ -133,6 +133,11 @@ def get_archive_link(session: Session, campaign: str) -> ArchiveLink:
     return ArchiveLink(link.address, link.created_at)
 
 
+def has_archive_link(session: Session, campaign: str) -> bool:
+    """Whether the campaign has a public archive. Raises NotFound where there is no such campaign."""
+    return archive_links.find_open_link(session, campaigns.load_campaign(session, campaign).id) is not None
+
+
 def close_archive(session: Session, campaign: str, *, actor: str) -> None:
     """Take the address back; it never opens again. Raises NotFound where there is none."""
     row = campaigns.load_campaign(session, campaign, lock=True)

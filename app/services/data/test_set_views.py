@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,19 +91,23 @@ def get_system(session: Session, campaign: str, key: str) -> StoredSystemView:
 
 def get_outputs(session: Session, campaign: str, system: str, document: str) -> list[OutputView]:
     """A system's outputs on a document, one entry a segment. Raises NotFound."""
+    return get_outputs_of_systems(session, campaign, document, [system])[system]
+
+
+def get_outputs_of_systems(
+    session: Session, campaign: str, document: str, keys: Sequence[str]
+) -> dict[str, list[OutputView]]:
+    """Outputs of several systems on a document, by key, each one entry a segment. Raises NotFound."""
     about = campaigns.load_campaign(session, campaign)
-    campaign_id, markup = about.id, get_display_settings(about.settings).markup
-    of, on = load_system_row(session, campaign_id, system), load_document_row(session, campaign_id, document)
-    rows = stored.load_outputs(session, campaign_id, of.id, on.id)
-    return [
-        OutputView(
-            *(row.text, None if row.sha256 is None else row.sha256.hex()),
-            prefill=row.prefill and tuple(row.prefill),
-            alignment=row.alignment,
-            markup=find_layout(row.text) if markup else None,
-        )
-        for row in rows
-    ]
+    markup = get_display_settings(about.settings).markup
+    on = load_document_row(session, about.id, document)
+    return {
+        key: [
+            _output_view(row, markup=markup)
+            for row in stored.load_outputs(session, about.id, load_system_row(session, about.id, key).id, on.id)
+        ]
+        for key in keys
+    }
 
 
 def list_outputs(
@@ -122,10 +126,25 @@ def list_documents(session: Session, campaign: str, *, after: str | None, limit:
     return [_document_view(row, None) for row in rows]
 
 
+def list_known_answer_documents(session: Session, campaign: str) -> list[DocumentView]:
+    """Documents of the tutorial and of attention checks, without their segments."""
+    rows = stored.load_known_answer_documents(session, campaigns.load_campaign(session, campaign).id)
+    return [_document_view(row, None) for row in rows]
+
+
 def list_systems(session: Session, campaign: str, *, after: str | None, limit: int) -> list[StoredSystemView]:
     """Systems by key after `after`."""
     rows = stored.load_systems_page(session, campaigns.load_campaign(session, campaign).id, after=after, limit=limit)
     return [_system_view(row) for row in rows]
+
+
+def _output_view(row: Any, *, markup: bool) -> OutputView:
+    return OutputView(
+        *(row.text, None if row.sha256 is None else row.sha256.hex()),
+        prefill=row.prefill and tuple(row.prefill),
+        alignment=row.alignment,
+        markup=find_layout(row.text) if markup else None,
+    )
 
 
 def _document_view(row: Any, segments: tuple[StoredSegment, ...] | None) -> DocumentView:

@@ -128,6 +128,11 @@ def get_qualification(session: Session, campaign: str, *, version: int | None = 
     return _load(session, campaigns.load_campaign(session, campaign).id, version)
 
 
+def has_qualification(session: Session, campaign: str) -> bool:
+    """Whether the campaign has a test. Raises NotFound where there is no such campaign."""
+    return qualification.find_qualification(session, campaigns.load_campaign(session, campaign).id) is not None
+
+
 def get_rater_qualification(
     session: Session, rater: ActingRater
 ) -> tuple[QualificationTest, QualificationStanding, CampaignInfo]:

@@ -21,8 +21,11 @@ from app.services.access.tokens import Caller
 from app.services.campaigns import recipes
 from app.services.campaigns.campaigns import BASES
 from app.services.campaigns.setup import get_setup_facts
+from app.services.data.archive import has_archive_link
+from app.services.data.test_set_views import list_known_answer_documents
 from app.services.people import guidelines as guideline_texts
 from app.services.people import invitations
+from app.services.people.qualification import has_qualification
 from app.services.plans.plan_scope import load_plan_keys
 from app.services.tasks.preview import list_preview_documents
 from app.services.templates.templates import find_starting_design
@@ -32,6 +35,7 @@ from app.storage.db import Session
 from app.storage.guidelines import GuidelinesNotFound, Kind
 from app.ui import markdown
 from app.ui.assets import asset_address
+from app.ui.manager.actors import list_actor_names_json
 from app.ui.manager.answers import rater_forms_json
 from app.ui.manager.control_counts import find_control_counts
 from app.ui.manager.exports import list_offered_formats
@@ -114,16 +118,22 @@ def wording_page_values(_: PageVisit) -> Values:
     return {"page_languages": list(NAMES.items()), "catalogues": json.dumps(addresses)}
 
 
+def audit_page_values(visit: PageVisit) -> Values:
+    """Who is meant by each actor."""
+    return {"actors": list_actor_names_json(visit.session, visit.caller, visit.campaign.key)}
+
+
 def lock_page_values(visit: PageVisit) -> Values:
     """The recipes that can be locked. Viewers see what is locked; managers lock and amend."""
-    return {
-        "recipes": list_recipe_names(visit.session, visit.campaign.key) if visit.caller.has_rights_of("manager") else []
-    }
+    manages = visit.caller.has_rights_of("manager")
+    recipe_names = list_recipe_names(visit.session, visit.campaign.key) if manages else []
+    return {"recipes": recipe_names, **audit_page_values(visit)}
 
 
 def export_page_values(visit: PageVisit) -> Values:
-    """Formats that fit the campaign's protocol."""
-    return {"offered": list_offered_formats(visit.campaign.protocol)}
+    """Formats that fit the campaign's protocol, and whether there is a public archive."""
+    absent = () if has_archive_link(visit.session, visit.campaign.key) else ("/archive",)
+    return {"offered": list_offered_formats(visit.campaign.protocol), "absent": absent}
 
 
 def report_list_values(visit: PageVisit) -> Values:
@@ -187,9 +197,17 @@ def webhooks_page_values(visit: PageVisit) -> Values:
     return {"events": [(kind, EVENT_MEANINGS[kind]) for kind in EVENT_KINDS], "has_webhooks": bool(there)}
 
 
-def known_answers_page_values(visit: PageVisit) -> Values:
-    """The forms of the raters, in which managers give the known answers."""
-    return rater_forms_json(visit.campaign)
+def tutorial_page_values(visit: PageVisit) -> Values:
+    """The forms of the raters, in which managers give the known answers, and the documents that have these."""
+    rows = list_known_answer_documents(visit.session, visit.campaign.key)
+    documents = [{"key": row.key, "name": row.name, "kind": row.kind, "position": row.position} for row in rows]
+    return {**rater_forms_json(visit.campaign), "documents": json.dumps(documents)}
+
+
+def qualification_page_values(visit: PageVisit) -> Values:
+    """The forms of the raters, in which managers give the known answers, and whether there is a test."""
+    absent = () if has_qualification(visit.session, visit.campaign.key) else ("/qualification",)
+    return {**rater_forms_json(visit.campaign), "absent": absent}
 
 
 def quality_page_values(_: PageVisit) -> Values:
@@ -199,7 +217,7 @@ def quality_page_values(_: PageVisit) -> Values:
 
 def exclusions_page_values(visit: PageVisit) -> Values:
     """The recipes by which an exclusion can be previewed."""
-    return {"recipes": list_recipe_names(visit.session, visit.campaign.key)}
+    return {"recipes": list_recipe_names(visit.session, visit.campaign.key), **audit_page_values(visit)}
 
 
 def list_recipe_names(session: Session, campaign: str) -> list[str]:

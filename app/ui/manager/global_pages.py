@@ -11,11 +11,13 @@ from app.domain.languages import KNOWN
 from app.services.access.tokens import MANAGES
 from app.services.campaigns.campaigns import BASES
 from app.services.templates.templates import TEMPLATES
+from app.ui.manager.actors import list_actor_names_json
 from app.ui.manager.contents import list_protocol_titles
 from app.ui.manager.pages import Manager
 from app.ui.manager.table import ALL_AUDIT, NEW_CAMPAIGN, TOKENS, ManagerPage
 from app.ui.pages import PageRoute, render_page
 from app.web.access import BoundToCampaign
+from app.web.deps import DatabaseDep
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -41,9 +43,11 @@ def new_campaign_page(request: Request, caller: Manager) -> Response:
 
 
 @router.get(ALL_AUDIT.route)
-def audit_page(request: Request, caller: Manager) -> Response:  # noqa: ARG001  (says who may call)
+def audit_page(request: Request, caller: Manager, database: DatabaseDep) -> Response:
     """Who changed what, as far as the caller may know."""
-    return _page(request, ALL_AUDIT, {"script": "audit"})
+    with database.transaction() as session:
+        actors = list_actor_names_json(session, caller, caller.campaign)
+    return _page(request, ALL_AUDIT, {"script": "audit", "actors": actors})
 
 
 @router.get(TOKENS.route)

@@ -140,6 +140,7 @@ def render_campaign_page(
         "next": find_next_step(way),
         "tells_next": caller.has_rights_of("manager") and about.state in DRAFT and shown in PAGES_OF_THE_WAY,
         "start": None,
+        "absent": [path for path, there in (("/plan", facts.plan), ("/lock", facts.lock)) if not there],
     }
     return render_page(request, shown.template, {**shared, **values}, status=status)
 

@@ -11,6 +11,7 @@ from app.domain.keys import KEY_PATTERN
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.people import raters
+from app.ui.manager.actors import list_actor_names_json
 from app.ui.manager.pages import RequireSession, render_campaign_page
 from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
@@ -35,4 +36,6 @@ def rater_page(
     with database.transaction(snapshot=True) as session:
         about = campaigns.get_campaign(session, campaign)
         view = raters.get_rater(session, campaign, rater, by=caller)
-    return render_campaign_page(request, PAGE, about, caller, {"rater": view, "script": "rater", "tells_next": False})
+        actors = list_actor_names_json(session, caller, campaign)
+    values = {"rater": view, "script": "rater", "tells_next": False, "actors": actors}
+    return render_campaign_page(request, PAGE, about, caller, values)

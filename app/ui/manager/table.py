@@ -117,13 +117,13 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
                 message("Tutorial"),
                 MANAGER,
                 "texts with known answers before the first task and among the tasks",
-                contents.known_answers_page_values,
+                contents.tutorial_page_values,
             ),
             ManagerPage(
                 message("Qualification"),
                 MANAGER,
                 "the qualification test, and who passed it",
-                contents.known_answers_page_values,
+                contents.qualification_page_values,
             ),
             ManagerPage(
                 message("Quality"),
@@ -252,7 +252,7 @@ GROUPS: tuple[tuple[str, tuple[ManagerPage, ...]], ...] = (
                 contents.webhooks_page_values,
             ),
             ManagerPage(message("Clone"), MANAGER, "copy this campaign; copy judgments", contents.empty_page_values),
-            ManagerPage(message("Audit"), MANAGER, "who changed what in the campaign", contents.empty_page_values),
+            ManagerPage(message("Audit"), MANAGER, "who changed what in the campaign", contents.audit_page_values),
         ),
     ),
 )

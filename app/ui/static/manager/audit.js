@@ -3,7 +3,7 @@
 import { $, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { Browse } from "./browse.js";
-import { foreign, main, moment } from "./parts.js";
+import { actorName, foreign, main, moment } from "./parts.js";
 
 const { campaign } = main.dataset;
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/;
@@ -14,7 +14,10 @@ function words(value) {
   return TIME.test(value) ? moment(value) : String(value);
 }
 
-const details = (one) => Object.entries(one.what).filter(([, value]) => value !== null).map(([name, value]) => h("span", { class: "detail" }, h("b", {}, name.replaceAll("_", " ")), ` ${words(value)}`));
+// A digest is told apart by its beginning; what nothing was counted of is left out.
+const DIGEST = /^[0-9a-f]{40,}$/;
+const details = (one) => Object.entries(one.what).filter(([, value]) => value !== null && value !== 0).map(([name, value]) =>
+  h("span", { class: "detail" }, h("b", {}, name.replaceAll("_", " ")), " ", DIGEST.test(value) ? h("code", { title: value }, `${value.slice(0, 12)}…`) : words(value)));
 
 await new Browse($("#log"), {
   label: t("Who changed what"),
@@ -24,7 +27,7 @@ await new Browse($("#log"), {
   columns: [
     { head: t("When"), cell: (one) => moment(one.at) },
     campaign ? null : { head: t("Campaign"), cell: (one) => one.campaign, look: "wide" },
-    { head: t("Who"), cell: (one) => one.actor, look: "wide" },
+    { head: t("Who"), cell: (one) => actorName(one.actor), look: "wide" },
     { head: t("What"), cell: (one) => h("b", {}, foreign(one.action)) },
     { head: t("More"), cell: (one) => details(one), look: "text" },
   ].filter(Boolean),

@@ -8,6 +8,7 @@ import { reading } from "./reading.js";
 import { settled } from "./waiting.js";
 
 const form = $("#design");
+const running = !["draft", "planned"].includes(form.dataset.state); // its plan is changed by a replan
 const said = $(".said", form);
 const json = $("#json");
 const place = $("#plan");
@@ -137,7 +138,7 @@ function draw(plan) {
     ], report.recommendations)] : null,
     h("p", { class: "words" }, t("Seed {seed}, {hash}, data version {version}.", { seed: plan.seed, hash: plan.hash, version: figure(plan.data_version) })),
     frozen ? fetched([["JSON", `${api}/plan`], ["SVG", `${api}/plan.svg`]]) : inHand(plan, "plan"),
-    frozen ? h("p", { class: "actions" }, h("a", { class: "button", href: `${here}/overview` }, t("Continue: open the campaign"))) : null,
+    frozen && !running ? h("p", { class: "actions" }, h("a", { class: "button", href: `${here}/overview` }, t("Continue: open the campaign"))) : null,
   );
 }
 
@@ -149,7 +150,7 @@ form.addEventListener("change", (event) => {
 });
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  resting($("button[type=submit]", form), () => compile(false));
+  if (!running) resting($("button[type=submit]", form), () => compile(false));
 });
 $("[data-look]", form).addEventListener("click", (event) => resting(event.currentTarget, () => compile(true)));
 

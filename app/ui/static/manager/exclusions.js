@@ -5,7 +5,7 @@ import { count, t } from "../shared/messages.js";
 import { ask } from "./asking.js";
 import { Browse } from "./browse.js";
 import { each } from "./each.js";
-import { api, badge, brief, change, figure, foreign, NONE, resting, some, table, warned } from "./parts.js";
+import { actorName, api, badge, brief, change, figure, foreign, NONE, resting, some, table, warned } from "./parts.js";
 import { tried } from "./reading.js";
 import { toast } from "./toast.js";
 import { outcome } from "./waiting.js";
@@ -116,7 +116,7 @@ const list = new Browse(place, {
     { head: t("State"), cell: (one) => (one.lifted ? badge("none", t("lifted")) : badge("excluded", t("left out"))) },
     { head: t("Reason"), cell: (one) => one.reason, look: "text" },
     { head: t("Since"), sort: "made", cell: (one) => brief(one.at), look: "wide" },
-    { head: t("By"), cell: (one) => one.actor, look: "wide" },
+    { head: t("By"), cell: (one) => actorName(one.actor), look: "wide" },
     { head: t("Lifted"), cell: ending, look: "text" },
   ],
   actions: [{ label: t("Lift …"), icon: "undo", run: lift }],

@@ -151,14 +151,44 @@ function filesOf(query) {
 
 const outputsOf = (key, document_) => get(`${api}/systems/${encodeURIComponent(key)}/outputs/${encodeURIComponent(document_)}`);
 
+const PAGE = 200; // judgments
+const SYSTEMS_AT_ONCE = 100;
+
 // A document as it is asked for: its text, and of each system what it made of it and how that was judged. Of one system
-// the server finds judgments at once; of all together it looks through the campaign's.
+// the server finds judgments at once, and of all together where they are not too many; else it looks through the
+// campaign's, and is asked system by system.
 class DocumentReading {
   constructor(query, named = []) {
     const { other: _, system: __, ...filters } = query;
     Object.assign(this, { query: JSON.stringify(query), filters, begun: new Map() });
     this.text = this.begin(get(`${api}/documents/${encodeURIComponent(query.document)}`));
     for (const key of named) this.of(key);
+    if (!named.length) this.whole = this.begin(this.judgmentsOfAll());
+  }
+
+  // → all judgments of the document, page after page; null where the server would look through others for them.
+  async judgmentsOfAll() {
+    const found = [];
+    let cursor = "";
+    do {
+      const { items, next } = await get(`${api}/judgments?${new URLSearchParams({ ...this.filters, limit: PAGE, ...(cursor ? { cursor } : {}) })}`);
+      if (next && items.length < PAGE) return null;
+      found.push(...items);
+      cursor = next;
+    } while (cursor);
+    return found;
+  }
+
+  // → [outputs, judgments] of each of some systems.
+  async ofAll(keys) {
+    const judged = this.whole && (await this.whole);
+    if (!judged) return Promise.all(keys.map((key) => this.of(key)));
+    const made = {};
+    for (let n = 0; n < keys.length; n += SYSTEMS_AT_ONCE) {
+      const query = new URLSearchParams(keys.slice(n, n + SYSTEMS_AT_ONCE).map((key) => ["system", key]));
+      Object.assign(made, (await get(`${api}/documents/${encodeURIComponent(this.filters.document)}/outputs?${query}`)).systems);
+    }
+    return keys.map((key) => [{ segments: made[key] }, judged.filter((one) => one.systems.includes(key))]);
   }
 
   // → [outputs, judgments] of a system.
@@ -180,7 +210,7 @@ async function ofDocument(query, systems, read) {
   const named = namedIn(query);
   const wanted = named.length ? systems.filter((one) => named.includes(one.key)) : [...systems];
   if (query.other && wanted[0]?.key === query.other) wanted.reverse();
-  const [text, ...found] = await Promise.all([read.text, ...wanted.map((one) => read.of(one.key))]);
+  const [text, found] = await Promise.all([read.text, read.ofAll(wanted.map((one) => one.key))]);
   const judgments = found.flatMap(([, judged]) => judged); // one of several systems comes with each of them, and is shown once
   const outputs = wanted.map((system, n) => [system, found[n][0].segments]);
   const media = await loadShownMedia([...text.segments.map((one) => one.source), ...outputs.flatMap(([, segments]) => segments.map((one) => one?.text))], all, api);
@@ -249,7 +279,7 @@ async function show([documents, systems], read, newest) {
   const { document: _, segment: __, other: ___, ...wide } = query;
   $("#all").href = `?${new URLSearchParams(wide)}`;
   tellDisagreements(query);
-  const judged = await ofDocument(query, systems, read?.query === JSON.stringify(query) ? read : new DocumentReading(query));
+  const judged = await ofDocument(query, systems, read?.query === JSON.stringify(query) ? read : new DocumentReading(query, namedIn(query)));
   if (!newest()) return null;
   fill(place, filesOf(query), judged);
   return location.hash && document.querySelector(location.hash)?.scrollIntoView();

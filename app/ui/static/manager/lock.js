@@ -3,7 +3,7 @@
 import { $, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { lines } from "./asking.js";
-import { api, change, facts, figure, get, moment, resting, table } from "./parts.js";
+import { actorName, api, change, facts, figure, get, moment, resting, table } from "./parts.js";
 import { reading } from "./reading.js";
 
 const form = $("#lock");
@@ -21,7 +21,7 @@ function entry(one) {
     h("h2", {}, one.n === 1 ? t("The lock") : t("Amendment {n}", { n: one.n - 1 }), " · ", moment(one.at)),
     facts([
       [t("Recipe"), one.recipe.name], [t("Registered"), one.before_judgments ? t("before the first judgment") : t("after the first judgment")],
-      [t("By"), one.actor], [t("Data version"), figure(one.data_version)],
+      [t("By"), actorName(one.actor)], [t("Data version"), figure(one.data_version)],
     ]),
     one.reason ? h("p", {}, h("b", {}, t("Reason")), ": ", h("span", { dir: "auto" }, one.reason)) : null,
     h("h3", {}, t("Hypotheses")), list(one.hypotheses),

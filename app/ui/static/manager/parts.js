@@ -98,6 +98,15 @@ export const facts = (pairs) =>
   h("dl", { class: "facts" }, pairs.map(([name, value, beside]) =>
     h("div", {}, h("dt", {}, name), h("dd", {}, value, beside ? h("small", {}, beside) : null))));
 
+const ACTORS = JSON.parse(main.dataset.actors ?? "{}");
+
+// Who did something: a token by what it is for, where the page knows that; the whole as a title.
+export function actorName(actor) {
+  const prefix = /^token:(.+)$/.exec(actor ?? "")?.[1];
+  const name = ACTORS[actor] ?? (prefix ? t("token {prefix}…", { prefix: prefix.slice(0, 6) }) : actor);
+  return name === null || name === undefined ? null : h("span", { title: actor }, name);
+}
+
 // Where what is shown is fetched. links: [name, address].
 export const fetched = (links) => h("p", { class: "fetch" }, t("Fetch:"), links.map(([name, href]) => h("a", { href }, name)));
 
@@ -180,8 +189,12 @@ export class Refused extends Error {
   }
 }
 
+// What the page said is not there yet, each until it is first asked for: asking would be an error in the console.
+const missing = new Set((main.dataset.absent ?? "").split(" ").filter(Boolean).map((end) => api + end));
+
 // What there is at an address; `absent` where it leads nowhere. Throws Refused with what the interface says.
 export async function get(path, { absent, timeout } = {}) {
+  if (absent !== undefined && missing.delete(path)) return absent;
   const answer = await call("GET", path, { timeout });
   if (answer.ok) return answer.body;
   if (answer.status === 404 && absent !== undefined) return absent;

@@ -21,12 +21,16 @@ let chosen = false; // whether somebody chose what to begin with before it was k
 let waiting = 0;
 
 function draw() {
+  drawForm();
+  later();
+}
+
+function drawForm() {
   if (written.protocol === "custom") drawParts(place, written.options, { changed: later, drawn: draw });
   else {
     const title = [...$("#start").options].find((one) => one.value === written.protocol)?.textContent ?? written.protocol;
     fill(place, h("p", {}, t("Judged by: {protocol}", { protocol: title })), h("p", { class: "quiet" }, t("To change the questions, write your own protocol from this one.")));
   }
-  later();
 }
 
 function later() {
@@ -47,6 +51,8 @@ async function preview() {
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
     say(refused, t("The server cannot be reached. Try again in a moment."));
+  } finally {
+    $("#work").removeAttribute("aria-busy");
   }
 }
 
@@ -76,6 +82,7 @@ await reading(place, async () => {
   send.disabled = false;
   if (written) return; // it was begun meanwhile
   written = { protocol: now.body.protocol, options: now.body.options };
-  draw();
+  drawForm();
+  await preview();
 })();
 main.dataset.ready = "yes";

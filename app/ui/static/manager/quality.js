@@ -2,7 +2,7 @@
 
 import { $, button, dialog, fill, fresh, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
-import { all, api, badge, change, figure, foreign, get, main, moment, NONE, percent, resting, table, filledColumns, warned } from "./parts.js";
+import { all, api, badge, change, figure, foreign, get, here, main, moment, NONE, percent, resting, table, filledColumns, warned } from "./parts.js";
 import { reading } from "./reading.js";
 import { outcome } from "./waiting.js";
 
@@ -26,7 +26,7 @@ function verdicts(found) {
 
 function evidence(found, standing) {
   return table(t("Quality of each rater's work"), filledColumns([
-    [t("Rater"), (one) => one.rater], [t("Judgments"), (one) => figure(one.n_judgments), "right"],
+    [t("Rater"), (one) => h("a", { href: `${here}/raters/${encodeURIComponent(one.rater)}` }, one.rater)], [t("Judgments"), (one) => figure(one.n_judgments), "right"],
     [t("Verdict"), verdict],
     [t("What to do"), (one) => (standing.has(one.rater) ? t("excluded") : button(t("Exclude …"), () => exclude("rater", one.rater), { class: "quiet", "aria-label": t("Exclude {rater}", { rater: one.rater }) }))],
     [t("Controls"), (one) => (one.control ? count(one.control.n_pairs, "{n} pair, p {p}, q {q}", "{n} pairs, p {p}, q {q}", { p: chance(one.control.p_value), q: chance(one.control.q_value) }) : NONE), "brief"],

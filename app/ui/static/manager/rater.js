@@ -6,7 +6,7 @@ import { ask } from "./asking.js";
 import { Browse } from "./browse.js";
 import { changeRaters } from "./changed_raters.js";
 import { giveLink } from "./links.js";
-import { all, api, badge, brief, change, facts, figure, foreign, get, here, hours, icon, main, moment, NONE, percent, resting, table, warned } from "./parts.js";
+import { actorName, all, api, badge, brief, change, facts, figure, foreign, get, here, hours, icon, main, moment, NONE, percent, resting, table, warned } from "./parts.js";
 import { reading } from "./reading.js";
 import { toast } from "./toast.js";
 
@@ -110,7 +110,7 @@ const messages = () => new Browse(h("div"), {
   columns: [
     { head: t("When"), cell: (one) => brief(one.at) },
     { head: t("Text"), cell: (one) => one.text, look: "text" },
-    { head: t("By"), cell: (one) => one.actor, look: "wide" },
+    { head: t("By"), cell: (one) => actorName(one.actor), look: "wide" },
     { head: t("Read"), cell: (one) => (one.read_at ? brief(one.read_at) : badge("waiting", t("not yet"))) },
   ],
   nothing: { icon: "message", title: t("There are no messages to this rater."), text: t("The rater's page shows a message until they confirm that they have read it.") },

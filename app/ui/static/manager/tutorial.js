@@ -8,7 +8,7 @@ import { Unfinished } from "./judging.js";
 import { Browse } from "./browse.js";
 import { checkKey } from "./keys.js";
 import { Items } from "./known.js";
-import { all, api, brief, change, empty, fetched, figure, get, here, listed, numeral, Refused, resting, say, sure, table, tell, told, written } from "./parts.js";
+import { api, brief, change, empty, fetched, figure, get, here, listed, numeral, Refused, resting, say, sure, table, tell, told, written } from "./parts.js";
 import { reading, tried } from "./reading.js";
 
 const form = $("#tutorial");
@@ -38,12 +38,25 @@ const steps = (one) => h("span", { class: "actions" },
   button(t("Change"), () => tried(() => edit(one.key), $("#said")), { class: "quiet", "aria-label": t("Change {key}", { key: one.key }) }),
   button(t("Delete …"), () => remove(one), { class: "quiet", "aria-label": t("Delete {key}", { key: one.key }) }));
 
+// What the page says that there is; after a change it is asked for anew.
+async function documentsNow() {
+  const answer = await fetch(location.href, { headers: { Accept: "text/html" } }).catch(() => null);
+  if (!answer?.ok) throw new Unreachable(String(answer?.status));
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  place.dataset.documents = $("#documents", page).dataset.documents;
+}
+
 // A tutorial has a few documents, which are shown whole.
-const show = reading(place, async () => {
-  const found = (await all(`${api}/documents`)).filter((one) => one.kind in TITLES);
+const draw = () => {
+  const found = JSON.parse(place.dataset.documents);
   fill(place, found.length ? table(t("Tutorial documents"), [
     [t("Document"), (one) => one.name], [t("Kind"), (one) => TITLES[one.kind]], [t("Position"), (one) => figure(one.position), "right"], [t("What to do"), steps],
   ], found) : empty({ icon: "texts", title: t("There is no tutorial yet."), text: t("Raters start with their first task.") }), fetched([listed(`${api}/documents`)]));
+  place.removeAttribute("aria-busy");
+};
+const show = reading(place, async () => {
+  await documentsNow();
+  draw();
 });
 
 function check({ source, text, question, payload, tolerance, reasons, columns, rules, retry }, rest) {
@@ -163,7 +176,7 @@ attention.addEventListener("submit", (event) => {
   event.preventDefault();
   resting($("button[type=submit]", attention), saveSettings);
 });
-await show();
+draw();
 await results.open();
 await checks.open();
 const unread = $("#attention-read");
