@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -109,8 +110,26 @@ def _page(
     if isinstance(outcome, JobView):
         return render_campaign_page(request, page, about, caller, {**values, "job": outcome, "script": "job"})
     return render_campaign_page(
-        request, page, about, caller, {**values, **_make_report_content(caller, kind, outcome, address, given)}
+        request,
+        page,
+        about,
+        caller,
+        {**values, **_make_report_content(caller, kind, outcome, campaign, address, given)},
     )
+
+
+def make_gate_command(campaign: str, given: Mapping[str, str]) -> str:
+    """The command that asks the same of the gate, for CI.
+
+    >>> make_gate_command("ende", {"candidate": "new", "baseline": "my old", "claim": "not_worse", "margin": "0.5"})
+    "plumbline gate ende --candidate new --baseline 'my old' --claim not-worse --margin 0.5"
+    """
+    usual = {name: str(field.default) for name, field in GATE.options.model_fields.items()}
+    words = ["plumbline", "gate", campaign]
+    for name, text in given.items():
+        if text != usual[name]:
+            words += [f"--{name.replace('_', '-')}", text.replace("_", "-") if name == "claim" else text]
+    return shlex.join(words)
 
 
 def describe_error(error: AppError) -> str:
@@ -123,6 +142,7 @@ def _make_report_content(
     caller: Caller,
     kind: AnyKind,
     stored: StoredReport,
+    campaign: str,
     address: str,
     given: Mapping[str, str],
 ) -> dict[str, object]:
@@ -136,6 +156,7 @@ def _make_report_content(
     ]
     return {
         "view": view,
+        "command": make_gate_command(campaign, given) if isinstance(view, GateView) else None,
         "decision": (claim_sentence(view), VERDICTS[view.verdict]) if isinstance(view, GateView) else None,
         "warnings": view.warnings,
         "tables": kind.tables(view),

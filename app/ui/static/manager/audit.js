@@ -3,7 +3,7 @@
 import { $, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { Browse } from "./browse.js";
-import { actorName, foreign, main, moment } from "./parts.js";
+import { actorName, brief, foreign, main, moment } from "./parts.js";
 
 const { campaign } = main.dataset;
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)$/;
@@ -25,7 +25,7 @@ await new Browse($("#log"), {
   key: (one) => `${one.campaign} ${one.n}`,
   search: t("Search by person, action or key"),
   columns: [
-    { head: t("When"), cell: (one) => moment(one.at) },
+    { head: t("When"), cell: (one) => brief(one.at) },
     campaign ? null : { head: t("Campaign"), cell: (one) => one.campaign, look: "wide" },
     { head: t("Who"), cell: (one) => actorName(one.actor), look: "wide" },
     { head: t("What"), cell: (one) => h("b", {}, foreign(one.action)) },

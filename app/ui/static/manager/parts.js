@@ -50,18 +50,23 @@ export const numeral = (text) => Number(text.replace(MARK, "."));
 const PLAIN = new Intl.NumberFormat(language(), { useGrouping: false, maximumFractionDigits: 10 });
 export const written = (value) => (value === null || value === undefined ? "" : PLAIN.format(value));
 
+// What went wrong is brought into view; what a page only notes leaves it where it is.
+function see(place) {
+  if (place.textContent && place.getAttribute("role") === "alert") bringIntoView(place);
+}
+
 // Say something in the page's own language …
 export function say(place, text) {
   place.removeAttribute("lang");
   place.textContent = text;
-  if (text) bringIntoView(place);
+  see(place);
 }
 
 // … or what the interface says of a problem, in English.
 export function tell(place, text) {
   place.textContent = text;
   if (language() !== "en") place.lang = "en";
-  bringIntoView(place);
+  see(place);
 }
 
 // columns: [heading, cell of a row, class, further class of a row's cell]. A cell is text, an element or null.
