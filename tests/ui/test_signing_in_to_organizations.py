@@ -55,7 +55,9 @@ def test_the_first_group_gives_organization_and_role(
     assert service.client.cookies["staff"].startswith("o1-") == (organization == TWIN)
     assert service.me().json()["role"] == role
     assert service.ask("SELECT count(*) FROM accounts") == [(int(organization == TWIN),)]
-    assert service.client.get("/campaigns", headers=PAGE).status_code == 200
+    page = service.client.get("/campaigns", headers=PAGE)
+    assert page.status_code == 200
+    assert f">{'Twin' if organization == TWIN else 'Default organization'}</span>" in page.text
 
 
 def test_who_leaves_the_organizations_groups_is_shut_out_of_it(service: Service) -> None:

@@ -138,11 +138,16 @@ def render_campaign_page(
         "facts": facts,
         "way": way if caller.has_rights_of("manager") else [],
         "next": find_next_step(way),
-        "tells_next": caller.has_rights_of("manager") and about.state in DRAFT and shown in PAGES_OF_THE_WAY,
+        "tells_next": caller.has_rights_of("manager") and _tells_next(shown, about, facts),
         "start": None,
         "absent": [path for path, there in (("/plan", facts.plan), ("/lock", facts.lock)) if not there],
     }
     return render_page(request, shown.template, {**shared, **values}, status=status)
+
+
+def _tells_next(shown: ManagerPage, about: CampaignInfo, facts: SetupFacts) -> bool:
+    """Whether a page says what comes next: on the way of a draft, and where there is nothing yet to show."""
+    return (about.state in DRAFT and shown in PAGES_OF_THE_WAY) or _why_not(shown, facts) is not None
 
 
 def add_pages(router: APIRouter) -> None:
