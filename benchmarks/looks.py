@@ -26,7 +26,7 @@ from app.services.tasks.progress_view import ProgressScope
 from app.storage.db import Database
 from benchmarks import pages
 from benchmarks.hot import throw_away
-from benchmarks.processes import load_average, processor_seconds
+from benchmarks.processes import load_average, scheduled_seconds
 from tests.grown import grow
 
 KEY: Final = "watched"
@@ -108,14 +108,6 @@ class Watched:
                 time.process_time() - ours,
                 time.perf_counter() - began,
             )
-
-
-def scheduled_seconds(pid: int) -> float:
-    """Processor time of one process, to the nanosecond where the kernel tells."""
-    try:
-        return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e9
-    except FileNotFoundError:
-        return processor_seconds(pid)
 
 
 def kinds(watched: Watched) -> dict[str, Callable[[], None]]:

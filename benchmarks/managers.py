@@ -29,9 +29,18 @@ from app.storage.db import Database
 from app.storage.embedded import EmbeddedServer
 from benchmarks import pages, synthetic
 from benchmarks.children import ROOT, run
-from benchmarks.hot import Sent, keep_time, request, serving, throw_away
+from benchmarks.hot import Sent, request, serving, throw_away
 from benchmarks.hot_load import BEGAN, EVENTS
-from benchmarks.pace import HALF_A_MINUTE, Figures, Rater, campaign, of_posts, timetable, told
+from benchmarks.pace import (
+    COMING,
+    HALF_A_MINUTE,
+    PER_SECOND,
+    Figures,
+    Pace,
+    campaign,
+    timetable,
+    told,
+)
 from benchmarks.processes import Watched, load_average, postmaster, private_megabytes, serving_at
 
 THINKS: Final = 5.0
@@ -39,6 +48,9 @@ THINKS: Final = 5.0
 EACH: Final = 2
 """Managers of each campaign."""
 RATERS: Final = "pace"
+PROBE: Final = "probe"
+PROBE_EVERY: Final = 0.1
+"""Seconds between two of them."""
 RATIO_GOAL: Final = 1.5
 MEMORY_GOAL: Final = 300
 PLACE: Final = "/v1/campaigns/{campaign}/"
@@ -94,25 +106,37 @@ class Managers:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: of the raters, and of what managers asked, by kind. memory: of the web process when it ended, in MB."""
+    """One run: of the raters, and of what managers asked, by kind. memory: of the web process when it ended, in MB.
+
+    livez: figures of the requests for nothing.
+    """
 
     raters: Figures
+    livez: Mapping[str, Any]
     managers: Mapping[str, Mapping[str, Any]]
     memory: float
 
 
-def beside(
-    address: tuple[str, int], watched: Watched, raters: Sequence[Rater], seconds: float, managers: Managers | None
-) -> Run:
-    """Raters, with managers or without."""
-    draw = random.Random(13)  # noqa: S311  (no secret)
-    sent = timetable(raters, seconds, HALF_A_MINUTE, draw, beats=True)
-    more, asked = (0, []) if managers is None else managers.sent(len(raters), seconds)
-    before = watched.taken()
-    figures = keep_time(address, len(raters) + more, sorted(sent + asked))
-    posts = of_posts(figures, watched.since(before), seconds)
-    theirs = {kind: one for kind, one in figures.items() if kind not in {"post", "beat", BEGAN}}
-    return Run(posts, theirs, private_megabytes(watched.web))
+def beside(pace: Pace, seconds: float, managers: Managers | None) -> Run:
+    """Raters, with managers or without, who begin when all raters have come."""
+    coming = len(pace.raters) / PER_SECOND
+    sent = timetable(pace.raters, seconds, HALF_A_MINUTE, pace.draw, beats=True, coming=coming)
+    asked = list(probes(len(pace.raters), seconds))
+    clients = len(pace.raters) + 1
+    if managers is not None:
+        more, theirs = managers.sent(clients, seconds)
+        clients, asked = clients + more, asked + theirs
+    sent += [(at + coming, client, kind, text) for at, client, kind, text in asked]
+    posts, figures = pace.timed(sorted(sent), clients, seconds, coming)
+    opened = {kind: one for kind, one in figures.items() if kind not in {"post", "beat", PROBE, COMING, BEGAN}}
+    return Run(posts, figures[PROBE], opened, private_megabytes(pace.watched.web))
+
+
+def probes(client: int, seconds: float) -> Iterator[Sent]:
+    """Requests for nothing at all, of one client: how long they take tells how long the process was busy."""
+    text = request("GET", "/livez", "")
+    for n in range(int(seconds / PROBE_EVERY)):
+        yield n * PROBE_EVERY, client, PROBE, text
 
 
 def tables(pairs: Sequence[tuple[Run, Run]], at_first: float) -> Iterator[str]:
@@ -127,6 +151,8 @@ def tables(pairs: Sequence[tuple[Run, Run]], at_first: float) -> Iterator[str]:
     each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
     yield ""
     yield f"p99 with managers is {median(ratios):.2f} × that without (pairs: {each}; goal ≤ {RATIO_GOAL:g})."
+    alone, beside_them = (median(pair[n].livez["p99"] for pair in pairs) * 1e3 for n in (0, 1))
+    yield f"p99 of `/livez`, asked ten times a second: {alone:.0f} ms without managers and {beside_them:.0f} ms with."
     yield f"The web process held {at_first:.0f} MB at first and at most {held:.0f} MB (goal ≤ {MEMORY_GOAL})."
     yield ""
     yield "| managers opened | times | p50, ms | p99, ms | status |"
@@ -184,15 +210,11 @@ def measure(server: EmbeddedServer, database: Database, folder: Path, asked: arg
     managers = Managers(viewer(database), [RATERS, *keys], asked.streams)
     (folder / "worker").mkdir()
     with serving(server.url("owner"), 1) as address, working(server.url("owner"), folder / "worker"):
-        watched = Watched(serving_at(address[1]), postmaster(server))
-        at_first = private_megabytes(watched.web)
-        beside(address, watched, raters, asked.seconds, None)  # their tasks are read for the first time
+        pace = Pace(address, Watched(serving_at(address[1]), postmaster(server)), raters)
+        at_first = private_megabytes(pace.watched.web)
+        pace.settle()
         pairs = [
-            (
-                beside(address, watched, raters, asked.seconds, None),
-                beside(address, watched, raters, asked.seconds, managers),
-            )
-            for _ in range(asked.repeats)
+            (beside(pace, asked.seconds, None), beside(pace, asked.seconds, managers)) for _ in range(asked.repeats)
         ]
     sizes = ", ".join(f"{size:,}" for size in asked.sizes)
     yield f"{len(raters):,} raters, a post every 30 s and a heartbeat every 20 s of each; one web process and a worker."

@@ -9,7 +9,7 @@ only the time counts in which all raters are there: they come one after another 
 Raters are signed in as those of our pages are. With `--tokens` they show a token, as front-ends do.
 
 Processor time is that of the web process and of all of Postgres, from /proc. Before anything is measured, every rater
-has posted once, within `--settle` seconds.
+has posted once.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import sqrt
 from pathlib import Path
 from statistics import median
 from time import monotonic, sleep
@@ -55,8 +56,10 @@ KEEPS_UP: Final = 1.0
 """Seconds of p99 up to which a node keeps up."""
 GOAL: Final = 1.5
 COMING: Final = "coming"
-PER_SECOND: Final = 45.0
-"""Raters who come in a second; of more behind one address, a service refuses some."""
+PER_SECOND: Final = 200.0
+"""Raters who come in a second. All have posted before, so the service does not limit them as strangers."""
+STRANGERS_PER_SECOND: Final = 45.0
+"""The same before that: of more behind one address, a service refuses some."""
 LOOK: Final = 0.2
 """Seconds between two looks at the processes."""
 PROXIED: Final = 64
@@ -106,14 +109,17 @@ def timetable(
 ) -> list[Sent]:
     """When each rater posts. beats: and when their pages send heartbeats.
 
-    coming: seconds in which the raters come, before those that count; what is sent in these is of the kind COMING. If
-    they were there already, all goes on as if for long.
+    coming: seconds in which the raters come, before those that count; what is sent in these is of the kind COMING.
+    Each posts on coming, and then as if there for long, so that the rate is the same all the time.
     """
     sent: list[Sent] = []
     end = coming + seconds
     for client, rater in enumerate(raters):
-        begun = draw.uniform(0.0, coming) if coming else 0.0
-        at = begun if coming else draw.uniform(0.0, draw.uniform(*pauses))
+        begun = 0.0
+        if coming:
+            begun = draw.uniform(0.0, coming)
+            sent.append((begun, client, COMING, rater.post()))
+        at = begun + _rest_of_a_pause(pauses, draw)
         while at < end:
             sent.append((at, client, "post" if at >= coming else COMING, rater.post()))
             at += draw.uniform(*pauses)
@@ -125,6 +131,12 @@ def timetable(
     return sorted(sent)
 
 
+def _rest_of_a_pause(pauses: tuple[float, float], draw: random.Random) -> float:
+    """Seconds from some moment to the next post: a moment falls into a pause as often as the pause is long."""
+    shortest, longest = pauses
+    return draw.uniform(0.0, sqrt(draw.uniform(shortest**2, longest**2)))
+
+
 @dataclass(slots=True)
 class Pace:
     """A service, its raters, and what was measured."""
@@ -134,8 +146,9 @@ class Pace:
     raters: Sequence[Rater]
     draw: random.Random = field(default_factory=lambda: random.Random(7))  # noqa: S311  (no secret)
 
-    def settle(self, seconds: float) -> None:
-        """Every rater posts once, at some time within some seconds."""
+    def settle(self) -> None:
+        """Every rater posts once, as soon as a service lets strangers of one address."""
+        seconds = len(self.raters) / STRANGERS_PER_SECOND
         times = sorted(self.draw.uniform(0.0, seconds) for _ in self.raters)
         sent = [
             (at, n % CLIENTS, "post", rater.post())
@@ -175,10 +188,16 @@ class Pace:
         sent = timetable(self.raters[:n], seconds, pauses, self.draw, beats, coming)
         if connections is not None:
             sent = [(at, client % connections, kind, text) for at, client, kind, text in sent]
+        return self.timed(sent, connections or n, seconds, coming)[0]
+
+    def timed(
+        self, sent: list[Sent], clients: int, seconds: float, coming: float
+    ) -> tuple[Figures, dict[str, dict[str, Any]]]:
+        """Carry out a timetable: the posts within the seconds that count, and all figures by kind of request."""
         with Sampled(self.watched) as sampled:
-            figures = keep_time(self.address, connections or n, sent)
+            figures = keep_time(self.address, clients, sent)
         began = figures[BEGAN]["clock"] + coming
-        return of_posts(figures, sampled.between(began, began + seconds), seconds)
+        return of_posts(figures, sampled.between(began, began + seconds), seconds), figures
 
 
 class Sampled:
@@ -278,9 +297,9 @@ def told(statuses: Mapping[str, int]) -> str:
     return ", ".join(f"{status}: {n:,}" for status, n in sorted(statuses.items()))
 
 
-def capacity(pace: Pace, seconds: float) -> list[str]:
+def capacity(pace: Pace, seconds: float, steps: Sequence[int] = STEPS) -> list[str]:
     """A table of more and more raters, up to those with whom the node does not keep up, and of half of the most."""
-    counts = [n for n in STEPS if n < len(pace.raters)] + [len(pace.raters)]
+    counts = [n for n in steps if n < len(pace.raters)] + [len(pace.raters)]
     runs: list[tuple[int, Figures]] = []
     for n in counts:
         runs.append((n, pace.human(n, seconds, HALF_A_MINUTE, beats=True)))
@@ -313,29 +332,20 @@ def campaign(url: str, database: Database, key: str, n: int, *, tokens: bool = F
     return [Rater(task, secret) for task, secret in shown.items()]
 
 
-def measure(
-    server: EmbeddedServer,
-    database: Database,
-    n: int,
-    seconds: float,
-    settle: float,
-    repeats: int,
-    *,
-    tokens: bool = False,
-) -> Iterator[str]:
+def measure(server: EmbeddedServer, database: Database, asked: argparse.Namespace) -> Iterator[str]:
     """The lines of the page."""
-    raters = campaign(server.url("owner"), database, "pace", n, tokens=tokens)
+    raters = campaign(server.url("owner"), database, "pace", asked.raters, tokens=asked.tokens)
     with serving(server.url("owner"), 1) as address:
         pace = Pace(address, Watched(serving_at(address[1]), postmaster(server)), raters)
-        pace.settle(settle)
-        shown = "a token, as front-ends do" if tokens else "the cookie of a session, as our pages do"
+        pace.settle()
+        shown = "a token, as front-ends do" if asked.tokens else "the cookie of a session, as our pages do"
         yield f"One web process; every rater has a task of {SEGMENTS} segments, and shows {shown}; {load_average()}."
         yield ""
-        yield from per_post(pace, seconds, repeats)
+        yield from per_post(pace, asked.seconds, asked.repeats)
         yield ""
         yield "A post every 30 s and a heartbeat every 20 s of each rater:"
         yield ""
-        yield from capacity(pace, seconds / 2)
+        yield from capacity(pace, asked.seconds / 2, asked.steps)
 
 
 def main() -> None:
@@ -343,7 +353,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pace", description=__doc__)
     parser.add_argument("--raters", type=int, default=10_000, help="raters with a task each")
     parser.add_argument("--seconds", type=float, default=60, help="of each run at human pace")
-    parser.add_argument("--settle", type=float, default=300, help="seconds in which all raters come")
+    parser.add_argument("--steps", type=int, nargs="+", default=STEPS, help="raters with whom capacity is looked for")
     parser.add_argument("--repeats", type=int, default=2, help="runs of either kind, in turn")
     parser.add_argument("--tokens", action="store_true", help="raters show tokens rather than the cookies of pages")
     parser.add_argument("--folder", type=Path, help="where the data folder goes (default: the temporary folder)")
@@ -355,9 +365,7 @@ def main() -> None:
         tempfile.TemporaryDirectory(prefix="plumbline-bench-", dir=asked.folder) as folder,
         throw_away(Path(folder)) as (server, database),
     ):
-        for line in measure(
-            server, database, asked.raters, asked.seconds, asked.settle, asked.repeats, tokens=asked.tokens
-        ):
+        for line in measure(server, database, asked):
             print(line, flush=True)
             lines.append(line)
     if asked.write:

@@ -45,6 +45,27 @@ def _ticks(pid: int) -> int:
     return sum(map(int, fields[USER]))
 
 
+def scheduled_seconds(pid: int) -> float:
+    """Processor time of one process alone, to the nanosecond where the kernel tells."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e9
+    except (FileNotFoundError, ProcessLookupError):
+        return _ticks(pid) / TICKS
+
+
+class ProcessorClock:
+    """Seconds of processor time of this process and of all of a server, whatever else the machine does meanwhile."""
+
+    def __init__(self, postgres: int) -> None:
+        self._postgres = postgres
+        self._seen: dict[int, float] = {}
+
+    def __call__(self) -> float:
+        """Up to now; what processes took that have ended since still counts."""
+        self._seen.update({pid: scheduled_seconds(pid) for pid in tree(self._postgres)})
+        return time.process_time() + sum(self._seen.values())
+
+
 def private_megabytes(pid: int) -> float:
     """Megabytes that a process and all below it hold for themselves."""
     return sum(_private(one) for one in tree(pid)) / KILOBYTES

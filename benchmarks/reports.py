@@ -1,7 +1,8 @@
 """What reports take: `python -m benchmarks.reports [--rows N] [--write docs/benchmarks-reports.md] [--with-jobs]`.
 
 Every kind's cold time on campaigns of N judgments and of a tenth of them, as multiples of loading the same ratings in
-the same run; and how a stored report answers beside an empty request. On a throw-away Postgres with fsync on.
+the same run, in processor time of this process and of Postgres; and how a stored report answers beside an empty
+request. On a throw-away Postgres with fsync on.
 `--only KIND…` times these kinds alone; `--at-most KIND=ROWS` times one on smaller campaigns, and the table says so.
 What is measured is told as it is, each line with the seconds since the start. Kinds that are jobs are computed by this
 one process.
@@ -35,6 +36,7 @@ from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database
 from benchmarks import pages, reports_asked, reports_data
 from benchmarks.children import run
+from benchmarks.processes import ProcessorClock, load_average, postmaster
 from benchmarks.reports_asked import Asked
 from benchmarks.reports_stored import EMPTY, GOALS, stored
 
@@ -90,28 +92,28 @@ def _key(name: str, n: int) -> str:
     return f"{name}-{n}"
 
 
-def loading(database: Database, campaigns: Sequence[str]) -> float:
+def loading(database: Database, clock: ProcessorClock, campaigns: Sequence[str]) -> float:
     """Seconds of reading all ratings of some campaigns, median of three."""
     took = []
     for _ in range(3):
-        begun = time.perf_counter()
+        begun = clock()
         with database.transaction() as session:
             for campaign in campaigns:
                 recipe_ratings.load_recipe_ratings(
                     session, snapshot.load_snapshot(session, campaign, None), NAMED["recommended"]
                 )
-        took.append(time.perf_counter() - begun)
+        took.append(clock() - begun)
     return median(took)
 
 
 def cold(
-    database: Database, kind: Report[Any, Any], campaigns: tuple[str, ...], repeats: int
+    database: Database, clock: ProcessorClock, kind: Report[Any, Any], campaigns: tuple[str, ...], repeats: int
 ) -> tuple[float, str | None]:
     """Seconds until a report is made, its reading included, nothing stored; or why there is none."""
     asking = request.ReportRequest(kind, campaigns, request.parse_options(kind, {}))
     took = []
     for _ in range(repeats):
-        begun = time.perf_counter()
+        begun = clock()
         try:
             with database.transaction() as session:
                 found = store.find_report(session, asking)
@@ -119,16 +121,11 @@ def cold(
             store.compute_report(work, on_progress=lambda _done, _total: None, should_stop=lambda: False)
         except Invalid as error:
             return 0.0, str(error.places[0].msg if error.places else error.detail or error.title())
-        took.append(time.perf_counter() - begun)
+        took.append(clock() - begun)
     return median(took), None
 
 
-def kinds_timed(database: Database, wanted: Asked) -> list[Cold]:
-    """Every kind that is asked for, on the campaigns that fit it, at each size."""
-    return [timed(database, name, registry.ALL[name], wanted) for name in wanted.names]
-
-
-def timed(database: Database, name: str, kind: Report[Any, Any], wanted: Asked) -> Cold:
+def timed(database: Database, clock: ProcessorClock, name: str, kind: Report[Any, Any], wanted: Asked) -> Cold:
     """One kind at both of its sizes: the median of three runs, of a job a single one."""
     sizes, why = wanted.sizes(name), wanted.left_out(name, kind)
     if why is not None:
@@ -136,8 +133,8 @@ def timed(database: Database, name: str, kind: Report[Any, Any], wanted: Asked) 
     load, seconds = [], []
     for n in sizes:
         about = tuple(_key(each, n) for each in reports_asked.about(name))
-        took, why = cold(database, kind, about, 1 if kind.long else 3)
-        load.append(loading(database, about))
+        took, why = cold(database, clock, kind, about, 1 if kind.long else 3)
+        load.append(loading(database, clock, about))
         seconds.append(took)
         say(f"{name} at {n:,}: {why or f'{took:.2f} s, loading {load[-1]:.2f} s'}")
     return Cold(name, kind.long, sizes, tuple(load), tuple(seconds), why)
@@ -182,7 +179,8 @@ def measured(wanted: Asked, scratch: Path) -> Page:
         with closing(Database(server.url("owner"), role=APP_ROLE)) as database:
             for n, names in wanted.needed().items():
                 filled(server.url("app"), scratch, n, names)
-            found = kinds_timed(database, wanted)
+            clock = ProcessorClock(postmaster(server))
+            found = [timed(database, clock, name, registry.ALL[name], wanted) for name in wanted.names]
             if wanted.only:
                 return Page(found, (), wanted.sizes())
             campaign = _key(reports_asked.FIRST_ONE, wanted.rows)
@@ -198,7 +196,7 @@ def main() -> None:
         shown = table(measured(wanted, Path(scratch)))
     print(shown)
     if wanted.write is not None:
-        pages.write(wanted.write, f"{shown}\n")
+        pages.write(wanted.write, f"Processor time; {load_average()}.\n\n{shown}\n")
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ def running(
 ) -> Iterator[tuple[Pace, Database]]:
     monkeypatch.setattr(pace, "PAUSES", PAUSES)
     monkeypatch.setattr(pace, "HALF_A_MINUTE", PAUSES)
+    monkeypatch.setattr(managers, "HALF_A_MINUTE", PAUSES)
     monkeypatch.setattr(pace, "KEEPS_UP", 60.0)
     monkeypatch.setattr(pace, "IDLE", 0.1)
     database = Database(database_url, role=APP_ROLE)
@@ -41,7 +42,7 @@ def test_raters_who_think_are_measured_beside_the_hammered_path_and_beside_manag
     running: tuple[Pace, Database],
 ) -> None:
     paced, database = running
-    paced.settle(0.5)
+    paced.settle()
     rows = cells(pace.per_post(paced, 1.5, 1))
     human = rows[f"{RATERS} raters, each every 0.2 to 0.6 s"]
     assert 15 < float(human[0]) < 60  # posts per second: one every .4 s of each of twelve
@@ -54,10 +55,11 @@ def test_raters_who_think_are_measured_beside_the_hammered_path_and_beside_manag
     assert f"It keeps up with at least {RATERS} raters" in told[-1]
 
     seen = managers.Managers(managers.viewer(database), [managers.RATERS], streams=2)
-    run = managers.beside(paced.address, paced.watched, paced.raters, 1.5, seen)
+    run = managers.beside(paced, 1.5, seen)
     assert set(run.raters.statuses) == {"200"}
     assert run.managers["stream"]["statuses"] == {"200": 2}
     assert run.managers[EVENTS]["n"] >= 2
+    assert run.livez["statuses"] == {"200": 15}
     assert run.memory > 10
     lines = list(managers.tables([(run, run)], run.memory))
     assert any(line.startswith("p99 with managers is 1.00 ×") for line in lines)
