@@ -15,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from app.web.live import STOPPING
 
 MEDIA_TYPE = "application/problem+json"
-MOST_FILES = 1 << 14  # that are reckoned with, whatever the system allows
+MOST_FILES = 1 << 15  # that are reckoned with, whatever the system allows
 
 
 def count_allowed_files() -> int:
@@ -124,8 +124,18 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """Nothing is asked on this connection for now."""
         super().on_response_complete()
-        if not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete):
-            self.idle.add(self, self.client[0] if self.client else "")
+        if self.transport.is_closing() or (self.cycle is not None and not self.cycle.response_complete):
+            return
+        self.idle.add(self, self.client[0] if self.client else "")
+        if self._headers is None and not self._in_body:
+            self._forget_request()
+
+    def _forget_request(self) -> None:
+        """Let go of the last request, of which thousands of idle connections would keep ten kilobytes each.
+
+        So it must be whole, and the next one must not have begun.
+        """
+        self.cycle = self.scope = self.headers = None  # type: ignore[assignment]  # as before the first one
 
     def give_up(self) -> None:
         """Another connection has come, and there are as many as there may be on which nothing is asked."""

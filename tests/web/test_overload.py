@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import socket
@@ -308,6 +309,41 @@ def test_the_rest_of_a_body_that_was_refused_is_let_pass(serving: Serving) -> No
         client.sendall(rest[-1:])
         client.sendall(b"GET / HTTP/1.1\r\nHost: t\r\n\r\n")
         assert client.recv(1 << 16).startswith(b"HTTP/1.1 200")
+
+
+def test_an_idle_connection_keeps_nothing_of_its_last_request(serving: Serving) -> None:
+    connections: list[BoundedProtocol] = []
+
+    class Listed(BoundedProtocol):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            connections.append(self)
+
+    serve = serving(refuse_unread, http=Listed, lifespan="off")
+    with serve as address, socket.create_connection(address, timeout=LIMIT) as line:
+        for _ in range(2):
+            line.sendall(b"GET / HTTP/1.1\r\nHost: t\r\n\r\n")
+            assert line.recv(1 << 16).startswith(b"HTTP/1.1 200")
+            until(lambda: connections[0].cycle is None, "the request is forgotten")
+            assert [(one.scope, one.headers) for one in connections] == [(None, None)]
+
+
+def test_a_request_that_begins_while_the_one_before_it_is_answered_is_answered_as_well(serving: Serving) -> None:
+    async def answer_later(scope: Scope, receive: Receive, send: Send) -> None:
+        await asyncio.sleep(0.2)
+        await refuse_unread(scope, receive, send)
+
+    whole = b"GET / HTTP/1.1\r\nHost: t\r\n\r\n"
+    with serving(answer_later, lifespan="off") as address:
+        for cut in (5, 20, len(whole)):
+            with socket.create_connection(address, timeout=LIMIT) as line:
+                line.sendall(whole + whole[:cut])
+                answers = line.recv(1 << 16)
+                line.sendall(whole[cut:])
+                while answers.count(b"HTTP/1.1 200") < 2:
+                    piece = line.recv(1 << 16)
+                    assert piece, "it was closed instead"
+                    answers += piece
 
 
 def test_the_rest_of_a_body_that_was_refused_has_as_long_as_headers(serving: Serving) -> None:
