@@ -13,7 +13,7 @@ from app.stats.normalize import NormalizedRatings, format_rater_names, moments_p
 from app.stats.ratings import Bools, RatingRole, Ratings
 from app.stats.selection import RowSelection
 
-_ROLES = {
+ROLES_BEHIND_MOMENTS = {
     "ratings": (RatingRole.RATING, RatingRole.REPEAT),
     "calibration": (RatingRole.CALIBRATION,),
     "all": tuple(RatingRole),
@@ -48,7 +48,7 @@ def normalize_ranked_rows(selection: RowSelection, ranked: Ratings, recipe: Reci
 
 
 def _rows_behind_moments(selection: RowSelection, recipe: Recipe) -> Bools:
-    rows = np.isin(selection.ratings.role, _ROLES[recipe.moments])
+    rows = np.isin(selection.ratings.role, ROLES_BEHIND_MOMENTS[recipe.moments])
     # WMT's rows are those of the unfiltered file: all of them, whether quality control took the task or not.
     if recipe.accepted_only and recipe.moments != "all":
         rows &= selection.ratings.accepted

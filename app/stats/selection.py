@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 
@@ -44,22 +45,23 @@ def select_rows(ratings: Ratings, recipe: Recipe) -> RowSelection:
     Raises `Invalid` where an exclusion names nothing.
     """
     rows = ratings.segments()
-    dropped = [DroppedRows("rating of a whole document", len(ratings) - len(rows))]
+    of_documents, excluded = len(ratings) - len(rows), []
     for exclusion in recipe.exclude:
         kept = rows.where(~_matches(rows, exclusion))
-        dropped.append(DroppedRows(f"excluded {exclusion.what}:{exclusion.key}", len(rows) - len(kept)))
+        excluded.append(len(rows) - len(kept))
         rows = kept
     roles = np.isin(rows.role, [RatingRole[name.upper()] for name in recipe.roles])
     accepted = rows.accepted if recipe.accepted_only else np.ones(len(rows), dtype=np.bool_)
-    dropped.append(DroppedRows("role not ranked", int((~roles).sum())))
-    dropped.append(DroppedRows("task rejected by quality control", int((roles & ~accepted).sum())))
+    by_role, rejected = int((~roles).sum()), int((roles & ~accepted).sum())
+    dropped = list_dropped_rows(recipe.exclude, of_documents, excluded, by_role, rejected)
     ranked = roles & accepted
     if recipe.implausible_raters == "drop":
         with np.errstate(invalid="ignore"):
             implausible = compute_rater_plausibility(rows.where(ranked)) < LEAST_PLAUSIBLE
-        dropped.append(DroppedRows("implausible rater", int((ranked & implausible[rows.rater]).sum())))
+        n = int((ranked & implausible[rows.rater]).sum())
+        dropped = (*dropped, DroppedRows("implausible rater", n)) if n else dropped
         ranked &= ~implausible[rows.rater]
-    return RowSelection(rows, ranked, tuple(d for d in dropped if d.n))
+    return RowSelection(rows, ranked, dropped)
 
 
 def drop_excluded(ratings: Ratings, exclusions: Sequence[ExclusionRule]) -> Ratings:
@@ -79,9 +81,27 @@ def match_exclusion(rows: Ratings, exclusion: ExclusionRule) -> Bools:
 
 def _matches(rows: Ratings, exclusion: ExclusionRule) -> Bools:
     if exclusion.key not in _names_and_codes(rows, exclusion)[0]:
-        what = f"there is no {exclusion.what} {exclusion.key!r} to exclude"
-        raise Invalid(what, places=(Place(("query", "exclude"), what),))
+        refuse_exclusion(exclusion)
     return match_exclusion(rows, exclusion)
+
+
+def refuse_exclusion(exclusion: ExclusionRule) -> NoReturn:
+    """Raise Invalid: what is to be excluded is not there."""
+    what = f"there is no {exclusion.what} {exclusion.key!r} to exclude"
+    raise Invalid(what, places=(Place(("query", "exclude"), what),))
+
+
+def list_dropped_rows(
+    exclusions: Sequence[ExclusionRule], of_documents: int, excluded: Sequence[int], by_role: int, rejected: int
+) -> tuple[DroppedRows, ...]:
+    """Rows left out by reason, only reasons that occurred. excluded: by each exclusion that none before it names."""
+    counts = (
+        DroppedRows("rating of a whole document", of_documents),
+        *(DroppedRows(f"excluded {e.what}:{e.key}", n) for e, n in zip(exclusions, excluded, strict=True)),
+        DroppedRows("role not ranked", by_role),
+        DroppedRows("task rejected by quality control", rejected),
+    )
+    return tuple(dropped for dropped in counts if dropped.n)
 
 
 def _names_and_codes(rows: Ratings, exclusion: ExclusionRule) -> tuple[tuple[str, ...], Codes]:

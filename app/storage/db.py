@@ -23,6 +23,7 @@ from app.storage.connections import ConfiguredConnection
 from app.storage.organizations import DEFAULT, current_organization, rely_on_organization, search_path_statement
 from app.storage.pulse import SILENT, DatabasePulse, PulsedConnection
 from app.storage.temporary_tables import listen_for_temporary_tables
+from app.storage.ratings_files.store import RatingsFolder
 
 __all__ = ["Database", "Session", "driver_connection", "sqlalchemy_url", "translate_database_errors"]
 
@@ -96,6 +97,7 @@ class Database:
     timeout: seconds after which a statement is stopped.
     watched: whether a server that does not answer any more, frozen or cut off, is noticed within two seconds; then
     nobody waits for it longer (`app.storage.pulse`).
+    ratings_folder: where files of the ratings of large campaigns are kept; None: all are loaded into memory.
     """
 
     def __init__(
@@ -106,11 +108,13 @@ class Database:
         role: str | None = None,
         timeout: float = COMMAND_TIMEOUT,
         watched: bool = False,
+        ratings_folder: RatingsFolder | None = None,
     ) -> None:
         self.url = url
         self.size = size
         self.role = role
         self.timeout = timeout
+        self.ratings_folder = ratings_folder
         self.pulse = DatabasePulse(_libpq(url), _options(role)) if watched else None
         self._engine = self._pool(size, role)
         self._probe = self._pool(1, role)
@@ -165,7 +169,12 @@ class Database:
         Raises Unavailable, StorageFull, Conflict or Invalid for what the database refuses.
         """
         self._expect_answers()
-        with translate_database_errors(), Session(self._engine, expire_on_commit=False) as session, session.begin():
+        about = {"ratings_folder": self.ratings_folder}
+        with (
+            translate_database_errors(),
+            Session(self._engine, expire_on_commit=False, info=about) as session,
+            session.begin(),
+        ):
             if snapshot:
                 session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
                 session.execute(sa.text("SET TRANSACTION READ ONLY"))

@@ -71,7 +71,8 @@ def encode_ratings(columns: dict[str, npt.NDArray[Any]], names: CampaignNames, f
     columns: by name the codes `system`, `document` and `task`, the ids `judgment_id`, `segment_id` (−1 for a whole
     item) and `rater_id`, the number `judgment`, and `at_us`, `score`, `n_errors`, `role`, `accepted`.
     """
-    columns["segment"], segment_document, segment_position = _segments(columns["segment_id"], names)
+    segments = SegmentCodes(names)
+    columns["segment"] = segments.find(columns["segment_id"])
     columns["rater"] = names.raters.codes(columns["rater_id"])
     order = _order_of_addresses(columns, names)
     if order is None:
@@ -89,8 +90,8 @@ def encode_ratings(columns: dict[str, npt.NDArray[Any]], names: CampaignNames, f
             names.documents.keys,
             names.raters.keys,
             names.tasks.keys,
-            segment_document,
-            segment_position,
+            segments.document,
+            segments.position,
         ),
         higher_is_better=frame.higher_is_better,
         scale=frame.scale,
@@ -140,19 +141,25 @@ def _by_first_appearance(judgment: npt.NDArray[np.intp]) -> npt.NDArray[np.int32
     return number[first[judgment]].astype(np.int32)
 
 
-def _segments(
-    ids: Ints, names: CampaignNames
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-    """Segment codes in the order of (document key, position); −1 for judgments of whole documents."""
-    document = names.documents.codes(names.segment_document)
-    order = np.lexsort((names.segment_position, document))
-    rank = np.empty(order.size, dtype=np.int32)
-    rank[order] = np.arange(order.size, dtype=np.int32)
-    by_id = np.argsort(names.segment_ids)
-    codes = np.full(ids.size, -1, dtype=np.int32)
-    shown = ids >= 0
-    codes[shown] = rank[by_id[np.searchsorted(names.segment_ids[by_id], ids[shown])]]
-    return codes, document[order], names.segment_position[order].astype(np.int32)
+class SegmentCodes:
+    """Segments in the order of (document key, position): `document` and `position` of each code."""
+
+    def __init__(self, names: CampaignNames) -> None:
+        document = names.documents.codes(names.segment_document)
+        order = np.lexsort((names.segment_position, document))
+        self.document = document[order]
+        self.position = names.segment_position[order].astype(np.int32)
+        rank = np.empty(order.size, dtype=np.int32)
+        rank[order] = np.arange(order.size, dtype=np.int32)
+        by_id = np.argsort(names.segment_ids)
+        self._ids, self._codes = names.segment_ids[by_id], rank[by_id]
+
+    def find(self, ids: Ints) -> npt.NDArray[np.int32]:
+        """The code of each id; −1 for judgments of whole documents."""
+        codes = np.full(ids.size, -1, dtype=np.int32)
+        shown = ids >= 0
+        codes[shown] = self._codes[np.searchsorted(self._ids, ids[shown])]
+        return codes
 
 
 def _number_repeats(columns: Columns) -> npt.NDArray[np.int32]:

@@ -25,6 +25,7 @@ from app.storage.rating_codes import (
     CampaignNames,
     CodedNames,
     Columns,
+    Ints,
     RatingsFrame,
     RatingsWithIds,
     encode_ratings,
@@ -33,7 +34,7 @@ from app.storage.rating_codes import (
 
 __all__ = ["RatingsFrame", "RatingsWithIds", "load_ratings"]
 
-_SCORES = {
+SCORES = {
     "judgment_id": "int8",
     "item_id": "int8",
     "rater_id": "int8",
@@ -47,7 +48,7 @@ _ITEMS = {"id": "int8", "document_id": "int8", "task_id": "int8", "role": "int2"
 _CREDITS = {"item_id": "int8", "system_id": "int8"}
 _VOIDS = {"judgment_id": "int8"}
 _SURPLUS = {"id": "int8"}
-_PARTS = {"scores": _SCORES, "items": _ITEMS, "credits": _CREDITS, "voids": _VOIDS, "surplus": _SURPLUS}
+_PARTS = {"scores": SCORES, "items": _ITEMS, "credits": _CREDITS, "voids": _VOIDS, "surplus": _SURPLUS}
 # Judgments by their ids: 56 bytes a score, and Postgres allows a row 1 GB.
 BLOCK = 1 << 22
 _COUNTED = """{0}campaign_id = %(campaign)s AND {0}profile_id = %(profile)s AND {0}version <= %(version)s
@@ -58,7 +59,7 @@ def _statement(scores: str, items: str, credited: str) -> str:
     """All parts of one SELECT. scores: the rows of these; items, credited: which of them are read, from `AND` on."""
     return "SELECT * FROM " + ", ".join(
         (
-            make_packed_select("scores", _SCORES, scores),
+            make_packed_select("scores", SCORES, scores),
             make_packed_select("items", _ITEMS, f"items WHERE campaign_id = %(campaign)s {items}"),
             make_packed_select("credits", _CREDITS, f"credits WHERE campaign_id = %(campaign)s {credited}"),
             make_packed_select("voids", _VOIDS, "voids WHERE campaign_id = %(campaign)s AND version <= %(version)s"),
@@ -77,9 +78,10 @@ LOAD = _statement(
     f"AND item_id BETWEEN {_ITS_ITEMS.format('min')} AND {_ITS_ITEMS.format('max')}",
 )
 _IDS = "SELECT min(judgment_id) AS first, max(judgment_id) AS last FROM scores WHERE profile_id = :profile"
-_IN_BLOCK = f"scores WHERE {_COUNTED.format('')} AND judgment_id BETWEEN %(first)s AND %(last)s"
-_FIRST_BLOCK = LOAD.replace(f"scores WHERE {_COUNTED.format('')}", _IN_BLOCK)
-_NEXT_BLOCK = f"SELECT * FROM {make_packed_select('scores', _SCORES, _IN_BLOCK)}"
+SCORES_IN_BLOCK = f"scores WHERE {_COUNTED.format('')} AND judgment_id BETWEEN %(first)s AND %(last)s"
+_FIRST_BLOCK = LOAD.replace(f"scores WHERE {_COUNTED.format('')}", SCORES_IN_BLOCK)
+_ITEMS_ALONE = LOAD.replace(f"scores WHERE {_COUNTED.format('')}", "scores WHERE false")
+_NEXT_BLOCK = f"SELECT * FROM {make_packed_select('scores', SCORES, SCORES_IN_BLOCK)}"
 # What a rater said of an output of which they judged a degraded copy or a repeat.
 CONTROLS = f"""
 WITH changed AS MATERIALIZED (
@@ -128,11 +130,26 @@ def load_ratings(
     keep = _latest(scores)
     if keep is not None:
         scores = filter_rows(scores, keep)
-    names = _labels(session, campaign_id)
+    names = load_campaign_names(session, campaign_id)
+    _code_items(items, credited, names)
+    return encode_ratings(RatedItems(items, credited).join(scores), names, frame)
+
+
+def load_rated_items(
+    session: Session, keys: Mapping[str, object], names: CampaignNames
+) -> tuple[RatedItems, Ints, Ints]:
+    """What scores are joined with; the ids of void judgments, and of surplus items."""
+    _, items, credited, voids, surplus = _read(session, _ITEMS_ALONE, keys)
+    _code_items(items, credited, names)
+    return RatedItems(items, credited), voids["judgment_id"], surplus["id"]
+
+
+def _code_items(
+    items: dict[str, npt.NDArray[Any]], credited: dict[str, npt.NDArray[Any]], names: CampaignNames
+) -> None:
     items["document"] = names.documents.codes(items["document_id"])
     items["task"] = names.tasks.codes(items["task_id"])
     credited["system"] = names.systems.codes(credited["system_id"])
-    return encode_ratings(_join_items(scores, items, credited), names, frame)
 
 
 def _read(session: Session, statement: str, keys: Mapping[str, object]) -> Iterator[dict[str, npt.NDArray[Any]]]:
@@ -167,22 +184,30 @@ def _concatenate_blocks(blocks: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
 
 
-def _join_items(scores: Columns, items: Columns, credited: Columns) -> dict[str, npt.NDArray[Any]]:
-    """One row a (judgment, system): the scores with what is known of their items, once for each credited system.
+class RatedItems:
+    """What is known of the items of a campaign, sorted once so that any scores can be joined with it."""
 
-    `judgment` numbers the rows of `scores`.
-    """
-    by_id, by_item = np.argsort(items["id"]), np.argsort(credited["item_id"], kind="stable")
-    item = by_id[np.searchsorted(items["id"], scores["item_id"], sorter=by_id)]
-    first = np.searchsorted(credited["item_id"], items["id"], sorter=by_item)
-    n_systems = np.searchsorted(credited["item_id"], items["id"], side="right", sorter=by_item) - first
-    times = n_systems[item]
-    row = np.repeat(np.arange(item.size), times)
-    item = item[row]
-    among = np.arange(row.size) - np.repeat(np.cumsum(times) - times, times)
-    columns = {name: values[row] for name, values in scores.items()}
-    columns |= {name: items[name][item] for name in ("document", "task", "role", "accepted")}
-    return columns | {"system": credited["system"][by_item[first[item] + among]], "judgment": row}
+    def __init__(self, items: Columns, credited: Columns) -> None:
+        by_id, by_item = np.argsort(items["id"]), np.argsort(credited["item_id"], kind="stable")
+        self._items = {name: values[by_id] for name, values in items.items()}
+        self._system = credited["system"][by_item]
+        item_id = credited["item_id"][by_item]
+        self._first = np.searchsorted(item_id, self._items["id"])
+        self._n_systems = np.searchsorted(item_id, self._items["id"], side="right") - self._first
+
+    def join(self, scores: Columns) -> dict[str, npt.NDArray[Any]]:
+        """One row a (judgment, system): the scores with what is known of their items, once for each credited system.
+
+        `judgment` numbers the rows of `scores`.
+        """
+        item = np.searchsorted(self._items["id"], scores["item_id"])
+        times = self._n_systems[item]
+        row = np.repeat(np.arange(item.size), times)
+        item = item[row]
+        among = np.arange(row.size) - np.repeat(np.cumsum(times) - times, times)
+        columns = {name: values[row] for name, values in scores.items()}
+        columns |= {name: self._items[name][item] for name in ("document", "task", "role", "accepted")}
+        return columns | {"system": self._system[self._first[item] + among], "judgment": row}
 
 
 def _latest(columns: Columns) -> npt.NDArray[np.bool_] | None:
@@ -209,7 +234,8 @@ def _latest(columns: Columns) -> npt.NDArray[np.bool_] | None:
     return keep
 
 
-def _labels(session: Session, campaign_id: int) -> CampaignNames:
+def load_campaign_names(session: Session, campaign_id: int) -> CampaignNames:
+    """The labels that the ids of a campaign stand for."""
     keys = {"campaign": campaign_id}
     columns = session.execute(
         text(

@@ -23,7 +23,7 @@ from app.reports.source.snapshot import Snapshot
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import METHOD_VERSION, Ranking
-from app.stats.ratings import Ratings
+from app.stats.ratings import RatingLabels, Ratings
 from app.stats.selection import drop_excluded
 from app.stats.side_tables import DocumentTable
 from app.storage import side_tables, texts
@@ -32,6 +32,8 @@ from app.storage.reports import ReportKey
 
 RANKING = "ranking"
 """The name of rankings among stored reports, and of the jobs that compute them."""
+FROM_SUMS = "from sums"
+"""What tells the key of a ranking that was made from sums: its figures may differ in their last digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,26 +70,38 @@ class RankingInput:
             self.documents,
             self.errors_without_weight,
         )
-        return restore_asked_recipe(_with_note_on_humans(ranking, self.words), self.recipe, self.registration)
+        return restore_asked_recipe(note_on_humans(ranking, self.words), self.recipe, self.registration)
 
     def make_body(self) -> bytes:
         """The ranking as canonical JSON. Raises Invalid where the recipe does not fit the data."""
-        ranking, campaign = self.compute_ranking(), self.about.campaign
-        head = {
-            "campaign": campaign.key,
-            "data_version": self.about.version,
-            "data_hash": hash_report_data(self.included_rows, self.documents, self.words),
-            "protocol": campaign.protocol,
-            "basis": campaign.basis,
-            "source_language": campaign.source_language,
-            "target_language": campaign.target_language,
-            "locked": compare_with_lock(ranking, self.registration),
-        }
-        fields: dict[str, Any] = ranking.as_json()
-        for system in fields["systems"]:
-            words = self.words[system["system"]]
-            system.update(name=words.name, kind=words.kind)
-        return json.dumps({**head, **fields}, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+        data_hash = hash_report_data(self.included_rows, self.documents, self.words)
+        return write_ranking(self.compute_ranking(), self.about, self.registration, self.words, data_hash)
+
+
+def write_ranking(
+    ranking: Ranking,
+    about: Snapshot,
+    registration: Registration,
+    words: Mapping[str, texts.SystemDescription],
+    data_hash: str,
+) -> bytes:
+    """A ranking as canonical JSON, with what only storage knows of it."""
+    campaign = about.campaign
+    head = {
+        "campaign": campaign.key,
+        "data_version": about.version,
+        "data_hash": data_hash,
+        "protocol": campaign.protocol,
+        "basis": campaign.basis,
+        "source_language": campaign.source_language,
+        "target_language": campaign.target_language,
+        "locked": compare_with_lock(ranking, registration),
+    }
+    fields: dict[str, Any] = ranking.as_json()
+    for system in fields["systems"]:
+        description = words[system["system"]]
+        system.update(name=description.name, kind=description.kind)
+    return json.dumps({**head, **fields}, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
 def load_ranking_input(session: Session, about: Snapshot, recipe: Recipe) -> RankingInput:
@@ -98,37 +112,37 @@ def load_ranking_input(session: Session, about: Snapshot, recipe: Recipe) -> Ran
     Raises Invalid where the recipe's scores are not in the judgments.
     """
     loaded = load_marked_ratings(session, about, recipe)
-    words, documents, names = _read_names(session, about.campaign_id, loaded.rows)
+    words, documents, names = load_names(session, about.campaign_id, loaded.rows.labels)
     registration = load_registration(session, about.campaign_id, about.version)
     return RankingInput(about, recipe, loaded.rows, words, documents, names, registration, loaded.errors_without_weight)
 
 
-def _read_names(
-    session: Session, campaign_id: int, rows: Ratings
+def load_names(
+    session: Session, campaign_id: int, labels: RatingLabels
 ) -> tuple[Mapping[str, texts.SystemDescription], DocumentTable, str]:
     """Names and domains as they are now, with their digest; read again where somebody changed them in between."""
     before, names = "", texts.hash_names(session, campaign_id)
     while before != names:
         before = names
         words = texts.load_system_descriptions(session, campaign_id)
-        documents = side_tables.load_document_table(session, campaign_id, rows.labels)
+        documents = side_tables.load_document_table(session, campaign_id, labels)
         names = texts.hash_names(session, campaign_id)
     return words, documents, names
 
 
-def make_ranking_key(about: Snapshot, recipe: Recipe, names: str) -> ReportKey:
-    """The key of a ranking. names: digest of the names and domains in it.
+def make_ranking_key(about: Snapshot, recipe: Recipe, names: str, *, from_sums: bool = False) -> ReportKey:
+    """The key of a ranking. names: digest of the names and domains in it. from_sums: it is made from sums.
 
     The recipe's name is shown in the report, so two names of one analysis are two reports. So are names of systems and
     domains: no data version counts them, and a ranking of an older version has today's.
     """
-    parts = [recipe.name, recipe.hash, about.settings_without_version, names]
+    parts = [recipe.name, recipe.hash, about.settings_without_version, names, *([FROM_SUMS] if from_sums else [])]
     return make_report_key(
         about.campaign_id, RANKING, about.version, parts, seed=recipe.seed, method_version=METHOD_VERSION
     )
 
 
-def _with_note_on_humans(ranking: Ranking, words: Mapping[str, texts.SystemDescription]) -> Ranking:
+def note_on_humans(ranking: Ranking, words: Mapping[str, texts.SystemDescription]) -> Ranking:
     """The ranking with a note where p-values are adjusted for pairs with human translations, too."""
     adjusted = len(ranking.systems) > 1 and ranking.recipe.test != "none" and ranking.recipe.adjust != "none"
     if not adjusted or all(words[row.system].kind != "human" for row in ranking.systems):

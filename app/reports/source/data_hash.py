@@ -4,14 +4,61 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import astuple
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, dataclass
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
-from app.stats.ratings import COLUMNS, Codes, Ratings
+from app.stats.ratings import COLUMNS, Bools, Codes, RatingLabels, Ratings, ScoreScale
 from app.stats.side_tables import DocumentTable
 from app.storage import texts
+
+
+class HashedColumns(Protocol):
+    """The columns of ratings in canonical order, each as a whole or some rows at a time."""
+
+    @property
+    def labels(self) -> RatingLabels:
+        """What the codes stand for."""
+
+    def occurring(self, name: str, n: int) -> Bools:
+        """Which of the n codes of a column occur."""
+
+    def column(self, name: str) -> Iterator[npt.NDArray[Any]]:
+        """All of one column."""
+
+
+@dataclass(frozen=True, slots=True)
+class RatingsMeaning:
+    """What the scores of ratings mean."""
+
+    higher_is_better: bool
+    documents_known: bool
+    standardised: bool
+    scale: ScoreScale | None
+
+
+@dataclass(frozen=True, slots=True)
+class _HeldColumns:
+    """Of ratings in memory."""
+
+    rows: Ratings
+
+    @property
+    def labels(self) -> RatingLabels:
+        """What the codes stand for."""
+        return self.rows.labels
+
+    def occurring(self, name: str, n: int) -> Bools:
+        """Which of the n codes of a column occur."""
+        codes = getattr(self.rows, name)
+        return np.bincount(codes[codes >= 0], minlength=n) > 0
+
+    def column(self, name: str) -> Iterator[npt.NDArray[Any]]:
+        """All of one column."""
+        yield getattr(self.rows, name)
 
 
 def hash_report_data(rows: Ratings, documents: DocumentTable, known: Mapping[str, texts.SystemDescription]) -> str:
@@ -20,32 +67,42 @@ def hash_report_data(rows: Ratings, documents: DocumentTable, known: Mapping[str
     Beside the ratings these are what they mean (scale, which way is better), the domains of the documents
     that were rated, and the names and kinds of the systems.
     """
-    digest = hashlib.sha256()
-    systems, _ = _compress_codes(rows.system, len(rows.labels.systems))
-    rated, _ = _compress_codes(rows.document, len(rows.labels.documents))
+    meaning = RatingsMeaning(rows.higher_is_better, rows.documents_known, rows.standardised, rows.scale)
+    return hash_columns(_HeldColumns(rows), meaning, documents, known)
+
+
+def hash_columns(
+    source: HashedColumns,
+    meaning: RatingsMeaning,
+    documents: DocumentTable,
+    known: Mapping[str, texts.SystemDescription],
+) -> str:
+    """The same of ratings that need not be in memory."""
+    digest, names = hashlib.sha256(), source.labels
+    labels = {"system": names.systems, "document": names.documents, "rater": names.raters, "task": names.tasks}
+    occurs = {name: source.occurring(name, len(words)) for name, words in labels.items()}
     beside = [
-        (rows.higher_is_better, rows.documents_known, rows.standardised),
-        rows.scale and astuple(rows.scale),
-        [documents.domain[code] for code in rated],
-        [astuple(known[rows.labels.systems[code]]) for code in systems],
+        (meaning.higher_is_better, meaning.documents_known, meaning.standardised),
+        meaning.scale and astuple(meaning.scale),
+        [documents.domain[code] for code in np.flatnonzero(occurs["document"])],
+        [astuple(known[names.systems[code]]) for code in np.flatnonzero(occurs["system"])],
     ]
     digest.update(json.dumps(beside).encode() + b"\0")
-    names, columns = rows.labels, {name: getattr(rows, name) for name in COLUMNS}
-    labels = {"system": names.systems, "document": names.documents, "rater": names.raters, "task": names.tasks}
-    renumbered = {}
+    numbers: dict[str, npt.NDArray[np.integer]] = {}
     for name, words in labels.items():
-        used, renumbered[name] = _compress_codes(columns[name], len(words))
-        digest.update("\n".join(words[i] for i in used).encode() + b"\0")
-        columns[name] = renumbered[name][columns[name]]
-    shown, number = _compress_codes(columns["segment"][columns["segment"] >= 0], names.segment_position.size)
-    document = renumbered["document"][names.segment_document[shown]]
-    columns["segment"] = np.where(columns["segment"] < 0, -1, np.append(number, -1)[columns["segment"]])
-    for column in (document, names.segment_position[shown], *columns.values()):
-        digest.update(np.ascontiguousarray(column).tobytes())
+        digest.update("\n".join(words[i] for i in np.flatnonzero(occurs[name])).encode() + b"\0")
+        numbers[name] = _number(occurs[name])
+    shown = source.occurring("segment", names.segment_position.size)
+    # A rating of a whole document has the code −1, which finds the last entry.
+    numbers["segment"] = np.append(_number(shown), -1)
+    digest.update(np.ascontiguousarray(numbers["document"][names.segment_document[shown]]).tobytes())
+    digest.update(np.ascontiguousarray(names.segment_position[shown]).tobytes())
+    for name in COLUMNS:
+        for part in source.column(name):
+            digest.update(np.ascontiguousarray(numbers[name][part] if name in numbers else part).data)
     return "sha256:" + digest.hexdigest()
 
 
-def _compress_codes(codes: Codes, n: int) -> tuple[Codes, Codes]:
-    """The codes that occur, and by old code the new one: what a later version declares must not change this one."""
-    occurs = np.bincount(codes, minlength=n) > 0
-    return np.flatnonzero(occurs).astype(np.int32), (np.cumsum(occurs) - 1).astype(np.int32)
+def _number(occurs: Bools) -> Codes:
+    """By old code the new one among those that occur: what a later version declares must not change this one."""
+    return (np.cumsum(occurs) - 1).astype(np.int32)

@@ -76,15 +76,20 @@ def load_scored_ratings(
     statement: of `storage.ratings`, for other rows than those that ratings are usually read from.
     """
     profile = derive_scores(session, snapshot.campaign_id, read)
-    frame = ratings.RatingsFrame(
+    frame = make_ratings_frame(snapshot.campaign, read)
+    keys = {"campaign_id": snapshot.campaign_id, "profile_id": profile, "version": snapshot.version}
+    return ratings.load_ratings(session, **keys, frame=frame, statement=statement), profile
+
+
+def make_ratings_frame(campaign: CampaignInfo, read: ScoreReading) -> ratings.RatingsFrame:
+    """What is true of all ratings of a reading."""
+    return ratings.RatingsFrame(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
         criterion=None if read.own else read.measure.name,
-        documents_known=snapshot.campaign.documents_known,
+        documents_known=campaign.documents_known,
         standardised=read.options.standardised,
     )
-    keys = {"campaign_id": snapshot.campaign_id, "profile_id": profile, "version": snapshot.version}
-    return ratings.load_ratings(session, **keys, frame=frame, statement=statement), profile
 
 
 def derive_scores(session: Session, campaign_id: int, read: ScoreReading) -> int:

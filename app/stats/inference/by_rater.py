@@ -17,7 +17,7 @@ from app.stats.aggregate import Indices, ScoreMatrix
 from app.stats.inference.by_document import EstimatePrecision, degrees_of_freedom
 from app.stats.ratings import Floats, Ratings
 
-_WITHIN_RATERS = 1.0
+WITHIN_RATERS = 1.0
 """Correlation of what one rater adds: a rater's tendency is the same in all of their ratings."""
 _TABLE = 4
 """Entries of a table that renumbers codes, for each code: sorting takes some ten times as long as such a table."""
@@ -37,12 +37,12 @@ def precision_for_new_raters(
     n_raters = int(rows.rater.max(initial=-1)) + 1
     if n_raters < 2:
         return None
-    visit = _without_gaps(rows.document.astype(np.int64) * n_raters + rows.rater)
+    visit = number_without_gaps(rows.document.astype(np.int64) * n_raters + rows.rater)
     by_rater, by_both = (_variances(rows, of, first, second) for of in (rows.rater, visit))
     with np.errstate(invalid="ignore"):
         variance = known.error**2 + np.maximum(by_rater - by_both, 0.0)
     share = rows.shares()
-    degrees = degrees_of_freedom((share[:, first] + share[:, second]).T * len(ratings), _WITHIN_RATERS)
+    degrees = degrees_of_freedom((share[:, first] + share[:, second]).T * len(ratings), WITHIN_RATERS)
     return EstimatePrecision(np.sqrt(variance), np.minimum(known.degrees, degrees), known.documents, known.effective)
 
 
@@ -63,7 +63,7 @@ class _RatingInfluences:
         here = (system >= 0) & panel.present[system, np.minimum(column, panel.segments.size - 1)]
         system, column, rater = system[here], column[here], ratings.rater[here]
         cell = system * np.int64(panel.segments.size) + column
-        own = _run_lengths(cell, rater)
+        own = run_lengths(cell, rater)
         # A rater's repeats are averaged first, then raters.
         raters = np.bincount(cell, weights=1.0 / own, minlength=panel.present.size)[cell]
         weights = panel.weights(panel.present)
@@ -71,14 +71,14 @@ class _RatingInfluences:
         weight = weights[system, column] / total[system] / (own * raters)
         theta = np.bincount(system, weights=weight * ratings.score[here], minlength=panel.systems.size)
         pull = weight * (ratings.score[here] - theta[system])
-        return cls(system, _without_gaps(rater), panel.document[column], weight, pull)
+        return cls(system, number_without_gaps(rater), panel.document[column], weight, pull)
 
     def shares(self) -> Floats:
         """Share of each rater in each system's score, shape (R, S)."""
         return np.asarray(_sums_by_system(self.weight, self.rater, self.system).toarray(), dtype=np.float64)
 
 
-def _without_gaps(codes: npt.NDArray[np.integer]) -> Indices:
+def number_without_gaps(codes: npt.NDArray[np.integer]) -> Indices:
     """The codes in their order, numbered from 0; by a table where that is not much longer than they are."""
     most = int(codes.max(initial=-1)) + 1
     if most > _TABLE * codes.size:
@@ -88,7 +88,7 @@ def _without_gaps(codes: npt.NDArray[np.integer]) -> Indices:
     return np.asarray((np.cumsum(there) - 1)[codes], dtype=np.intp)
 
 
-def _run_lengths(cell: npt.NDArray[np.int64], rater: npt.NDArray[np.integer]) -> Floats:
+def run_lengths(cell: npt.NDArray[np.int64], rater: npt.NDArray[np.integer]) -> Floats:
     """Ratings of the same output by the same rater, for each rating; these stand side by side."""
     change = np.flatnonzero(np.concatenate(([True], (cell[1:] != cell[:-1]) | (rater[1:] != rater[:-1]))))
     lengths = np.diff(change, append=cell.size)

@@ -15,7 +15,7 @@ from app.stats.aggregate import ScoreMatrix
 from app.stats.inference.by_document import effective_documents, largest_document_share
 from app.stats.ranking import design_checks, rank_sets, recipe_caveats
 from app.stats.ranking.rank_sets import RankSets
-from app.stats.ratings import Ratings
+from app.stats.ratings import Codes, Ratings
 from app.stats.testing import resampling
 from app.stats.testing.pair_tests import (
     FEWEST_DOCUMENTS,
@@ -95,11 +95,13 @@ def data_caveats(
     tests: PairTests,
     limit: SmallestReachableP,
     recipe: Recipe,
+    times: Codes | None = None,
 ) -> tuple[str, ...]:
-    """Warnings about the data and the test, in a fixed order."""
+    """Warnings about the data and the test, in a fixed order. times: how many ratings each row stands for."""
     if not len(ratings):
         return ("there are no ratings yet that this recipe counts",)
-    warnings = [*_systems(ratings, panel), *_raters(ratings), *recipe_caveats.confounding_caveats(ratings, panel)]
+    confounded = recipe_caveats.confounding_caveats(ratings, panel, times)
+    warnings = [*_systems(ratings, panel), *_raters(ratings), *confounded]
     if not ratings.documents_known:
         warnings.append("documents are unknown: no intervals, and segments are tested as independent")
     elif recipe.interval == "bca" and panel.n_documents < resampling.FEWEST_FOR_BCA:

@@ -10,18 +10,21 @@ MOST_UNEVEN = 0.05
 """Unevenness of a pair from which a ranking warns; random single ratings by 6 raters of 300 outputs have .006."""
 
 
-def rater_share_unevenness(ratings: Ratings, systems: Codes) -> Floats:
+def rater_share_unevenness(ratings: Ratings, systems: Codes, times: Codes | None = None) -> Floats:
     """Σ over raters of (share of A's ratings − share of B's)² for each pair, shape (S, S).
 
     Times the variance of raters' severity it is the variance that raters add to the difference of A and B: 0 where
     every rater has the same share of both, 2 where one rater has all of A and another all of B.
+
+    times: how many ratings each row stands for; None for one.
     """
     place = np.full(max(ratings.n_systems, 1), -1, dtype=np.intp)
     place[systems] = np.arange(len(systems))
     row = place[ratings.system]
     here = row >= 0
     n_raters = len(ratings.labels.raters)
-    cells = np.bincount(row[here] * n_raters + ratings.rater[here], minlength=len(systems) * n_raters)
+    weights = None if times is None else times[here]
+    cells = np.bincount(row[here] * n_raters + ratings.rater[here], weights=weights, minlength=len(systems) * n_raters)
     counts = cells.reshape(len(systems), n_raters).astype(np.float64)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
     gram = shares @ shares.T

@@ -33,7 +33,7 @@ def probability_of_superiority(panel: ScoreMatrix, sign: int, *, paired: bool) -
     Source: Cliff 1993 (dominance); Grissom & Kim 2005, ch. 5 (probability of superiority).
     """
     scores = sign * round_scores(panel.score)
-    counted = _counts_on_common_segments(panel, scores) if paired else _counts_on_all_segments(panel, scores)
+    counted = count_better_segments(panel, scores) if paired else _counts_on_all_segments(panel, scores)
     better, worse, n = counted
     # From counts: 1 − better − worse leaves 5.6e-17 where there is no tie.
     tie = n - better - worse
@@ -41,7 +41,7 @@ def probability_of_superiority(panel: ScoreMatrix, sign: int, *, paired: bool) -
         return SuperiorityChances(better / n, tie / n, worse / n)
 
 
-def _counts_on_common_segments(panel: ScoreMatrix, scores: Floats) -> Indices:
+def count_better_segments(panel: ScoreMatrix, scores: Floats) -> Indices:
     """Segments where the first is better, the second is better, and both are present; shape (3, pairs)."""
     counts = [np.zeros((3, 0), dtype=np.intp)]
     for i in range(len(scores) - 1):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,9 +11,8 @@ from app.domain.recipe import Recipe
 from app.stats import intervals
 from app.stats.aggregate import ScoreMatrix, round_scores
 from app.stats.inference.by_document import EstimatePrecision, precision_of_difference, stack_precisions
-from app.stats.inference.by_rater import precision_for_new_raters
 from app.stats.plain_values import interval_or_none, number_or_none
-from app.stats.ranking import effects
+from app.stats.ranking.effects import SuperiorityChances
 from app.stats.ranking.influence import LeaveOneOut, summarize_influence
 from app.stats.ranking.result import PairRow
 from app.stats.ranking.whole_domains import precision_for_new_domains
@@ -23,7 +23,6 @@ from app.stats.testing.significance import (
     CommonSegments,
     all_system_pairs,
     differences_by_block,
-    reduce_to_common_segments,
 )
 from app.stats.testing.verdict import AdjustedTests
 
@@ -34,21 +33,34 @@ def uses_common_segments(recipe: Recipe, shared: CommonSegments) -> bool:
     return paired or (recipe.test == "none" and bool(shared.segments.all()))
 
 
+@dataclass(frozen=True, slots=True)
+class PairEvidence:
+    """What is known of the pairs of systems, in ranking order.
+
+    shared, raw_shared: common segments by the scores that the recipe ranks by and by the raw ones, one object where
+    nothing is normalized. chances: by raw scores. for_new_raters: how well the differences are known for new raters,
+    from how well they are known for these.
+    """
+
+    shared: CommonSegments
+    raw_shared: CommonSegments
+    chances: SuperiorityChances
+    for_new_raters: Callable[[EstimatePrecision], EstimatePrecision | None]
+
+
 def make_pair_rows(
     ratings: Ratings,
     panels: tuple[ScoreMatrix, ScoreMatrix],
-    shared: CommonSegments,
+    evidence: PairEvidence,
     verdict: AdjustedTests,
     left_out: Sequence[LeaveOneOut],
     recipe: Recipe,
-    scored: Ratings,
 ) -> tuple[PairRow, ...]:
     """Every pair once, the higher-ranked system as `better`, in ranking order.
 
     panels : of the scores that the recipe ranks by and of the raw ones, systems in ranking order.
-    scored : the normalized rows behind the first.
     """
-    panel, raw = panels
+    (panel, raw), shared, chances = panels, evidence.shared, evidence.chances
     paired = uses_common_segments(recipe, shared)
     first, second = all_system_pairs(len(panel.systems))
     names = [ratings.labels.systems[code] for code in panel.systems]
@@ -58,14 +70,13 @@ def make_pair_rows(
     alpha = recipe.alpha
     low, high = _pair_intervals(difference, precise, shared if paired else None, recipe)
     detectable = intervals.minimum_detectable_difference(precise, alpha / max(family, 1))
-    by_raters = _t_interval(difference, _by_raters(scored, panel, precise, recipe), recipe)
+    by_raters = _t_interval(difference, evidence.for_new_raters(precise), recipe)
     by_domains = _t_interval(difference, precision_for_new_domains(shared, panel) if paired else None, recipe)
     in_unit, low_in_unit, high_in_unit = difference, low, high
     if raw is not panel:
-        unscaled = reduce_to_common_segments(raw, ratings.better_sign, unit="document")
-        in_unit, precise_in_unit = _differences(ratings, raw, unscaled, paired=paired)
-        low_in_unit, high_in_unit = _pair_intervals(in_unit, precise_in_unit, unscaled if paired else None, recipe)
-    chances = effects.probability_of_superiority(raw, ratings.better_sign, paired=paired)
+        in_unit, precise_in_unit = _differences(ratings, raw, evidence.raw_shared, paired=paired)
+        compared = evidence.raw_shared if paired else None
+        low_in_unit, high_in_unit = _pair_intervals(in_unit, precise_in_unit, compared, recipe)
     influence = summarize_influence(difference, left_out)
     # Without a common segment the difference is NaN, which contradicts nothing.
     conflict = round_scores(shared.difference) < 0
@@ -115,15 +126,6 @@ def _differences(
         precision_of_difference((sums[i], sums[j]), (counts[i], counts[j])) for i, j in zip(first, second, strict=True)
     ]
     return difference, stack_precisions(differences)
-
-
-def _by_raters(
-    scored: Ratings, panel: ScoreMatrix, precise: EstimatePrecision, recipe: Recipe
-) -> EstimatePrecision | None:
-    """For new raters; None where segment scores are no means over raters, or every rating is a segment of its own."""
-    if recipe.aggregate == "median" or recipe.repeats in {"latest", "first", "separate"} or not panel.systems.size:
-        return None
-    return precision_for_new_raters(scored, panel, precise, *all_system_pairs(len(panel.systems)))
 
 
 def _t_interval(difference: Floats, precise: EstimatePrecision | None, recipe: Recipe) -> tuple[Floats, Floats]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,14 +18,18 @@ from app.stats.aggregate import (
     make_score_matrix,
     round_scores,
 )
+from app.stats.inference.by_document import EstimatePrecision
+from app.stats.inference.by_rater import precision_for_new_raters
+from app.stats.intervals import scores_relative_to_mean
 from app.stats.normalize import NormalizedRatings
 from app.stats.ranking import caveats, design_checks, influence, ranking_rows, recipe_caveats
+from app.stats.ranking.effects import probability_of_superiority
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight, warnings_of_unknown_errors
 from app.stats.ranking.influence import LeaveOneOut
-from app.stats.ranking.pair_rows import make_pair_rows, uses_common_segments
+from app.stats.ranking.pair_rows import PairEvidence, make_pair_rows, uses_common_segments
 from app.stats.ranking.rank_sets import RankSets, compute_rank_sets
-from app.stats.ranking.result import Ranking
-from app.stats.ratings import Bools, Codes, Ratings
+from app.stats.ranking.result import Ranking, SegmentTable
+from app.stats.ratings import Bools, Codes, Floats, Ratings
 from app.stats.selection import DroppedRows, select_rows
 from app.stats.side_tables import DocumentTable
 from app.stats.testing.pair_tests import PAIRED_TESTS
@@ -58,7 +63,7 @@ def rank_systems(
     domains = _domains(rows, recipe, documents)
     selection = select_rows(rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
-    resolved, warnings = _resolve_normalization(ranked, recipe)
+    resolved, warnings = settle_normalization(ranked, recipe, lambda: design_checks.share_with_same_raters(ranked))
     normalized = recipe_normalization.normalize_ranked_rows(selection, ranked, resolved)
     scored, unscaled = _rows_to_aggregate(normalized, resolved)
     median = resolved.aggregate == "median"
@@ -71,22 +76,76 @@ def rank_systems(
     if raw is not scores:
         raw_laid = make_score_matrix(raw, scored.labels, domains=domains, macro=macro).with_systems(matrix.systems)
     resolved, more = _resolve_test(matrix, rows, resolved)
-    linked = design_checks.find_comparable_pairs(ranked, matrix.systems)
-    shared = replace(
-        reduce_to_common_segments(matrix, rows.better_sign, unit=resolved.unit),
-        linked=linked[all_system_pairs(len(linked))],
+    evidence = _pair_evidence(matrix, raw_laid, scored, resolved)
+    paired = uses_common_segments(resolved, evidence.shared)
+    return conclude_ranking(
+        RankedRows(
+            ranked,
+            unit=normalized.unit,
+            n_ratings=_judgments(normalized.scored),
+            dropped=(*selection.dropped, DroppedRows("constant rater", normalized.dropped)),
+            warnings=(
+                *(*warnings, *more, *normalized.warnings),
+                *warnings_of_unknown_errors(unweighed, normalized.scored),
+            ),
+            segments=ranking_rows.make_segment_table(scored, scores, raw),
+        ),
+        (matrix, raw_laid),
+        evidence,
+        scores_relative_to_mean(matrix),
+        resolved,
+        recipe,
+        left_out=_left_out(matrix, scored, documents, resolved, paired=paired),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RankedRows:
+    """The ranked rows, and what is known of them before systems are compared.
+
+    rows: as `select_rows` leaves them. times: how many ratings each row stands for; None for one.
+    n_ratings: judgments that were averaged. dropped, warnings: up to here, in their order. notes: what the ranking says
+    beside its own.
+    """
+
+    rows: Ratings
+    unit: str
+    n_ratings: int
+    dropped: tuple[DroppedRows, ...]
+    warnings: tuple[str, ...]
+    segments: SegmentTable
+    times: Codes | None = None
+    notes: tuple[str, ...] = ()
+
+
+def conclude_ranking(
+    ranked: RankedRows,
+    panels: tuple[ScoreMatrix, ScoreMatrix],
+    evidence: PairEvidence,
+    relative: tuple[Floats, Floats] | None,
+    resolved: Recipe,
+    requested: Recipe,
+    left_out: Sequence[LeaveOneOut] = (),
+) -> Ranking:
+    """Test, adjust, cluster and say so, once scores are averaged and pairs reduced to what they have in common.
+
+    panels : of the scores that the recipe ranks by and of the raw ones, systems in ranking order.
+    relative : of `scores_relative_to_mean`. resolved : the recipe as it is followed; requested : as it was asked for.
+    """
+    rows, (matrix, raw) = ranked.rows, panels
+    linked = design_checks.find_comparable_pairs(rows, matrix.systems)
+    shared = replace(evidence.shared, linked=linked[all_system_pairs(len(linked))])
+    evidence = replace(evidence, shared=shared)
     verdict = compare_systems(matrix, shared, resolved, rows.better_sign)
     floor = caveats.smallest_reachable_p(verdict.tests, resolved, len(matrix.systems))
-    caveat_warnings = caveats.data_caveats(ranked, matrix, shared, verdict.tests, floor, resolved)
+    caveat_warnings = caveats.data_caveats(rows, matrix, shared, verdict.tests, floor, resolved, ranked.times)
     sets = _rank_sets(matrix, rows, resolved, linked if caveats.is_significance_reachable(floor, resolved) else None)
-    left_out = _left_out(matrix, scored, documents, resolved, paired=uses_common_segments(resolved, shared))
     return Ranking(
         recipe=resolved,
-        requested=recipe,
+        requested=requested,
         higher_is_better=rows.higher_is_better,
-        unit=normalized.unit,
-        n_ratings=_judgments(normalized.scored),
+        unit=ranked.unit,
+        n_ratings=ranked.n_ratings,
         hypotheses=caveats.count_hypotheses(resolved, len(matrix.systems)),
         smallest_p=floor.smallest,
         smallest_p_adjusted=floor.adjusted,
@@ -94,16 +153,40 @@ def rank_systems(
         population=_population(rows, resolved),
         interval_kind="marginal",
         interval_level=1 - resolved.alpha,
-        dropped=(*selection.dropped, DroppedRows("constant rater", normalized.dropped)),
-        systems=ranking_rows.make_system_rows(rows, matrix, raw_laid, verdict, sets, resolved),
-        pairs=make_pair_rows(rows, (matrix, raw_laid), shared, verdict, left_out, resolved, scored),
+        dropped=ranked.dropped,
+        systems=ranking_rows.make_system_rows(rows, matrix, raw, verdict, sets, resolved, relative),
+        pairs=make_pair_rows(rows, panels, evidence, verdict, left_out, resolved),
         warnings=(
-            *(*warnings, *more, *normalized.warnings, *warnings_of_unknown_errors(unweighed, normalized.scored)),
-            *(*caveat_warnings, *caveats.rank_set_caveats(sets, rows, resolved, floor)),
+            *(*ranked.warnings, *caveat_warnings),
+            *caveats.rank_set_caveats(sets, rows, resolved, floor),
         ),
-        notes=(*NOTES, *recipe_caveats.shape_caveats(resolved)),
-        segments=ranking_rows.make_segment_table(scored, scores, raw),
+        notes=(*NOTES, *recipe_caveats.shape_caveats(resolved), *ranked.notes),
+        segments=ranked.segments,
     )
+
+
+def _pair_evidence(matrix: ScoreMatrix, raw: ScoreMatrix, scored: Ratings, recipe: Recipe) -> PairEvidence:
+    """Each pair by its common segments. scored: the normalized rows behind `matrix`."""
+    sign = scored.better_sign
+    shared = reduce_to_common_segments(matrix, sign, unit=recipe.unit)
+    paired = uses_common_segments(recipe, shared)
+
+    def for_new_raters(known: EstimatePrecision) -> EstimatePrecision | None:
+        if not matrix.systems.size or not has_rater_means(recipe):
+            return None
+        return precision_for_new_raters(scored, matrix, known, *all_system_pairs(len(matrix.systems)))
+
+    return PairEvidence(
+        shared,
+        shared if raw is matrix else reduce_to_common_segments(raw, sign, unit="document"),
+        probability_of_superiority(raw, sign, paired=paired),
+        for_new_raters,
+    )
+
+
+def has_rater_means(recipe: Recipe) -> bool:
+    """Whether segment scores are means over raters: no medians, no choice of one, no rating as its own segment."""
+    return recipe.aggregate != "median" and recipe.repeats not in {"latest", "first", "separate"}
 
 
 def _rank_sets(matrix: ScoreMatrix, ratings: Ratings, recipe: Recipe, comparable: Bools | None) -> RankSets | None:
@@ -191,8 +274,12 @@ def _judgments(ratings: Ratings) -> int:
     return int(np.count_nonzero(np.bincount(ratings.judgment))) if len(ratings) else 0
 
 
-def _resolve_normalization(ranked: Ratings, recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
+def settle_normalization(
+    ranked: Ratings, recipe: Recipe, share_with_same_raters: Callable[[], float]
+) -> tuple[Recipe, tuple[str, ...]]:
     """Settle `auto`: z where raters saw the same mix of systems, else none with a warning.
+
+    share_with_same_raters: of `design_checks`, of the ranked rows.
 
     Raises Invalid where scores that are standardised already are to be normalized again.
     """
@@ -203,7 +290,7 @@ def _resolve_normalization(ranked: Ratings, recipe: Recipe) -> tuple[Recipe, tup
         return replace(recipe, normalize="none"), ()
     if recipe.normalize != "auto":
         return recipe, ()
-    if design_checks.share_with_same_raters(ranked) >= design_checks.COMPARABLE_SHARE:
+    if share_with_same_raters() >= design_checks.COMPARABLE_SHARE:
         return replace(recipe, normalize="z"), ()
     warnings = ("raters are not comparable: use the mixed model",) if len(ranked) else ()
     return replace(recipe, normalize="none"), warnings
@@ -225,9 +312,18 @@ def _resolve_test(matrix: ScoreMatrix, ratings: Ratings, recipe: Recipe) -> tupl
         instead = replace(recipe, test="rank_sum", unit="segment")
         return _replace_choice(recipe, instead, "documents are unknown", "a document-level test")
     if (recipe.test in PAIRED_TESTS or recipe.matched_only) and design_checks.is_unpaired(matrix):
-        instead = replace(recipe, test="welch", unit="document")
-        return _replace_choice(recipe, instead, "unpaired design: no two systems share a segment", "a paired test")
+        return _replace_paired_test(recipe)
     return recipe, ()
+
+
+def _replace_paired_test(recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:
+    instead = replace(recipe, test="welch", unit="document")
+    return _replace_choice(recipe, instead, "unpaired design: no two systems share a segment", "a paired test")
+
+
+def refuse_unpaired_design(recipe: Recipe) -> None:
+    """Raise Invalid as a paired test does where no two systems share a segment."""
+    _replace_paired_test(replace(recipe, fallback=False))
 
 
 _MEANING = {"rank_sum": "the rank-sum test on segments", "welch": "Welch's t on document means"}

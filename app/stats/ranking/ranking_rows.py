@@ -7,7 +7,6 @@ from itertools import pairwise
 import numpy as np
 
 from app.domain.recipe import Recipe
-from app.stats import intervals
 from app.stats.aggregate import ScoreMatrix, SegmentScores, round_scores
 from app.stats.inference.by_document import effective_documents
 from app.stats.plain_values import Interval, interval_or_none, number_or_none
@@ -26,8 +25,9 @@ def make_system_rows(
     verdict: AdjustedTests,
     sets: RankSets | None,
     recipe: Recipe,
+    relative_sums: tuple[Floats, Floats] | None,
 ) -> tuple[SystemRow, ...]:
-    """One row a system, in ranking order."""
+    """One row a system, in ranking order. relative_sums: of `intervals.scores_relative_to_mean`."""
     if not panel.systems.size:
         return ()
     scores, counts = panel.means(), panel.counts()
@@ -41,7 +41,7 @@ def make_system_rows(
     effective = effective_documents(panel.document_weights())
     known = ratings.documents_known
     own = _marginal(panel, recipe, known=known)
-    relative, relative_intervals = _relative(panel, recipe, known=known)
+    relative, relative_intervals = _relative(panel, relative_sums, recipe, known=known)
     return tuple(
         SystemRow(
             system=ratings.labels.systems[code],
@@ -91,8 +91,9 @@ def _marginal(panel: ScoreMatrix, recipe: Recipe, *, known: bool) -> list[Interv
     return _intervals(panel.document_sums(), panel.document_weights(), recipe)
 
 
-def _relative(panel: ScoreMatrix, recipe: Recipe, *, known: bool) -> tuple[list[float | None], list[Interval | None]]:
-    relative = intervals.scores_relative_to_mean(panel)
+def _relative(
+    panel: ScoreMatrix, relative: tuple[Floats, Floats] | None, recipe: Recipe, *, known: bool
+) -> tuple[list[float | None], list[Interval | None]]:
     nothing: list[Interval | None] = [None] * len(panel.systems)
     if relative is None:
         return [None] * len(panel.systems), nothing

@@ -13,7 +13,7 @@ import numpy as np
 from app.domain.recipe import Recipe
 from app.stats.aggregate import ScoreMatrix
 from app.stats.ranking.confounding import MOST_UNEVEN, rater_share_unevenness
-from app.stats.ratings import Ratings
+from app.stats.ratings import Codes, Ratings
 from app.stats.testing.pair_tests import SIGN_TESTS
 
 SEGMENT_SIZES: Mapping[str, tuple[float, float]] = MappingProxyType(
@@ -63,11 +63,14 @@ def segment_test_caveats(panel: ScoreMatrix, recipe: Recipe) -> list[str]:
     return [f"{what} ({why}): test whole documents by permutation"]
 
 
-def confounding_caveats(ratings: Ratings, panel: ScoreMatrix) -> list[str]:
-    """Raters who judged more of one system than of another: their severity counts as a difference of systems."""
+def confounding_caveats(ratings: Ratings, panel: ScoreMatrix, times: Codes | None = None) -> list[str]:
+    """Raters who judged more of one system than of another: their severity counts as a difference of systems.
+
+    times: how many ratings each row stands for; None for one.
+    """
     if len(panel.systems) < 2 or not len(ratings):
         return []
-    uneven = rater_share_unevenness(ratings, panel.systems)
+    uneven = rater_share_unevenness(ratings, panel.systems, times)
     n = int(np.count_nonzero(np.triu(uneven, 1) > MOST_UNEVEN))
     if not n:
         return []

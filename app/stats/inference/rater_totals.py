@@ -1,0 +1,132 @@
+"""Errors for new raters from sums by document, rater and system: what `inference.by_rater` reads of single ratings.
+
+Each rating of a system weighs 1/(raters of its output × its rater's ratings of that output), so the weights of a system
+sum to its segments. Sums of these weights, and of weighted scores, are enough for every pull of a rater or of a visit
+(a rater on a document).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy
+
+from app.stats.aggregate import Indices
+from app.stats.inference.by_document import EstimatePrecision, degrees_of_freedom
+from app.stats.inference.by_rater import WITHIN_RATERS, number_without_gaps, run_lengths
+from app.stats.ratings import Codes, Floats, Ratings
+
+
+@dataclass(frozen=True, slots=True)
+class VisitTotals:
+    """Sums over the ratings of a block of documents, one entry a (visit, system).
+
+    visit: number of the document and rater within the block. rater: code. system: place among the ranked systems.
+    weight: Σ of the weights. weighted: Σ weight·score.
+    """
+
+    visit: Indices
+    rater: Codes
+    system: Indices
+    weight: Floats
+    weighted: Floats
+
+
+def sum_visits(ratings: Ratings, systems: Codes) -> VisitTotals:
+    """Sum the ratings of a block of documents.
+
+    Parameters
+    ----------
+    ratings : in canonical order, of these systems alone. systems : codes of the ranked systems, ascending.
+    """
+    place = np.zeros(max(ratings.n_systems, 1), dtype=np.intp)
+    place[systems] = np.arange(systems.size)
+    system = place[ratings.system]
+    first = int(ratings.segment.min(initial=0))
+    width = int(ratings.segment.max(initial=0)) - first + 1
+    cell = system * np.int64(width) + (ratings.segment - first)
+    own = run_lengths(cell, ratings.rater)
+    weight = 1.0 / (own * np.bincount(cell, weights=1.0 / own, minlength=systems.size * width)[cell])
+    document = number_without_gaps(ratings.document)
+    n_raters = len(ratings.labels.raters)
+    visits, visit = _distinct(document.astype(np.int64) * n_raters + ratings.rater)
+    entry = visit * systems.size + system
+    size = visits.size * systems.size
+    there = np.flatnonzero(np.bincount(entry, minlength=size))
+    return VisitTotals(
+        visit=there // systems.size,
+        rater=(visits[there // systems.size] % n_raters).astype(np.int32),
+        system=there % systems.size,
+        weight=_sum_by_entry(weight, entry, size)[there],
+        weighted=_sum_by_entry(weight * ratings.score, entry, size)[there],
+    )
+
+
+def _sum_by_entry(values: Floats, entry: Indices, size: int) -> Floats:
+    return np.asarray(np.bincount(entry, weights=values, minlength=size), dtype=np.float64)
+
+
+def _distinct(codes: Indices) -> tuple[Indices, Indices]:
+    """Distinct codes in ascending order, and which one each is."""
+    numbers = number_without_gaps(codes)
+    distinct = np.zeros(int(numbers.max(initial=-1)) + 1, dtype=np.int64)
+    distinct[numbers] = codes
+    return distinct, numbers
+
+
+def precision_from_visits(
+    blocks: Sequence[VisitTotals],
+    n_ratings: int,
+    known: EstimatePrecision,
+    first: Indices,
+    second: Indices,
+    order: Indices,
+) -> EstimatePrecision | None:
+    """How well the differences of pairs are known for new raters; None with one rater. As `precision_for_new_raters`.
+
+    Parameters
+    ----------
+    n_ratings : behind the blocks. known : of each pair by document. order : ranking order of the systems. first,
+        second : places in it, shape (pairs,).
+    """
+    n_systems = order.size
+    n_raters = max((int(block.rater.max(initial=-1)) for block in blocks), default=-1) + 1
+    total, scored = np.zeros(n_systems), np.zeros(n_systems)
+    for block in blocks:
+        total += np.bincount(block.system, weights=block.weight, minlength=n_systems)
+        scored += np.bincount(block.system, weights=block.weighted, minlength=n_systems)
+    mean = scored / total
+    share, pull = np.zeros(n_raters * n_systems), np.zeros(n_raters * n_systems)
+    by_both = np.zeros((n_systems, n_systems))
+    for block in blocks:
+        weight = block.weight / total[block.system]
+        pulls = (block.weighted - mean[block.system] * block.weight) / total[block.system]
+        at = block.rater.astype(np.int64) * n_systems + block.system
+        share += np.bincount(at, weights=weight, minlength=share.size)
+        pull += np.bincount(at, weights=pulls, minlength=pull.size)
+        shape = (int(block.visit.max(initial=-1)) + 1, n_systems)
+        visits = scipy.sparse.csr_matrix((_corrected(pulls, weight), (block.visit, block.system)), shape=shape)
+        by_both += (visits.T @ visits).toarray()
+    shares = share.reshape(n_raters, n_systems)
+    if np.count_nonzero(shares.any(axis=1)) < 2:
+        return None
+    raters = _corrected(pull, share).reshape(n_raters, n_systems)
+    variances = (_of_pairs(gram, order[first], order[second]) for gram in (raters.T @ raters, by_both))
+    by_rater, by_visit = variances
+    with np.errstate(invalid="ignore"):
+        variance = known.error**2 + np.maximum(by_rater - by_visit, 0.0)
+    counts = (shares[:, order[first]] + shares[:, order[second]]).T * n_ratings
+    degrees = np.minimum(known.degrees, degrees_of_freedom(counts, WITHIN_RATERS))
+    return EstimatePrecision(np.sqrt(variance), degrees, known.documents, known.effective)
+
+
+def _corrected(pull: Floats, share: Floats) -> Floats:
+    left = 1.0 - share
+    return np.asarray(pull / np.sqrt(np.where(left > 1e-12, left, 1.0)), dtype=np.float64)
+
+
+def _of_pairs(gram: Floats, first: Indices, second: Indices) -> Floats:
+    own = np.diag(gram)
+    return np.asarray(own[first] + own[second] - 2 * gram[first, second], dtype=np.float64)

@@ -1,0 +1,312 @@
+"""Scores summed by document, block by block: all that a ranking by documents needs of a campaign of any size.
+
+A block holds whole documents. The kernels that rank a campaign at once reduce each block, and the blocks are put
+together here; what a pair of systems has in common is summed beside, because it is not the sum of what each has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+
+from app.domain.recipe import Recipe
+from app.stats.aggregate import (
+    Indices,
+    ScoreMatrix,
+    SegmentScores,
+    average_segment_scores,
+    make_score_matrix,
+    round_scores,
+)
+from app.stats.inference.by_document import EstimatePrecision, estimate_precision
+from app.stats.inference.rater_totals import VisitTotals, sum_visits
+from app.stats.intervals import scores_relative_to_mean
+from app.stats.normalize import NormalizedRatings
+from app.stats.ranking.effects import SuperiorityChances, count_better_segments
+from app.stats.ratings import Codes, Floats, RatingLabels
+from app.stats.testing.permutation import PairBlock
+from app.stats.testing.significance import CommonSegments, all_system_pairs, common_segment_masks
+
+_PAIRS_AT_ONCE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentTotals(ScoreMatrix):
+    """A score matrix whose columns are documents: `score` is the sum over the segments of a document, shape (S, D).
+
+    held: number of segments behind each sum, shape (S, D). What segments say one by one cannot be asked of it.
+    """
+
+    held: Floats = field(kw_only=True)
+
+    @classmethod
+    def of(cls, systems: Codes, sums: Floats, held: Floats, n: Codes, domain: Indices | None) -> Self:
+        """Of sums and numbers of segments, shapes (S, D)."""
+        columns = np.arange(sums.shape[1])
+        number = columns.astype(np.int32)
+        return cls(systems, number, sums, held > 0, n, columns, columns, domain, held=held)
+
+    def reordered(self, order: Indices) -> Self:
+        """The same with the systems in another order."""
+        return replace(
+            self,
+            systems=self.systems[order],
+            score=self.score[order],
+            present=self.present[order],
+            n=self.n[order],
+            held=self.held[order],
+        )
+
+    def counts(self) -> Indices:
+        """Segments of each system, shape (S,)."""
+        return np.asarray(self.held.sum(axis=1), dtype=np.intp)
+
+    def means(self) -> Floats:
+        """Mean of the segment scores of each system, shape (S,)."""
+        return np.asarray(self.score.sum(axis=1) / self.held.sum(axis=1), dtype=np.float64)
+
+    def document_sums(self) -> Floats:
+        """Sum of the segment scores of each system in each document, shape (S, D)."""
+        return self.score
+
+    def document_weights(self) -> Floats:
+        """Number of segments of each system in each document, shape (S, D)."""
+        return self.held
+
+    def document_counts(self) -> Indices:
+        """Number of segments of each system in each document, shape (S, D)."""
+        return self.held.astype(np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class PairTotals:
+    """What the pairs of systems have in common in a block, shapes (pairs, D): pairs as of `all_system_pairs`.
+
+    apart, raw_apart: sums of the first system minus those of the second. common: number of common segments.
+    """
+
+    apart: Floats
+    raw_apart: Floats
+    common: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTotals:
+    """One block of documents; systems in the order of their codes, pairs as of `all_system_pairs`.
+
+    documents: codes of the D rated ones. sums, raw: of segment scores as the recipe ranks by them and of raw ones,
+    shape (S, D). held: segments behind them. n: ratings of each system. relative, relative_held: as of
+    `scores_relative_to_mean`, shapes (S, D) and (D,). pairs: None where every system has every segment.
+    better: segments where the first of a pair is better, the second is, and both are there, shape (3, pairs).
+    visits: None where segment scores are no means over raters. n_scored, n_dropped: ratings that were averaged, and
+    those of raters who are left out as constant.
+    """
+
+    documents: Codes
+    sums: Floats
+    raw: Floats
+    held: Floats
+    n: Codes
+    relative: Floats
+    relative_held: Floats
+    pairs: PairTotals | None
+    better: Indices
+    visits: VisitTotals | None
+    n_scored: int
+    n_dropped: int
+
+
+def sum_block(normalized: NormalizedRatings, recipe: Recipe, systems: Codes, *, by_rater: bool) -> BlockTotals:
+    """Reduce the normalized rows of a block of documents; both sets of rows are of the same outputs.
+
+    systems : codes of all ranked systems, ascending. by_rater : whether visits are summed, too.
+    """
+    scored, sign, median = normalized.scored, normalized.scored.better_sign, recipe.aggregate == "median"
+    scores = average_segment_scores(scored, repeats=recipe.repeats, median=median)
+    matrix = raw = _lay_out(scores, scored.labels, systems)
+    if normalized.raw is not scored:
+        unscaled = average_segment_scores(normalized.raw, repeats=recipe.repeats, median=median)
+        raw = _lay_out(unscaled, scored.labels, systems)
+    shape = (systems.size, matrix.n_documents)
+    relative = scores_relative_to_mean(matrix) or (np.zeros(shape), np.zeros(shape))
+    return BlockTotals(
+        documents=scored.labels.segment_document[matrix.segments[matrix.starts]],
+        sums=matrix.document_sums(),
+        raw=raw.document_sums(),
+        held=matrix.document_weights(),
+        n=matrix.n,
+        relative=relative[0],
+        relative_held=relative[1].max(axis=0, initial=0.0),
+        pairs=None if matrix.is_complete else _sum_pairs(matrix, raw),
+        better=count_better_segments(raw, sign * round_scores(raw.score)),
+        visits=sum_visits(scored, systems) if by_rater else None,
+        n_scored=len(scored),
+        n_dropped=normalized.dropped,
+    )
+
+
+def _lay_out(scores: SegmentScores, labels: RatingLabels, systems: Codes) -> ScoreMatrix:
+    """Segment scores as a matrix with a row for each of these systems, empty for those that the block lacks."""
+    matrix = make_score_matrix(scores, labels)
+    if matrix.systems.size == systems.size:
+        return matrix
+    row = np.searchsorted(systems, matrix.systems)
+    shape = (systems.size, matrix.segments.size)
+    score, present = np.zeros(shape), np.zeros(shape, dtype=np.bool_)
+    n = np.zeros(systems.size, dtype=np.int32)
+    score[row], present[row], n[row] = matrix.score, matrix.present, matrix.n
+    return replace(matrix, systems=systems, score=score, present=present, n=n)
+
+
+def _sum_pairs(matrix: ScoreMatrix, raw: ScoreMatrix) -> PairTotals:
+    first, second = all_system_pairs(matrix.systems.size)
+    shape = (first.size, matrix.n_documents)
+    apart, raw_apart, common = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    for mask, pairs in common_segment_masks(matrix):
+        for scores, where in ((matrix.score, apart), (raw.score, raw_apart)):
+            sums = np.add.reduceat(np.where(mask, scores, 0.0), matrix.starts, axis=1)
+            where[pairs] = sums[first[pairs]] - sums[second[pairs]]
+        common[pairs] = np.add.reduceat(mask.astype(np.float64), matrix.starts)
+    return PairTotals(apart, raw_apart, common)
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignTotals:
+    """All blocks of a campaign put together, in ranking order.
+
+    matrix, raw: by the scores that the recipe ranks by, and by raw ones. order: places of the systems among their
+    codes. documents: label codes of the D documents.
+    """
+
+    matrix: DocumentTotals
+    raw: DocumentTotals
+    relative: tuple[Floats, Floats] | None
+    shared: CommonSegments
+    raw_shared: CommonSegments
+    chances: SuperiorityChances
+    visits: tuple[VisitTotals, ...]
+    order: Indices
+    documents: Codes
+    n_scored: int
+    n_dropped: int
+
+
+def put_together(
+    blocks: Sequence[BlockTotals], systems: Codes, sign: int, *, scaled: bool, domains: Codes | None
+) -> CampaignTotals:
+    """Blocks in the order of their documents, at least one, as totals in ranking order.
+
+    systems : codes, ascending. sign : +1 where a larger score is better. scaled : scores differ from raw ones.
+    domains : code of each document label.
+    """
+    documents = np.concatenate([block.documents for block in blocks])
+    sums = np.concatenate([block.sums for block in blocks], axis=1)
+    held = np.concatenate([block.held for block in blocks], axis=1)
+    n = np.stack([block.n for block in blocks]).sum(axis=0, dtype=np.int32)
+    domain = None if domains is None else np.asarray(domains[documents], dtype=np.intp)
+    matrix = DocumentTotals.of(systems, sums, held, n, domain)
+    order = np.lexsort((systems, -sign * round_scores(matrix.means())))
+    turned = _TurnedPairs.of(order)
+    matrix = raw = matrix.reordered(order)
+    if scaled:
+        raw = replace(matrix, score=np.concatenate([block.raw for block in blocks], axis=1)[order])
+    relative = np.concatenate([block.relative for block in blocks], axis=1)[order]
+    relative_held = np.concatenate([block.relative_held for block in blocks])
+    shared = _share(matrix, blocks, turned, sign, raw=False)
+    better = np.stack([block.better for block in blocks]).sum(axis=0)
+    return CampaignTotals(
+        matrix=matrix,
+        raw=raw,
+        relative=(relative, np.broadcast_to(relative_held, relative.shape)) if relative_held.any() else None,
+        shared=shared,
+        raw_shared=_share(raw, blocks, turned, sign, raw=True) if scaled else shared,
+        chances=turned.chances(better),
+        visits=tuple(block.visits for block in blocks if block.visits is not None),
+        order=order,
+        documents=documents,
+        n_scored=sum(block.n_scored for block in blocks),
+        n_dropped=sum(block.n_dropped for block in blocks),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _TurnedPairs:
+    """Pairs in ranking order. at: where each stands by codes. turned: those whose systems change places."""
+
+    at: Indices
+    turned: Indices
+
+    @classmethod
+    def of(cls, order: Indices) -> Self:
+        """Of the ranking order of systems."""
+        first, second = all_system_pairs(order.size)
+        low, high = np.minimum(order[first], order[second]), np.maximum(order[first], order[second])
+        at = low * order.size - low * (low + 1) // 2 + high - low - 1
+        return cls(at, np.flatnonzero(order[first] > order[second]))
+
+    def chances(self, better: Indices) -> SuperiorityChances:
+        """From numbers of segments, shape (3, pairs)."""
+        better = better[:, self.at]
+        better[:2, self.turned] = better[1::-1, self.turned]
+        above, below, n = better
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return SuperiorityChances(above / n, (n - above - below) / n, below / n)
+
+
+def _share(
+    matrix: DocumentTotals, blocks: Sequence[BlockTotals], turned: _TurnedPairs, sign: int, *, raw: bool
+) -> CommonSegments:
+    """What pairs have in common, as `reduce_to_common_segments` says it by document."""
+    first, second = all_system_pairs(matrix.systems.size)
+    if all(block.pairs is None for block in blocks) and first.size:
+        weight = matrix.held[0]
+        whole = PairBlock(sign * matrix.score, first, second, np.arange(first.size), np.flatnonzero(weight), weight)
+        pair_blocks: tuple[PairBlock, ...] = (whole,)
+    else:
+        pair_blocks = tuple(_blocks_of_pairs(matrix, blocks, turned, sign, raw=raw))
+    difference, error = np.full(first.size, np.nan), np.full(first.size, np.nan)
+    degrees, effective = np.zeros(first.size), np.zeros(first.size)
+    segments, documents = np.zeros(first.size, dtype=np.intp), np.zeros(first.size, dtype=np.intp)
+    for block in pair_blocks:
+        weight = block.unit_weights()
+        segments[block.pair], documents[block.pair] = weight.sum(), block.units.size
+        # A few pairs at a time: each has a column for every document.
+        for start in range(0, block.pair.size, _PAIRS_AT_ONCE):
+            some = slice(start, start + _PAIRS_AT_ONCE)
+            apart, pair = block.sums[block.first[some]] - block.sums[block.second[some]], block.pair[some]
+            difference[pair] = apart.sum(axis=1) / weight.sum()
+            known = estimate_precision(apart, weight)
+            error[pair], degrees[pair], effective[pair] = known.error, known.degrees, known.effective
+    n = matrix.counts()
+    share = segments / (n[first] + n[second] - segments)
+    known = EstimatePrecision(error, degrees, documents, effective)
+    return CommonSegments(difference, known, segments, share, pair_blocks, pair_blocks)
+
+
+def _blocks_of_pairs(
+    matrix: DocumentTotals, blocks: Sequence[BlockTotals], turned: _TurnedPairs, sign: int, *, raw: bool
+) -> list[PairBlock]:
+    """A block for each pair that has a common segment, because each may have others."""
+    first, second = all_system_pairs(matrix.systems.size)
+    ends = np.cumsum([block.documents.size for block in blocks])
+    signs = np.full(first.size, float(sign))
+    signs[turned.turned] *= -1
+    made = []
+    for pair in range(first.size):
+        apart = sign * (matrix.score[first[pair]] - matrix.score[second[pair]])
+        common = matrix.held[first[pair]].copy()
+        for block, end in zip(blocks, ends, strict=True):
+            if block.pairs is not None:
+                here = slice(end - block.documents.size, end)
+                of_pair = block.pairs.raw_apart if raw else block.pairs.apart
+                apart[here] = signs[pair] * of_pair[turned.at[pair]]
+                common[here] = block.pairs.common[turned.at[pair]]
+        held = np.flatnonzero(common)
+        if held.size:
+            ends_of_pair = np.array([0]), np.array([1])
+            sums = np.stack((apart, np.zeros_like(apart)))
+            made.append(PairBlock(sums, *ends_of_pair, np.array([pair]), held, common))
+    return made

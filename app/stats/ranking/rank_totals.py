@@ -1,0 +1,172 @@
+"""The ranking of a campaign that is too large to be held at once: from sums by rater, and by document block by block.
+
+Normalization is settled and raters' moments are taken from sums over all rows; then every block of documents is
+normalized, averaged and reduced by the kernels that rank a campaign as a whole (`document_totals`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from app.domain.recipe import Recipe
+from app.stats.inference.by_document import EstimatePrecision
+from app.stats.inference.rater_totals import precision_from_visits
+from app.stats.normalize import NormalizedRatings, RaterMoments, normalize_ratings
+from app.stats.ranking import ranking
+from app.stats.ranking.document_totals import CampaignTotals, put_together, sum_block
+from app.stats.ranking.pair_rows import PairEvidence
+from app.stats.ranking.ranking import RankedRows, conclude_ranking
+from app.stats.ranking.result import Ranking, SegmentTable
+from app.stats.ratings import Codes, Ratings
+from app.stats.selection import DroppedRows
+from app.stats.side_tables import DocumentTable
+from app.stats.testing.significance import all_system_pairs
+
+_BESIDE = (("rank_sets", "simultaneous rank sets"), ("influence", "influence of raters, documents and domains"))
+
+
+class RatingSums(Protocol):
+    """Ratings of one recipe that are summed where they are stored; codes are those of `labels`."""
+
+    def count_dropped(self) -> tuple[DroppedRows, ...]:
+        """Rows left out by reason, as `select_rows` counts them. Raises Invalid where an exclusion names nothing."""
+
+    def count_ranked(self) -> tuple[Ratings, Codes]:
+        """A row for each rater and system of the ranked ratings, and how many ratings it stands for."""
+
+    def share_with_same_raters(self) -> float:
+        """As `design_checks` has it, of the ranked ratings."""
+
+    def sum_by_rater(self) -> RaterMoments:
+        """Moments of every rater over the rows that the recipe takes them from."""
+
+    def count_judgments(self, without_raters: Codes) -> int:
+        """Judgments behind the ranked ratings, without those of some raters."""
+
+    def blocks(self) -> Iterator[Ratings]:
+        """The ranked ratings in canonical order, some whole documents at a time, in the order of their codes."""
+
+
+def needs_only_sums(recipe: Recipe, *, documents_known: bool) -> bool:
+    """Whether a recipe can be followed block by block: it tests whole documents by permutation.
+
+    Rank sets and influence are left out of it; the ranking says so.
+    """
+    return (
+        documents_known
+        and (recipe.test, recipe.unit) == ("permutation", "document")
+        and recipe.aggregate in {"mean", "median"}
+        and recipe.repeats != "separate"
+        and recipe.normalize in {"auto", "none", "z"}
+        and recipe.sd0 != "drop_z"
+        and recipe.moments != "calibration"
+        and recipe.implausible_raters == "keep"
+        and recipe.scoring.cap is None
+    )
+
+
+def drop_what_sums_lack(recipe: Recipe) -> Recipe:
+    """The recipe without what is not computed from sums."""
+    return replace(recipe, rank_sets=False, influence=False)
+
+
+def rank_from_sums(
+    source: RatingSums, recipe: Recipe, documents: DocumentTable | None, notes: tuple[str, ...] = ()
+) -> Ranking:
+    """Rank as `rank_systems` does, without rank sets, influence and segment scores.
+
+    Parameters
+    ----------
+    recipe : one that `needs_only_sums`. documents : domains by document code. notes : what the ranking says beside its
+        own.
+
+    Figures are those of `rank_systems` to ten digits: sums are made in another order.
+
+    Raises
+    ------
+    Invalid : as `rank_systems`.
+    """
+    dropped = source.count_dropped()
+    ranked, times = source.count_ranked()
+    resolved, warnings = ranking.settle_normalization(ranked, recipe, source.share_with_same_raters)
+    resolved = drop_what_sums_lack(resolved)
+    moments = source.sum_by_rater() if resolved.normalize == "z" else None
+    left_out = np.empty(0, dtype=np.int32)
+    if moments is not None:
+        settled = normalize_ratings(ranked, "z", moments=moments, sd0=resolved.sd0)
+        warnings = (*warnings, *settled.warnings)
+        if resolved.sd0 == "drop":
+            left_out = np.flatnonzero(moments.constant).astype(np.int32)
+    counted = ranked.where(~np.isin(ranked.rater, left_out))
+    systems = np.unique(counted.system)
+    totals = _sum_blocks(source, resolved, moments, systems, documents, ranked.better_sign)
+    n_dropped = 0 if totals is None else totals.n_dropped
+    about = RankedRows(
+        ranked,
+        unit="raw" if moments is None else "z",
+        n_ratings=source.count_judgments(left_out),
+        dropped=(*dropped, DroppedRows("constant rater", n_dropped)),
+        warnings=warnings,
+        segments=_no_segments(ranked),
+        times=times,
+        notes=(*notes, *_notes(recipe)),
+    )
+    if totals is None:
+        nothing = ranking.rank_systems(ranked.where(np.zeros(len(ranked), dtype=np.bool_)), resolved, documents)
+        return replace(nothing, requested=recipe, dropped=about.dropped)
+    if systems.size > 1 and not totals.shared.segments.any():
+        ranking.refuse_unpaired_design(resolved)
+    evidence = PairEvidence(totals.shared, totals.raw_shared, totals.chances, _for_new_raters(totals, resolved))
+    return conclude_ranking(about, (totals.matrix, totals.raw), evidence, totals.relative, resolved, recipe)
+
+
+def _sum_blocks(
+    source: RatingSums,
+    recipe: Recipe,
+    moments: RaterMoments | None,
+    systems: Codes,
+    documents: DocumentTable | None,
+    sign: int,
+) -> CampaignTotals | None:
+    """None where no rating counts."""
+    by_rater = ranking.has_rater_means(recipe)
+    blocks = []
+    for rows in source.blocks():
+        normalized = NormalizedRatings(rows, rows, "raw", 0, 0, ())
+        if moments is not None:
+            normalized = normalize_ratings(rows, "z", moments=moments, sd0=recipe.sd0)
+        if len(normalized.scored):
+            blocks.append(sum_block(normalized, recipe, systems, by_rater=by_rater))
+    if not blocks:
+        return None
+    domains = None
+    if documents is not None and any(documents.domain[code] for block in blocks for code in block.documents):
+        domains = documents.domain_codes()[0]
+    return put_together(blocks, systems, sign, scaled=moments is not None, domains=domains)
+
+
+def _for_new_raters(totals: CampaignTotals, recipe: Recipe) -> Callable[[EstimatePrecision], EstimatePrecision | None]:
+    def for_new_raters(known: EstimatePrecision) -> EstimatePrecision | None:
+        if not ranking.has_rater_means(recipe):
+            return None
+        pairs = all_system_pairs(totals.order.size)
+        return precision_from_visits(totals.visits, totals.n_scored, known, *pairs, totals.order)
+
+    return for_new_raters
+
+
+def _no_segments(ratings: Ratings) -> SegmentTable:
+    """Segment scores are not kept."""
+    none, nothing = np.empty(0, dtype=np.int32), np.empty(0)
+    labels = ratings.labels
+    return SegmentTable(labels.systems, labels.documents, none, none, none, nothing, nothing, none)
+
+
+def _notes(recipe: Recipe) -> tuple[str, ...]:
+    """What was asked for and is not computed."""
+    lacking = [what for name, what in _BESIDE if getattr(recipe, name)]
+    return (f"not computed from sums: {', '.join(lacking)}",) if lacking else ()

@@ -1,0 +1,22 @@
+"""Numbers of judgments as `Ratings` has them, given to rows that come some at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+
+class JudgmentNumbers:
+    """Judgments numbered anew, in the order in which they first appear."""
+
+    def __init__(self, n: int) -> None:
+        self._number = np.full(n, -1, dtype=np.int32)
+        self._next = 0
+
+    def number(self, judgments: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """The numbers of the next rows."""
+        new, first = np.unique(judgments[self._number[judgments] < 0], return_index=True)
+        new = new[np.argsort(first, kind="stable")]
+        self._number[new] = np.arange(self._next, self._next + new.size, dtype=np.int32)
+        self._next += new.size
+        return self._number[judgments]

@@ -1,0 +1,213 @@
+"""Sums over a file of ratings, and its rows some whole documents at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from app.stats.ratings import Bools, Codes, Floats, RatingKind, RatingLabels, RatingRole, Ratings
+from app.storage.rating_codes import RatingsFrame
+from app.storage.ratings_files.engine import check_engine_installed, connect_engine
+from app.storage.ratings_files.layout import HEAD, LABELS, RATINGS, SEGMENTS, label_file
+
+BLOCK_ROWS = 4_000_000
+_BATCH = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class RowChoice:
+    """Which ratings of segments count. excluded: columns with codes that do not; roles: those that do."""
+
+    excluded: tuple[tuple[str, int], ...]
+    roles: tuple[int, ...]
+    accepted_only: bool
+
+    @property
+    def condition(self) -> str:
+        """As SQL."""
+        return " AND ".join(
+            (
+                f"kind = {RatingKind.SEGMENT.value}",
+                *(f"{column} <> {code}" for column, code in self.excluded),
+                f"role IN ({', '.join(map(str, self.roles))})",
+                *(("accepted",) if self.accepted_only else ()),
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RaterSums:
+    """Sums over ratings, one entry a rater code. square: Σ(score − own mean)². errors: −1 where none is known."""
+
+    n: npt.NDArray[np.int64]
+    total: Floats
+    square: Floats
+    errors: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class RatingsFile:
+    """A file of ratings that is open. frame: what is true of all of its ratings. shared: a judgment may be of several
+    systems."""
+
+    folder: Path
+    frame: RatingsFrame
+    labels: RatingLabels
+    n_rows: int
+    shared: bool
+    engine: Any
+
+    @classmethod
+    def open(cls, folder: Path, frame: RatingsFrame) -> Self:
+        """Open one that was written. Raises LargeExtraNeeded."""
+        check_engine_installed()
+        parquet = import_module("pyarrow.parquet")
+        head = json.loads((folder / HEAD).read_text(encoding="utf-8"))
+        segments = parquet.read_table(folder / SEGMENTS)
+        names = {what: tuple(parquet.read_table(label_file(folder, what)).column("key").to_pylist()) for what in LABELS}
+        labels = RatingLabels(
+            **names,
+            segment_document=segments.column("document").to_numpy(),
+            segment_position=segments.column("position").to_numpy(),
+        )
+        engine = connect_engine(folder / "spill")
+        engine.execute(f"CREATE VIEW ratings AS SELECT * FROM read_parquet('{_quoted(folder / RATINGS)}')")
+        return cls(folder, frame, labels, head["rows"], head["shared"], engine)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.engine.close()
+
+    def count_reasons(self, excluded: Sequence[tuple[str, int]], roles: Sequence[int]) -> list[int]:
+        """Rows that are left out, one after another: of whole documents, by each exclusion, by role, as rejected."""
+        kept = [f"kind = {RatingKind.SEGMENT.value}"]
+        reasons = [f"kind <> {RatingKind.SEGMENT.value}"]
+        for column, code in excluded:
+            reasons.append(" AND ".join((*kept, f"{column} = {code}")))
+            kept.append(f"{column} <> {code}")
+        ranked = f"role IN ({', '.join(map(str, roles))})"
+        reasons += [" AND ".join((*kept, f"NOT {ranked}")), " AND ".join((*kept, ranked, "NOT accepted"))]
+        counts = ", ".join(f"count(*) FILTER (WHERE {reason})" for reason in reasons)
+        return list(self._row(f"SELECT {counts} FROM ratings"))
+
+    def count_by_rater(self, choice: RowChoice) -> tuple[Codes, Codes, Codes]:
+        """Ratings of each rater and system that has any: systems, raters and counts, sorted by both."""
+        columns = self._columns(
+            f"SELECT system, rater, count(*)::INTEGER AS n FROM ratings WHERE {choice.condition} "
+            "GROUP BY system, rater ORDER BY system, rater"
+        )
+        return columns["system"], columns["rater"], columns["n"]
+
+    def count_documents(self, choice: RowChoice, n_systems: int) -> tuple[int, int]:
+        """Documents, and those of which some rater rated fewer than so many systems."""
+        row = self._row(
+            f"""SELECT count(*), count(*) FILTER (WHERE partial) FROM (
+                SELECT document, bool_or(systems < {n_systems}) AS partial FROM (
+                    SELECT document, rater, count(*) AS systems FROM (
+                        SELECT document, rater, system FROM ratings WHERE {choice.condition}
+                        GROUP BY document, rater, system)
+                    GROUP BY document, rater)
+                GROUP BY document)"""
+        )
+        return int(row[0]), int(row[1])
+
+    def sum_by_rater(self, choice: RowChoice) -> RaterSums:
+        """Sums over the ratings of each rater, deviations from a mean that is known before."""
+        size = len(self.labels.raters)
+        first = self._columns(
+            f"""SELECT rater, count(*) AS n, sum(score) AS total, sum(n_errors)::BIGINT AS errors,
+                       min(n_errors) AS least FROM ratings WHERE {choice.condition} GROUP BY rater"""
+        )
+        n, total, errors = np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(size, dtype=np.int64)
+        n[first["rater"]], total[first["rater"]], errors[first["rater"]] = first["n"], first["total"], first["errors"]
+        if first["least"].min(initial=0) < 0:
+            errors[:] = -1
+        mean = np.divide(total, n, out=np.zeros(size), where=n > 0)
+        means = import_module("pyarrow").table({"rater": np.arange(size, dtype=np.int32), "mean": mean})
+        self.engine.register("means", means)
+        second = self._columns(
+            f"""SELECT rater, sum((score - mean) * (score - mean)) AS square FROM ratings JOIN means USING (rater)
+                WHERE {choice.condition} GROUP BY rater"""
+        )
+        self.engine.unregister("means")
+        square = np.zeros(size)
+        square[second["rater"]] = second["square"]
+        return RaterSums(n, total, square, errors)
+
+    def count_judgments(self, choice: RowChoice, without_raters: Codes) -> int:
+        """Judgments behind the ratings, without those of some raters."""
+        what = "count(DISTINCT judgment)" if self.shared else "count(*)"
+        without = f" AND rater NOT IN ({', '.join(map(str, without_raters))})" if without_raters.size else ""
+        return int(self._row(f"SELECT {what} FROM ratings WHERE {choice.condition}{without}")[0])
+
+    def blocks(self, choice: RowChoice, rows: int = BLOCK_ROWS) -> Iterator[Ratings]:
+        """The ratings in canonical order, whole documents of about so many rows at a time, in the order of their codes.
+
+        Tasks, judgments and errors are left out: each row has a judgment of its own there.
+        """
+        counts = self._columns(
+            f"SELECT document, count(*) AS n FROM ratings WHERE {choice.condition} GROUP BY document ORDER BY document"
+        )
+        block = np.cumsum(counts["n"]) // rows
+        starts = np.flatnonzero(np.concatenate(([True], block[1:] != block[:-1]))) if block.size else np.empty(0, int)
+        ends = np.append(starts[1:], block.size) - 1
+        for start, end in zip(starts, ends, strict=False):
+            first, last = counts["document"][start], counts["document"][end]
+            yield self.make_ratings(
+                self._columns(
+                    f"""SELECT system, document, segment, rater, nth, score FROM ratings
+                        WHERE document BETWEEN {first} AND {last} AND {choice.condition}"""
+                )
+            )
+
+    def make_ratings(self, columns: dict[str, npt.NDArray[Any]]) -> Ratings:
+        """Ratings of segments by systems, documents, segments, raters, nth and scores; the rest is as `blocks` says."""
+        n = columns["score"].size
+        return Ratings(
+            **columns,
+            task=np.zeros(n, dtype=np.int32),
+            judgment=np.arange(n, dtype=np.int32),
+            n_errors=np.full(n, -1, dtype=np.int32),
+            kind=np.full(n, RatingKind.SEGMENT, dtype=np.int8),
+            role=np.full(n, RatingRole.RATING, dtype=np.int8),
+            accepted=np.ones(n, dtype=np.bool_),
+            labels=self.labels,
+            higher_is_better=self.frame.higher_is_better,
+            scale=self.frame.scale,
+            criterion=self.frame.criterion,
+            documents_known=self.frame.documents_known,
+            standardised=self.frame.standardised,
+        )
+
+    def rows_without(self, excluded: Sequence[tuple[str, int]], column: str) -> Iterator[npt.NDArray[Any]]:
+        """One column of all rows but those that are excluded, some at a time, in canonical order."""
+        where = " AND ".join(f"{name} <> {code}" for name, code in excluded)
+        rows = self.engine.sql(f"SELECT {column} FROM ratings{f' WHERE {where}' if where else ''}")
+        for batch in rows.to_arrow_reader(_BATCH):
+            yield batch.column(0).to_numpy(zero_copy_only=False)
+
+    def occurring(self, excluded: Sequence[tuple[str, int]], column: str, n: int) -> Bools:
+        """Which of the n codes of a column occur in these rows."""
+        there = np.zeros(n + 1, dtype=np.bool_)
+        for codes in self.rows_without(excluded, column):
+            there[codes] = True
+        return there[:n]
+
+    def _row(self, query: str) -> tuple[Any, ...]:
+        [row] = self.engine.execute(query).fetchall()
+        return tuple(row)
+
+    def _columns(self, query: str) -> dict[str, npt.NDArray[Any]]:
+        columns: dict[str, npt.NDArray[Any]] = self.engine.execute(query).fetchnumpy()
+        return columns
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")

@@ -1,0 +1,149 @@
+"""Writing a file of ratings: from the database block by block, sorted on disk into canonical order.
+
+The rules are those of `storage.ratings` and `storage.rating_codes`, which hold a campaign in memory: of several
+revisions the latest counts, ratings of one output by one rater are numbered, judgments as they first appear.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from psycopg.rows import dict_row
+from sqlalchemy.orm import Session
+
+from app.storage.db import driver_connection
+from app.storage.packed_columns import make_packed_select, unpack_column
+from app.storage.rating_codes import CampaignNames, SegmentCodes, filter_rows
+from app.storage.ratings import SCORES, SCORES_IN_BLOCK, load_campaign_names, load_rated_items
+from app.storage.ratings_files.engine import connect_engine
+from app.storage.ratings_files.judgment_numbers import JudgmentNumbers
+from app.storage.ratings_files.layout import COLUMNS, HEAD, LABELS, RATINGS, ROW_GROUP, SEGMENTS, label_file
+
+BLOCK = 1 << 20
+"""Judgments by their ids that are read at a time: 56 bytes each."""
+_LOADED = {
+    "system": "INTEGER",
+    "document": "INTEGER",
+    "segment": "INTEGER",
+    "rater": "INTEGER",
+    "task": "INTEGER",
+    "judgment": "INTEGER",
+    "judgment_id": "BIGINT",
+    "item_id": "BIGINT",
+    "revision": "INTEGER",
+    "at_us": "BIGINT",
+    "score": "DOUBLE",
+    "n_errors": "INTEGER",
+    "role": "TINYINT",
+    "accepted": "BOOLEAN",
+}
+# Where every answer at an address carries a time, the latest by time counts, else the highest revision.
+_LATEST = """
+CREATE TABLE latest AS SELECT * EXCLUDE (timed, place) FROM (
+    SELECT *, row_number() OVER (
+        PARTITION BY item_id, segment, rater, system
+        ORDER BY CASE WHEN timed THEN at_us ELSE 0 END DESC, revision DESC) AS place
+    FROM (SELECT *, bool_and(at_us <> 0) OVER (PARTITION BY item_id, segment, rater, system) AS timed FROM loaded))
+WHERE place = 1"""
+_NTH = """(row_number() OVER (
+    PARTITION BY system, document, segment, rater
+    ORDER BY at_us, task, role, score, n_errors, accepted, judgment_id))::INTEGER"""
+_AGAIN = """
+SELECT count(*) > 0 FROM (
+    SELECT FROM {table} GROUP BY system, document, segment, rater HAVING count(*) > 1 LIMIT 1)"""
+_SORTED = """
+SELECT system, document, segment, rater, task, judgment, {nth} AS nth, score, n_errors,
+       (segment < 0)::TINYINT AS kind, role, accepted
+FROM {table} ORDER BY system, document, segment, rater, role, nth"""
+
+
+def write_ratings_file(session: Session, folder: Path, *, campaign_id: int, profile_id: int, version: int) -> None:
+    """Write all ratings of a campaign as they stood at a data version into an empty folder.
+
+    Memory is bounded by what is known of all items, and by the engine's own limit. Raises LargeExtraNeeded.
+    """
+    engine = connect_engine(folder / "spill")
+    names = load_campaign_names(session, campaign_id)
+    keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
+    try:
+        engine.execute(f"ATTACH '{str(folder / 'loaded.duckdb').replace(chr(39), chr(39) * 2)}' AS disk; USE disk")
+        engine.execute(f"CREATE TABLE loaded ({', '.join(f'{name} {kind}' for name, kind in _LOADED.items())})")
+        n_judgments = _load(session, engine, keys, names)
+        _write_rows(engine, folder, n_judgments)
+    finally:
+        engine.close()
+    (folder / "loaded.duckdb").unlink()
+    _write_labels(folder, names)
+
+
+def _load(session: Session, engine: Any, keys: Mapping[str, int], names: CampaignNames) -> int:
+    """Put the ratings into the engine's table `loaded`; how many judgments they are of."""
+    items, voids, surplus = load_rated_items(session, keys, names)
+    arrow, n_judgments, segments = import_module("pyarrow"), 0, SegmentCodes(names)
+    for block in _blocks(session, keys):
+        gone = np.isin(block["item_id"], surplus) | np.isin(block["judgment_id"], voids)
+        scores = filter_rows(block, ~gone)
+        columns = items.join(scores)
+        columns["judgment"] = columns["judgment"] + n_judgments
+        n_judgments += scores["judgment_id"].size
+        columns["segment"] = segments.find(columns["segment_id"])
+        columns["rater"] = names.raters.codes(columns["rater_id"])
+        engine.register("joined", arrow.table({name: columns[name] for name in _LOADED}))
+        engine.execute(f"INSERT INTO loaded SELECT {', '.join(_LOADED)} FROM joined")
+        engine.unregister("joined")
+    return n_judgments
+
+
+def _blocks(session: Session, keys: Mapping[str, int]) -> Iterator[dict[str, npt.NDArray[Any]]]:
+    """Scores by the ids of their judgments."""
+    statement = f"SELECT * FROM {make_packed_select('scores', SCORES, SCORES_IN_BLOCK)}"
+    connection = driver_connection(session)
+    ids = "SELECT min(judgment_id), max(judgment_id) FROM scores WHERE profile_id = %(profile)s"
+    first, last = connection.execute(ids, keys).fetchone() or (None, None)
+    if not isinstance(first, int) or not isinstance(last, int):
+        return
+    with connection.cursor(binary=True, row_factory=dict_row) as cursor:
+        for start in range(first, last + 1, BLOCK):
+            row = cursor.execute(statement, {**keys, "first": start, "last": start + BLOCK - 1}).fetchone() or {}
+            yield {name: unpack_column(row[f"scores_{name}"], kind) for name, kind in SCORES.items()}
+
+
+def _write_rows(engine: Any, folder: Path, n_judgments: int) -> None:
+    table = "loaded"
+    if _ask(engine, "SELECT max(revision) > 1 FROM loaded")[0]:
+        engine.execute(_LATEST)
+        table = "latest"
+    [again] = _ask(engine, _AGAIN.format(table=table))
+    n_rows, distinct = _ask(engine, f"SELECT count(*), count(DISTINCT judgment) FROM {table}")
+    rows = engine.sql(_SORTED.format(nth=_NTH if again else "1::INTEGER", table=table))
+    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    schema = arrow.schema([(name, getattr(arrow, kind)()) for name, kind in COLUMNS.items()])
+    numbers = JudgmentNumbers(n_judgments)
+    with parquet.ParquetWriter(folder / RATINGS, schema, compression="zstd") as out:
+        for batch in rows.to_arrow_reader(ROW_GROUP):
+            columns = {name: batch.column(name) for name in COLUMNS}
+            columns["judgment"] = arrow.array(numbers.number(columns["judgment"].to_numpy()))
+            out.write_table(arrow.table(columns, schema=schema), row_group_size=ROW_GROUP)
+    head = {"rows": n_rows, "shared": distinct < n_rows}
+    (folder / HEAD).write_text(json.dumps(head), encoding="utf-8")
+
+
+def _ask(engine: Any, query: str) -> tuple[Any, ...]:
+    [row] = engine.execute(query).fetchall()
+    return tuple(row)
+
+
+def _write_labels(folder: Path, names: CampaignNames) -> None:
+    arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    for what in LABELS:
+        keys = arrow.array(getattr(names, what).keys, type=arrow.string())
+        parquet.write_table(arrow.table({"key": keys}), label_file(folder, what))
+    segments = SegmentCodes(names)
+    table = arrow.table({"document": segments.document, "position": segments.position})
+    parquet.write_table(table, folder / SEGMENTS)
