@@ -21,6 +21,7 @@ from app.services.access.provider_roles import BadGroupRole, parse_group_roles
 from app.services.media.policy import MediaPolicy
 from app.storage.media.files import MediaFolder
 from app.storage.media.s3 import S3Store
+from app.storage.ratings_folder import RatingsFolder
 from app.web.rate_limits import StrangerLimits
 
 SECRETS = Path("/run/secrets")
@@ -55,6 +56,8 @@ class Settings(BaseSettings):
     media_endpoint: address of a store that is not Amazon's. media_folder: whose files managers may take by their paths.
     media_limit, media_seconds, media_pixels: largest file of media in bytes, longest, and most pixels.
     media_minutes: how long a rater's address of a file works.
+    most_in_memory: judgments of a campaign up to which a ranking holds them in memory; larger ones are ranked from sums
+        over a file in `data_dir`, which needs the extra `large`.
     dask_scheduler: address of the Dask cluster that computes the chunks of reports; none: workers compute them.
     traces: address of a collector that takes spans (OTLP over HTTP); none: there are no traces.
     organization: key of the one that commands are about; none: the default one. What serves goes by credentials.
@@ -98,6 +101,7 @@ class Settings(BaseSettings):
     media_seconds: Annotated[float, Field(gt=0)] = USUAL_MEDIA.duration
     media_pixels: Annotated[int, Field(ge=1)] = USUAL_MEDIA.pixels
     media_minutes: Annotated[float, Field(gt=0, le=24 * 60)] = 15.0
+    most_in_memory: Annotated[int, Field(ge=1)] = 5_000_000
     dask_scheduler: Annotated[str | None, Field(pattern=r"^(tcp|tls)://[^\s/]+:[0-9]+$")] = None
     traces: str | None = None
     organization: str | None = None
@@ -225,6 +229,11 @@ def media_policy(settings: Settings) -> MediaPolicy:
         lifetime=timedelta(minutes=settings.media_minutes),
         shelf=settings.media_folder,
     )
+
+
+def ratings_folder(settings: Settings) -> RatingsFolder:
+    """What the settings say about files of the ratings of large campaigns."""
+    return RatingsFolder(settings.data_dir / "ratings", settings.most_in_memory)
 
 
 def provider_options(settings: Settings) -> ProviderOptions | None:

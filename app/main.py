@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from app import api, ui
-from app.config import Settings, media_policy, provider_options
+from app.config import Settings, media_policy, provider_options, ratings_folder
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import find_pearmut_files
 from app.services.access.service_state import ServiceStateReader
@@ -135,7 +135,14 @@ def _database(settings: Settings) -> Database:
     if settings.database_url is None:
         raise SystemExit("PLUMBLINE_DATABASE_URL is not set; `plumbline serve` brings its own database")
     role = settings.database_role or None
-    return Database(settings.database_url, size=settings.pool_size, role=role, timeout=REQUEST_TIMEOUT, watched=True)
+    return Database(
+        settings.database_url,
+        size=settings.pool_size,
+        role=role,
+        timeout=REQUEST_TIMEOUT,
+        watched=True,
+        ratings_folder=ratings_folder(settings),
+    )
 
 
 def _collect_rarely() -> None:

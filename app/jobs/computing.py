@@ -23,6 +23,7 @@ from app.jobs.work import QueueComputer
 from app.storage.db import Database
 from app.storage.jobs_queue import QueueEntry
 from app.storage.processes import ProcessStillness
+from app.storage.ratings_folder import RatingsFolder
 
 NICE = 10  # a weight of 110, where a process that answers raters has 1024: about a tenth of a busy processor
 AUTOGROUPS = Path("/proc/sys/kernel/sched_autogroup_enabled")
@@ -51,6 +52,7 @@ class ComputingProcess:
     role: str | None
     name: str
     yielding: bool = True
+    ratings_folder: RatingsFolder | None = None
     last_job: int | None = None
     used: float = field(default_factory=time.monotonic)
     _process: SpawnProcess | None = None
@@ -113,7 +115,9 @@ class ComputingProcess:
         context = get_context("spawn")
         ours, theirs = context.Pipe()
         process = context.Process(
-            target=run_computing_process, args=(theirs, self.url, self.role, self.name, self.yielding), daemon=True
+            target=run_computing_process,
+            args=(theirs, self.url, self.role, self.name, self.yielding, self.ratings_folder),
+            daemon=True,
         )
         process.start()
         theirs.close()
@@ -124,8 +128,17 @@ class ComputingProcess:
 class ComputingProcesses:
     """So many processes, each for one entry of the queue at a time."""
 
-    def __init__(self, n: int, url: str, role: str | None, name: str, *, yielding: bool = True) -> None:
-        self._free = [ComputingProcess(url, role, name, yielding) for _ in range(n)]
+    def __init__(
+        self,
+        n: int,
+        url: str,
+        role: str | None,
+        name: str,
+        *,
+        yielding: bool = True,
+        ratings_folder: RatingsFolder | None = None,
+    ) -> None:
+        self._free = [ComputingProcess(url, role, name, yielding, ratings_folder) for _ in range(n)]
         self._changed = threading.Condition()
 
     def compute_entry(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
@@ -200,11 +213,18 @@ def _set_kernel_weight(weight: int, nice: bytes) -> None:
             return
 
 
-def run_computing_process(line: Connection, url: str, role: str | None, name: str, yielding: bool = True) -> None:
+def run_computing_process(
+    line: Connection,
+    url: str,
+    role: str | None,
+    name: str,
+    yielding: bool = True,
+    ratings_folder: RatingsFolder | None = None,
+) -> None:
     """In the child: do what comes down the line, one after another. What goes wrong ends the process."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _step_back(yielding=yielding)
-    database = Database(url, size=2, role=role)
+    database = Database(url, size=2, role=role, ratings_folder=ratings_folder)
     computer = QueueComputer(database, name)
     while True:
         try:

@@ -63,7 +63,14 @@ class Worker:
         self._database, self._stop, self._n = database, stop, processes
         self._name = f"{socket.gethostname()}:{os.getpid()}"
         n = processes + len(LANES) - 1
-        own = ComputingProcesses(n, database.url, database.role, self._name, yielding=yielding)
+        own = ComputingProcesses(
+            n,
+            database.url,
+            database.role,
+            self._name,
+            yielding=yielding,
+            ratings_folder=database.ratings_folder,
+        )
         self.processes: ComputingProcesses | DaskComputing = own
         if dask_scheduler is not None:
             self.processes = DaskComputing(database, own, DaskCluster(dask_scheduler))

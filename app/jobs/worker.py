@@ -75,6 +75,8 @@ def run(
                 jobs.recover_stalled_jobs(database)
                 if time.monotonic() >= due:
                     _tidy(database)
+                    if database.ratings_folder is not None:
+                        _log_counts({"files of ratings": database.ratings_folder.sweep()})
                     due = time.monotonic() + every
                     beat()
                 if media is not None and time.monotonic() >= media_due:

@@ -37,7 +37,7 @@ POISON = replace(TOY, name="poison", prepare=_prepare, long=True)
 KINDS: MappingProxyType[str, Any] = MappingProxyType({"campaign/poison": POISON})
 
 
-def compute(line: Connection, url: str, role: str | None, name: str, yielding: bool) -> None:
+def compute(line: Connection, url: str, role: str | None, name: str, yielding: bool, *rest: object) -> None:
     """In the child."""
     registry.ALL = KINDS
-    compute_as_ever(line, url, role, name, yielding)
+    compute_as_ever(line, url, role, name, yielding, *rest)

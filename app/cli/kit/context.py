@@ -6,7 +6,7 @@ import getpass
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from app.config import Settings
+from app.config import Settings, ratings_folder
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database, translate_database_errors
 from app.storage.embedded.roles import prepare_serving_role
@@ -45,7 +45,8 @@ def open_database(*, watched: bool = False, of_all: bool = False) -> Iterator[Da
         role = prepare_serving_role(url)
         check_server_url(url, serving_role=role)
         migrate.upgrade_schema(url)
-        handle = Database(url, size=2, role=role and APP_ROLE, watched=watched)
+        folder = ratings_folder(Settings.load())
+        handle = Database(url, size=2, role=role and APP_ROLE, watched=watched, ratings_folder=folder)
         try:
             if of_all:
                 yield handle

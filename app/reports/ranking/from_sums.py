@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,8 @@ from app.storage.db import Session
 from app.storage.ratings_files.engine import check_engine_installed
 from app.storage.ratings_files.judgment_numbers import JudgmentNumbers
 from app.storage.ratings_files.reading import RatingsFile, RowChoice
-from app.storage.ratings_files.store import RatingsFolder, find_ratings_folder, make_ratings_key
 from app.storage.ratings_files.writing import write_ratings_file
+from app.storage.ratings_folder import RatingsFolder, find_ratings_folder, make_ratings_key
 from app.storage.reports import ReportKey
 
 WHY = (
@@ -120,12 +121,17 @@ def _code(labels: RatingLabels, exclusion: ExclusionRule) -> int | None:
     return names.index(exclusion.key) if exclusion.key in names else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FileSums:
     """Sums over a file of ratings under a recipe: `RatingSums` of `stats.ranking.rank_totals`."""
 
     file: RatingsFile
     recipe: Recipe
+
+    @cached_property
+    def _counts(self) -> tuple[Codes, Codes, Codes]:
+        """Systems, raters and counts of the ranked ratings."""
+        return self.file.count_by_rater(self._ranked())
 
     def _excluded(self) -> list[tuple[str, int]]:
         """Columns and codes. Raises Invalid for what is not there."""
@@ -146,14 +152,14 @@ class FileSums:
 
     def count_ranked(self) -> tuple[Ratings, Codes]:
         """A row for each rater and system of the ranked ratings, and how many ratings it stands for."""
-        system, rater, n = self.file.count_by_rater(self._ranked())
+        system, rater, n = self._counts
         nothing = np.zeros(n.size, dtype=np.int32)
         columns = {"system": system, "document": nothing, "segment": nothing, "rater": rater, "nth": nothing + 1}
         return self.file.make_ratings({**columns, "score": np.zeros(n.size)}), n
 
     def share_with_same_raters(self) -> float:
         """As `design_checks` has it, of the ranked ratings."""
-        system, _, _ = self.file.count_by_rater(self._ranked())
+        system, _, _ = self._counts
         documents, partial = self.file.count_documents(self._ranked(), np.unique(system).size)
         return 1 - partial / documents if documents else 0.0
 

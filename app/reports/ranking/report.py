@@ -9,7 +9,8 @@ from app.domain.recipe import Recipe
 from app.domain.recipe_choices import FEWEST_PERMUTATIONS
 from app.reports.kit import store
 from app.reports.kit.report import StoredReport
-from app.reports.ranking.input import load_ranking_input, make_ranking_key
+from app.reports.ranking.from_sums import SummedRankingInput, find_folder_for_sums, load_summed_input
+from app.reports.ranking.input import RankingInput, load_ranking_input, make_ranking_key
 from app.reports.source.snapshot import Snapshot, load_snapshot
 from app.stats.ranking.result import Ranking
 from app.stats.testing.pair_tests import DRAWN_TESTS
@@ -42,7 +43,8 @@ def find_or_compute_ranking(
 def find_ranking(session: Session, campaign: str, recipe: Recipe, as_of: int | datetime | None) -> RankingLookup:
     """The key of a ranking, and its bytes where it is stored. Raises as `load_snapshot`."""
     about = load_snapshot(session, campaign, as_of)
-    key = make_ranking_key(about, recipe, texts.hash_names(session, about.campaign_id))
+    from_sums = find_folder_for_sums(session, about, recipe) is not None
+    key = make_ranking_key(about, recipe, texts.hash_names(session, about.campaign_id), from_sums=from_sums)
     return RankingLookup(about, recipe, key, reports.find_report(session, key))
 
 
@@ -54,9 +56,20 @@ def compute_missing_ranking(database: Database, lookup: RankingLookup) -> Stored
     body = lookup.body
     if body is None:
         with database.transaction() as session:
-            given = load_ranking_input(session, lookup.about, lookup.recipe)
+            given = prepare_ranking(session, lookup.about, lookup.recipe)
         body = store.store_report(database, given.key, given.make_body())
     return StoredReport.from_bytes(body, lookup.about.version)
+
+
+def prepare_ranking(session: Session, about: Snapshot, recipe: Recipe) -> RankingInput | SummedRankingInput:
+    """All that a ranking is computed from: its ratings, or the file of them where the campaign is large.
+
+    Raises as `load_ranking_input`, and LargeExtraNeeded.
+    """
+    folder = find_folder_for_sums(session, about, recipe)
+    if folder is None:
+        return load_ranking_input(session, about, recipe)
+    return load_summed_input(session, about, recipe, folder)
 
 
 def compute_segment_ranking(

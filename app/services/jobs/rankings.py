@@ -8,7 +8,7 @@ from datetime import datetime
 from app.domain.recipe import Recipe
 from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
 from app.reports.ranking import report as ranking_report
-from app.reports.ranking.input import RANKING, load_ranking_input
+from app.reports.ranking.input import RANKING
 from app.reports.ranking.report import RankingLookup
 from app.reports.source import snapshot
 from app.reports.source.expected_time import AT_ONCE, QUICK_JUDGMENTS, CampaignSize, seconds_to_make_ranking
@@ -74,12 +74,12 @@ def find_or_compute_in_job(
 def make_ranking_work(database: Database, request: jobs.JobRequest) -> ReportWork[bytes]:
     """What remains to be done for a job once the data are read.
 
-    Raises JobInputsChanged, and as `load_ranking_input`.
+    Raises JobInputsChanged, and as `prepare_ranking`.
     """
     ((campaign, version),) = request.campaigns.items()
     with database.transaction() as session:
         about = snapshot.load_snapshot(session, campaign, version)
-        given = load_ranking_input(session, about, read_stored_recipe(request.arguments["recipe"]))
+        given = ranking_report.prepare_ranking(session, about, read_stored_recipe(request.arguments["recipe"]))
     if given.key != request.key:
         raise JobInputsChanged
     return make_undivided_work(given.make_body)

@@ -63,7 +63,7 @@ class _RatingInfluences:
         here = (system >= 0) & panel.present[system, np.minimum(column, panel.segments.size - 1)]
         system, column, rater = system[here], column[here], ratings.rater[here]
         cell = system * np.int64(panel.segments.size) + column
-        own = run_lengths(cell, rater)
+        own = _run_lengths(cell, rater)
         # A rater's repeats are averaged first, then raters.
         raters = np.bincount(cell, weights=1.0 / own, minlength=panel.present.size)[cell]
         weights = panel.weights(panel.present)
@@ -88,7 +88,7 @@ def number_without_gaps(codes: npt.NDArray[np.integer]) -> Indices:
     return np.asarray((np.cumsum(there) - 1)[codes], dtype=np.intp)
 
 
-def run_lengths(cell: npt.NDArray[np.int64], rater: npt.NDArray[np.integer]) -> Floats:
+def _run_lengths(cell: npt.NDArray[np.int64], rater: npt.NDArray[np.integer]) -> Floats:
     """Ratings of the same output by the same rater, for each rating; these stand side by side."""
     change = np.flatnonzero(np.concatenate(([True], (cell[1:] != cell[:-1]) | (rater[1:] != rater[:-1]))))
     lengths = np.diff(change, append=cell.size)

@@ -15,7 +15,7 @@ import scipy
 
 from app.stats.aggregate import Indices
 from app.stats.inference.by_document import EstimatePrecision, degrees_of_freedom
-from app.stats.inference.by_rater import WITHIN_RATERS, number_without_gaps, run_lengths
+from app.stats.inference.by_rater import WITHIN_RATERS, number_without_gaps
 from app.stats.ratings import Codes, Floats, Ratings
 
 
@@ -43,25 +43,35 @@ def sum_visits(ratings: Ratings, systems: Codes) -> VisitTotals:
     """
     place = np.zeros(max(ratings.n_systems, 1), dtype=np.intp)
     place[systems] = np.arange(systems.size)
-    system = place[ratings.system]
-    first = int(ratings.segment.min(initial=0))
-    width = int(ratings.segment.max(initial=0)) - first + 1
-    cell = system * np.int64(width) + (ratings.segment - first)
-    own = run_lengths(cell, ratings.rater)
-    weight = 1.0 / (own * np.bincount(cell, weights=1.0 / own, minlength=systems.size * width)[cell])
-    document = number_without_gaps(ratings.document)
-    n_raters = len(ratings.labels.raters)
-    visits, visit = _distinct(document.astype(np.int64) * n_raters + ratings.rater)
+    system, n_raters = place[ratings.system], len(ratings.labels.raters)
+    visits, visit = _distinct((ratings.document - ratings.document.min(initial=0)) * np.int64(n_raters) + ratings.rater)
+    weight = _weights(ratings)
     entry = visit * systems.size + system
-    size = visits.size * systems.size
-    there = np.flatnonzero(np.bincount(entry, minlength=size))
+    sums = _sum_by_entry(weight, entry, visits.size * systems.size)
+    there = np.flatnonzero(sums)
     return VisitTotals(
         visit=there // systems.size,
         rater=(visits[there // systems.size] % n_raters).astype(np.int32),
         system=there % systems.size,
-        weight=_sum_by_entry(weight, entry, size)[there],
-        weighted=_sum_by_entry(weight * ratings.score, entry, size)[there],
+        weight=sums[there],
+        weighted=_sum_by_entry(weight * ratings.score, entry, sums.size)[there],
     )
+
+
+def _weights(ratings: Ratings) -> Floats:
+    """1/(raters of the output × ratings of it by the rater) of each rating; those of an output stand side by side."""
+    output = np.concatenate(
+        ([True], (ratings.segment[1:] != ratings.segment[:-1]) | (ratings.system[1:] != ratings.system[:-1]))
+    )
+    by_rater = output.copy()
+    by_rater[1:] |= ratings.rater[1:] != ratings.rater[:-1]
+    starts, of_raters = np.flatnonzero(output), np.flatnonzero(by_rater)
+    n = np.diff(starts, append=output.size)
+    if of_raters.size == output.size:
+        return np.repeat(1.0 / n, n)
+    raters = np.repeat(np.add.reduceat(by_rater.astype(np.intp), starts), n)
+    own = np.diff(of_raters, append=output.size)
+    return np.asarray(1.0 / (raters * np.repeat(own, own)), dtype=np.float64)
 
 
 def _sum_by_entry(values: Floats, entry: Indices, size: int) -> Floats:

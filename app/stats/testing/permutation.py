@@ -20,6 +20,9 @@ from app.stats.ratings import Floats
 MOST_PERMUTATIONS = 1_000_000
 _CHUNK_BYTES = 8 << 20
 _CACHE_BYTES = 1 << 19
+_TILE, _TILE_ROWS = 1 << 11, 1 << 9
+"""Units and permutations of one product, where more than `_MOST_UNITS` would leave few permutations to a chunk."""
+_MOST_UNITS = 1 << 14
 
 Tallies = npt.NDArray[np.int64]
 
@@ -130,8 +133,12 @@ def count_permuted_sums(
             stack.count(flips, counts)
     if sampled:
         stack = _Stack(sampled)
-        for flips in draw_sign_patterns(n_units, permutations, seed, _rows_at_once(stack)):
-            stack.count(flips, counts)
+        if n_units > _MOST_UNITS:
+            for drawn in _draw_packed_patterns(n_units, permutations, seed, _TILE_ROWS):
+                stack.count_packed(drawn, counts)
+        else:
+            for flips in draw_sign_patterns(n_units, permutations, seed, _rows_at_once(stack)):
+                stack.count(flips, counts)
     return counts
 
 
@@ -160,9 +167,22 @@ class _Stack:
 
     def count(self, flips: Floats, counts: PermutationCounts) -> None:
         """Add the permutations `flips` (1 keeps the sign of a unit, 0 changes it; shape (n, units)) to `counts`."""
-        kept = self.matrix @ flips.T
+        self._compare(self.matrix @ flips.T, counts)
+
+    def count_packed(self, drawn: npt.NDArray[np.uint8], counts: PermutationCounts) -> None:
+        """The same of packed permutations, some units at a time; sums then differ in their last digits."""
+        n_units = self.matrix.shape[1]
+        kept = np.zeros((len(self.matrix), len(drawn)))
+        for start in range(0, n_units, _TILE):
+            end = min(start + _TILE, n_units)
+            flips = np.unpackbits(drawn[:, start // 8 : -(-end // 8)], axis=1, count=end - start)
+            kept += self.matrix[:, start:end] @ flips.astype(np.float64).T
+        self._compare(kept, counts)
+
+    def _compare(self, kept: Floats, counts: PermutationCounts) -> None:
+        """Compare the sums of the units that keep their sign, shape (rows, n)."""
         # A few pairs at a time, so that all that follows the product stays in the processor's cache.
-        step = max(1, _CACHE_BYTES // (8 * len(flips)))
+        step = max(1, _CACHE_BYTES // (8 * kept.shape[1]))
         for part, rows, totals in zip(
             self.parts, np.split(kept, self.ends), np.split(self.totals, self.ends), strict=False
         ):
@@ -201,12 +221,17 @@ def _rows_at_once(stack: _Stack) -> int:
 
 def draw_sign_patterns(n_units: int, permutations: int, seed: int, chunk: int) -> Iterator[Floats]:
     """Random 0/1 rows in chunks. A row takes whole 64-bit words, so the chunk size changes nothing."""
+    for drawn in _draw_packed_patterns(n_units, permutations, seed, chunk):
+        yield np.unpackbits(drawn, axis=1, count=n_units).astype(np.float64)
+
+
+def _draw_packed_patterns(n_units: int, permutations: int, seed: int, chunk: int) -> Iterator[npt.NDArray[np.uint8]]:
+    """The same, eight units a byte."""
     rng = np.random.Generator(np.random.PCG64(seed))
     row_bytes = 8 * ceil(n_units / 64)
     for start in range(0, permutations, chunk):
         rows = min(chunk, permutations - start)
-        drawn = np.frombuffer(rng.bytes(rows * row_bytes), dtype=np.uint8).reshape(rows, row_bytes)
-        yield np.unpackbits(drawn, axis=1, count=n_units).astype(np.float64)
+        yield np.frombuffer(rng.bytes(rows * row_bytes), dtype=np.uint8).reshape(rows, row_bytes)
 
 
 def all_sign_patterns(n_units: int, chunk: int) -> Iterator[Floats]:

@@ -15,7 +15,8 @@ import numpy.typing as npt
 from app.stats.ratings import Bools, Codes, Floats, RatingKind, RatingLabels, RatingRole, Ratings
 from app.storage.rating_codes import RatingsFrame
 from app.storage.ratings_files.engine import check_engine_installed, connect_engine
-from app.storage.ratings_files.layout import HEAD, LABELS, RATINGS, SEGMENTS, label_file
+from app.storage.ratings_files.layout import LABELS, RATINGS, SEGMENTS, label_file
+from app.storage.ratings_folder import HEAD
 
 BLOCK_ROWS = 4_000_000
 _BATCH = 1 << 20

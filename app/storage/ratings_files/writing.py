@@ -23,7 +23,8 @@ from app.storage.rating_codes import CampaignNames, SegmentCodes, filter_rows
 from app.storage.ratings import SCORES, SCORES_IN_BLOCK, load_campaign_names, load_rated_items
 from app.storage.ratings_files.engine import connect_engine
 from app.storage.ratings_files.judgment_numbers import JudgmentNumbers
-from app.storage.ratings_files.layout import COLUMNS, HEAD, LABELS, RATINGS, ROW_GROUP, SEGMENTS, label_file
+from app.storage.ratings_files.layout import COLUMNS, LABELS, RATINGS, ROW_GROUP, SEGMENTS, label_file
+from app.storage.ratings_folder import HEAD
 
 BLOCK = 1 << 20
 """Judgments by their ids that are read at a time: 56 bytes each."""
@@ -56,7 +57,7 @@ _NTH = """(row_number() OVER (
     ORDER BY at_us, task, role, score, n_errors, accepted, judgment_id))::INTEGER"""
 _AGAIN = """
 SELECT count(*) > 0 FROM (
-    SELECT FROM {table} GROUP BY system, document, segment, rater HAVING count(*) > 1 LIMIT 1)"""
+    SELECT 1 FROM {table} GROUP BY system, document, segment, rater HAVING count(*) > 1 LIMIT 1)"""
 _SORTED = """
 SELECT system, document, segment, rater, task, judgment, {nth} AS nth, score, n_errors,
        (segment < 0)::TINYINT AS kind, role, accepted

@@ -14,8 +14,10 @@ from uuid import uuid4
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.storage.ratings_files.layout import FORMAT, HEAD, RatingsFileKey
-
+FORMAT = 1
+"""Raised whenever the layout or what is derived for it changes, so that older files are written anew."""
+HEAD = "head.json"
+"""The file of a folder that says what is in the others; last used when it was last touched."""
 SUPERSEDED_AFTER = 3600.0
 """Seconds without use after which the file of a former data version goes."""
 UNUSED_AFTER = 7 * 86_400.0
@@ -25,6 +27,25 @@ _IDS = "SELECT min(id), max(id) FROM judgments WHERE campaign_id = :campaign"
 _COUNT = "SELECT count(*) FROM (SELECT FROM judgments WHERE campaign_id = :campaign LIMIT :most) j"
 # The seal tells this version from one of the same number in a database that was restored and went on otherwise.
 _SEAL = "SELECT encode(hash, 'hex') FROM seals WHERE campaign_id = :campaign AND version = :version"
+
+
+@dataclass(frozen=True, slots=True)
+class RatingsFileKey:
+    """Whose ratings: a campaign's under a weight profile, as they stood at a data version. seal: of the version."""
+
+    campaign_id: int
+    profile_id: int
+    version: int
+    seal: str
+
+    @property
+    def name(self) -> str:
+        """The name of the folder: what all data versions share, `.v`, and the version.
+
+        >>> RatingsFileKey(3, 7, 41, "0a1b").name
+        '3-7.v41-0a1b-1'
+        """
+        return f"{self.campaign_id}-{self.profile_id}.v{self.version}-{self.seal}-{FORMAT}"
 
 
 @dataclass(frozen=True, slots=True)
