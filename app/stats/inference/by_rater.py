@@ -37,7 +37,7 @@ def precision_for_new_raters(
     n_raters = int(rows.rater.max(initial=-1)) + 1
     if n_raters < 2:
         return None
-    visit = number_without_gaps(rows.document.astype(np.int64) * n_raters + rows.rater)
+    visit = _without_gaps(rows.document.astype(np.int64) * n_raters + rows.rater)
     by_rater, by_both = (_variances(rows, of, first, second) for of in (rows.rater, visit))
     with np.errstate(invalid="ignore"):
         variance = known.error**2 + np.maximum(by_rater - by_both, 0.0)
@@ -71,14 +71,14 @@ class _RatingInfluences:
         weight = weights[system, column] / total[system] / (own * raters)
         theta = np.bincount(system, weights=weight * ratings.score[here], minlength=panel.systems.size)
         pull = weight * (ratings.score[here] - theta[system])
-        return cls(system, number_without_gaps(rater), panel.document[column], weight, pull)
+        return cls(system, _without_gaps(rater), panel.document[column], weight, pull)
 
     def shares(self) -> Floats:
         """Share of each rater in each system's score, shape (R, S)."""
         return np.asarray(_sums_by_system(self.weight, self.rater, self.system).toarray(), dtype=np.float64)
 
 
-def number_without_gaps(codes: npt.NDArray[np.integer]) -> Indices:
+def _without_gaps(codes: npt.NDArray[np.integer]) -> Indices:
     """The codes in their order, numbered from 0; by a table where that is not much longer than they are."""
     most = int(codes.max(initial=-1)) + 1
     if most > _TABLE * codes.size:

@@ -15,8 +15,11 @@ import scipy
 
 from app.stats.aggregate import Indices
 from app.stats.inference.by_document import EstimatePrecision, degrees_of_freedom
-from app.stats.inference.by_rater import WITHIN_RATERS, number_without_gaps
+from app.stats.inference.by_rater import WITHIN_RATERS
 from app.stats.ratings import Codes, Floats, Ratings
+
+_TABLE = 16
+"""Entries of a table of codes, for each code: sorting takes longer still."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +82,17 @@ def _sum_by_entry(values: Floats, entry: Indices, size: int) -> Floats:
 
 
 def _distinct(codes: Indices) -> tuple[Indices, Indices]:
-    """Distinct codes in ascending order, and which one each is."""
-    numbers = number_without_gaps(codes)
-    distinct = np.zeros(int(numbers.max(initial=-1)) + 1, dtype=np.int64)
-    distinct[numbers] = codes
-    return distinct, numbers
+    """Distinct codes in ascending order, and which one each is; by a table unless that is far longer than they are."""
+    size = int(codes.max(initial=-1)) + 1
+    if size > _TABLE * codes.size:
+        distinct, numbers = np.unique(codes, return_inverse=True)
+        return distinct, numbers.astype(np.intp)
+    there = np.zeros(size, dtype=np.bool_)
+    there[codes] = True
+    distinct = np.flatnonzero(there)
+    number = np.empty(size, dtype=np.intp)
+    number[distinct] = np.arange(distinct.size)
+    return distinct, number[codes]
 
 
 def precision_from_visits(

@@ -82,6 +82,10 @@ class RatingsFile:
         engine.execute(f"CREATE VIEW ratings AS SELECT * FROM read_parquet('{_quoted(folder / RATINGS)}')")
         return cls(folder, frame, labels, head["rows"], head["shared"], engine)
 
+    def again(self) -> Self:
+        """The same, open a second time, for another thread."""
+        return type(self).open(self.folder, self.frame)
+
     def close(self) -> None:
         """Let go of the file."""
         self.engine.close()
@@ -148,22 +152,24 @@ class RatingsFile:
         without = f" AND rater NOT IN ({', '.join(map(str, without_raters))})" if without_raters.size else ""
         return int(self._row(f"SELECT {what} FROM ratings WHERE {choice.condition}{without}")[0])
 
-    def blocks(self, choice: RowChoice, rows: int = BLOCK_ROWS) -> Iterator[Ratings]:
-        """The ratings in canonical order, whole documents of about so many rows at a time, in the order of their codes.
+    def blocks(self, choice: RowChoice, *, numbered: bool = True) -> Iterator[Ratings]:
+        """The ratings in canonical order, some whole documents at a time, in the order of their codes.
+
+        numbered: whether it is known which rating of its output by its rater each is.
 
         Tasks, judgments and errors are left out: each row has a judgment of its own there.
         """
         counts = self._columns(
             f"SELECT document, count(*) AS n FROM ratings WHERE {choice.condition} GROUP BY document ORDER BY document"
         )
-        block = np.cumsum(counts["n"]) // rows
+        block = np.cumsum(counts["n"]) // BLOCK_ROWS
         starts = np.flatnonzero(np.concatenate(([True], block[1:] != block[:-1]))) if block.size else np.empty(0, int)
         ends = np.append(starts[1:], block.size) - 1
         for start, end in zip(starts, ends, strict=False):
             first, last = counts["document"][start], counts["document"][end]
             yield self.make_ratings(
                 self._columns(
-                    f"""SELECT system, document, segment, rater, nth, score FROM ratings
+                    f"""SELECT system, document, segment, rater{", nth" if numbered else ""}, score FROM ratings
                         WHERE document BETWEEN {first} AND {last} AND {choice.condition}"""
                 )
             )
@@ -172,7 +178,7 @@ class RatingsFile:
         """Ratings of segments by systems, documents, segments, raters, nth and scores; the rest is as `blocks` says."""
         n = columns["score"].size
         return Ratings(
-            **columns,
+            **{"nth": np.ones(n, dtype=np.int32), **columns},
             task=np.zeros(n, dtype=np.int32),
             judgment=np.arange(n, dtype=np.int32),
             n_errors=np.full(n, -1, dtype=np.int32),
