@@ -22,8 +22,8 @@ from app.domain.errors import AppError, Conflict, Invalid, NotFound, StorageFull
 from app.storage.connections import ConfiguredConnection
 from app.storage.organizations import DEFAULT, current_organization, rely_on_organization, search_path_statement
 from app.storage.pulse import SILENT, DatabasePulse, PulsedConnection
-from app.storage.temporary_tables import listen_for_temporary_tables
 from app.storage.ratings_folder import RatingsFolder
+from app.storage.temporary_tables import listen_for_temporary_tables
 
 __all__ = ["Database", "Session", "driver_connection", "sqlalchemy_url", "translate_database_errors"]
 

@@ -14,6 +14,13 @@ from uuid import uuid4
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from app.domain.errors import Invalid
+
+
+class RatingsFolderUnusable(Invalid):
+    """No file of ratings can be written here; give this process a data folder of its own (PLUMBLINE_DATA_DIR)."""
+
+
 FORMAT = 1
 """Raised whenever the layout or what is derived for it changes, so that older files are written anew."""
 HEAD = "head.json"
@@ -83,9 +90,11 @@ class RatingsFolder:
     @contextmanager
     def new_file(self, key: RatingsFileKey) -> Iterator[Path]:
         """A folder to write a file in, which is there under its name only when it is complete."""
-        self.path.mkdir(parents=True, exist_ok=True)
         part = self.path / f"{_PART}{uuid4().hex}"
-        part.mkdir()
+        try:
+            part.mkdir(parents=True)
+        except OSError as error:
+            raise RatingsFolderUnusable(f"{self.path}: {error.strerror}") from error
         try:
             yield part
             target = self.path / key.name

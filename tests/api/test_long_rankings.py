@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,6 +15,7 @@ from app.domain.recipe import NAMED
 from app.jobs import work as job_work
 from app.main import create_app
 from app.reports.ranking import report as ranking_report
+from app.reports.ranking.from_sums import WHY
 from app.reports.ranking.input import load_ranking_input
 from app.reports.ranking.renderings import render_segment_scores
 from app.reports.side_by_side import report as side_by_side
@@ -23,6 +26,9 @@ from app.services.jobs import jobs, rankings
 from app.services.jobs import side_by_side as side_by_side_jobs
 from app.stats.testing.pair_tests import number_of_sign_draws
 from app.storage import embedded
+from app.storage.db import Database
+from app.storage.ratings_files import engine
+from app.storage.ratings_folder import RatingsFolder
 from tests.api.conftest import OPTIONS, TestClient
 from tests.services.data.test_imports import MQM
 from tests.spine import Spine, chosen, fresh
@@ -141,6 +147,34 @@ def test_a_recipe_that_does_not_fit_is_refused_once_a_worker_has_found_out_as_it
     told = [(one.status_code, one.json()["detail"], one.json()["errors"]) for one in (later, of_job, at_once)]
     assert at_once.status_code == 422
     assert told == [told[2]] * 3
+
+
+def test_a_large_campaign_is_ranked_from_sums_by_a_worker(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = RatingsFolder(tmp_path, most_in_memory=1)
+    url, role = world.spine.url, world.spine.database.role
+    with closing(Database(url, size=3, role=role, ratings_folder=folder)) as database:
+        with TestClient(create_app(database, OPTIONS), raise_server_exceptions=False) as client:
+            large = replace(world, client=client)
+            monkeypatch.setattr(engine, "find_spec", lambda _: None)
+            place = large.later(RANKING, seed="13")
+            drained(database)
+            refused = large.get(RANKING, seed="13")
+            assert (refused.status_code, "pip install 'plumbline[large]'" in refused.json()["title"]) == (422, True)
+            monkeypatch.undo()
+            monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
+            assert large.later(RANKING, seed="14") != place
+            drained(database)
+            found = large.get(RANKING, seed="14").json()
+            table = large.get(f"{RANKING}.csv", seed="14")
+    world.later(RANKING, seed="14")
+    drained(world.spine.database)
+    held = world.get(RANKING, seed="14").json()
+    assert (found.keys(), found["data_hash"]) == (held.keys(), held["data_hash"])
+    assert WHY in found["notes"]
+    assert WHY not in held["notes"], "the two are different reports"
+    assert table.status_code == 200
 
 
 def test_a_cancelled_ranking_is_not_made_until_it_is_asked_for_again(world: World) -> None:

@@ -81,7 +81,7 @@ class SummedRankingInput:
         """The ranking as canonical JSON. Raises Invalid where the recipe does not fit the data."""
         counting = add_standing_exclusions(self.recipe, self.registration)
         with closing(self.file), ThreadPoolExecutor(1, thread_name_prefix="data hash") as beside:
-            # The digest reads column after column, a quarter of all work, and keeps nothing waiting in a thread of its own.
+            # The digest reads column after column, which is a quarter of the work and needs nothing of the rest.
             data_hash = beside.submit(self._hash_data, counting)
             notes = (WHY, *((ERRORS_NOT_LOOKED_AT,) if self.counts_errors else ()))
             ranking = rank_from_sums(FileSums(self.file, counting), counting, self.documents, notes)

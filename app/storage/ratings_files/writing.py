@@ -17,6 +17,7 @@ import numpy.typing as npt
 from psycopg.rows import dict_row
 from sqlalchemy.orm import Session
 
+from app.domain.errors import StorageFull
 from app.storage.db import driver_connection
 from app.storage.packed_columns import make_packed_select, unpack_column
 from app.storage.rating_codes import CampaignNames, SegmentCodes, filter_rows
@@ -67,9 +68,11 @@ FROM {table} ORDER BY system, document, segment, rater, role, nth"""
 def write_ratings_file(session: Session, folder: Path, *, campaign_id: int, profile_id: int, version: int) -> None:
     """Write all ratings of a campaign as they stood at a data version into an empty folder.
 
-    Memory is bounded by what is known of all items, and by the engine's own limit. Raises LargeExtraNeeded.
+    Memory is bounded by what is known of all items, and by the engine's own limit.
+
+    Raises LargeExtraNeeded, StorageFull.
     """
-    engine = connect_engine(folder / "spill")
+    engine, full = connect_engine(folder / "spill"), import_module("duckdb").IOException
     names = load_campaign_names(session, campaign_id)
     keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
     try:
@@ -77,6 +80,8 @@ def write_ratings_file(session: Session, folder: Path, *, campaign_id: int, prof
         engine.execute(f"CREATE TABLE loaded ({', '.join(f'{name} {kind}' for name, kind in _LOADED.items())})")
         n_judgments = _load(session, engine, keys, names)
         _write_rows(engine, folder, n_judgments)
+    except (OSError, full) as error:
+        raise StorageFull(f"the file of ratings could not be written: {error}") from error
     finally:
         engine.close()
     (folder / "loaded.duckdb").unlink()
