@@ -88,6 +88,84 @@ def rank(url: str, campaign: str, seed: str, extras: str) -> Figures:
     return {"seconds": done - ready, "imports": ready - started, "n": answer["n_ratings"], "memory": peak_memory()}
 
 
+def rank_file(folder: str) -> Figures:
+    """Rank a file of ratings by `recommended`, as a worker does: the whole report as JSON, without a database."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as every worker has it
+    from datetime import UTC, datetime
+
+    import numpy as np
+
+    from app.domain.recipe import NAMED
+    from app.reports.ranking.from_sums import SummedRankingInput
+    from app.reports.source.campaign import CampaignInfo
+    from app.reports.source.registration import Registration
+    from app.reports.source.snapshot import Snapshot
+    from app.stats.side_tables import DocumentTable
+    from app.storage.rating_codes import RatingsFrame
+    from app.storage.ratings_files.reading import RatingsFile
+    from app.storage.texts import SystemDescription
+
+    frame = RatingsFrame(higher_is_better=True, scale=None, criterion=None, documents_known=True)
+    file = RatingsFile.open(Path(folder), frame)
+    n = len(file.labels.documents)
+    campaign = CampaignInfo(
+        key="made-up",
+        name="made up",
+        series=None,
+        protocol="da",
+        protocol_version=1,
+        options={},
+        source_language="cs",
+        target_language="en",
+        basis="other",
+        state="closed",
+        settings={},
+        documents_known=True,
+        data_version=1,
+        settings_version=1,
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    given = SummedRankingInput(
+        about=Snapshot(campaign, 1, 1),
+        recipe=NAMED["recommended"],
+        file=file,
+        words={key: SystemDescription(key, "mt") for key in file.labels.systems},
+        documents=DocumentTable((None,) * n, ("test",) * n, np.ones(n, np.int32), np.ones(n, np.int32)),
+        names="",
+        registration=Registration((), None),
+        counts_errors=False,
+    )
+    answer = json.loads(given.make_body())
+    return {"processor": time.process_time(), "n": answer["n_ratings"], "memory": peak_memory()}
+
+
+def rank_large(url: str, campaign: str, folder: str, how: str) -> Mapping[str, Any]:
+    """Rank a campaign in Postgres from sums, its file `written` first or `there` already, or in `memory`."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from dataclasses import replace
+
+    from app.domain.recipe import NAMED
+    from app.reports.ranking import report as ranking_report
+    from app.storage.ratings_folder import RatingsFolder
+
+    seed = {"written": 1, "there": 2, "memory": 2}[how]
+    recipe = replace(NAMED["recommended"], seed=seed, rank_sets=False, influence=False)
+    with _database(url) as database:
+        database.ratings_folder = None if how == "memory" else RatingsFolder(Path(folder), 1)
+        started, spent = time.perf_counter(), time.process_time()
+        body = ranking_report.find_or_compute_ranking(database, campaign, recipe=recipe).body
+        seconds, processor = time.perf_counter() - started, time.process_time() - spent
+    answer = json.loads(body)
+    return {
+        "seconds": seconds,
+        "processor": processor,
+        "memory": peak_memory(),
+        "judgments": answer["n_ratings"],
+        "data_hash": answer["data_hash"],
+        "scores": [system["score"] for system in answer["systems"]],
+    }
+
+
 def _open(file: str) -> IO[bytes]:
     return Path(file).open("rb")
 
@@ -103,7 +181,13 @@ def _database(url: str) -> Iterator[Any]:
         database.close()
 
 
-TASKS: Mapping[str, Callable[..., Figures]] = {"import": import_file, "load": load, "rank": rank}
+TASKS: Mapping[str, Callable[..., Mapping[str, Any]]] = {
+    "import": import_file,
+    "load": load,
+    "rank": rank,
+    "rank_file": rank_file,
+    "rank_large": rank_large,
+}
 
 if __name__ == "__main__":
     print(json.dumps(TASKS[sys.argv[1]](*sys.argv[2:])))

@@ -154,20 +154,22 @@ def test_a_large_campaign_is_ranked_from_sums_by_a_worker(
 ) -> None:
     folder = RatingsFolder(tmp_path, most_in_memory=1)
     url, role = world.spine.url, world.spine.database.role
-    with closing(Database(url, size=3, role=role, ratings_folder=folder)) as database:
-        with TestClient(create_app(database, OPTIONS), raise_server_exceptions=False) as client:
-            large = replace(world, client=client)
-            monkeypatch.setattr(engine, "find_spec", lambda _: None)
-            place = large.later(RANKING, seed="13")
-            drained(database)
-            refused = large.get(RANKING, seed="13")
-            assert (refused.status_code, "pip install 'plumbline[large]'" in refused.json()["title"]) == (422, True)
-            monkeypatch.undo()
-            monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
-            assert large.later(RANKING, seed="14") != place
-            drained(database)
-            found = large.get(RANKING, seed="14").json()
-            table = large.get(f"{RANKING}.csv", seed="14")
+    with (
+        closing(Database(url, size=3, role=role, ratings_folder=folder)) as database,
+        TestClient(create_app(database, OPTIONS), raise_server_exceptions=False) as client,
+    ):
+        large = replace(world, client=client)
+        monkeypatch.setattr(engine, "find_spec", lambda _: None)
+        place = large.later(RANKING, seed="13")
+        drained(database)
+        refused = large.get(RANKING, seed="13")
+        assert (refused.status_code, "pip install 'plumbline[large]'" in refused.json()["title"]) == (422, True)
+        monkeypatch.undo()
+        monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
+        assert large.later(RANKING, seed="14") != place
+        drained(database)
+        found = large.get(RANKING, seed="14").json()
+        table = large.get(f"{RANKING}.csv", seed="14")
     world.later(RANKING, seed="14")
     drained(world.spine.database)
     held = world.get(RANKING, seed="14").json()
