@@ -126,12 +126,12 @@ def precision_from_visits(
         share += np.bincount(at, weights=weight, minlength=share.size)
         pull += np.bincount(at, weights=pulls, minlength=pull.size)
         shape = (int(block.visit.max(initial=-1)) + 1, n_systems)
-        visits = scipy.sparse.csr_matrix((_corrected(pulls, weight), (block.visit, block.system)), shape=shape)
+        visits = scipy.sparse.csr_matrix((_correct_leverage(pulls, weight), (block.visit, block.system)), shape=shape)
         by_both += (visits.T @ visits).toarray()
     shares = share.reshape(n_raters, n_systems)
     if np.count_nonzero(shares.any(axis=1)) < 2:
         return None
-    raters = _corrected(pull, share).reshape(n_raters, n_systems)
+    raters = _correct_leverage(pull, share).reshape(n_raters, n_systems)
     variances = (_of_pairs(gram, order[first], order[second]) for gram in (raters.T @ raters, by_both))
     by_rater, by_visit = variances
     with np.errstate(invalid="ignore"):
@@ -141,7 +141,7 @@ def precision_from_visits(
     return EstimatePrecision(np.sqrt(variance), degrees, known.documents, known.effective)
 
 
-def _corrected(pull: Floats, share: Floats) -> Floats:
+def _correct_leverage(pull: Floats, share: Floats) -> Floats:
     left = 1.0 - share
     return np.asarray(pull / np.sqrt(np.where(left > 1e-12, left, 1.0)), dtype=np.float64)
 

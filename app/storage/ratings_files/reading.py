@@ -79,7 +79,7 @@ class RatingsFile:
             segment_position=segments.column("position").to_numpy(),
         )
         engine = connect_engine(folder / "spill")
-        engine.execute(f"CREATE VIEW ratings AS SELECT * FROM read_parquet('{_quoted(folder / RATINGS)}')")
+        engine.execute(f"CREATE VIEW ratings AS SELECT * FROM read_parquet('{_quote_path(folder / RATINGS)}')")
         return cls(folder, frame, labels, head["rows"], head["shared"], engine)
 
     def again(self) -> Self:
@@ -216,5 +216,5 @@ class RatingsFile:
         return columns
 
 
-def _quoted(path: Path) -> str:
+def _quote_path(path: Path) -> str:
     return str(path).replace("'", "''")

@@ -29,7 +29,7 @@ from app.storage.ratings_folder import HEAD
 
 BLOCK = 1 << 20
 """Judgments by their ids that are read at a time: 56 bytes each."""
-_LOADED = {
+_ROW_COLUMNS = {
     "system": "INTEGER",
     "document": "INTEGER",
     "segment": "INTEGER",
@@ -77,7 +77,7 @@ def write_ratings_file(session: Session, folder: Path, *, campaign_id: int, prof
     keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
     try:
         engine.execute(f"ATTACH '{str(folder / 'loaded.duckdb').replace(chr(39), chr(39) * 2)}' AS disk; USE disk")
-        engine.execute(f"CREATE TABLE loaded ({', '.join(f'{name} {kind}' for name, kind in _LOADED.items())})")
+        engine.execute(f"CREATE TABLE loaded ({', '.join(f'{name} {kind}' for name, kind in _ROW_COLUMNS.items())})")
         n_judgments = _load(session, engine, keys, names)
         _write_rows(engine, folder, n_judgments)
     except (OSError, full) as error:
@@ -100,8 +100,8 @@ def _load(session: Session, engine: Any, keys: Mapping[str, int], names: Campaig
         n_judgments += scores["judgment_id"].size
         columns["segment"] = segments.find(columns["segment_id"])
         columns["rater"] = names.raters.codes(columns["rater_id"])
-        engine.register("joined", arrow.table({name: columns[name] for name in _LOADED}))
-        engine.execute(f"INSERT INTO loaded SELECT {', '.join(_LOADED)} FROM joined")
+        engine.register("joined", arrow.table({name: columns[name] for name in _ROW_COLUMNS}))
+        engine.execute(f"INSERT INTO loaded SELECT {', '.join(_ROW_COLUMNS)} FROM joined")
         engine.unregister("joined")
     return n_judgments
 

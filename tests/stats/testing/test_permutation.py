@@ -168,6 +168,22 @@ def test_the_chunk_size_changes_nothing(units: int, monkeypatch: pytest.MonkeyPa
     assert (again.beyond.tolist(), again.total.tolist()) == (whole.beyond.tolist(), whole.total.tolist())
 
 
+@pytest.mark.parametrize("units", [63, 64, 65, 500])
+def test_tiles_of_units_change_nothing(units: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(units)
+    first, second = np.triu_indices(4, k=1)
+    several = PairBlock(rng.normal(size=(4, units)), first, second, np.arange(6), np.arange(units))
+    alone = PairBlock(rng.normal(size=(2, units)), np.array([0]), np.array([1]), np.array([6]), np.arange(units))
+    choices = {"permutations": 1500, "seed": 3, "two_sided": False}
+    whole = count_permuted_sums([several, alone], 7, units, **choices)
+    for name, value in (("_MOST_UNITS", 0), ("_TILE", 64), ("_TILE_ROWS", 200)):
+        monkeypatch.setattr(permutation, name, value)
+    tiled = count_permuted_sums([several, alone], 7, units, **choices)
+    assert np.array_equal(tiled.beyond, whole.beyond)
+    assert tiled.reverse is not None
+    assert np.array_equal(tiled.reverse, whole.reverse)
+
+
 def test_equal_systems_are_never_significant() -> None:
     counts = flips([0.0] * 30)
     assert counts.p_values(plus_one=True)[0] == 1.0
