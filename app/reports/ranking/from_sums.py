@@ -149,7 +149,10 @@ class FileSums:
 
     def count_dropped(self) -> tuple[DroppedRows, ...]:
         """Rows left out by reason, as `select_rows` counts them. Raises Invalid where an exclusion names nothing."""
-        of_documents, *excluded, by_role, rejected = self.file.count_reasons(self._excluded(), self._roles())
+        excluded_codes, (_, _, n) = self._excluded(), self._counts
+        if n.sum() == self.file.n_rows:
+            return ()
+        of_documents, *excluded, by_role, rejected = self.file.count_reasons(excluded_codes, self._roles())
         rejected = rejected if self.recipe.accepted_only else 0
         return list_dropped_rows(self.recipe.exclude, of_documents, excluded, by_role, rejected)
 
@@ -187,7 +190,10 @@ class FileSums:
 
     def count_judgments(self, without_raters: Codes) -> int:
         """Judgments behind the ranked ratings, without those of some raters."""
-        return self.file.count_judgments(self._ranked(), without_raters)
+        if self.file.shared:
+            return self.file.count_judgments(self._ranked(), without_raters)
+        _, rater, n = self._counts
+        return int(n[~np.isin(rater, without_raters)].sum())
 
     def blocks(self) -> Iterator[Ratings]:
         """The ranked ratings in canonical order, some whole documents at a time, in the order of their codes."""

@@ -148,9 +148,8 @@ class RatingsFile:
 
     def count_judgments(self, choice: RowChoice, without_raters: Codes) -> int:
         """Judgments behind the ratings, without those of some raters."""
-        what = "count(DISTINCT judgment)" if self.shared else "count(*)"
         without = f" AND rater NOT IN ({', '.join(map(str, without_raters))})" if without_raters.size else ""
-        return int(self._row(f"SELECT {what} FROM ratings WHERE {choice.condition}{without}")[0])
+        return int(self._row(f"SELECT count(DISTINCT judgment) FROM ratings WHERE {choice.condition}{without}")[0])
 
     def blocks(self, choice: RowChoice, *, numbered: bool = True) -> Iterator[Ratings]:
         """The ratings in canonical order, some whole documents at a time, in the order of their codes.
