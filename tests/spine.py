@@ -134,7 +134,8 @@ def template_of(server: embedded.EmbeddedServer, migrated: str, fill: Callable[[
 def row_counts(url: str) -> dict[str, int]:
     """Rows of every table in a database."""
     with psycopg.connect(url) as connection:
-        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1").fetchall()
+        listed = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1"
+        tables = connection.execute(listed).fetchall()
         counts = {}
         for (table,) in tables:
             row = connection.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table))).fetchone()

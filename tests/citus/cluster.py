@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,7 +43,6 @@ class Node:
     bin_dir: Path
     account: OsAccount
     port: int = 0
-    process: subprocess.Popen[bytes] | None = None
 
     @property
     def data(self) -> Path:
@@ -70,21 +68,10 @@ class Node:
 
     def start(self) -> None:
         """Start it, also after it was killed."""
-        with (self.folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(
-                [self.bin_dir / "postgres", "-D", self.data],
-                cwd=self.folder,
-                env={"LC_ALL": "C", "PATH": "/usr/bin:/bin"},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-                umask=0o077,
-                user=None if self.account.is_us else self.account.uid,
-                group=None if self.account.is_us else self.account.gid,
-                extra_groups=None if self.account.is_us else [],
-            )
-        until(self.answers, f"it starts: {self.log()}")
+        command = [self.bin_dir / "pg_ctl", "start", "-D", self.data, "-l", self.folder / "log", "-w", "-t", "120"]
+        made = self.account.run(command, cwd=self.folder, timeout=LIMIT)
+        assert made.returncode == 0, f"{made.stdout}{self.log()}"
+        until(self.answers, "it answers")
 
     def answers(self) -> bool:
         """Whether it takes connections."""
@@ -94,14 +81,9 @@ class Node:
             return False
         return True
 
-    def stop(self, *, at_once: bool = False) -> None:
-        """End it in order, or at once as a power cut does."""
-        if self.process is None:
-            return
-        how = ["pg_ctl", "stop", "-D", self.data, "-m", "immediate" if at_once else "fast", "-w"]
-        self.account.run([self.bin_dir / how[0], *how[1:]], timeout=LIMIT)
-        self.process.wait(LIMIT)
-        self.process = None
+    def stop(self) -> None:
+        """End it at once, if it runs."""
+        self.account.run([self.bin_dir / "pg_ctl", "stop", "-D", self.data, "-m", "immediate", "-w"], timeout=LIMIT)
 
     def log(self) -> str:
         """The end of what it said."""
@@ -157,4 +139,4 @@ class CitusCluster:
     def stop(self) -> None:
         """End all servers."""
         for node in self.nodes:
-            node.stop(at_once=True)
+            node.stop()

@@ -63,6 +63,9 @@ def create_everywhere(name: str, template: str) -> None:
         if template == "template0":
             with psycopg.connect(address(node, "admin", name), autocommit=True) as admin:
                 admin.execute("CREATE EXTENSION citus")
+    with psycopg.connect(address(NODES[0], "admin", "postgres"), autocommit=True) as admin:
+        allow = "ALTER DATABASE {} SET citus.enable_unsafe_triggers = on"  # to those that tests make themselves
+        admin.execute(sql.SQL(allow).format(sql.Identifier(name)))
     if template == "template0":
         with psycopg.connect(address(NODES[0], "admin", name), autocommit=True) as admin:
             admin.execute("SELECT citus_set_coordinator_host('127.0.0.1', %s)", [NODES[0].port])

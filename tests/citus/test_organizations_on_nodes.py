@@ -73,8 +73,8 @@ PROMISES = (
     "tests/load/test_crowd.py",
     "tests/storage/test_judgments.py",
 )
-OF_ONE_SERVER: dict[str, str] = {}
-"""Tests that cannot be about a cluster, and why."""
+OF_ONE_SERVER = ("tests/faults/test_exactly_once.py::test_a_statement_that_looks_in_its_own_snapshot_is_caught",)
+"""Tests that look themselves into what a single server does: here, which of its sessions wait for a lock."""
 
 
 def test_organizations_lie_on_the_workers_in_turn_and_all_else_stays(cluster: CitusCluster) -> None:

@@ -30,17 +30,19 @@ RATINGS = 2
 CHAIN = 2
 DEADLINE = 150.0  # seconds
 # A lease is as short here as no campaign may set it, so that many run out.
-SHORTEN = """
-CREATE FUNCTION shorten() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    NEW.leased_until = least(NEW.leased_until, clock_timestamp() + interval '3 seconds'); RETURN NEW; END $$;
-CREATE TRIGGER shorten BEFORE UPDATE ON tasks FOR EACH ROW WHEN (NEW.state = 'leased') EXECUTE FUNCTION shorten()"""
+SHORTEN = (
+    """CREATE FUNCTION shorten() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    NEW.leased_until = least(NEW.leased_until, clock_timestamp() + interval '3 seconds'); RETURN NEW; END $$""",
+    "CREATE TRIGGER shorten BEFORE UPDATE ON tasks FOR EACH ROW WHEN (NEW.state = 'leased') EXECUTE FUNCTION shorten()",
+)
 
 
 @pytest.fixture
 def run(data_dir: Path, tmp_path: Path) -> Iterator[Service]:
     with service(data_dir, tmp_path / "home") as found:
         with psycopg.connect(found.url) as db:
-            db.execute(SHORTEN)
+            for statement in SHORTEN:
+                db.execute(statement)
         yield found
 
 

@@ -276,7 +276,7 @@ class Recorder:
         """Forget a lane; what still waits there, after an error, is told."""
         del self._lanes[key]
         for member in lane.waiting:
-            member.done.cancel()
+            _set_error(member.done, RecorderShuttingDown(retry_after=1))
         self._waiting -= len(lane.waiting)
 
     async def _answer(self, lane: CampaignWriteQueue[M, T], members: list[WriteRequest[M, T]]) -> None:
