@@ -15,15 +15,14 @@ from app.storage.attention import SHOWN_TEXT
 from app.storage.imports import staging
 from app.storage.imports.merge import MergeCheck, require_checks_pass
 from app.storage.optional_filters import join_optional_conditions
+from app.storage.temporary_tables import are_read_apart
 
 # What was staged, with names turned into rows and the number of the revision that each answer will be, in one table, so
 # that nothing after it has to join the million rows of a large import again. An answer equal
 # to the latest one is no revision: sending it again changes nothing. The same said at another time is one, lest what
 # counts depend on which answer came first.
 RESOLVE = """
-CREATE TEMP TABLE resolved ON COMMIT DROP AS
-WITH answers AS MATERIALIZED (
-SELECT j.n, i.item_id, g.id AS segment_id, i.rater_id,
+SELECT {number}j.n, i.item_id, g.id AS segment_id, i.rater_id,
        coalesce(j.revision, coalesce(had.revision, 0) + 1) AS revision, had.revision IS NOT NULL AS known,
        coalesce((extract(epoch FROM j.submitted_at) * 1000000)::bigint, 0) AS at_us, j.revision AS said, j.file, j.line,
        j.item, j.position, j.payload, j.started_at, j.submitted_at, j.external_id, j.score, j.n_errors,
@@ -32,8 +31,10 @@ FROM staged_judgments j
 JOIN placed i ON i.n = j.item
 LEFT JOIN segments g ON g.campaign_id = :campaign AND g.document_id = i.document_id AND g.position = j.position
 {history}
-WHERE had.payload IS DISTINCT FROM j.payload OR j.revision IS NULL AND had.submitted_at <> j.submitted_at)
-SELECT a.*, nextval('{sequence}') AS id FROM answers a"""
+WHERE had.payload IS DISTINCT FROM j.payload OR j.revision IS NULL AND had.submitted_at <> j.submitted_at"""
+RESOLVED = "CREATE TEMP TABLE resolved ON COMMIT DROP AS"
+# A node of Citus would number them by its own count.
+NUMBERED_AFTER = "WITH answers AS MATERIALIZED ({resolve}) SELECT {number}a.* FROM answers a"
 SEQUENCE = "SELECT pg_get_serial_sequence('judgments', 'id')"
 
 # The lookups into history cost as much as the rest together, so new items go without, and so does an import into a
@@ -198,8 +199,12 @@ def resolve_staged_judgments(session: Session, campaign_id: int, *, history: boo
     answers at one address or another answer to a stored revision.
     """
     sequence = session.execute(text(SEQUENCE)).scalar_one()
-    resolve = RESOLVE.format(sequence=sequence, history=HISTORY if history else NO_HISTORY, comments=comments.SET_APART)
-    session.execute(text(resolve), {"campaign": campaign_id})
+    number, apart = f"nextval('{sequence}') AS id, ", are_read_apart(session)
+    parts = {"history": HISTORY if history else NO_HISTORY, "comments": comments.SET_APART}
+    resolve = RESOLVE.format(number="" if apart else number, **parts)
+    if apart:
+        resolve = NUMBERED_AFTER.format(resolve=resolve, number=number)
+    session.execute(text(f"{RESOLVED} {resolve}"), {"campaign": campaign_id})
     staging.sample_staging_statistics(session, "resolved (n, item_id, segment_id)")
     if session.execute(text(ANY_TWICE)).scalar():
         session.execute(text(BY_TIME))

@@ -25,6 +25,11 @@ def expect_temporary_tables(session: Session) -> None:
         kept[_KEY] = has_citus(session)
 
 
+def are_read_apart(session: Session) -> bool:
+    """Whether the statements of this connection read temporary tables so, and not as they are written."""
+    return bool(session.connection().info.get(_KEY))
+
+
 def read_apart(statement: str) -> str:
     """The statement with each temporary table that it reads as a subquery.
 

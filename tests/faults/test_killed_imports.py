@@ -18,20 +18,22 @@ from tests.working import LIMIT, until
 
 SEED = 20261120
 # What an importing process does: everything in one transaction or, as the negative control, one transaction a file.
-IMPORT = """
-import sys
+IMPORT = r"""
+import re, sys
 from functools import partial
 from pathlib import Path
 from app.formats.base import InputFile
 from app.services.data import imports
 from app.storage.db import Database
+from app.storage.organizations import use_organization
 url, mode, *files = sys.argv[1:]
 database = Database(url, size=2)
 inputs = [InputFile(Path(f).name, partial(open, f, "rb")) for f in files]
 how = dict(format="mqm-tsv", options={}, dry_run=False, skip_bad_lines=False, actor="test")
 print("ready", flush=True)
 for batch in [inputs] if mode == "whole" else [[one] for one in inputs]:
-    imports.run_import(database, "c", files=batch, **how)
+    with use_organization(int((re.findall(r"organization_(\d+)", url) or [0])[0])):
+        imports.run_import(database, "c", files=batch, **how)
     if mode != "whole":
         sys.stdin.read()  # until it is killed: else it may have come to its end before anybody looks
 print("done", flush=True)
@@ -149,6 +151,7 @@ def imported(url: str, files: list[Path]) -> tuple[dict[str, int], float]:
 def empty(url: str) -> None:
     """Start again: everything but the schema goes, as only the owner can."""
     with psycopg.connect(url) as connection:
+        connection.execute("SET LOCAL citus.propagate_set_commands = 'local'")  # where there are nodes, to them, too
         connection.execute("SET LOCAL plumbline.purge = 'on'")
         connection.execute("TRUNCATE campaigns, people, seals CASCADE")
 
