@@ -14,11 +14,11 @@ from app.storage.sorting import (
     SortPlace,
     make_sort_orders,
     number_term,
-    search_columns,
     sort_page,
     text_term,
     time_term,
 )
+from app.storage.word_search import search_columns
 
 Row = sa.Row[Any]
 FIRST = -1

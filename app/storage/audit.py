@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.storage.tables import audit_log, campaigns
+from app.storage.word_search import contains_word, make_word_pattern
 
 AuditRecord = sa.Row[Any]
 START = bytes(32)
@@ -77,11 +78,11 @@ def load_audit_page(
     if not words:
         return list(session.execute(query.limit(limit))), None
     looked = query.limit(LOOKED_AT).subquery()
-    said = sa.func.lower(
-        sa.func.concat_ws(" ", looked.c.actor, looked.c.action, sa.cast(looked.c.what, sa.Text), looked.c.campaign)
-    )
-    meant = sa.and_(*(sa.func.strpos(said, word.lower()) > 0 for word in words))
-    rows = list(session.execute(sa.select(looked).where(meant).order_by(looked.c.id.desc()).limit(limit)))
+    meant = sa.select(looked)
+    for word in words:
+        named = contains_word((looked.c.actor, looked.c.action, looked.c.campaign), word)
+        meant = meant.where(named | looked.c.what.regexp_match(make_word_pattern(word, in_json=True)))
+    rows = list(session.execute(meant.order_by(looked.c.id.desc()).limit(limit)))
     count, last = session.execute(sa.select(sa.func.count(), sa.func.min(looked.c.id))).one()
     return rows, int(last) if count == LOOKED_AT and len(rows) < limit else None
 

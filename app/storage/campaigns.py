@@ -14,6 +14,7 @@ from app.domain.errors import Conflict, NotFound
 from app.storage import seals
 from app.storage.sorting import SortOrder, SortPlace, sort_page
 from app.storage.tables import campaigns, versions
+from app.storage.word_search import contains_word
 
 CampaignRecord = sa.Row[Any]
 _KEY = campaigns.c.key.collate("C")
@@ -86,13 +87,13 @@ def load_campaigns_page(
     where: what some columns hold. words: each is a part of the name, the key or the series, in any case. name: a part
     of the name or the key.
     """
-    query = sa.select(campaigns).limit(limit)
+    query, c = sa.select(campaigns).limit(limit), campaigns.c
     for column, value in where.items():
-        query = query.where(campaigns.c[column] == value)
+        query = query.where(c[column] == value)
     for word in words:
-        query = query.where(_contains(word, "name", "key", "series"))
+        query = query.where(contains_word((c.name, c.key, c.series), word))
     if name is not None:
-        query = query.where(_contains(name, "name", "key"))
+        query = query.where(contains_word((c.name, c.key), name))
     return _load_records(session, sort_page(query, _KEY, _ORDERS[sort], after=after), only)
 
 
@@ -102,10 +103,6 @@ def load_language_pairs(session: Session, *, only: int | None) -> list[tuple[str
     query = sa.select(*pair).distinct().order_by(*pair)
     rows = session.execute(query if only is None else query.where(campaigns.c.id == only))
     return [(source, target) for source, target in rows]
-
-
-def _contains(part: str, *columns: str) -> sa.ColumnElement[bool]:
-    return sa.or_(*(campaigns.c[column].icontains(part, autoescape=True) for column in columns))
 
 
 def _load_records(session: Session, query: sa.Select[Any], only: int | None) -> list[CampaignRecord]:

@@ -10,8 +10,9 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.domain.errors import Conflict
-from app.storage.optional_filters import join_optional_conditions, join_word_conditions, make_word_values
+from app.storage.optional_filters import join_optional_conditions
 from app.storage.tables import documents, exclusions, raters, systems, tasks
+from app.storage.word_search import join_word_conditions, make_word_values
 
 ExclusionRecord = sa.Row[Any]
 _TABLES: Mapping[str, sa.Table] = MappingProxyType(
@@ -30,7 +31,7 @@ FROM exclusions e CROSS JOIN LATERAL (
 WHERE e.campaign_id = :campaign"""
 
 
-_SEARCHED = "lower(concat_ws(' ', w.key, e.reason, e.actor, e.lifted_reason, e.lifted_actor))"
+_SEARCHED = "concat_ws(' ', w.key, e.reason, e.actor, e.lifted_reason, e.lifted_actor)"
 
 
 class AlreadyExcluded(Conflict):

@@ -94,10 +94,11 @@ WHERE v.campaign_id = :campaign AND v.version <= :version AND i.role <> {ATTENTI
 ORDER BY t.key COLLATE "C", i.position, g.position, r.key COLLATE "C", j.revision"""
 
 # The latest answer of each rater about each screen. Left out are surplus, those of a rater who lost the task to another
-# one (a task in a file is one rater's), and screens with a control item, which would be read as plain ratings.
+# one (a task in a file is one rater's), and screens with a control item, which would be read as plain ratings. Columns
+# say which screen they are on; of imported items the others do not, and their positions number no screens.
 _UNREADABLE = """EXISTS (
     SELECT FROM items i WHERE i.campaign_id = :campaign AND i.task_id = q.task_id
-      AND coalesce(i.screen, i.position) = q.screen AND (i.role <> 0 OR i.surplus_from IS NOT NULL))"""
+      AND i.screen = q.screen AND (i.role <> 0 OR i.surplus_from IS NOT NULL))"""
 _LATEST = f"""(
     SELECT DISTINCT ON (q.task_id, q.screen, q.rater_id) q.* FROM screen_judgments q
     JOIN tasks h ON h.campaign_id = :campaign AND h.id = q.task_id AND coalesce(h.rater_id = q.rater_id, true)
@@ -115,7 +116,7 @@ CROSS JOIN LATERAL (
                       JOIN systems s ON s.id = c.system_id WHERE c.campaign_id = :campaign AND c.item_id = i.id)
                      ORDER BY coalesce(i.column_, 1), i.position) AS columns
     FROM items i JOIN documents d ON d.id = i.document_id
-    WHERE i.campaign_id = :campaign AND i.task_id = q.task_id AND coalesce(i.screen, i.position) = q.screen) w
+    WHERE i.campaign_id = :campaign AND i.task_id = q.task_id AND i.screen = q.screen) w
 ORDER BY t.key COLLATE "C", q.screen, r.key COLLATE "C" """
 
 METRICS = """

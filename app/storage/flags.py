@@ -11,8 +11,9 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.optional_filters import join_optional_conditions, join_word_conditions, make_word_values
+from app.storage.optional_filters import join_optional_conditions
 from app.storage.tables import flags
+from app.storage.word_search import join_word_conditions, make_word_values
 
 Row = sa.Row[Any]
 
@@ -33,7 +34,7 @@ WHERE f.campaign_id = :campaign"""
 
 LOOKED_AT = 500
 """Flags that a page looks at, at most, for those that are searched."""
-_SEARCHED = "lower(concat_ws(' ', replace(f.reason, '_', ' '), f.note, r.key, d.key, f.assignee))"
+_SEARCHED = "concat_ws(' ', replace(f.reason, '_', ' '), f.note, r.key, d.key, f.assignee)"
 _LOOKED = """
 SELECT f.id FROM flags f WHERE f.campaign_id = :campaign AND f.id > :after {only} ORDER BY f.id LIMIT :looked"""
 

@@ -19,9 +19,10 @@ from app.stats.timing.active_time import EventLog, ScreenWords
 from app.storage.attention import SHOWN_TEXT
 from app.storage.db import Session, driver_connection
 from app.storage.full_scans import plan_for_full_scans
-from app.storage.optional_filters import join_optional_conditions, join_word_conditions, make_word_values
+from app.storage.optional_filters import join_optional_conditions
 from app.storage.packed_columns import make_packed_select, unpack_column, unpack_microseconds
 from app.storage.tables import hour_adjustments
+from app.storage.word_search import join_word_conditions, make_word_values
 from app.storage.words import WORDS_OF
 
 Row = sa.Row[Any]
@@ -264,7 +265,7 @@ def load_hours_entries(
     keys: dict[str, object] = {"campaign": campaign_id, "team": team, "rater": rater_id, "id": only, "after": after}
     keys |= {"limit": limit, "answered": answered, **make_word_values(words)}
     conditions = join_optional_conditions(_ENTRIES_BY, keys)
-    conditions += join_word_conditions("lower(concat_ws(' ', r.key, h.reason))", words)
+    conditions += join_word_conditions("concat_ws(' ', r.key, h.reason)", words)
     return list(session.execute(text(_ENTRIES.format(conditions=conditions)), keys))
 
 

@@ -9,8 +9,9 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.sorting import SortPlace, make_sort_orders, search_columns, sort_page, text_term, time_term
+from app.storage.sorting import SortPlace, make_sort_orders, sort_page, text_term, time_term
 from app.storage.tables import campaigns, enrolments, invitations, raters, tasks, teams
+from app.storage.word_search import search_columns
 
 InvitationRecord = sa.Row[Any]
 

@@ -13,7 +13,8 @@ from sqlalchemy import text
 
 from app.storage.comments import SCREEN_OF_ITEM
 from app.storage.db import Session
-from app.storage.optional_filters import join_optional_conditions, join_word_conditions, make_word_values
+from app.storage.optional_filters import join_optional_conditions
+from app.storage.word_search import join_word_conditions, make_word_values
 
 LOOKED_AT = 300
 """Judgments that one page looks at, at most: to look for the system of one touches three blocks of an index."""
@@ -39,7 +40,7 @@ _TEXTS = """EXISTS (SELECT FROM {judged} k JOIN segments g ON g.campaign_id = :c
     LEFT JOIN outputs o ON o.campaign_id = :campaign AND o.system_id = c.system_id AND o.segment_id = g.id
     WHERE k.campaign_id = :campaign AND k.id = j.id {words} {fence})"""
 _SAME = "(SELECT CAST(:campaign AS bigint) AS campaign_id, j.id, j.item_id, j.segment_id)"
-_TEXT = "lower(concat_ws(' ', g.source, o.text))"
+_TEXT = "concat_ws(' ', g.source, o.text)"
 # A judgment that marks an error with such a severity or category.
 _ERROR = """jsonb_path_exists(
     j.payload, '$.errors[*] ? ({condition})', jsonb_build_object('asked', CAST(:{name} AS text)))"""

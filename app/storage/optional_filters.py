@@ -6,22 +6,9 @@ all that there is for the sake of the one or the other.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 
 def join_optional_conditions(conditions: Mapping[str, str], values: Mapping[str, object]) -> str:
     """The conditions, by the name of their value, whose value is not None; each with AND before it."""
     return "".join(f" AND {condition}" for name, condition in conditions.items() if values.get(name) is not None)
-
-
-def join_word_conditions(searched: str, words: Sequence[str]) -> str:
-    """Conditions that each word is a part of a text, in any case; each with AND before it.
-
-    searched: an expression in small letters. The values are `make_word_values`.
-    """
-    return "".join(f" AND strpos({searched}, lower(:word{n})) > 0" for n in range(len(words)))
-
-
-def make_word_values(words: Sequence[str]) -> dict[str, object]:
-    """The values of `join_word_conditions`."""
-    return {f"word{n}": word for n, word in enumerate(words)}

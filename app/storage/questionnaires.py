@@ -9,8 +9,9 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.storage.optional_filters import join_optional_conditions, join_word_conditions, make_word_values
+from app.storage.optional_filters import join_optional_conditions
 from app.storage.tables import enrolments, questionnaire_answers
+from app.storage.word_search import join_word_conditions, make_word_values
 
 Row = sa.Row[Any]
 LATEST = """
@@ -26,8 +27,8 @@ LEFT JOIN LATERAL (
           WHERE q.campaign_id = :campaign AND q.rater_id = r.id ORDER BY q.moment, q.n DESC) w) x ON true
 WHERE e.campaign_id = :campaign AND e.state <> 'erased' {conditions}
 ORDER BY r.key COLLATE "C" {way} LIMIT :limit"""
-_SEARCHED = """lower(concat_ws(' ', r.key, t.key,
-    (SELECT string_agg(a #>> '{}', ' ') FROM jsonb_path_query(x.moments, '$.*.answers.*[*]') a)))"""
+_SEARCHED = """concat_ws(' ', r.key, t.key,
+    (SELECT string_agg(a #>> '{}', ' ') FROM jsonb_path_query(x.moments, '$.*.answers.*[*]') a))"""
 _GROUPS = """
 SELECT DISTINCT ON (r.key, q.moment) r.key AS rater, q.answers FROM questionnaire_answers q
 JOIN raters r ON r.campaign_id = :campaign AND r.id = q.rater_id

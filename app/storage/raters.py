@@ -11,8 +11,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.domain.errors import Conflict, NotFound
-from app.storage.sorting import SortPlace, make_sort_orders, search_columns, sort_page, text_term, time_term
+from app.storage.sorting import SortPlace, make_sort_orders, sort_page, text_term, time_term
 from app.storage.tables import contacts, enrolments, people, raters, teams, tokens
+from app.storage.word_search import search_columns
 
 RaterRecord = sa.Row[Any]
 

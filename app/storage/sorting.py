@@ -6,7 +6,7 @@ changed meanwhile moves no other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -67,13 +67,6 @@ def write_sort_value(value: str | float | datetime | None, order: SortOrder) -> 
     if value is None:
         return "" if order.term is text_term else "-infinity"
     return value.isoformat() if isinstance(value, datetime) else str(value)
-
-
-def search_columns(query: sa.Select[Any], columns: Sequence[Term], words: Sequence[str]) -> sa.Select[Any]:
-    """The query for rows in which each word is a part of one of the columns, in any case."""
-    for word in words:
-        query = query.where(sa.or_(*(column.icontains(word, autoescape=True) for column in columns)))
-    return query
 
 
 def sort_page(query: sa.Select[Any], key: Term, order: SortOrder, *, after: SortPlace | None) -> sa.Select[Any]:

@@ -10,8 +10,9 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.sorting import SortOrder, SortPlace, search_columns, sort_page
+from app.storage.sorting import SortOrder, SortPlace, sort_page
 from app.storage.tables import campaigns, raters, teams, tokens
+from app.storage.word_search import search_columns
 
 TokenRecord = sa.Row[Any]
 USE_NOTED = timedelta(minutes=5)

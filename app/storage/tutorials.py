@@ -14,12 +14,12 @@ from app.storage.sorting import (
     SortPlace,
     make_sort_orders,
     number_term,
-    search_columns,
     sort_page,
     text_term,
     time_term,
 )
 from app.storage.tables import tutorial_answers
+from app.storage.word_search import search_columns
 
 Row = sa.Row[Any]
 MOST = 500  # segments of a tutorial

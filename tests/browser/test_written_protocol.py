@@ -106,8 +106,15 @@ def test_a_protocol_that_is_written_here_is_judged_ranked_exported_and_read_agai
     with spine.database.transaction(snapshot=True) as session:
         again = get_campaign(session, "again")
     assert (again.protocol, again.options) == ("custom", about["options"])
+    assert records(spine.export("again", "jsonl")) == records(exported)
     page.goto(f"{served.url}/campaigns/{KEY}")
     expect(page.get_by_role("region", name="Ranking of the systems").locator("tbody tr")).to_have_count(3)
+
+
+def records(exported: bytes) -> list[dict[str, object]]:
+    """What a file says, but for how the campaign is called."""
+    said = [json.loads(line) for line in exported.splitlines()]
+    return [{**one, "name": None} if one["type"] == "campaign" else one for one in said if one["type"] != "end"]
 
 
 def read(managed, end: str, **query: str) -> dict[str, object]:

@@ -103,3 +103,38 @@ def test_a_ranking_of_more_systems_than_a_screen_has_columns_goes_out_and_in_aga
     spine.take("again", "jsonl", exported)
 
     assert spine.export("again") == exported
+
+
+def test_an_item_that_stood_alone_joins_no_screen_whose_number_is_its_position(spine: Spine) -> None:
+    told = {"protocol": "da", "score": 50}
+    at = {"task": "t", "document": "d", "rater": "r"}
+    judged = [
+        {
+            "type": "judgment",
+            **at,
+            "item": f"i{n}",
+            "systems": [system],
+            "position": 1,
+            "payload": told,
+            "item_position": n,
+        }
+        for n, system in enumerate("ABC", 1)
+    ]
+    compared = {"type": "comparison", **at, "screen": 3, "items": ["i1", "i2"], "columns": [["A"], ["B"]]}
+    lines = [
+        {"type": "plumbline", "version": 1},
+        {"type": "campaign", "protocol": "da", "options": {"preference": "ranking"}},
+        *judged,
+        {**compared, "preference": [[1], [2]], "position": 1},
+    ]
+    spine.take("one", "jsonl", "".join(json.dumps(line) + "\n" for line in lines).encode())
+    exported = spine.export("one")
+    assert exported.count(b'"type":"comparison"') == 1
+    spine.take("two", "jsonl", exported)
+    assert spine.export("two") == exported
+    view = json.loads(
+        store.find_or_compute_report(
+            spine.database, request.ReportRequest(REPORT, ("two",), request.parse_options(REPORT, {}))
+        ).body
+    )
+    assert (view["n_screens"], [(one["better"], one["worse"]) for one in view["pairs"]]) == (1, [("A", "B")])
