@@ -36,7 +36,7 @@ PLANTED = {
     f"{HERE}/exclusions": "",
     f"{HERE}/hours/adjustments": "",
     f"{HERE}/completions": (
-        "UPDATE enrolments SET external_id = '{words}' WHERE rater_id = (SELECT id FROM raters WHERE key = 'r8'); "
+        "UPDATE enrolments SET external_id = '{words}' WHERE rater_id = (SELECT min(rater_id) FROM tasks); "
         "UPDATE tasks SET completion_code = 'C'"
     ),
     f"{HERE}/questionnaires/answers": (
