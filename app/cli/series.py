@@ -139,7 +139,7 @@ def _line(outcome: StepOutcome) -> str:
 
 
 def _hand_out(made: Iterator[NewRaterLink], output: Path | None, *, anew: bool) -> None:
-    """Links as CSV, one line a rater who had none, behind those that the file has already.
+    """Links as CSV, one line per rater who had none, behind those that the file has already.
 
     anew: the links in the file have ended. Nothing in it is what a spreadsheet would run.
     """

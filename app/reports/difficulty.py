@@ -23,7 +23,7 @@ from app.stats.difficulty import DocumentDifficulty, compute_document_difficulty
 from app.stats.plain_values import number_or_none
 from app.storage.db import Session
 
-Z_OF_METRIC = "z-scores are by rater, and a metric is none"
+Z_OF_METRIC = "z-scores are computed by rater, and a metric is not a rater"
 NOTHING_SCORED = "no output that this recipe counts has a score of this metric"
 
 
@@ -148,16 +148,16 @@ def _warnings(
     if not scores.rows.documents_known:
         yield "documents are unknown: each row is a unit that was imported as one document"
     if means.documents.size == 1:
-        yield f"only one document was {done}: nothing can be said about differences between documents"
+        yield f"only one document was {done}: differences between documents are unknown"
     if not np.ptp(scores.rows.score):
         yield "all scores are equal, so no document is harder than another"
     if means.systems.size == 1:
-        yield f"only one system was {done}: a hard document cannot be told from a system that fails on it"
+        yield f"only one system was {done}: a hard document cannot be distinguished from a system that fails on it"
     if not means.has_same_documents:
         ends = [row.expected for row in systems]
         yield (
             f"systems were not {done} on the same documents ({100 * means.coverage:.1f} % of the cells are filled): "
-            f"from the difficulty of their documents alone their means would differ by {max(ends) - min(ends):.3g}"
+            f"the difficulty of their documents alone would make their means differ by {max(ends) - min(ends):.3g}"
         )
 
 

@@ -55,7 +55,7 @@ class DisagreementRow(BaseModel):
 
 
 class DisagreementView(ReportHead):
-    """The largest disagreements, the worst first."""
+    """The largest disagreements, in descending order."""
 
     recipe: str
     between: Literal["raters", "systems"]
@@ -177,14 +177,14 @@ def _tables(result: DisagreementView) -> Sequence[TableSection]:
         Column(heading="Segment", key="segment", digits=0),
         Column(heading=names[0], key="first", digits=digits),
         Column(heading=names[1], key="second", digits=digits),
-        Column(heading="Apart", key="spread", digits=digits),
+        Column(heading="Difference", key="spread", digits=digits),
         Column(heading="Ratings" if pair else "Raters", key="n", digits=0),
     ]
     if not pair:
         columns.insert(2, Column(heading="System", key="system", names=True))
     if not pair and any(each.rater for each in result.disagreements):
         columns.append(Column(heading="Lowest and highest by", text=lambda row: ", ".join(row.rater), names=True))
-    title = "The largest disagreements, the worst first"
+    title = "The largest disagreements, in descending order"
     return [make_table_section(title, columns, result.disagreements, target=_target)]
 
 
@@ -210,7 +210,7 @@ def _chart(result: DisagreementView) -> bytes:
     ends = (min([0.0, *values]), max([1.0, *values]))
     between = "the two systems" if result.between == "systems" else "the lowest and the highest rater"
     title = f"Disagreements in {next(iter(result.campaigns))}"
-    return dot_plot(title, f"Scores by {between}, of the {FEW} worst", rows, [_caption(result)], ends=ends)
+    return dot_plot(title, f"The {FEW} largest disagreements: scores by {between}", rows, [_caption(result)], ends=ends)
 
 
 def _caption(result: DisagreementView) -> str:
@@ -218,7 +218,7 @@ def _caption(result: DisagreementView) -> str:
     version = next(iter(result.campaigns.values()))
     what = "segments with scores of both systems" if result.between == "systems" else "outputs that raters share"
     return (
-        f"Scores as given, rows of recipe {result.recipe}; mean where somebody judged an output more than once. "
+        f"Scores as given, rows of recipe {result.recipe}; means where a rater judged an output more than once. "
         f"{len(result.disagreements):,} of {result.compared:,} {what}. "
         f"Data version {version}, method {result.method_version}."
     )
@@ -255,7 +255,7 @@ EXAMPLE: dict[str, Any] = {
 REPORT: Report[DisagreementOptions, DisagreementView] = Report(
     name="disagreements",
     title="Largest disagreements",
-    summary="The segments on which two systems, or the raters of one output, lie furthest apart, with their texts.",
+    summary="The segments on which two systems, or the raters of one output, differ most, with their texts.",
     options=DisagreementOptions,
     result=DisagreementView,
     example=EXAMPLE,

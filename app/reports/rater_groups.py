@@ -46,7 +46,10 @@ FEW_RATERS = (
 SINGLE_GROUP = (
     "all raters are in a single group, so there is nothing to compare: the other answers have too few raters, or none"
 )
-NOT_SHARED = "no output was scored by raters of two groups, so severity and agreement cannot be told from the outputs"
+NOT_SHARED = (
+    "no output was scored by raters of two groups, so severity and agreement cannot be distinguished from "
+    "differences between outputs"
+)
 
 
 class RaterGroupOptions(RecipeOptions):
@@ -313,8 +316,8 @@ def _caption(result: RaterGroupsView) -> str:
     of = "" if result.label is None else f" by their answer to “{result.label}”"
     return (
         f"Raters{of}, scores as given, rows of recipe {result.recipe}. Severity: mean difference to the raters of "
-        f"other groups on the outputs that these scored, too. A group has at least {result.smallest} raters; smaller "
-        f"ones are put together. Data version {version}, method {result.method_version}."
+        f"other groups on the outputs that these also scored. A group has at least {result.smallest} raters; smaller "
+        f"ones are merged. Data version {version}, method {result.method_version}."
     )
 
 

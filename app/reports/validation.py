@@ -32,12 +32,12 @@ TITLES: Mapping[World, str] = {
     "peeking": "Results checked four times during the campaign",
 }
 WHERE: Mapping[World, str] = {
-    "clean": "where scores are normal and no system is better",
-    "topics": "where systems differ by topic (standard deviation .4)",
-    "rater_system": "where raters differ in their taste for systems (standard deviation .3), so of new raters",
-    "skewed": "where a system that is as good on average fails on 5 % of its documents",
-    "weak_null": "where means are equal and documents treat one system unevenly",
-    "peeking": "where the question is asked again after a quarter, a half and three quarters of the documents",
+    "clean": "if scores are normal and no system is better",
+    "topics": "if systems differ by topic (standard deviation .4)",
+    "rater_system": "if raters differ in their preference for systems (standard deviation .3), so for new raters",
+    "skewed": "if a system fails on 5 % of its documents but is equal on average",
+    "weak_null": "if means are equal but document effects are skewed for one system",
+    "peeking": "if results are also checked after a quarter, a half and three quarters of the documents",
 }
 AT_ONCE = 20
 """Studies of one chunk."""
@@ -53,7 +53,9 @@ class ValidationOptions(RecipeOptions):
     studies: int = Field(200, ge=2, le=MOST_STUDIES, description="Simulated studies of each world.")
     worlds: bool = Field(
         default=False,
-        description="Also worlds beyond the test's symmetry: topics, raters' tastes, rare failures, repeated looks.",
+        description=(
+            "Also worlds beyond the test's symmetry: topics, raters' preferences, rare failures, repeated looks."
+        ),
     )
 
 
@@ -163,7 +165,7 @@ def _warnings(validation: RecipeValidation, shares: Sequence[KeptRate]) -> list[
     warnings += _broken(shares)
     open_rates = [rate.meaning for rate in shares if rate.rate is None]
     if open_rates:
-        warnings.append(f"nothing can be said of: {'; '.join(dict.fromkeys(open_rates))}")
+        warnings.append(f"no study could be counted for: {'; '.join(dict.fromkeys(open_rates))}")
     return warnings
 
 
@@ -176,7 +178,7 @@ def _broken(shares: Sequence[KeptRate]) -> list[str]:
     for world in dict.fromkeys(rate.world for rate in shares if rate.world not in TWO):
         broken = [_broken_promise(rate) for rate in shares if rate.world == world and rate.kept is False]
         if broken:
-            warnings.append(f"not kept {WHERE[world]}: {'; '.join(broken)}")
+            warnings.append(f"nominal rates are not met {WHERE[world]}: {'; '.join(broken)}")
     return warnings
 
 
@@ -185,7 +187,7 @@ def _format_nominal_rate(rate: KeptRate) -> str:
 
 
 def _broken_promise(rate: KeptRate) -> str:
-    return f"{rate.meaning} {captions.format_number(rate.rate, 3)}, {_format_nominal_rate(rate)} promised"
+    return f"{rate.meaning} {captions.format_number(rate.rate, 3)}, nominally {_format_nominal_rate(rate)}"
 
 
 def _bounds(rate: KeptRate) -> str:
@@ -204,14 +206,14 @@ COLUMNS: Sequence[Column[KeptRate]] = (
     Column(key="world"),
     Column(key="what"),
     Column(heading="Share of", value=attrgetter("meaning")),
-    Column(heading="Promised", text=_format_nominal_rate),
+    Column(heading="Nominal", text=_format_nominal_rate),
     Column(key="expected"),
     Column(key="bound"),
-    Column(heading="Found", key="rate", digits=3),
+    Column(heading="Simulated", key="rate", digits=3),
     Column(key="error"),
     Column(heading="Bounds", text=_bounds),
     Column(heading="Studies", key="n", digits=0),
-    Column(heading="Kept", key="kept", text=_format_observed_rate),
+    Column(heading="Met", key="kept", text=_format_observed_rate),
     Column(key="low"),
     Column(key="high"),
     Column(key="exact"),
@@ -236,7 +238,7 @@ def _caption(result: ValidationView) -> str:
     drawn = f"{result.units:,} {result.unit}s drawn from the campaign's with all their ratings"
     recipe = f"{result.recipe} (normalization {result.normalize}, {result.test}, adjustment {result.adjust}"
     return (
-        f"{result.studies:,} studies of each kind, each of {drawn}; where no system is better, the systems "
+        f"{result.studies:,} simulated studies per table, each of {drawn}; if no system is better, the systems "
         f"{place.format(result.unit)} at random. Bounds are one-sided and exact, 99 % each: a nominal rate is not "
         f"met if a bound excludes it. Recipe {recipe}, level {result.alpha:g}), data version {version}, seed "
         f"{result.seed}, method {result.method_version}."

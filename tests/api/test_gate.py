@@ -165,14 +165,16 @@ def test_a_candidate_that_may_fail_too_often_is_not_let_through(world: World) ->
     kept = answered(world, "mqm", normalize="none", critical=1000, max_critical=0.34)
     assert (let["holds"], let["verdict"]) == (True, "better")
     assert (kept["holds"], kept["verdict"]) == (False, "inconclusive")
-    assert any("leaves up to 34.8% of all, and at most 34.0% is asked" in one for one in kept["warnings"])
+    assert any("so up to 34.8% of all may have one, and at most 34.0% are allowed" in one for one in kept["warnings"])
     refused = world.get("da", {**BETTER, "max_critical": "0.1"})
     assert (refused.status_code, refused.json()["errors"][0]["loc"]) == (422, ["query", "max_critical"])
 
 
 def test_few_documents_say_what_they_hide(world: World) -> None:
     told = answered(world, "mqm", normalize="none")["warnings"]
-    assert any("7 documents can hide rare failures: where 5% of all fail, none of 7 does" in one for one in told)
+    assert any(
+        "7 documents can hide rare failures: if 5% of all documents fail, the probability that" in one for one in told
+    )
 
 
 def test_a_gate_asked_again_while_the_campaign_grows_promises_no_level(world: World) -> None:
@@ -180,7 +182,7 @@ def test_a_gate_asked_again_while_the_campaign_grows_promises_no_level(world: Wo
     assert (first["earlier_looks"], first["promise"], first["n_documents"]) == ([], "one look", 7)
     again = answered(world, "grown", normalize="none")
     assert (again["earlier_looks"], again["promise"], again["n_documents"]) == ([1], "none", 14)
-    assert any("compared before, once, on fewer data (data version 1)" in one for one in again["warnings"])
+    assert any("compared before, once, on less data (data version 1)" in one for one in again["warnings"])
     turned = answered(world, "grown", normalize="none", candidate="B", baseline="A")
     assert turned["promise"] == "none", "whichever is the candidate"
     assert answered(world, "grown", normalize="none", as_of=1)["promise"] == "one look"
@@ -195,7 +197,7 @@ def test_before_the_look_that_was_fixed_nothing_is_told(world: World) -> None:
         None,
         None,
     )
-    assert "the look was fixed at 14 documents and 7 are judged: no result is shown before" in early["warnings"]
+    assert "the look was fixed at 14 documents, but only 7 are judged: judge the rest first" in early["warnings"]
     due = answered(world, "grown", normalize="none", documents=14)
     assert (due["verdict"], due["planned_documents"]) == ("better", 14)
     assert answered(world, "grown", normalize="none", documents=15)["verdict"] == "no_data"

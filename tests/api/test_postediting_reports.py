@@ -178,8 +178,8 @@ def test_every_figure_stands_under_its_heading(world: World) -> None:
     assert {row["Segments"] for row in closest[1]} == {"8"}
     assert labs[0] == ["Output of", "Lab", "Same lab closest", "Chances", "Other labs closest", "Chances"]
     assert labs[1][2]["Chances"] == "16"
-    assert curve[0] == ["References", "The last is", "TER against it", "mTER up to it"]
-    assert [row["The last is"] for row in curve[1]][2:] == ["the targeted post-edit", "external"]
+    assert curve[0] == ["References", "The last one is", "TER against this one", "mTER against all so far"]
+    assert [row["The last one is"] for row in curve[1]][2:] == ["the targeted post-edit", "external"]
     assert enough[0] == ["System", "HTER", "Post-edits of others"]
 
 
@@ -334,7 +334,7 @@ def test_conflicts_are_listed_with_their_texts_and_reasons_to_look(world: World)
     answer = world.get("/v1/comparisons/postediting_da.md", **asked)
     assert answer.status_code == 200, answer.text
     means, systems, conflicts = markdown_tables(answer.text)
-    assert means[0] == ["Scores of", "With", "Systems", "Fisher mean", "Weighted"]
+    assert means[0] == ["Scores of", "Correlated with", "Systems", "Fisher mean", "Weighted"]
     assert [row["With"] for row in means[1]] == ["mTER", "HTER", "TER external"]
     assert systems[0] == ["Scores of", "System", "Segments", "mTER", "HTER", "TER external"]
     assert {row["Segments"] for row in systems[1]} == {"8"}
@@ -346,8 +346,8 @@ def test_conflicts_are_listed_with_their_texts_and_reasons_to_look(world: World)
 @pytest.mark.parametrize(
     ("campaigns", "says"),
     [
-        (("da-source", "da-reference"), "raters of none of these campaigns post-edit anything"),
-        (("live",), "no campaign of direct scores was named besides the post-edits"),
+        (("da-source", "da-reference"), "none of these campaigns collects post-edits"),
+        (("live",), "only post-edits were named; name a campaign of direct scores too"),
         (("none", "da-source"), "there are no post-edits yet that this report counts"),
         (("live", "da"), "da scores no output of a segment that was post-edited: outputs are matched by keys and text"),
     ],

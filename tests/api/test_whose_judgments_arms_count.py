@@ -11,7 +11,7 @@ import pytest
 from app.storage.db import Database
 from tests.collecting import Collecting, collect
 
-REJECTED, UNFINISHED = "task rejected by quality control", "rater with work that is not finished"
+REJECTED, UNFINISHED = "task rejected by quality control", "rater with unfinished work"
 OF_A_TASK = 4
 """Judgments: two outputs of two segments."""
 

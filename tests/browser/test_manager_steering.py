@@ -279,7 +279,7 @@ def test_campaigns_are_compared_with_a_picture(manager, demo, ask, spine):
     ask("POST", "/campaigns/twin/carry-over", {"from": demo})
     page = manager.page
     manager.open(f"/campaigns/{demo}/comparisons")
-    page.get_by_role("link", name="Agreement of campaigns").click()
+    page.get_by_role("link", name="Agreement between campaigns").click()
     page.get_by_role("checkbox", name="twin").check()
     page.get_by_role("button", name="Compare").click()
     expect(page.locator("#job progress")).to_be_visible()

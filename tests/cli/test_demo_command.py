@@ -23,7 +23,7 @@ from tests.patience import soon
 from tests.spine import fresh
 from tests.working import LIMIT, until
 
-# A line of the report on stability: documents, SRP, its error, significant pairs a study, studies that find none.
+# A line of the report on stability: documents, SRP, its error, significant pairs per study, studies that find none.
 STUDIED = re.compile(r"^ +(\d+) +([01]\.\d{3}) +0\.\d{3} +(\d+\.\d) +(\d+) %", re.MULTILINE)
 ENDS_WITHIN = 10  # seconds, with the worker beside it
 GONE_ON_WITH = "The demo campaign already exists in the database"

@@ -1,4 +1,4 @@
-"""Agreement of raters over HTTP, from the public files to figures that an independent implementation computed.
+"""Agreement between raters over HTTP, from the public files to figures that an independent implementation computed.
 
 Sources: expected/agreement_sxs2023.json and agreement_wmt23_zhen_8raters.json, under the conventions of
 expected/README.md.

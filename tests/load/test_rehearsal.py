@@ -20,7 +20,7 @@ from app.storage.db import Database
 from tests.load.server import Made, Served, serving, set_up
 
 RATERS = tuple(f"r{n}" for n in range(1, 8))
-# In size the study of Riley et al. 2024: 7 raters in 7 buckets of 3, three ratings an item, all systems of a document
+# In size the study of Riley et al. 2024: 7 raters in 7 buckets of 3, three ratings per item, all systems of a document
 # together.
 DESIGN = {
     "grouping": "psxs",

@@ -90,7 +90,7 @@ def _report(
         "interval_level": 0.95,
         "systems": list(systems),
         "pairs": list(pairs),
-        "warnings": ["5 documents: a document-level test cannot go below 0.0625"],
+        "warnings": ["5 documents: p-values of a document-level test cannot go below 0.0625"],
         "notes": [],
     }
     return json.dumps(base | other).encode()

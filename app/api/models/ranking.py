@@ -196,7 +196,7 @@ EXAMPLE = RankingOut.model_validate(
                 "n_flips": 1,
             }
         ],
-        "warnings": ["5 documents: a document-level test cannot go below 0.0625"],
+        "warnings": ["5 documents: p-values of a document-level test cannot go below 0.0625"],
         "notes": [],
     }
 )

@@ -42,7 +42,9 @@ from app.storage.db import Session
 from app.storage.segment_words import load_source_digests
 
 Address = tuple[str, int, str]
-NOTHING_SHARED = "no segment of a system is rated in two of these campaigns: documents are matched by key"
+NOTHING_SHARED = (
+    "no output was rated in two of these campaigns, so agreement is unknown: give matching documents the same key"
+)
 
 
 class BetweenOptions(RawRatingsOptions, BootstrapOptions):
@@ -251,7 +253,7 @@ def _warnings(campaign_ratings: Sequence[RawRatings], shared: SharedUnits, *, sa
     if shared.turned:
         warnings.append("penalties are negated so that higher is better throughout")
     if np.unique(shared.units.document).size < work.FEW_DOCUMENTS:
-        warnings.append("few documents for intervals")
+        warnings.append("few documents, so intervals are imprecise")
     return warnings
 
 
@@ -290,7 +292,7 @@ EXAMPLE: dict[str, Any] = {
 }
 REPORT: Report[BetweenOptions, BetweenView] = Report(
     name="agreement",
-    title="Agreement of campaigns",
+    title="Agreement between campaigns",
     summary="Several campaigns on the same outputs, each treated as one rater: correlations, κ with tolerance, α, "
     "rankings.",
     options=BetweenOptions,

@@ -1,4 +1,4 @@
-"""Agreement of campaigns: coefficients with their intervals."""
+"""Agreement between campaigns: coefficients with their intervals."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from app.reports.kit import captions
 
 def campaign_agreement_plot(view: BetweenView) -> bytes:
     """One line a coefficient over all campaigns as SVG."""
-    group = (f"{captions.pluralize(view.n_units, 'unit')} that campaigns share", view.statistics)
+    group = (f"{captions.pluralize(view.n_units, 'unit')} shared by the campaigns", view.statistics)
     notes = [make_caption(view), *map(captions.make_sentence, view.warnings)]
-    return coefficient_plot(f"Agreement of {', '.join(view.campaigns)}", [group], notes)
+    return coefficient_plot(f"Agreement between {', '.join(view.campaigns)}", [group], notes)

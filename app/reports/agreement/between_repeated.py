@@ -58,7 +58,7 @@ def _line(units: UnitValues, code: int, name: str, minimum: float) -> RepeatedLi
 
 def make_campaign_repetition_table(lines: Sequence[RepeatedLine]) -> Table:
     """One row a system."""
-    heads = ("System", "Campaigns", "Units", "Least", "Most", "CV*")
+    heads = ("System", "Campaigns", "Units", "Lowest", "Highest", "CV*")
     rows = [
         (
             *(one.system, str(one.n_campaigns), f"{one.n_units:,}"),

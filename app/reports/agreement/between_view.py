@@ -63,14 +63,14 @@ def _figure(value: float | None) -> str:
 
 
 def make_tables(view: BetweenView) -> Sequence[TableSection]:
-    """Every two campaigns, then the coefficients over all of them."""
+    """Pairs of campaigns, then the coefficients over all of them."""
     shown = []
     if view.pairs:
-        shown.append(TableSection("Every two campaigns", _pairs(view), frozenset({0, 1})))
+        shown.append(TableSection("Pairs of campaigns", _pairs(view), frozenset({0, 1})))
     if view.statistics:
         shown.append(TableSection("Campaigns as raters", _statistics(view), frozenset()))
     if view.repeated:
-        shown.append(TableSection("Campaigns as repetitions", make_campaign_repetition_table(view.repeated)))
+        shown.append(TableSection("Campaigns as repeated measurements", make_campaign_repetition_table(view.repeated)))
     return shown
 
 

@@ -30,7 +30,7 @@ def statistics_plot(view: AgreementView) -> bytes:
     groups = [
         (f"{LEVEL_NAMES[one.level]} ({one.n_pairs:,} pairs)", _statistics_to_draw(one, view)) for one in view.levels
     ]
-    title = f"Agreement of raters in {next(iter(view.campaigns))}"
+    title = f"Agreement between raters in {next(iter(view.campaigns))}"
     return coefficient_plot(title, groups, [make_caption(view), *map(captions.make_sentence, view.warnings)])
 
 
@@ -63,7 +63,7 @@ def coefficient_plot(title: str, groups: Sequence[Group], notes: Sequence[str]) 
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
-        sheet.heading(title, "Filled: value and interval; hollow: expected by the model")
+        sheet.heading(title, "Filled: value and interval; hollow: value expected under the model")
         low = _axis_minimum([one for _, found in drawn for one in found])
         _axis(sheet, low, top, bottom)
         y = top
@@ -150,7 +150,9 @@ def rater_heat_map(view: AgreementView) -> bytes:
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 56 + len(caption_lines) * LINE + MARGIN)
         campaign = next(iter(view.campaigns))
-        sheet.heading(f"Pairs of raters in {campaign}", "Above: Pearson; below: mean difference without sign")
+        sheet.heading(
+            f"Pairs of raters in {campaign}", "Above the diagonal: Pearson's r; below: mean absolute difference"
+        )
         _names(sheet, shown, left, top, cell)
         reach = max((pair.absolute for pair in view.pairs), default=0.0)
         place = {name: i for i, name in enumerate(shown)}
@@ -166,9 +168,9 @@ def rater_heat_map(view: AgreementView) -> bytes:
 
 def _heat_notes(view: AgreementView, n: int) -> list[str]:
     level: LevelView | None = next((one for one in view.levels if one.n_units), None)
-    notes = [] if level is None else [f"On {level.level} that both rated; empty where two raters share none."]
+    notes = [] if level is None else [f"On {level.level} that both raters rated; empty if they share none."]
     if n > MOST_RATERS:
-        notes.append(f"The first {MOST_RATERS} of {n} raters; the table has all.")
+        notes.append(f"The first {MOST_RATERS} of {n} raters; the table lists all.")
     return notes + [captions.make_sentence(w) for w in view.warnings]
 
 

@@ -242,8 +242,10 @@ EXAMPLE: dict[str, Any] = {
 }
 REPORT: Report[AgreementOptions, AgreementView] = Report(
     name="agreement",
-    title="Agreement of raters",
-    summary="Agreement by every usual coefficient, with intervals over documents and what a model expects.",
+    title="Agreement between raters",
+    summary=(
+        "The usual agreement coefficients, with intervals over documents and the values expected under a mixed model."
+    ),
     options=AgreementOptions,
     result=AgreementView,
     example=EXAMPLE,

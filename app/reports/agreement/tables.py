@@ -13,8 +13,8 @@ from app.reports.ranking.tables import format_interval
 
 PLACES = 3
 NAMES = {
-    "kappa": "κ with tolerance, closed form of chance",
-    "kappa_pooled": "κ with tolerance, chance from the scores",
+    "kappa": "κ with tolerance, closed-form chance agreement",
+    "kappa_pooled": "κ with tolerance, chance agreement from the scores",
     "alpha_interval": "Krippendorff's α, interval",
     "alpha_ordinal": "Krippendorff's α, ordinal",
     "alpha_ratio": "Krippendorff's α, ratio",
@@ -22,13 +22,13 @@ NAMES = {
     "mean_pearson": "Pearson, mean of rater pairs",
     "tau_single_documents": "Kendall's τ of rankings, single documents",
     "tau_all_documents": "Kendall's τ of rankings, all shared documents",
-    "mean_difference": "mean difference of two raters",
+    "mean_difference": "mean absolute difference of two raters",
     "icc_1": "ICC(1)",
     "icc_a1": "ICC(A,1)",
     "icc_c1": "ICC(C,1)",
-    "icc_k": "ICC(k), mean of the raters",
-    "icc_ak": "ICC(A,k), mean of the raters",
-    "icc_ck": "ICC(C,k), mean of the raters",
+    "icc_k": "ICC(k), mean over raters",
+    "icc_ak": "ICC(A,k), mean over raters",
+    "icc_ck": "ICC(C,k), mean over raters",
     "fleiss": "Fleiss' κ",
     "weighted_kappa": "weighted κ, quadratic, pooled margins",
     "ac1": "Gwet's AC1",
@@ -37,14 +37,14 @@ NAMES = {
 LEVEL_NAMES = {"segments": "Segments", "documents": "Documents", "averaged": "Means of segments by document"}
 SPAN_NAMES = {
     "character_f1": "F1 of characters, by severity",
-    "overlap": "marks that overlap one of the other rater",
+    "overlap": "marks that overlap a mark by the other rater",
     "same_severity": "of these, with the same severity",
     "same_category": "of these, with the same category",
 }
 OWN_NAMES = {
-    "repeats": "the same output again",
-    "same_output": "one output under two names",
-    "same_output_other_rater": "the same, by two raters",
+    "repeats": "the same output, rated again",
+    "same_output": "identical output of two systems",
+    "same_output_other_rater": "identical output, two raters",
 }
 
 
@@ -66,7 +66,7 @@ def make_tables(view: AgreementView) -> Sequence[TableSection]:
     if view.pairs:
         shown.append(TableSection("Pairs of raters", _pairs(view.pairs), frozenset({0, 1})))
     if view.own:
-        shown.append(TableSection("Raters with themselves", _intra_rater_table(view.own), frozenset({1})))
+        shown.append(TableSection("Consistency of each rater", _intra_rater_table(view.own), frozenset({1})))
     if view.spans:
         shown.append(TableSection("Marked errors", _spans(view), frozenset()))
     return shown
@@ -136,7 +136,17 @@ def _pairs(pairs: Sequence[RaterPairLine]) -> Table:
 
 
 def _intra_rater_table(lines: Sequence[SelfLine]) -> Table:
-    heads = ("What", "Rater", "Pairs", "Difference", "Equal", f"Within {lines[0].tolerance:g}", "κ", "Pearson", "τ-b")
+    heads = (
+        "Ratings of",
+        "Rater",
+        "Pairs",
+        "Difference",
+        "Equal",
+        f"Within {lines[0].tolerance:g}",
+        "κ",
+        "Pearson",
+        "τ-b",
+    )
     rows = [
         (
             OWN_NAMES[one.what],
@@ -202,14 +212,15 @@ def make_caption(view: AgreementView) -> str:
     """What the figures are, and from which data."""
     version = next(iter(view.campaigns.values()))
     chance = (
-        f"chance of two uniform scores on {view.chance_levels} values"
+        f"the chance agreement of two uniform scores on {view.chance_levels} values"
         if view.chance_levels
-        else "chance from the scores"
+        else "the chance agreement of the observed scores"
     )
     drawn = (
         f"intervals from {view.draws:,} draws of documents (seed {view.seed})" if view.draws else "no intervals drawn"
     )
     return (
-        f"Every pair of raters of a unit counts once; κ against {chance}; {drawn}. Expected: what a model of units and "
-        f"raters, fitted to the same scores, gives. Data version {version}, method {view.method_version}."
+        f"Each pair of raters of a unit counts once; κ is relative to {chance}; {drawn}. Expected: the "
+        "value under a mixed "
+        f"model of units and raters, fitted to the same scores. Data version {version}, method {view.method_version}."
     )

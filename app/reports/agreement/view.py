@@ -19,18 +19,20 @@ class Statistic(FiniteResultPart):
     """One coefficient of one level. Null: not defined on these data."""
 
     statistic: str = Field(description="A key; docs/reports/agreement.md has the formula and source of each.")
-    tolerance: float | None = Field(None, description="Scores at most so far apart agree.")
+    tolerance: float | None = Field(None, description="Scores that differ by at most this much agree.")
     value: float | None
     interval: Interval | None = Field(
         None, description="Over documents: percentiles of draws; of τ over all documents the jackknife."
     )
     expected: float | None = Field(
         None,
-        description="What a model of units and raters fitted to the same scores gives; null where it says nothing.",
+        description="Expected under a model of units and raters fitted to the same scores; null where undefined.",
     )
-    observed: float | None = Field(None, description="Share of pairs that agree, where chance is taken off.")
-    chance: float | None = Field(None, description="Share that agrees by chance.")
-    word: str | None = Field(None, description="Of Landis & Koch 1977; never to be read without the figure.")
+    observed: float | None = Field(
+        None, description="Observed share of agreeing pairs, for coefficients corrected for chance."
+    )
+    chance: float | None = Field(None, description="Share expected to agree by chance.")
+    word: str | None = Field(None, description="Label of Landis & Koch 1977; do not quote it without the value.")
 
 
 class Components(FiniteResultPart):
@@ -50,7 +52,7 @@ class LengthLine(FiniteResultPart):
     tolerance: float | None
     kappa: float | None
     alpha: float | None = Field(description="Krippendorff, interval.")
-    absolute: float | None = Field(description="Mean difference of two raters, without sign.")
+    absolute: float | None = Field(description="Mean absolute difference of two raters.")
 
 
 class Block(FiniteResultPart):

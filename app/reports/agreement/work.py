@@ -194,7 +194,7 @@ def make_pair_lines(
     """Rater pairs, those who share most first where there are too many; and what was left out."""
     units = plan.units
     if pairs.count_value_pairs(units) > pairs.MOST_PAIRS:
-        return [], ["too many pairs of ratings for statistics by rater pair: those are left out"]
+        return [], ["too many pairs of ratings: statistics by rater pair are left out"]
     rater_pairs = pairs.compare_rater_pairs(units)
     sorted_out = {} if categories is None else _categorical(*categories)
     ranked = rankings.compare_rater_rankings(units) if plan.level == "segments" else {}
@@ -202,7 +202,7 @@ def make_pair_lines(
     if len(lines) <= MOST_LINES:
         return lines, []
     most = sorted(lines, key=lambda line: (-line.n_units, line.rater))[:MOST_LINES]
-    warning = f"{len(lines) - MOST_LINES} rater pairs that share least are not listed; means are over all"
+    warning = f"{len(lines) - MOST_LINES} rater pairs with the fewest shared units are not listed; means include them"
     return sorted(most, key=lambda line: line.rater), [warning]
 
 
@@ -314,15 +314,18 @@ def list_agreement_warnings(ratings: RawRatings, plans: Sequence[LevelPlan], cho
     for plan in plans:
         documents = np.unique(plan.units.document).size
         if 0 < documents < FEW_DOCUMENTS:
-            messages.append(f"{plan.level}: {documents} documents are few for intervals")
+            messages.append(f"{plan.level}: only {documents} documents, so intervals are imprecise")
         missing = sorted(
             {one.key for one in plan.statistics if np.isnan(one.of(plan.units.unit_document_weights())[0])}
         )
         if missing:
-            messages.append(f"{plan.level}: not defined on these scores: {', '.join(missing)}")
+            messages.append(f"{plan.level}: undefined for these scores: {', '.join(missing)}")
     left = [t for t in choices.tolerances if choices.levels is not None and closed_form_chance(choices, t) is None]
     if left:
-        messages.append(f"all scores of the scale are within {', '.join(f'{t:g}' for t in left)}: no κ with these")
+        messages.append(
+            f"no two scores of the scale differ by more than {', '.join(f'{t:g}' for t in left)}, so κ is "
+            "undefined there"
+        )
     return messages
 
 

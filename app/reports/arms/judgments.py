@@ -24,7 +24,7 @@ from app.storage.arms import TaskArm, hash_unfinished_tasks, load_awaited_raters
 from app.storage.db import Session
 
 REJECTED = "task rejected by quality control"
-UNFINISHED = "rater with work that is not finished"
+UNFINISHED = "rater with unfinished work"
 ALL = "all"
 
 
@@ -36,7 +36,7 @@ class InclusionOptions(BaseModel):
     rejected: bool = Field(default=False, description="Include tasks that quality control rejected.")
     raters: Literal["all", "complete"] = Field(
         "all",
-        description="complete: only raters who finished every task that they began or that was dealt to them.",
+        description="complete: only raters who finished every task that they began or were assigned.",
     )
 
 

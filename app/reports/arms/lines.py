@@ -227,15 +227,18 @@ def list_time_warnings(
     if not timed:
         yield NO_TIMES
     elif timed < n:
-        yield f"{n - timed} of {n} judgments have no time of their own"
+        yield f"{n - timed} of {n} judgments have no duration of their own, so times leave them out"
     for arm_volume in volumes:
         if arm_volume.judgments and arm_volume.n_raters < FEW_RATERS:
             raters = captions.pluralize(arm_volume.n_raters, "rater")
-            yield f"{arm_volume.arm}: {raters} only; other raters may work quite differently"
+            yield f"{arm_volume.arm}: only {raters}, so its times may not hold for others"
     if any((one.ratio_design, one.what, one.documents) == ("between", "segment", "all") for one in lines):
         yield "conditions were judged by different raters, so a difference may be due to the raters"
     if timed and not paces:
-        yield f"no estimate of learning or fatigue: no rater has {FEW_RATERS} timed judgments of texts of known length"
+        yield (
+            f"learning and fatigue cannot be estimated: no rater has {FEW_RATERS} timed judgments of texts of "
+            "known length"
+        )
 
 
 def describe_unit_kind(line: ArmTime) -> str:
@@ -249,7 +252,17 @@ def describe_unit_kind(line: ArmTime) -> str:
 
 def make_volume_table(lines: Sequence[ArmVolume]) -> Table:
     """One row a condition."""
-    heads = ("Condition", "Shown as", "Raters", "Tasks", "Documents", "Segments", "Judgments", "Hours", "Words an hour")
+    heads = (
+        "Condition",
+        "Shown as",
+        "Raters",
+        "Tasks",
+        "Documents",
+        "Segments",
+        "Judgments",
+        "Hours",
+        "Words per hour",
+    )
     rows = tuple(
         (
             *(one.arm, (one.presentation or "–").replace("_", " "), f"{one.n_raters:,}", f"{one.tasks:,}"),
@@ -295,7 +308,7 @@ def format_percent_change(value: float | None) -> str:
 
 def make_pace_table(lines: Sequence[ArmPace]) -> Table:
     """One row a condition and slope."""
-    heads = ("Condition", "Slope", "Change of time a word", "95 % interval", "Raters")
+    heads = ("Condition", "Slope", "Change in time per word", "95 % interval", "Raters")
     rows = tuple(
         (
             one.arm,

@@ -188,8 +188,10 @@ EXAMPLE: dict[str, Any] = {
 }
 REPORT: Report[ArmsOptions, ArmsView] = Report(
     name="arms",
-    title="Arms side by side",
-    summary="Times by kind of unit, length and position, learning, fatigue, revisions, errors shown; each arm.",
+    title="Comparison of arms",
+    summary=(
+        "Times by kind of unit, length and position, learning, fatigue, revisions and prefilled errors, for each arm."
+    ),
     options=ArmsOptions,
     result=ArmsView,
     example=EXAMPLE,

@@ -18,10 +18,10 @@ from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import RatingKind
 
 COVARIATES = {
-    "words": "twice the words of the source",
+    "words": "twice as many source words",
     "errors": "each marked error",
-    "position": "ten segments further on in the document",
-    "practice": "a hundred judgments done before",
+    "position": "ten segments later in the document",
+    "practice": "a hundred earlier judgments",
 }
 TERMS = {"rater": "rater", "rater_condition": "rater × condition", "document": "document", "residual": "rest"}
 
@@ -112,7 +112,7 @@ def _left_out(fitted: TimeModel, names: Sequence[str]) -> dict[str, str]:
 
 def make_model_table(model: ArmModel | None) -> Table:
     """One row an effect, and one for each random term."""
-    heads = ("Effect on time", "Times as long", "95 % interval", "p", "Degrees of freedom")
+    heads = ("Effect on time", "Factor", "95 % interval", "p", "Degrees of freedom")
     effects = () if model is None else tuple(_row(one) for one in model.effects)
     spread = () if model is None else tuple(_random_term_row(term, sd) for term, sd in model.sd.items())
     return Table(heads, ("left", "right", "left", "right", "right"), (*effects, *spread))

@@ -50,9 +50,9 @@ def make_tables(view: ArmsView) -> Sequence[TableSection]:
     shown = [
         TableSection("Conditions", lines.make_volume_table(view.arms)),
         TableSection("Time", lines.make_time_table(view.times), frozenset({1})),
-        TableSection("Learning and fatigue, over a hundred judgments", lines.make_pace_table(view.pace)),
+        TableSection("Learning and fatigue per hundred judgments", lines.make_pace_table(view.pace)),
         TableSection("Effects on judging time, other things being equal", make_model_table(view.model)),
-        TableSection("Answers that were changed", lines.make_revision_table(view.revisions)),
+        TableSection("Revised answers", lines.make_revision_table(view.revisions)),
         TableSection("Prefilled errors", make_prefill_table(view.prefill), frozenset({0, 1})),
     ]
     return [one for one in shown if one.table.rows]
@@ -137,8 +137,9 @@ def make_caption(view: ArmsView) -> str:
     version = next(iter(view.campaigns.values()))
     against = f" Changes against {view.baseline}." if view.baseline and len(view.arms) > 1 else ""
     return (
-        f"{captions.pluralize(n, 'judgment')} under {captions.pluralize(len(view.arms), 'condition')}; means of what "
-        f"lies from the 10th to the 90th percentile of its kind and condition.{against} Data version {version}, "
+        f"{captions.pluralize(n, 'judgment')} under {captions.pluralize(len(view.arms), 'condition')}; "
+        "times are trimmed "
+        f"means (10th to 90th percentile within kind and condition).{against} Data version {version}, "
         f"method {view.method_version}."
     )
 
@@ -146,8 +147,8 @@ def make_caption(view: ArmsView) -> str:
 def length_curve_picture(view: ArmsView) -> bytes:
     """Seconds of a segment score and of a document, by length of the document."""
     drawn = [
-        _by_length(view, "segment", "Seconds for a segment"),
-        _by_length(view, "document", "Seconds for a document"),
+        _by_length(view, "segment", "Seconds per segment"),
+        _by_length(view, "document", "Seconds per document"),
     ]
     return _panels(view, "Trimmed means by number of segments of the document", drawn)
 
@@ -179,16 +180,14 @@ def position_curve_picture(view: ArmsView) -> bytes:
         if one.documents == "all" and base.get(one.what) and one.what in BRIEF
     }
     drawn = [
-        make_curve_panel(
-            "Seconds for a segment, by its place", [label for _, label in POSITIONS], names, dict(by_place)
-        ),
-        make_curve_panel(f"Time in percent of {view.baseline}", list(BRIEF.values()), names, dict(relative)),
+        make_curve_panel("Seconds per segment, by position", [label for _, label in POSITIONS], names, dict(by_place)),
+        make_curve_panel(f"Time as a percentage of {view.baseline}", list(BRIEF.values()), names, dict(relative)),
     ]
-    return _panels(view, "Trimmed means by place in the document and by kind of unit", drawn)
+    return _panels(view, "Trimmed means by position in the document and kind of unit", drawn)
 
 
 def _panels(view: ArmsView, below: str, drawn: Sequence[LinePanel]) -> bytes:
     there = [panel for panel in drawn if panel.places]
     notes = [*map(captions.make_sentence, view.warnings), make_caption(view)]
     title = f"Time under each condition of {next(iter(view.campaigns))}"
-    return panel_chart(title, below, there, notes, nothing="no judgment has a time of its own")
+    return panel_chart(title, below, there, notes, nothing="no judgment has a duration of its own")

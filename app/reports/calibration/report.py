@@ -170,12 +170,14 @@ def _warnings(
     if source == "panel":
         warnings.append("the items have no agreed scores, so the consensus is the median over these raters")
     if unknown:
-        warnings.append(f"no calibration items, so not shifted and excluded from z: {name_raters(unknown)}")
+        warnings.append(f"raters without calibration items, not shifted and excluded from z: {name_raters(unknown)}")
     if constant:
-        warnings.append(f"no z, because their calibration scores are constant: {name_raters(constant)}")
+        warnings.append(f"raters with constant calibration scores, excluded from z: {name_raters(constant)}")
     few = [one.rater for one in rater_offsets if one.n < FEW]
     if few:
-        warnings.append(f"fewer than {FEW} calibration items: {name_raters(few)}")
+        warnings.append(
+            f"raters with fewer than {FEW} calibration items, so their shifts are imprecise: {name_raters(few)}"
+        )
     return warnings
 
 

@@ -82,7 +82,7 @@ def make_tables(view: CalibrationView) -> Sequence[TableSection]:
     """Raters, then systems."""
     shown = []
     if view.raters:
-        heads = ("Rater", "Items", "Mean", "SD", "Shift", f"{view.level:.0%} interval", "Spread", "With others")
+        heads = ("Rater", "Items", "Mean", "SD", "Shift", f"{view.level:.0%} interval", "Spread", "r with others")
         rows = []
         for rater in view.raters:
             figures = (
@@ -101,7 +101,7 @@ def make_tables(view: CalibrationView) -> Sequence[TableSection]:
         for s in view.systems:
             raw, shifted = (_figure(s.raw), str(s.rank_raw)), (_figure(s.shifted), _format_integer(s.rank_shifted))
             lines.append((s.system, f"{s.n_units:,}", *raw, *shifted, _figure(s.z), _format_integer(s.rank_z)))
-        shown.append(TableSection("Systems before and after", make_table(heads, lines)))
+        shown.append(TableSection("Systems before and after correction", make_table(heads, lines)))
     return shown
 
 

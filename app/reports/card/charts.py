@@ -21,7 +21,7 @@ def _declare_coverage(view: CardView) -> CellChart:
         first += n
     most = max((value for line in view.map for value in line), default=0.0) or 1.0
     cells = [
-        ChartCell(i, j, value / most, captions.format_number(value, 1), "ratings an output, by document")
+        ChartCell(i, j, value / most, captions.format_number(value, 1), "ratings per output, by document")
         for i, line in enumerate(view.map)
         for j, value in enumerate(line)
         if value
@@ -31,7 +31,8 @@ def _declare_coverage(view: CardView) -> CellChart:
 
 @declares_chart(_declare_coverage)
 def coverage_map(view: CardView) -> bytes:
-    """A row a system, a column a document (or several neighbours), shaded by ratings an output; totals at the right."""
+    """One row per system, one column per document (or several), shaded by ratings an output; "
+    "totals at the right."""
     names = [canvas.shorten_in_middle(one.system, LONGEST) for one in view.by_system]
     left, top = MARGIN + max(map(len, names), default=10) * CHARACTER + 10, HEAD + 12
     width = left + GRID + ROOM + MARGIN
@@ -42,7 +43,7 @@ def coverage_map(view: CardView) -> bytes:
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 52 + len(caption_lines) * LINE + MARGIN)
-        sheet.heading(f"Data of {campaign}", f"{below}: ratings an output, by system and document")
+        sheet.heading(f"Data of {campaign}", f"{below}: ratings per output, by system and document")
         if view.map:
             _grid(sheet, view, names, left, top)
             _legend(sheet, left, bottom + 30)
@@ -66,7 +67,7 @@ def _grid(sheet: ChartSheet, view: CardView, names: list[str], left: float, top:
     bottom = top + len(names) * ROW
     sheet.box(left, top, GRID, bottom - top, edge=FAINT, thick=0.8)
     most = max(view.columns)
-    what = "a column a document" if most == 1 else f"a column up to {most} documents"
+    what = "one column per document" if most == 1 else f"one column per up to {most} documents"
     sheet.text(left, bottom + 12, f"{sum(view.columns):,} documents, {what}", size=7.5, color=QUIET)
 
 

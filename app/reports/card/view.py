@@ -117,20 +117,20 @@ def list_overview_rows(view: CardView) -> list[tuple[str, str]]:
         ("Protocol", view.protocol),
         ("Documents", _format_integer(view.documents)),
         ("Segments", _format_integer(view.segments)),
-        ("Segments a document", _format_spread(view.segments_per_document)),
+        ("Segments per document", _format_spread(view.segments_per_document)),
         ("Words of sources", _format_integer(view.words)),
         ("Systems", _format_integer(view.systems)),
         ("Raters", _format_integer(view.raters)),
         ("Ratings", _format_integer(view.ratings)),
         ("Judgments", _format_integer(view.judgments)),
-        ("Ratings a rated output", _format_spread(view.ratings_per_output)),
+        ("Ratings per rated output", _format_spread(view.ratings_per_output)),
         ("Outputs rated", f"{view.rated_outputs:,} of {view.outputs:,}"),
     ]
     return rows + [(f"Rows: {one.role}", f"{one.ratings:,} ({one.rejected:,} rejected)") for one in view.by_role]
 
 
 def _overview(view: CardView) -> Table:
-    return Table(("What", "There is"), ("left", "right"), tuple(list_overview_rows(view)))
+    return Table(("Property", "Value"), ("left", "right"), tuple(list_overview_rows(view)))
 
 
 def _systems(view: CardView) -> Table:
@@ -207,6 +207,6 @@ def make_caption(view: CardView) -> str:
     """What is counted, and from which data."""
     version = next(iter(view.campaigns.values()))
     return (
-        "Ratings count one for each judgment and system; repeats are counted, control items are not, and mean scores "
-        f"are as given. Data version {version}, method {view.method_version}."
+        "There is one rating for each judgment and system. Repeats are counted, control items are not; mean scores are "
+        f"not normalized. Data version {version}, method {view.method_version}."
     )

@@ -56,11 +56,11 @@ def generalizability_picture(view: ComponentsView) -> bytes:
                 LinePoint(decision.documents, decision.generalizability)
             )
     lines = [
-        LineSeries(f"{k} rating{'s' if k > 1 else ''} an item", tuple(steps)) for k, steps in steps_by_ratings.items()
+        LineSeries(f"{k} rating{'s' if k > 1 else ''} per item", tuple(steps)) for k, steps in steps_by_ratings.items()
     ]
-    notes = [*view.warnings, *_reason_if_missing(lines, "there is nothing to draw"), make_caption(view)]
+    notes = [*view.warnings, *_reason_if_missing(lines, "nothing to draw"), make_caption(view)]
     heading = "Generalizability of system means (relative decisions) by documents"
-    return line_chart(_title(view, "What a larger study would gain"), heading, "documents", lines, notes)
+    return line_chart(_title(view, "Generalizability of larger studies"), heading, "documents", lines, notes)
 
 
 def _reason_if_missing(there: object, why: str) -> list[str]:

@@ -98,13 +98,13 @@ def _warnings(model: RatingsModel) -> list[str]:
     if len(fitted.rows.raters) == 1:
         warnings.append("one rater: the results do not generalize to other raters")
     if fitted.rows.repeats:
-        warnings.append(f"{fitted.rows.repeats:,} repeated ratings were averaged with their first")
+        warnings.append(f"{fitted.rows.repeats:,} repeated ratings were averaged with the first one")
     if mean_ratings_per_item(fitted) < 1 + 1e-9:
         warnings.append(
             "every output was rated once, so rater variance is confounded with that of documents and outputs"
         )
     if fitted.at_bound:
-        warnings.append(f"found to be 0: {', '.join(NAMES[term] for term in fitted.at_bound)}")
+        warnings.append(f"estimated as 0: {', '.join(NAMES[term] for term in fitted.at_bound)}")
     return [
         *warnings,
         *_warn_disconnected(model.ratings),

@@ -137,7 +137,7 @@ def _components(lines: Sequence[ComponentLine]) -> Table:
         ("Variance", "right"),
         ("Share", "right"),
         ("95 % interval", "left"),
-        ("Why not", "left"),
+        ("Not estimated because", "left"),
     ]
     rows = [
         (
@@ -219,7 +219,7 @@ def _raters(lines: Sequence[SeverityLine]) -> Table:
 def _decisions(lines: Sequence[DecisionLine]) -> Table:
     heads: list[tuple[str, Alignment]] = [
         ("Documents", "right"),
-        ("Raters an item", "right"),
+        ("Raters per item", "right"),
         ("Raters", "right"),
         ("Generalizability", "right"),
         ("Dependability", "right"),
@@ -253,7 +253,7 @@ def make_csv(view: ComponentsView) -> tuple[Sequence[str], Sequence[Sequence[Cel
         ("rater_system", t.rater, t.system, t.tendency, t.error, None, None, None, None) for t in view.rater_system
     ]
     for d in view.decisions:
-        size = f"{d.documents} documents, {d.ratings} of {d.raters} raters an item"
+        size = f"{d.documents} documents, {d.ratings} of {d.raters} raters per item"
         rows.append(("generalizability", size, None, d.generalizability, None, None, None, None, None))
         rows.append(("dependability", size, None, d.dependability, None, None, None, None, None))
     return CSV, rows
@@ -269,6 +269,6 @@ def make_caption(view: ComponentsView) -> str:
     test = "t with Satterthwaite's degrees of freedom"
     return (
         f"{model}; {size} {by}; {way}. Standard errors are for new documents and new raters; differences by {test}, "
-        f"Holm. {campaign}, data version {version}, recipe {view.recipe}, seed {view.seed}, "
+        f"adjusted by Holm. {campaign}, data version {version}, recipe {view.recipe}, seed {view.seed}, "
         f"method {view.method_version}."
     )

@@ -101,7 +101,7 @@ def make_tables(view: CompositionView) -> Sequence[TableSection]:
     if not view.raters:
         return []
     return (
-        TableSection("Share that met each at least once", _shares(view), frozenset()),
+        TableSection("Share of raters and tasks with each part", _shares(view), frozenset()),
         TableSection("Systems in the same task", _systems_met_table(view, view.by_task)),
         TableSection("Systems with the same rater", _systems_met_table(view, view.by_rater)),
         TableSection("Raters", _owners(view.raters, [(one.rater,) for one in view.raters], ("Rater",))),
@@ -115,7 +115,7 @@ def make_tables(view: CompositionView) -> Sequence[TableSection]:
 
 def _shares(view: CompositionView) -> Table:
     rows = tuple((IN_WORDS[one.part], _percent(one.raters), _percent(one.tasks)) for one in view.shares)
-    return Table(("Met", "Of raters", "Of tasks"), ("left", "right", "right"), rows)
+    return Table(("Part", "Raters", "Tasks"), ("left", "right", "right"), rows)
 
 
 def _percent(share: float | None) -> str:
@@ -171,8 +171,9 @@ def make_caption(view: CompositionView) -> str:
     counted = f"{captions.pluralize(view.n_judgments, 'judgment')}, {captions.pluralize(view.n_raters, 'rater')}"
     version = next(iter(view.campaigns.values()))
     return (
-        f"{counted}, {captions.pluralize(view.n_tasks, 'task')}. A row shows, of the tasks (or raters) with its "
-        f"system, the share that had the column's system too. Data version {version}, method {view.method_version}."
+        f"{counted}, {captions.pluralize(view.n_tasks, 'task')}. Each row shows, of the tasks (or raters) with its "
+        f"system, the share that also had the system of the column. Data version {version}, method "
+        f"{view.method_version}."
     )
 
 
@@ -196,7 +197,7 @@ def _map(view: CompositionView, meetings: SystemsMet, owner: Owner) -> bytes:
     notes = [*map(captions.make_sentence, view.warnings), make_caption(view)]
     drawn = HeatMap(
         title=title,
-        below=f"Share of the {owner}s with the system of the row that had the one of the column",
+        below=f"Of the {owner}s with the system of the row: the share that also had the system of the column",
         rows=view.systems,
         columns=view.systems,
         cells=cells,

@@ -141,9 +141,18 @@ def _sample(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
     if facts.detectable is not None:
         yield "3.1.3", f"planned to detect a difference of {facts.detectable:.3g} between two systems at 80 % power"
     if facts.qualification is not None:
-        yield "3.2.4", f"a qualification test with reasons had to be passed or waived (version {facts.qualification})"
+        yield (
+            "3.2.4",
+            (
+                "raters had to pass a qualification test with feedback, unless it was waived (version "
+                f"{facts.qualification})"
+            ),
+        )
     elif facts.guidelines is not None:
-        yield "3.2.4", f"guidelines to be read (version {facts.guidelines}); no qualification test is stored"
+        yield (
+            "3.2.4",
+            f"raters had to read the guidelines (version {facts.guidelines}); no qualification test is stored",
+        )
     if facts.attributes:
         attributes = ", ".join(f"{name} ({n:,} of {facts.card.raters:,})" for name, n in facts.attributes.items())
         yield "3.2.5", f"stored for raters: {attributes}"
@@ -161,10 +170,10 @@ def _design(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
     if facts.design is None:
         yield "3.3.2", "judgments were imported, or recorded by name, without a plan of this program"
         return
-    yield "3.3.2", "in tasks that this program assigned, by its pages or over its interface"
+    yield "3.3.2", "in tasks that this program assigned, through its pages or its interface"
     yield "3.3.4", f"{_presentation(facts.design)}; form: {', '.join(_widgets(facts)) or 'none'}"
-    yield "3.3.5", "neither: a task can be left and gone on with; a lease that runs out is renewed"
-    yield "3.3.6", "a problem with an item can be reported while judging, and is answered"
+    yield "3.3.5", "neither: raters can leave a task and continue it later; an expired lease is renewed"
+    yield "3.3.6", "raters can report a problem with an item while judging, and it is answered"
 
 
 def _presentation(design: Mapping[str, Any]) -> str:
@@ -204,7 +213,7 @@ def _criterion(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
     if scale is None:
         yield "4.3.3", "N/A"
         yield "4.3.4", "N/A"
-        yield "4.3.6", f"{protocol.title}; errors are weighed by the profile {facts.options.profile.name}"
+        yield "4.3.6", f"{protocol.title}; errors are weighted by the profile {facts.options.profile.name}"
     else:
         size = "continuous" if not scale.step else f"{round((scale.maximum - scale.minimum) / scale.step) + 1}"
         yield "4.3.3", size
@@ -222,7 +231,7 @@ def _analysis(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
     )
     whose = "the registered recipe" if facts.stands.lock else "the recipe"
     yield "4.3.9", f"{whose} {facts.recipe.name}: {facts.recipe.aggregate} of segment scores, {words}"
-    yield "4.3.10", f"{words}; intervals and smallest detectable differences stand in the ranking"
+    yield "4.3.10", f"{words}; intervals and smallest detectable differences are in the ranking"
     overlap = facts.card.ratings_per_output
     several = overlap is not None and overlap.most > 1 and facts.card.raters > 1
     yield "4.3.11.1", "kappa, alpha, ICC and rank correlations of the report `agreement`" if several else NOT_MEASURED

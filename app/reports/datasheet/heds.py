@@ -71,12 +71,12 @@ QUESTIONS: Mapping[str, str] = {
 }
 CHECKLIST: Mapping[str, str] = {
     "languages": "the languages are named",
-    "systems": "the systems are named, with what is human marked",
+    "systems": "the systems are named and human translations are marked",
     "test_set": "size and domains of the test set are reported",
     "sampling": "how texts were chosen is reported",
     "protocol": "the protocol and its version are named",
     "scale": "the scale or error weights are reported",
-    "basis": "what judgments rest on (source, reference) is reported",
+    "basis": "the basis of the judgments (source, reference) is reported",
     "context": "how much context evaluators saw is reported",
     "guidelines": "the guidelines are stored and can be published",
     "interface": "the presentation of items is reported",
@@ -86,8 +86,8 @@ CHECKLIST: Mapping[str, str] = {
     "training": "training or a qualification test is reported",
     "pay": "compensation is reported",
     "assignment": "how items were assigned is stored with its seed",
-    "overlap": "ratings an output, and overlap of evaluators, are reported",
-    "quality_control": "quality control and what it excluded are reported",
+    "overlap": "ratings per output and overlap of evaluators are reported",
+    "quality_control": "quality control and its exclusions are reported",
     "preregistration": "analysis and exclusions were registered before the first judgment",
     "analysis": "aggregation, test, correction and uncertainty are reported",
 }

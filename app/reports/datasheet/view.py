@@ -100,8 +100,8 @@ def make_caption(view: DatasheetView) -> str:
     """How much could be filled in, and from which data."""
     version = next(iter(view.campaigns.values()))
     return (
-        f"{view.answered} of {view.asked} questions are answered from what is stored; the others are for whoever "
-        f"releases the data. Data version {version}, method {view.method_version}."
+        f"{view.answered} of {view.asked} questions are answered from the stored data; whoever releases the data "
+        f"has to answer the others. Data version {version}, method {view.method_version}."
     )
 
 

@@ -51,13 +51,13 @@ def _histograms(
     width = left + PLOT + FIGURES + MARGIN
     notes = [make_caption(view), *(captions.make_sentence(w) for w in view.warnings)]
     if len(lines) > MOST:
-        notes.append(f"The first {MOST} of {len(lines)}; the table has all.")
+        notes.append(f"The first {MOST} of {len(lines)}; the table lists all.")
     caption_lines = wrap_sentences(notes, width)
     campaign = next(iter(view.campaigns))
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
-        sheet.heading(f"Scores by {what} in {campaign}", "Share of the ratings in each bin, on one scale for all")
+        sheet.heading(f"Scores by {what} in {campaign}", "Share of the ratings in each bin, all on the same scale")
         highest = max((share for one in shown for share in one.shares), default=1.0) or 1.0
         for i, (line, name) in enumerate(zip(shown, names, strict=True)):
             y = top + i * (HEIGHT + GAP)

@@ -113,7 +113,9 @@ def _warnings(ratings: RawRatings, units: UnitValues, common: UnitValues) -> lis
         return [NOTHING if not len(ratings.rows) else "no ratings remain after this choice of raters"]
     if not common.n_units:
         return ["no unit was rated by two raters, so raters cannot be compared"]
-    few = [f"raters are compared on only {common.n_units} units"] if common.n_units < FEW else []
+    few = (
+        [f"raters share only {common.n_units} units, so their comparison is imprecise"] if common.n_units < FEW else []
+    )
     return few if np.ptp(units.value) else [*few, "all scores are equal, so correlations between raters are undefined"]
 
 

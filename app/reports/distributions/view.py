@@ -78,7 +78,7 @@ def make_tables(view: DistributionsView) -> Sequence[TableSection]:
     """One row a rater, one a system, and where the scores lie if there are few."""
     shown = []
     if view.raters:
-        shown.append(TableSection("Raters on the units that another rated too", _raters(view), frozenset({0})))
+        shown.append(TableSection("Raters, on units that others also rated", _raters(view), frozenset({0})))
     if view.systems:
         shown.append(TableSection("Systems", _systems(view), frozenset({0})))
         if view.discrete:
@@ -95,7 +95,18 @@ def _share(value: float | None) -> str:
 
 
 def _raters(view: DistributionsView) -> Table:
-    heads = ("Rater", "Ratings", "Mean", "SD", "Median", "Others", "To consensus", "With others", "Lowest", "Highest")
+    heads = (
+        "Rater",
+        "Ratings",
+        "Mean",
+        "SD",
+        "Median",
+        "Others' mean",
+        "Shift to consensus",
+        "r with others",
+        "Lowest",
+        "Highest",
+    )
     rows = [
         (
             captions.make_printable(one.rater),
@@ -161,8 +172,6 @@ def make_csv(view: DistributionsView) -> tuple[Sequence[str], Sequence[Sequence[
 def make_caption(view: DistributionsView) -> str:
     """What the figures are, and from which data."""
     version = next(iter(view.campaigns.values()))
-    common = (
-        f"{view.n_common:,} of {view.n_units:,} units have two raters or more, and raters are compared on these alone."
-    )
+    common = f"{view.n_common:,} of {view.n_units:,} units have at least two raters; raters are compared on these only."
     consensus = "" if view.consensus is None else f" Mean of their medians {_number(view.consensus)}."
     return f"{common}{consensus} Data version {version}, method {view.method_version}."

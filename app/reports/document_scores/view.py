@@ -116,6 +116,6 @@ def make_caption(view: DocumentScoresView) -> str:
     version = next(iter(view.campaigns.values()))
     drawn = f"Intervals from {view.draws:,} draws of documents, seed {view.seed}. " if view.draws else ""
     return (
-        f"{view.n:,} documents of one system as one rater scored them whole and segment by segment; scores are not "
+        f"{view.n:,} documents that one rater scored both as a whole and segment by segment; scores are not "
         f"standardized. {drawn}Data version {version}, method {view.method_version}."
     )

@@ -251,15 +251,16 @@ def _warnings(forecast: StabilityForecaster, each: float | None) -> list[str]:
         warnings.append(forecast.data.no_fit_reason)
     if each is not None and each > 1.5:
         warnings.append("outputs were rated several times: the stability report simulates studies from them")
-        own = f"these studies have {round(each)} ratings an item, as the campaign has"
-        warnings.append(f"{own}; those of one rating an item agree less")
+        own = f"these studies have {round(each)} ratings per item, as in the campaign"
+        warnings.append(f"{own}; studies with one rating per item agree less")
     elif each is not None:
         warnings.append(
-            "rated once: the scores that other raters would give are unknown, and the components partly attribute "
+            "outputs were rated once: the scores that other raters would give are unknown, and the "
+            "components partly attribute "
             "this to other sources"
         )
     if not forecast.data.ratings.documents_known:
-        warnings.append("the documents of the segments are unknown: pairs are not forecast")
+        warnings.append("documents are unknown, so pairs are not forecast")
     elif is_unpaired(forecast.score_matrix):
         warnings.append("no two systems share a segment, so pairs are forecast from each system's own documents")
     warnings += caveats.document_caveats(forecast.data.ratings, forecast.score_matrix)
@@ -273,11 +274,10 @@ def few_document_warnings(documents: int) -> list[str]:
     enough = documents_to_see_failure(RARE, 0.05)
     if not 0 < documents < enough:
         return []
-    what = f"{documents} documents can hide rare failures: where {RARE:.0%} of all fail, none of {documents} does"
-    why = (
-        f"with a chance of {chance_of_no_failure(documents):.2f}, and a study that meets some finds another difference"
-    )
-    return [f"{what} {why}; judge {enough}"]
+    hidden = chance_of_no_failure(documents)
+    what = f"{documents} documents can hide rare failures: if {RARE:.0%} of all documents fail, the probability that"
+    why = f"none of these does is {hidden:.2f}, and a study that includes some finds another difference"
+    return [f"{what} {why}; judge {enough} documents"]
 
 
 def forecast_picture(view: ForecastView) -> bytes:

@@ -93,7 +93,7 @@ def _studies(lines: Sequence[StudiesLine]) -> Table:
         ("Significant pairs", "right"),
         ("Studies without any", "right"),
         ("Kendall", "right"),
-        ("Why not", "left"),
+        ("Not forecast because", "left"),
     ]
     rows = [
         (
@@ -121,7 +121,7 @@ def _pairs(lines: Sequence[RerunLine]) -> Table:
         ("Significant again", "right"),
         ("Drawn: same direction", "right"),
         ("Drawn: significant again", "right"),
-        ("Why not", "left"),
+        ("Not forecast because", "left"),
     ]
     rows = [
         (

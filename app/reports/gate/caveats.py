@@ -19,27 +19,27 @@ def document_caveats(decision: GateDecision, rule: GateRule) -> list[str]:
     if n < enough:
         let = "0.18 to 0.27" if rule.claim != "equivalent" else "0.01"
         caveats.append(
-            f"{n} documents can hide rare failures: where {RARE:.0%} of all fail, none of {n} does with a chance of "
-            f"{chance_of_no_failure(n):.2f}, and a candidate that is as good only with them is let through in {let} of "
-            f"simulated campaigns of 6 to 30 documents; judge {enough}, or bound the share "
-            "of documents with a critical error (`max_critical`)"
+            f"{n} documents can hide rare failures: if {RARE:.0%} of all documents fail, the probability that none of "
+            f"these does is {chance_of_no_failure(n):.2f}, and the gate approved a candidate that such failures bring "
+            f"down to the baseline in {let} of simulated campaigns of 6 to 30 documents; judge {enough} documents, or "
+            "bound the share of documents with a critical error (`max_critical`)"
         )
     if decision.skewness is not None and n < (needed := documents_for_skewness(decision.skewness)):
         caveats.append(
-            f"differences of documents are skewed ({decision.skewness:.1f}), so Student's t takes about {needed:,} "
-            f"documents and there are {n}: bounds allow for the skewness that these show"
+            f"differences of documents are skewed ({decision.skewness:.1f}): Student's t needs about {needed:,} "
+            f"documents, and there are {n}; bounds are corrected for the skewness of these documents"
         )
     return caveats
 
 
 def unlinked_warning(inputs: RecipeInput, recipe: Recipe, candidate: str, baseline: str) -> str | None:
-    """Why the two cannot be told from their raters, whatever the recipe; None where raters link them."""
+    """Why the two cannot be distinguished from their raters, whatever the recipe; None where raters link them."""
     selection = select_rows(inputs.rows, recipe)
     groups = connected_systems(selection.ratings.where(selection.ranked))
     of = [next((i for i, group in enumerate(groups) if key in group), None) for key in (candidate, baseline)]
     if None in of or of[0] == of[1]:
         return None
     return (
-        f"no rater links {candidate} and {baseline}, not even through other systems: their difference cannot be told "
-        "from one of their raters; let some raters judge both"
+        f"no rater links {candidate} and {baseline}, even through other systems, so their difference cannot be "
+        "distinguished from one between their raters; have some raters judge both"
     )

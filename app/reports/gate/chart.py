@@ -34,7 +34,9 @@ def _declare_gate(view: GatePicture) -> RowChart:
     lines = {0.0, -margin, *([margin] if view.two_sided else [])}
     interval = None if view.low is None or view.high is None else (view.low, view.high)
     marks = [RowMark("difference", view.difference, interval, view.verdict)]
-    return RowChart(view.title, "difference; the claim needs the whole interval beyond the line", marks, sorted(lines))
+    return RowChart(
+        view.title, "difference; the claim holds if the whole interval is beyond the line", marks, sorted(lines)
+    )
 
 
 @declares_chart(_declare_gate)
@@ -44,7 +46,7 @@ def gate_picture(view: GatePicture) -> bytes:
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         sheet = ChartSheet(WIDTH, TALL + len(sentences) * LINE + MARGIN)
-        sheet.heading(view.title, f"{view.verdict}. The claim holds where the whole interval is in the shade")
+        sheet.heading(view.title, f"{view.verdict}. The claim holds if the whole interval is in the shaded area")
         if view.low is None or view.high is None or view.difference is None:
             sheet.text(MARGIN, HEAD + 50, "There is no difference to show.", color=QUIET)
         else:

@@ -43,7 +43,10 @@ class EarlierLooks:
         versions = ", ".join(str(version) for version in self.earlier[-5:])
         times = "once" if n == 1 else f"{n} times"
         return [
-            f"these two were compared before, {times}, on fewer data (data version {versions}): {WHY}; {WHAT_TO_DO}",
+            (
+                f"these two systems were compared before, {times}, on less data (data version {versions}): "
+                f"{WHY}; {WHAT_TO_DO}"
+            ),
         ]
 
 

@@ -80,6 +80,6 @@ def limit_claim_by_tail(
         return decision, []
     why = (
         f"the claim about the mean would hold, but {share.found} of {share.n} documents of the candidate have "
-        f"{tails.by}, which leaves up to {share.high:.1%} of all, and at most {most:.1%} is asked"
+        f"{tails.by}, so up to {share.high:.1%} of all may have one, and at most {most:.1%} are allowed"
     )
     return replace(decision, holds=False, verdict="inconclusive"), [why]

@@ -218,7 +218,7 @@ def _decide(
         return None, decide_without_data(int(differences.sums.size), why=why)
     there = int(differences.sums.size)
     if options.documents is not None and there < options.documents:
-        why = f"the look was fixed at {options.documents} documents and {there} are judged: no result is shown before"
+        why = f"the look was fixed at {options.documents} documents, but only {there} are judged: judge the rest first"
         return None, decide_without_data(there, why=why)
     return differences, decide_claim(differences.sums, differences.weights, rule, differences.precision)
 
@@ -295,8 +295,8 @@ def _with_replication(
         return True, decision.verdict, []
     known_chance = "unknown" if chance is None else f"{chance:.2f}"
     why = (
-        f"the claim would hold, but the chance that it holds again is {known_chance}, "
-        f"and {options.min_replication:g} is asked"
+        f"the claim would hold, but the probability that it holds again is {known_chance}, "
+        f"and at least {options.min_replication:g} is required"
     )
     return False, "inconclusive", [why]
 

@@ -119,7 +119,7 @@ class GateView(ReportHead):
     earlier_looks: list[int] = Field(
         default_factory=list, description="Data versions at which the same two were compared before."
     )
-    promise: Promise = Field("one look", description="none: asked before on fewer data, so alpha does not hold.")
+    promise: Promise = Field("one look", description="none: compared before on less data, so alpha does not hold.")
     replication: ReplicationView | None
     min_replication: float | None
     srp: float | None = Field(description="Stable Ranking Probability of all systems; null where nothing was re-rated.")
@@ -198,7 +198,7 @@ def _failures(view: GateView) -> list[tuple[str, str]]:
     failures = view.failures
     if failures is None:
         return []
-    limit = "" if view.max_critical is None else f" (at most {_chance(view.max_critical)} is asked)"
+    limit = "" if view.max_critical is None else f" (at most {_chance(view.max_critical)} allowed)"
     return [
         ("Documents that fail, candidate", f"{_share(failures.candidate.documents)}{limit}"),
         ("Documents that fail, baseline", _share(failures.baseline.documents)),
@@ -212,7 +212,7 @@ def _share(share: ShareView) -> str:
 
 def _level(view: GateView) -> str:
     if view.promise == "none":
-        return f"{view.alpha:g}, not promised: asked before on fewer data"
+        return f"{view.alpha:g}, not guaranteed: compared before on less data"
     fixed = "" if view.planned_documents is None else f", fixed at {view.planned_documents:,} documents"
     return f"{view.alpha:g} at one look{fixed}"
 
@@ -220,11 +220,11 @@ def _level(view: GateView) -> str:
 def _replication(view: GateView) -> list[tuple[str, str]]:
     replication = view.replication
     if replication is None:
-        return [("Run again", "–")]
-    limit = "" if view.min_replication is None else f" (at least {_chance(view.min_replication)} is asked)"
+        return [("If repeated", "–")]
+    limit = "" if view.min_replication is None else f" (at least {_chance(view.min_replication)} required)"
     return [
-        ("Run again, same direction", f"{_chance(replication.same_direction)} ({replication.method})"),
-        ("Run again, claim holds", f"{_chance(replication.significant_again)} ({replication.method}){limit}"),
+        ("If repeated: same direction", f"{_chance(replication.same_direction)} ({replication.method})"),
+        ("If repeated: claim holds", f"{_chance(replication.significant_again)} ({replication.method}){limit}"),
     ]
 
 
@@ -236,7 +236,7 @@ def _srp(view: GateView) -> str:
     if view.srp is None:
         return "–"
     pairs = captions.format_number(view.srp_significant_pairs, 1)
-    return f"{captions.format_number(view.srp, 3)}, {pairs} significant pairs a study"
+    return f"{captions.format_number(view.srp, 3)}, {pairs} significant pairs per study"
 
 
 def _by_recipe(view: GateView) -> str:

@@ -125,7 +125,7 @@ def _link_warnings(
     if linked.why:
         yield f"{part.key} is not comparable with {base.key}: {linked.why}"
     if options.method == "mean" and part.ratings.scale != base.ratings.scale:
-        yield f"{part.key} scores on another scale: a link by the mean keeps its spread; mean and SD move both"
+        yield f"{part.key} uses another scale: a link by the mean keeps its spread; method=mean_sigma adjusts that too"
     if linked.n > 1:
         for campaign, values in ((base, anchored.base), (part, anchored.other)):
             if not np.ptp(values):

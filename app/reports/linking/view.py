@@ -119,7 +119,7 @@ def make_caption(view: LinkingView) -> str:
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
     how = "mean and spread" if view.method == "mean_sigma" else "mean"
     return (
-        f"The {how} of the anchors moved to that of {view.base}; {view.draws:,} draws of documents. "
+        f"The {how} of the anchors is matched to that of {view.base}; {view.draws:,} draws of documents. "
         f"Data versions: {versions}; seed {view.seed}, method {view.method_version}."
     )
 

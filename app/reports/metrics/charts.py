@@ -17,6 +17,6 @@ def metric_spread_picture(view: MetricsView) -> bytes:
             values = [value for pair in ends if pair is not None for value in pair]
             base = getattr(metric, name)
             rows.append(DotRow(f"{metric.metric}, {word}", values or ([] if base is None else [base]), base))
-    below = "Bar: on the scores as they are; dots: least and most after each kind of change of the human scores"
+    below = "Bar: on the scores as given; dots: lowest and highest value after each kind of change to the human scores"
     title = f"Automatic metrics of {', '.join(view.campaigns)}"
     return dot_plot(title, below, rows, [*view.warnings, make_caption(view)], ends=(0.0, 1.0))

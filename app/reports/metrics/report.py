@@ -31,7 +31,7 @@ from app.stats.robustness.changes import Group
 from app.stats.robustness.reranking import RobustnessExperiments
 from app.storage.db import Session
 
-NO_METRICS = "no scores of automatic metrics are stored: PUT /v1/campaigns/CAMPAIGN/metrics/NAME brings them"
+NO_METRICS = "no scores of automatic metrics are stored: PUT /v1/campaigns/CAMPAIGN/metrics/NAME stores them"
 FEW_SYSTEMS = 5
 CHANGES: tuple[Group, ...] = ("references", "lowest", "highest", "degraded", "inflated", "system", "rater", "domain")
 
@@ -137,14 +137,14 @@ def _warnings(order: Sequence[str], metrics: Sequence[MetricScores], *, known: b
         yield NO_METRICS
         return
     if 0 < len(order) < FEW_SYSTEMS:
-        yield f"fewer than {FEW_SYSTEMS} systems: correlations over systems say little"
+        yield f"fewer than {FEW_SYSTEMS} systems: correlations over systems are imprecise"
     if not known:
         yield "documents are unknown: segments are swapped one by one"
     if sum(bool(one.outputs) for one in metrics) > MOST_METRICS:
         yield f"tests between metrics cover only the first {MOST_METRICS} by name that have scores of outputs"
     partial = [one.name for one in metrics if any(key not in one.systems for key in order) and one.systems]
     if partial:
-        yield f"systems without a score of their own have the mean of their outputs: {', '.join(partial)}"
+        yield f"systems without a score of their own get the mean of their outputs: {', '.join(partial)}"
 
 
 EXAMPLE: dict[str, Any] = {
@@ -214,8 +214,8 @@ EXAMPLE: dict[str, Any] = {
 REPORT: Report[MetricsOptions, MetricsView] = Report(
     name="metrics",
     title="Automatic metrics",
-    summary="Metrics compared with human scores: soft and plain pairwise accuracy, correlations, ties, and how they "
-    "vary.",
+    summary="Metrics compared with human scores: soft and plain pairwise accuracy, correlations, ties, and their "
+    "robustness.",
     options=MetricsOptions,
     result=MetricsView,
     example=EXAMPLE,

@@ -40,16 +40,18 @@ class MetricLine(BaseModel):
     item_pearson: float | None = Field(description="Mean over segments of the correlation within each.")
     item_kendall: float | None
     acc_eq: float | None = Field(description="acc*eq: pairs of outputs of a segment ordered or tied alike.")
-    epsilon: float | None = Field(description="Scores at most so far apart are a tie, where that is best.")
+    epsilon: float | None = Field(
+        description="Scores that differ by at most this much are ties; chosen to maximize acc*eq."
+    )
     acc_without: float | None = Field(description="The same with equal scores alone as ties.")
     tied: float | None = Field(description="Share of these pairs that human scores tie.")
     auc_different: float | None = Field(
-        None, description="Area under the ROC curve: do pairs that humans tell apart have the larger differences?"
+        None, description="Area under the ROC curve: do pairs that differ for humans have larger differences?"
     )
     auc_better: float | None = Field(
         None, description="The same of which system of such a pair is better, by the sign of the difference."
     )
-    n_apart: int = Field(0, description="Pairs that humans tell apart, p ≤ .05 of two sides, not adjusted.")
+    n_apart: int = Field(0, description="Pairs that differ for humans: two-sided p ≤ .05, not adjusted.")
 
 
 class SpreadLine(BaseModel):
@@ -104,7 +106,7 @@ def make_tables(view: MetricsView) -> Sequence[TableSection]:
     if view.between:
         shown.append(TableSection("Between metrics", _metric_pairs_table(view), frozenset({1, 2})))
     if view.spread:
-        shown.append(TableSection("Under changes of the human scores", _spread_table(view)))
+        shown.append(TableSection("Under changes to the human scores", _spread_table(view)))
     return shown
 
 
@@ -116,7 +118,7 @@ def _table(heads: Sequence[tuple[str, Alignment]], rows: Sequence[tuple[str, ...
 def _systems(view: MetricsView) -> Table:
     heads: list[tuple[str, Alignment]] = [("Metric", "left"), ("Systems", "right"), ("Pairs", "right")]
     heads += [(NAMES[name], "right") for name in MEASURES]
-    heads += [("Told apart", "right"), ("AUC apart", "right"), ("AUC better", "right")]
+    heads += [("Different pairs", "right"), ("AUC different", "right"), ("AUC better", "right")]
     rows = [
         (
             *(one.metric, str(one.n_systems), f"{one.n_pairs:,}"),
@@ -198,7 +200,7 @@ def make_caption(view: MetricsView) -> str:
     """What the figures are, and from which data."""
     campaign, version = next(iter(view.campaigns.items()))
     return (
-        f"Automatic metrics beside the human scores of {campaign} under recipe {view.recipe}, data version {version}. "
-        f"SPA: 1 less the mean distance of one-sided p over pairs, {view.permutations:,} permutations by {view.unit} "
+        f"Automatic metrics and the human scores of {campaign} under recipe {view.recipe}, data version {version}. "
+        f"SPA: 1 minus the mean distance of one-sided p over pairs, {view.permutations:,} permutations by {view.unit} "
         f"with the same signs for all, seed {view.seed}; method {view.method_version}."
     )

@@ -203,7 +203,7 @@ def _warnings(counts: CountedErrors, each: Sequence[Mqm2System], threshold: Pass
     if any(one["reason"] == UNKNOWN_WORDS for one in counts.dropped):
         warnings.append("segments without a source are left out because their words cannot be counted")
     if len({one.words for one in each}) > 1:
-        warnings.append("systems were judged on different texts: their words differ")
+        warnings.append("systems have different numbers of words, so they were judged on different texts")
     return warnings
 
 

@@ -64,7 +64,10 @@ def claim_share_matrix(title: str, systems: Sequence[str], pairs: Sequence[Share
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
-        below = "Per cent of universes in which the row is significantly better than the column; framed: both ways"
+        below = (
+            "Percentage of universes in which the row is significantly better than the column; framed: claimed "
+            "both ways"
+        )
         sheet.heading(title, below)
         for i, name in enumerate(names):
             sheet.text(left - 8, top + (i + 0.5) * CELL, name, ha="right")
@@ -119,7 +122,7 @@ def claims_by_choice_bars(title: str, bars: Sequence[ChoiceBar], notes: Sequence
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
-        sheet.heading(title, "Share of the tested pairs that universes with each choice claim, mean")
+        sheet.heading(title, "Mean share of the tested pairs that are claimed in universes with each choice")
         y = top
         for i, (bar, name) in enumerate(zip(bars, names, strict=True)):
             if i in starts:

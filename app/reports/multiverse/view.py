@@ -89,7 +89,7 @@ def make_tables(view: MultiverseView) -> Sequence[TableSection]:
 
 
 def _pairs_table(view: MultiverseView) -> Table:
-    headings = ("System", "Other", "Universes", "Better", "Worse", "Neither", "Claimed", "Hangs on", "By recipe")
+    headings = ("System", "Other", "Universes", "Better", "Worse", "Neither", "Claimed", "Depends on", "By recipe")
     sides: tuple[Alignment, ...] = ("left", "left", *("right",) * 4, "left", "left", "left")
     return Table(headings, sides, tuple(_pair_cells(one) for one in view.pairs))
 
@@ -142,8 +142,9 @@ def make_caption(view: MultiverseView) -> str:
     version = next(iter(view.campaigns.values()))
     left_out = sum(one.n for one in view.missing)
     return (
-        f"{captions.pluralize(view.n, 'universe')}: every choice with every other; {left_out:,} more do not apply and "
-        f"are not counted. A claim is p at the level {view.alpha:g}. All else as in recipe {view.recipe}, data version "
+        f"{captions.pluralize(view.n, 'universe')}: all combinations of the choices; {left_out:,} more do not apply "
+        f"and are not counted. A claim is a significant difference at level {view.alpha:g}. All else is as "
+        f"in recipe {view.recipe}, data version "
         f"{version}, seed {view.seed}, method {view.method_version}."
     )
 
@@ -152,13 +153,13 @@ def claim_matrix_picture(view: MultiverseView) -> bytes:
     """The share of universes in which the row is significantly better than the column."""
     pairs = [SharedPair(p.first, p.second, p.first_better, p.second_better) for p in view.pairs]
     notes = _notes(view)
-    return claim_share_matrix(f"Multiverse of {', '.join(view.campaigns)}", view.systems, pairs, notes)
+    return claim_share_matrix(f"Multiverse analysis of {', '.join(view.campaigns)}", view.systems, pairs, notes)
 
 
 def claims_by_dimension_picture(view: MultiverseView) -> bytes:
     """How many pairs each choice claims."""
     bars = [ChoiceBar(one.dimension, one.choice, one.n, one.claimed) for one in view.choices]
-    return claims_by_choice_bars(f"Multiverse of {', '.join(view.campaigns)}", bars, _notes(view))
+    return claims_by_choice_bars(f"Multiverse analysis of {', '.join(view.campaigns)}", bars, _notes(view))
 
 
 def _notes(view: MultiverseView) -> list[str]:

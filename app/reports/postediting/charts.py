@@ -45,7 +45,9 @@ def reference_curve_picture(view: PosteditingView) -> bytes:
         )
         for one in view.curve
     ]
-    below = "Bars: TER against one reference, farthest first; line: mTER against all up to there; means over systems"
+    below = (
+        "Bars: TER against one reference, farthest first; line: mTER against all references so far; means over systems"
+    )
     return reference_step_plot(_title(view), below, bars, [*view.warnings, make_caption(view)])
 
 

@@ -203,9 +203,9 @@ def _lab_table(view: PosteditingView) -> Table:
     heads: list[tuple[str, Alignment]] = [("Output of", "left"), ("Lab", "left")]
     heads += [
         ("Same lab closest", "right"),
-        ("Chances", "right"),
+        ("Segments", "right"),
         ("Other labs closest", "right"),
-        ("Chances", "right"),
+        ("Segments", "right"),
     ]
     rows = [
         (
@@ -218,8 +218,8 @@ def _lab_table(view: PosteditingView) -> Table:
 
 
 def _curve(view: PosteditingView) -> Table:
-    heads: list[tuple[str, Alignment]] = [("References", "right"), ("The last is", "left")]
-    heads += [("TER against it", "right"), ("mTER up to it", "right")]
+    heads: list[tuple[str, Alignment]] = [("References", "right"), ("The last one is", "left")]
+    heads += [("TER against this one", "right"), ("mTER against all so far", "right")]
     words = {"other": "another output's post-edit", "targeted": "the targeted post-edit", "external": "external"}
     rows = [
         (

@@ -13,7 +13,7 @@ def mean_correlations_picture(view: PosteditingDAView) -> bytes:
         each = [getattr(one, mean.measure) for one in view.correlations if one.campaign == mean.campaign]
         values = [value for value in each if value is not None]
         rows.append(DotRow(f"{mean.campaign}, {NAMES[mean.measure]}", values, mean.fisher))
-    below = "One dot a system; bar: mean by Fisher's z; left of 0 scores and edits agree"
+    below = "One dot per system; bar: mean by Fisher's z; left of 0, scores and edits agree"
     return dot_plot(_title(view), below, rows, [*view.warnings, make_caption(view)])
 
 
@@ -25,7 +25,7 @@ def score_edit_scatter(view: PosteditingDAView) -> bytes:
 
 
 def _title(view: PosteditingDAView) -> str:
-    return f"{', '.join(MEASURE_WORDS)} beside scores of {', '.join(view.campaigns)}"
+    return f"{', '.join(MEASURE_WORDS)} and scores of {', '.join(view.campaigns)}"
 
 
 MEASURE_WORDS = tuple(NAMES[name] for name in MEASURES)

@@ -44,8 +44,8 @@ from app.stats.postediting.relation import Rule
 from app.storage import post_edits
 from app.storage.db import Session
 
-NO_CAMPAIGN = "raters of none of these campaigns post-edit anything"
-NO_SCORES = "no campaign of direct scores was named besides the post-edits"
+NO_CAMPAIGN = "none of these campaigns collects post-edits"
+NO_SCORES = "only post-edits were named; name a campaign of direct scores too"
 NOTHING_SHARED = "{0} scores no output of a segment that was post-edited: outputs are matched by keys and text"
 MOST_POINTS = 3_000
 

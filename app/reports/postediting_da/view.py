@@ -122,12 +122,12 @@ def make_tables(view: PosteditingDAView) -> Sequence[TableSection]:
         ]
         shown.append(TableSection("Reference bias", make_aligned_table(heads, rows), frozenset()))
     if view.conflicts:
-        shown.append(TableSection("To look at", _conflicts(view), frozenset({0, 1})))
+        shown.append(TableSection("Segments to inspect", _conflicts(view), frozenset({0, 1})))
     return shown
 
 
 def _mean_table(view: PosteditingDAView) -> Table:
-    heads: list[tuple[str, Alignment]] = [("Scores of", "left"), ("With", "left"), ("Systems", "right")]
+    heads: list[tuple[str, Alignment]] = [("Scores of", "left"), ("Correlated with", "left"), ("Systems", "right")]
     heads += [("Fisher mean", "right"), ("Weighted", "right")]
     rows = [
         (
@@ -154,7 +154,7 @@ def _systems(view: PosteditingDAView) -> Table:
 
 def _conflicts(view: PosteditingDAView) -> Table:
     heads: list[tuple[str, Alignment]] = [("System", "left"), ("Document", "left"), ("Segment", "right")]
-    heads += [("What", "left"), ("mTER", "right"), ("Score", "right"), ("Given", "right"), ("Tags", "left")]
+    heads += [("Conflict", "left"), ("mTER", "right"), ("Score", "right"), ("As given", "right"), ("Tags", "left")]
     heads += [("Output", "left"), ("Closest post-edit", "left")]
     rows = [
         (
@@ -183,7 +183,8 @@ def make_caption(view: PosteditingDAView) -> str:
     """What the figures are, and from which data."""
     data = ", ".join(f"{key} version {version}" for key, version in view.campaigns.items())
     return (
-        f"Post-edits of {view.post_edits or 'no campaign'} beside scores under recipe {view.recipe} ({data}). Pearson "
-        f"over the segments of each system, higher scores better; means over systems by Fisher's z; TER by sacrebleu "
+        f"Post-edits of {view.post_edits or 'no campaign'} and scores under recipe {view.recipe} ({data}). Pearson "
+        "over the segments of each system, higher scores are better; means over systems by Fisher's z; TER "
+        "by sacrebleu "
         f"({view.tokens}); method {view.method_version}."
     )

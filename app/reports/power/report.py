@@ -19,7 +19,7 @@ from app.storage.db import Session
 
 RECOMMENDED = (
     "Riley et al. 2024, §3: all systems of a document by the same rater (strong), equal work for all raters, "
-    "one rating an item, z-scores (weak)"
+    "one rating per item, z-scores (weak)"
 )
 
 
@@ -91,10 +91,10 @@ def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
     warnings = []
     if planner.pilot is not None:
         warnings.append(
-            f"components and resampled documents are of the pilot {planner.pilot.inputs.snapshot.campaign.key}"
+            f"components and resampled documents come from the pilot {planner.pilot.inputs.snapshot.campaign.key}"
         )
     elif not planner.is_components_own:
-        warnings.append(f"components: {planner.components.source}, not the campaign's own; no interval from them")
+        warnings.append(f"components: {planner.components.source}, not the campaign's own, so they have no interval")
     if planner.options.difference is None and planner.designs:
         warnings.append(
             "no difference was given, so the planner uses the one that the first design detects at the campaign's size"
@@ -129,8 +129,9 @@ def _warn_limits(planner: PowerPlanner, lines: Sequence[DesignLine]) -> list[str
     over = [one.size for one in points if one.size is not None and one.size - 3 * (one.size_error or 0.0) > 1.2 * each]
     if over:
         warnings.append(
-            f"the test counts documents only, so for new raters it claims up to {max(over):.3f} of equal pairs, not "
-            f"{each:.2g}: the power is that of such a test; plan more raters, or claim only for these raters"
+            f"the test allows for documents only, so with new raters it claims up to {max(over):.3f} of equal pairs "
+            f"instead of {each:.2g}, and the power is that of this test; plan more raters, or claim for "
+            "these raters only"
         )
     return warnings
 

@@ -58,7 +58,7 @@ class StudySizeLine(ResultPart):
     significant_pairs: float | None = Field(description="Of a study, at alpha, as SRP counts them.")
     hours: float
     price: float | None
-    clusters: float | None = Field(None, description="That a study is expected to tell apart, by the rule asked for.")
+    clusters: float | None = Field(None, description="Expected number of clusters of a study, by the chosen rule.")
     clusters_error: float | None = None
     raters_needed: int | None = Field(
         None, description="With so many documents, for the difference at the power; null where no number is enough."
@@ -116,15 +116,15 @@ class PowerView(ReportHead):
 def describe_design(design: DesignLine) -> str:
     """A design in words."""
     plural = "s" if design.ratings_per_item > 1 else ""
-    return f"{GROUPED[design.grouping]}, {design.ratings_per_item} rating{plural} an item"
+    return f"{GROUPED[design.grouping]}, {design.ratings_per_item} rating{plural} per item"
 
 
 def make_tables(view: PowerView) -> Sequence[TableSection]:
-    """What each design needs, its points, and the components."""
+    """Requirements of each design, its points, and the components."""
     if view.components is None:
         return [TableSection("Components", Table(("Source",), ("left",), ()), frozenset())]
     return [
-        TableSection("What each design needs", _needs(view), frozenset()),
+        TableSection("Requirements of each design", _needs(view), frozenset()),
         TableSection("By number of documents", _points(view), frozenset()),
         *([] if view.clusters == "none" else [TableSection("Clusters for the budget", _clusters(view), frozenset())]),
         TableSection("Components used", _components(view.components), frozenset()),
@@ -152,8 +152,8 @@ def _needs(view: PowerView) -> Table:
         ("Hours", "right"),
         ("Price", "right"),
         ("Raters" if planned is None else f"Raters for {planned:,} documents", "right"),
-        ("Raters at least", "right"),
-        ("Floor of the standard error", "right"),
+        ("Minimum raters", "right"),
+        ("Lower limit of the standard error", "right"),
     ]
     rows = []
     for design in view.designs:

@@ -232,7 +232,7 @@ EXAMPLE: dict[str, Any] = {
 }
 REPORT: Report[PreferencesOptions, PreferencesView] = Report(
     name="preferences",
-    title="Preferences side by side",
+    title="Side-by-side preferences",
     summary="Wins, losses and ties of each pair of systems whose outputs were shown side by side.",
     options=PreferencesOptions,
     result=PreferencesView,

@@ -40,7 +40,7 @@ class PairPreferred(BaseModel):
     n_documents: int
     preference: float = Field(description="(wins − losses) / comparisons.")
     interval: tuple[float, float] | None = Field(
-        description="Documents are what is sampled; null with one, or where all say the same."
+        description="Over documents; null with one, or if all have the same result."
     )
     p_value: float = Field(description="Sign permutation of whole documents, two-sided.")
     p_adjusted: float

@@ -62,7 +62,7 @@ class UiAgreement(FiniteResultPart):
     alpha: float | None = Field(description="Krippendorff, interval.")
     kappa: float | None = Field(description="With the tolerance of the report, chance by the closed form.")
     absolute: float | None = Field(
-        description="Mean difference of two raters, without sign; null of more pairs than can be held at once."
+        description="Mean absolute difference of two raters; null of more pairs than can be held at once."
     )
 
 

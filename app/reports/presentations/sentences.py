@@ -30,8 +30,8 @@ def make_conclusions(
         if pair.pearson is not None and pair.difference is not None:
             more = "more" if pair.difference > 0 else "less"
             yield (
-                f"On {pair.n:,} outputs judged under both, {pair.arm} gives {abs(pair.difference):.2f} {more} on "
-                f"average than {pair.baseline}; the scores correlate with {captions.format_number(pair.pearson, 2)}."
+                f"On {pair.n:,} outputs judged under both, {pair.arm} scores {abs(pair.difference):.2f} {more} on "
+                f"average than {pair.baseline}; the scores correlate at {captions.format_number(pair.pearson, 2)}."
             )
 
 
@@ -40,7 +40,7 @@ def _times(times: Sequence[ArmTime]) -> Iterator[str]:
         if time.documents != "all" or time.what not in TIMED or time.change is None:
             continue
         base = next(line for line in times if (line.what, line.documents) == (time.what, time.documents))
-        longer = f"takes {abs(time.change):.1f} % {'longer' if time.change > 0 else 'less'} under {time.arm}"
+        longer = f"takes {abs(time.change):.1f} % {'longer' if time.change > 0 else 'less time'} under {time.arm}"
         sure = ""
         if time.ratio is not None and time.ratio_interval is not None:
             low, high = time.ratio_interval

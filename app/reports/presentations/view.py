@@ -54,14 +54,14 @@ def make_tables(view: UiView) -> Sequence[TableSection]:
     shown = [
         TableSection("Conditions", lines.make_volume_table(view.arms)),
         TableSection("Time", lines.make_time_table(view.times), frozenset({1})),
-        TableSection("Learning and fatigue, over a hundred judgments", lines.make_pace_table(view.pace)),
-        TableSection("Answers that were changed", lines.make_revision_table(view.revisions)),
+        TableSection("Learning and fatigue per hundred judgments", lines.make_pace_table(view.pace)),
+        TableSection("Revised answers", lines.make_revision_table(view.revisions)),
         TableSection("Segment scores", _spread_table(view.spread)),
         TableSection("Share of segment scores", _histograms(view), frozenset()),
-        TableSection("Agreement of raters", _agreement(view, main)),
-        TableSection("Agreement of raters, by length", _agreement(view, by_length)),
+        TableSection("Agreement between raters", _agreement(view, main)),
+        TableSection("Agreement between raters, by length", _agreement(view, by_length)),
         TableSection("Document score against its segments", _correlations(view.correlations)),
-        TableSection("The same outputs under both", _pair_table(view.shared), frozenset({0, 1})),
+        TableSection("The same outputs under two conditions", _pair_table(view.shared), frozenset({0, 1})),
     ]
     return [one for one in shown if one.table.rows]
 
@@ -171,19 +171,19 @@ def make_caption(view: UiView) -> str:
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
     n = sum(one.judgments for one in view.arms)
     compared = {
-        "none": "all that was judged under each",
-        "documents": "documents that were judged under each",
-        "outputs": "outputs that were judged under each",
+        "none": "all judgments of each",
+        "documents": "on documents that were judged under every one",
+        "outputs": "on outputs that were judged under every one",
     }[view.match]
     return (
         f"{captions.pluralize(n, 'judgment')} under {captions.pluralize(len(view.arms), 'condition')}, {compared}. "
-        f"Times are means of what lies from the 10th to the 90th percentile. Data versions: {versions}; "
+        f"Times are trimmed means (10th to 90th percentile). Data versions: {versions}; "
         f"method {view.method_version}."
     )
 
 
 def score_curve_picture(view: UiView) -> bytes:
-    """How scores lie under each condition, their SD by length of the document, and agreement by length."""
+    """Distribution of scores under each condition, their SD by length of the document, and agreement by length."""
     names = [one.arm for one in view.arms]
     sd = {(one.arm, one.documents): one.sd for one in view.spread}
     inside = {(one.arm, one.documents): one.within for one in view.spread}
@@ -194,7 +194,7 @@ def score_curve_picture(view: UiView) -> bytes:
         make_curve_panel("SD within documents, by their segments", RANGES, names, inside),
         make_curve_panel("Krippendorff's α of segments, by length", RANGES, names, _not_below(alpha)),
     ]
-    return _panels(view, "How scores lie, by condition", drawn)
+    return _panels(view, "Distribution of scores, by condition", drawn)
 
 
 def _not_below(values: dict[tuple[str, str], float | None]) -> dict[tuple[str, str], float | None]:
@@ -210,7 +210,7 @@ def time_curve_picture(view: UiView) -> bytes:
         means: dict[tuple[str, str], float | None] = {
             (one.arm, one.documents): one.mean for one in view.times if one.what == what
         }
-        drawn.append(make_curve_panel(f"Seconds for a {what}", RANGES, names, means))
+        drawn.append(make_curve_panel(f"Seconds per {what}", RANGES, names, means))
     return _panels(view, "Trimmed means by number of segments of the document", drawn)
 
 

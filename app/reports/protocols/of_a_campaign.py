@@ -13,7 +13,7 @@ from app.reports.protocols.view import ProtocolsView
 OF_ONE: dict[str, Any] = {**EXAMPLE, "campaigns": {"esa": 4}, "bridges": []}
 REPORT: Report[ProtocolsOptions, ProtocolsView] = replace(
     SEVERAL,
-    title="What the protocol does",
+    title="Performance of the protocol",
     summary="Separation of human and machine translations, agreement and time of one campaign's protocol.",
     example=OF_ONE,
     over="campaign",

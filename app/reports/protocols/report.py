@@ -364,7 +364,7 @@ EXAMPLE: dict[str, Any] = {
 }
 REPORT: Report[ProtocolsOptions, ProtocolsView] = Report(
     name="protocols",
-    title="Protocols side by side",
+    title="Comparison of protocols",
     summary="Separation of human and machine translations, agreement and time of several protocols; prediction of "
     "one from another.",
     options=ProtocolsOptions,

@@ -30,7 +30,11 @@ class GapView(FiniteResultPart):
     better: str
     worse: str
     n: int
-    gap: float = Field(description="In the protocol's unit, positive where it stands above, whichever way is better.")
+    gap: float = Field(
+        description=(
+            "In the protocol's unit, positive if the better system scores better, whichever direction is better."
+        )
+    )
     interval: Ends
     standardized: float | None = Field(description="Over the SD of the segment differences: without a unit.")
     found: bool | None = Field(description="The interval leaves out 0 on the expected side; null without an interval.")
@@ -68,8 +72,8 @@ class ProtocolView(FiniteResultPart):
     seconds: float | None = Field(description="Trimmed mean (10 to 90 %) of a rating.")
     seconds_sd: float | None
     n_timed: int
-    times: list[TimeView] = Field(default_factory=list, description="What took how long, where times are known.")
-    why: list[str] = Field(description="What could not be said, and why.")
+    times: list[TimeView] = Field(default_factory=list, description="Times by kind of unit, where known.")
+    why: list[str] = Field(description="Figures that are missing, and why.")
 
 
 class BridgeView(FiniteResultPart):
@@ -89,7 +93,7 @@ class BridgeView(FiniteResultPart):
 class ProtocolsView(ReportHead):
     """Protocols side by side."""
 
-    order: list[str] = Field(description="What should stand above what; empty: human translations above systems.")
+    order: list[str] = Field(description="Expected order of systems; empty: human translations above systems.")
     draws: int
     level: float
     seed: int
@@ -126,10 +130,10 @@ def make_tables(view: ProtocolsView) -> Sequence[TableSection]:
                 seconds,
             )
         )
-    shown = [TableSection("Meaningfulness, agreement, cost", make_table(heads, rows, 2))]
+    shown = [TableSection("Separation, agreement and cost", make_table(heads, rows, 2))]
     times = [(one, spent) for one in view.protocols for spent in one.times]
     if times:
-        of_times = ("Campaign", "What", "Number", "Median", "10 %", "90 %", "Trimmed mean", "SD")
+        of_times = ("Campaign", "Unit", "Number", "Median", "10 %", "90 %", "Trimmed mean", "SD")
         spent = [
             (one.campaign, IN_WORDS[t.what], f"{t.n:,}", *(captions.format_number(x, 1) for x in _quantities(t)))
             for one, t in times
@@ -138,7 +142,7 @@ def make_tables(view: ProtocolsView) -> Sequence[TableSection]:
     gaps = [(one, gap) for one in view.protocols for gap in one.gaps]
     if gaps:
         ends = f"{view.level:.0%} interval"
-        of_gaps = ("Campaign", "Better", "Worse", "Segments", "Gap", ends, "Standardized", "Found")
+        of_gaps = ("Campaign", "Better", "Worse", "Segments", "Gap", ends, "Standardized", "Confirmed")
         lines = []
         for protocol, gap in gaps:
             figures = (
@@ -149,9 +153,9 @@ def make_tables(view: ProtocolsView) -> Sequence[TableSection]:
                 _yes_or_no(gap.found),
             )
             lines.append((protocol.campaign, gap.better, gap.worse, *figures))
-        shown.append(TableSection("What should stand above what", make_table(of_gaps, lines, 3), frozenset({0, 1, 2})))
+        shown.append(TableSection("Expected order of systems", make_table(of_gaps, lines, 3), frozenset({0, 1, 2})))
     if view.bridges:
-        names = ("From", "To", "Outputs", "R²", f"{view.level:.0%} interval", "Inside")
+        names = ("From", "To", "Outputs", "R²", f"{view.level:.0%} interval", "Coverage")
         bridges = [
             (
                 b.source,
@@ -163,7 +167,9 @@ def make_tables(view: ProtocolsView) -> Sequence[TableSection]:
             )
             for b in view.bridges
         ]
-        shown.append(TableSection("One predicted from the other", make_table(names, bridges, 2), frozenset({0, 1})))
+        shown.append(
+            TableSection("Prediction of one protocol from another", make_table(names, bridges, 2), frozenset({0, 1}))
+        )
     return shown
 
 
@@ -201,7 +207,8 @@ def make_caption(view: ProtocolsView) -> str:
     """What the figures are, and from which data."""
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
     return (
-        f"Gaps on segments that both systems have, {view.draws:,} draws of documents. Data versions: {versions}; "
+        f"Gaps are measured on segments that both systems have; {view.draws:,} draws of documents. Data "
+        f"versions: {versions}; "
         f"seed {view.seed}, method {view.method_version}."
     )
 
@@ -213,7 +220,7 @@ def protocol_gap_picture(view: ProtocolsView) -> bytes:
         for gap in protocol.gaps:
             scale = None if not gap.standardized or not gap.gap else gap.standardized / gap.gap
             ends = None if gap.interval is None or scale is None else (gap.interval[0] * scale, gap.interval[1] * scale)
-            text = f"{_figure(gap.standardized)}  {'' if gap.found else 'not found'}"
+            text = f"{_figure(gap.standardized)}  {'' if gap.found else 'not confirmed'}"
             rows.append(
                 BeforeAfterRow(f"{protocol.campaign}: {gap.better} > {gap.worse}", 0.0, gap.standardized, ends, text)
             )

@@ -47,14 +47,21 @@ def control_plot(view: QualityView) -> bytes:
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
-        sheet.heading(f"Control items of {view.campaign}", "Degraded minus original, mean for each rater")
+        sheet.heading(f"Control items of {view.campaign}", "Mean of degraded minus original, by rater")
         middle = left + PLOT / 2
         for share in (-1.0, -0.5, 0.0, 0.5, 1.0):
             x = middle + share * PLOT / 2
             sheet.line((x, x), (top - 4, bottom), color=INK if share == 0 else FAINT, thick=0.8)
             sheet.text(x, bottom + 10, captions.format_number(share * reach, 1), ha="center", size=7.5, color=QUIET)
         side = "left" if view.higher_is_better else "right"
-        sheet.text(middle, top - 12, f"further {side}: degraded items scored worse", ha="center", size=7.5, color=QUIET)
+        sheet.text(
+            middle,
+            top - 12,
+            f"the further {side}, the worse the degraded items' scores",
+            ha="center",
+            size=7.5,
+            color=QUIET,
+        )
         for i, rater in enumerate(view.raters):
             y = top + (i + 0.5) * ROW
             color, hollow = MARKS[rater.verdict]

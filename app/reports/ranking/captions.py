@@ -24,7 +24,7 @@ _TESTS = {
     "none": "no test",
 }
 _ADJUSTED = {"none": "no adjustment for multiple pairs", "holm": "Holm", "bh": "Benjamini–Hochberg"}
-HUMANS_COUNT = "human translations are ranked, too, and p-values are adjusted for the pairs with them as for the others"
+HUMANS_COUNT = "human translations are ranked too, and p-values are adjusted for the pairs that include them"
 """A note of rankings where that is so."""
 _LANGUAGE_ARROW = "→"
 

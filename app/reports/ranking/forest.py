@@ -278,7 +278,7 @@ def _words(figure: Figure, view: RankingView, layout: ForestLayout) -> None:
     )
     below = ranking_captions.describe_direction(view).capitalize()
     if view.has_humans:
-        below += "; human translations apart, as diamonds"
+        below += "; human translations shown separately, as diamonds"
     figure.text(MARGIN / WIDTH, 1 - 33 / height, below, size=8.5, color=QUIET)
     for i, line in enumerate(layout.caption):
         y = 1 - (TOP + layout.depth * ROW + AXIS_BELOW + i * LINE) / height

@@ -103,7 +103,10 @@ def pair_matrix(view: RankingView) -> bytes:
 def _caption_text(view: RankingView, *, figures: bool) -> str:
     which = "adjusted p" if _is_adjusted(view) else "p"
     if not figures:
-        return f"Above the diagonal {which} of the row against the column; the figures have no room: see the table"
+        return (
+            f"Above the diagonal {which} of the row against the column; there is no room for the figures, so "
+            "see the table"
+        )
     return f"Above the diagonal {which} of the row against the column, below it the difference; bold: significant"
 
 
@@ -216,7 +219,7 @@ def _legend(sheet: ChartSheet, view: RankingView, grid: MatrixGrid) -> None:
         (SHADES[2][1], f"{relation} {alpha}, significant"),
         (SHADES[3][1], "not significant, p ≤ .2"),
         (SHADES[4][1], "p > .2"),
-        (REVERSED, "significant the other way"),
+        (REVERSED, "significant in the other direction"),
     ]
     x, y = MARGIN, grid.bottom + 18
     for color, text in parts:

@@ -122,7 +122,7 @@ EXAMPLE = RevisionsView(
 )
 REPORT: Report[NoOptions, RevisionsView] = Report(
     name="revisions",
-    title="How often answers change",
+    title="Revised answers",
     summary="Share of answers, and of documents, whose score changed after it was first given.",
     options=NoOptions,
     result=RevisionsView,

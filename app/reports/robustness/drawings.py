@@ -115,7 +115,7 @@ def rank_bump_chart(title: str, below: str, columns: Sequence[RankedColumn], not
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
-        sheet.heading(title, f"{below}; bars end clusters")
+        sheet.heading(title, f"{below}; bars separate clusters")
         xs = [left + i * STEP for i in range(len(columns))]
         for x, column in zip(xs, columns, strict=True):
             sheet.text(x, top - 14, column.name, ha="center", size=8, color=QUIET)

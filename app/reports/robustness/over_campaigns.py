@@ -215,7 +215,7 @@ def _csv(view: ComparedView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
 def _picture(view: ComparedView) -> bytes:
     rows: list[ChangeBar] = [make_change_bar(one.counts, _total_name(one)) for one in view.totals if one.of == "all"]
     return change_bar_chart(
-        f"What {len(view.campaigns)} rankings hang on", rows, [*view.warnings, f"recipe {view.recipe}"]
+        f"Robustness of {len(view.campaigns)} rankings", rows, [*view.warnings, f"recipe {view.recipe}"]
     )
 
 
@@ -263,7 +263,8 @@ REPORT: Report[OverCampaignsOptions, ComparedView] = Report(
     csv=_csv,
     charts={"default": _picture},
     caption=lambda view: (
-        "A ranking counts where its order, or its clusters, differ from those of the same systems without the change; "
+        "A ranking counts as changed if its order or its clusters differ from those of the same systems without the "
+        f"change; "
         f"recipe {view.recipe}."
     ),
     over="campaigns",

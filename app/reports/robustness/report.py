@@ -129,7 +129,7 @@ def _warnings(inputs: RecipeInput, experiments: RobustnessExperiments) -> Sequen
         return experiments.warnings
     warnings = [ALONE] if len(order) == 1 else []
     if experiments.recipe.normalize == "none":
-        warnings.append("raters are not normalized, so one system's scores do not affect the others")
+        warnings.append("scores are not normalized by rater, so one system's scores do not affect the others")
     elif inputs.recipe.moments == "ratings":
         warnings.append("raters' moments come from ratings and repeats, so changing reference rows has no effect")
     elif inputs.recipe.moments == "calibration":

@@ -207,7 +207,7 @@ def make_caption(view: RobustnessView) -> str:
     version = next(iter(view.campaigns.values()))
     return (
         "Every change is made in the raw scores, before raters are normalized, and compared with the ranking of the "
-        "same systems without it; systems that a change concerns are ranked in neither. "
+        "same systems without it; systems that a change affects are in neither ranking. "
         f"Recipe {view.recipe} (normalization {view.normalize}, test {view.test}), data version {version}, "
         f"seed {view.seed}, method {view.method_version}."
     )

@@ -55,7 +55,7 @@ def bump_chart(shown: RankingsSideBySide) -> bytes:
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 18 + len(caption) * LINE + MARGIN)
-        sheet.heading(shown.subject, "Ranks, best at the top; bars end clusters; bold lines change rank")
+        sheet.heading(shown.subject, "Ranks, best at the top; bars separate clusters; bold lines change rank")
         xs = [left + i * step for i in range(len(columns))]
         for x, column in zip(xs, columns, strict=True):
             sheet.text(x, top - 8, shorten_ranking_name(column.name), ha="center", upright=True, color=QUIET)

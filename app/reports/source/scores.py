@@ -41,11 +41,11 @@ def resolve_score_reading(campaign: CampaignInfo, wanted: ScoringChoice) -> Scor
     measures = {measure.name: measure for measure in protocol.measures_under(options)}
     measure = own if wanted.source == GIVEN else measures.get(wanted.criterion or wanted.source)
     if measure is None or (wanted.profile is not None and not measure.uses_profile):
-        what = f"{protocol.name} marks no errors, so there is nothing to weigh"
+        what = f"{protocol.name} marks no errors, so there is nothing to weight"
         if wanted.criterion is not None:
             what = f"no criterion {wanted.criterion}; there are {', '.join(measures)}"
         elif "spans" in measures:
-            what = f"{protocol.name} ranks by its score; scoring=spans weighs the errors"
+            what = f"{protocol.name} ranks by its score; scoring=spans weights the errors"
         raise Invalid("the recipe does not fit the campaign", places=(Place(("recipe", "scoring"), what),))
     profile = options.profile if wanted.profile is None else scoring.resolve_weight_profile(wanted.profile)
     read_options = replace(options, profile=profile, measure=measure.name)

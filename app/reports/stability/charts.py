@@ -91,7 +91,7 @@ def describe_design(design: DesignView) -> str:
 
 def _assignment(design: DesignView) -> str:
     balance = "" if design.entropy is None else f", entropy {design.entropy:g}"
-    each = "" if design.ratings_per_item == 1 else f", {design.ratings_per_item} ratings an item"
+    each = "" if design.ratings_per_item == 1 else f", {design.ratings_per_item} ratings per item"
     return f"{GROUPINGS[design.grouping]}{balance}{each}"
 
 
@@ -145,7 +145,7 @@ class _Frame:
         x = _pairs if of_power else _documents
         largest = max((x(point) for point in points), default=1.0) or 1.0
         step = _step(largest)
-        name = "significant pairs of a study, mean" if of_power else "documents"
+        name = "mean significant pairs per study" if of_power else "documents"
         return cls(x, 0.0, ceil(largest / step) * step, max(0.0, floor(lowest * 20 - 0.2) / 20), name)
 
     def ticks(self) -> list[float]:
@@ -238,18 +238,18 @@ def is_vacuous(point: PointView) -> bool:
 
 def _subject(picture: Picture) -> str:
     if picture == "power":
-        return "Stable Ranking Probability against what a study finds; up and right is better"
+        return "Stable Ranking Probability against significant pairs per study; up and right is better"
     return "Stable Ranking Probability by number of documents"
 
 
 def _sentences(view: StabilityView) -> list[str]:
     request = view.request
     drawn = (
-        f"{request.studies:,} simulated studies a point, "
+        f"{request.studies:,} simulated studies per point, "
         f"{request.studies_per_document_set:,} for each draw of documents"
     )
     tested = f"p ≤ {request.alpha:g} by {request.permutations:,} permutations"
-    marks = "bars: one Monte-Carlo standard error; hollow: most studies find nothing"
+    marks = "bars: one Monte-Carlo standard error; hollow: most studies find no significant pair"
     data = f"{view.documents_available} multiply-rated documents, data version {view.data_version}, seed {view.seed}"
     sentences = [f"{drawn}, {tested}; {marks}. {data}.", *map(captions.make_sentence, view.warnings)]
     return [*sentences, *dict.fromkeys(f"{_assignment(c.design)}: {c.why}." for c in view.curves if c.why)]

@@ -15,7 +15,7 @@ from app.reports.stability.view import CurveView, PointView, StabilityView
 
 TITLE = "Stability by design and number of documents"
 EXPLAINED = (
-    "±: Monte-Carlo error of SRP. Sig. pairs: that a study finds, mean. None: studies that find none. Kendall: between "
+    "±: Monte-Carlo error of SRP. Sig. pairs: mean per study. None: studies without any. Kendall: between "
     "studies. Sign err.: claims that all ratings together order the other way. Retained: claims that another study "
     "orders the same way. SRP, both sig.: where a claim must be significant in both studies. Kendall, all: with the "
     "ranking by all ratings. Same claims, all: studies that claim exactly what all ratings claim."
@@ -134,7 +134,7 @@ def make_caption(report: StabilityView) -> str:
     """What the figures are, and from which data."""
     request = report.request
     return (
-        f"Stable Ranking Probability (SRP) of {request.studies:,} simulated studies a line, p ≤ {request.alpha:g} by "
+        f"Stable Ranking Probability (SRP) of {request.studies:,} simulated studies per line, p ≤ {request.alpha:g} by "
         f"{request.permutations:,} permutations of documents. "
         f"{report.documents_available} multiply-rated documents in "
         f"{captions.pluralize(len(report.buckets), 'bucket')}, "

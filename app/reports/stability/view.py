@@ -42,7 +42,7 @@ class PointView(BaseModel):
     srp: float = Field(description="Stable Ranking Probability.")
     mc_error: float | None = Field(description="Standard error of srp from simulating finitely many studies.")
     n_pairs: int = Field(description="Ordered pairs of studies that were compared.")
-    mean_significant_pairs: float = Field(description="Pairs of systems that a study finds significantly different.")
+    mean_significant_pairs: float = Field(description="Pairs of systems with a significant difference in a study.")
     share_without_significance: float = Field(description="Of the studies; these count as stable.")
     kendall_tau: float | None = Field(description="Mean between two studies.")
     pearson: float | None = Field(description="Mean between the system means of two studies.")

@@ -77,7 +77,9 @@ def _result(read: JudgedRatings) -> TimingView:
     raters = [_rater(rows, events, seconds, words, code) for code in np.unique(rows.rater[known]).tolist()]
     warnings = [] if known.any() else [NO_TIMES]
     if known.any() and not known.all():
-        warnings.append(f"{int((~known).sum())} of {known.size} judgments have no time of their own")
+        warnings.append(
+            f"{int((~known).sum())} of {known.size} judgments have no duration of their own, so times leave them out"
+        )
     return TimingView(**read.head.model_dump(), durations=_durations(rows, seconds), raters=raters, warnings=warnings)
 
 
@@ -155,7 +157,7 @@ def _caption(report: TimingView) -> str:
         if each.times
     ]
     return (
-        f"Means ± SD from the 10th to the 90th percentile: {'; '.join(times) or 'none'}. "
+        f"Trimmed means ± SD (10th to 90th percentile): {'; '.join(times) or 'none'}. "
         f"Data version {report.data_version}, method {report.method_version}."
     )
 
@@ -184,7 +186,7 @@ EXAMPLE = TimingView(
 )
 REPORT: Report[NoOptions, TimingView] = Report(
     name="timing",
-    title="How long judging takes",
+    title="Judging times",
     summary="Trimmed durations by kind of unit; hours, words per hour and change of pace of each rater.",
     options=NoOptions,
     result=TimingView,

@@ -225,7 +225,7 @@ def _line(method: Method, here: FixedPoints, options: XstsOptions) -> LineView:
     if why is not None:
         return LineView(method=method, slope=None, intercept=None, why=why)
     if options.by == "rater" and method == options.method and method != "raw":
-        return LineView(method=method, slope=None, intercept=None, why="one line a rater")
+        return LineView(method=method, slope=None, intercept=None, why="one line per rater")
     fit = make_calibration_line(method, here)
     return LineView(method=method, slope=fit.slope, intercept=fit.intercept)
 
@@ -255,14 +255,15 @@ def _warnings(
     warnings = []
     for direction, shown in zip(directions, direction_views, strict=True):
         why = next(line.why for line in shown.lines if line.method == options.method)
-        if why is not None and why != "one line a rater":
+        if why is not None and why != "one line per rater":
             warnings.append(f"{shown.campaign}: no score by {IN_WORDS[options.method]}, because {why}")
         if shown.share_of_set is not None and 0 < shown.share_of_set < ENOUGH:
             warnings.append(f"{shown.campaign}: only {shown.share_of_set:.0%} of the calibration set was judged")
         width = None if shown.h is None or shown.c is None else (shown.h - shown.c) * direction.parts.sign
         if width is not None and 0 < width < NARROW:
             warnings.append(
-                f"{shown.campaign}: its fixed points are {width:.2f} apart, so their line depends on their error"
+                f"{shown.campaign}: its fixed points differ by only {width:.2f}, so the line is sensitive "
+                "to their error"
             )
         if direction.left:
             warnings.append(f"{shown.campaign}: no usable fixed points, so not adjusted: {name_raters(direction.left)}")

@@ -104,7 +104,7 @@ class XstsView(ReportHead):
     """Systems of several language pairs on one scale."""
 
     method: Method = Field(description="By which the systems are sorted; all four are given.")
-    by: str = Field(description="language: one line a language pair; rater: one line a rater, before medians.")
+    by: str = Field(description="language: one line per language pair; rater: one line per rater, before medians.")
     target: float | None = Field(description="H: the score that human references are to have.")
     target_from: str
     pivot: str | None = Field(description="The language that all campaigns share, where there is one.")
@@ -136,9 +136,9 @@ def make_tables(view: XstsView) -> Sequence[TableSection]:
         shown.append(TableSection("Systems on one scale", _scores(view), frozenset({0, 1})))
     shown.append(TableSection("Fixed points", _points(view)))
     if view.systems and any(one.attributes or one.automatic is not None for one in view.directions):
-        shown.append(TableSection("Languages as each method orders them", _plausible(view), frozenset({1})))
+        shown.append(TableSection("Order of languages by each method", _plausible(view), frozenset({1})))
     if view.external:
-        shown.append(TableSection("Against the automatic score", _external(view), frozenset()))
+        shown.append(TableSection("Correlation with the automatic score", _external(view), frozenset()))
     return shown
 
 

@@ -84,10 +84,10 @@ class TimeModel:
 def fit_time_model(work: JudgmentTimes, *, level: float = 0.95) -> TimeModel | str:
     """Fit it; the reason where there is nothing to fit.
 
-    A covariate that is unknown for a judgment, constant, or given by the others is left out; so is a random term that
-    cannot be told apart. Contrasts of conditions take Student's t, with as many degrees of freedom as raters worked
-    under several conditions less one, or raters − conditions where each worked under one; words with documents − 2;
-    other covariates the normal distribution.
+    A covariate that is unknown for a judgment, constant, or determined by the others is left out; so is a random term
+    that cannot be told apart. Contrasts of conditions take Student's t, with as many degrees of freedom as raters
+    worked under several conditions less one, or raters − conditions where each worked under one; words with documents
+    − 2; other covariates the normal distribution.
     """
     if work.seconds.size < FEWEST:
         return f"fewer than {FEWEST} timed judgments"
@@ -96,7 +96,9 @@ def fit_time_model(work: JudgmentTimes, *, level: float = 0.95) -> TimeModel | s
         return "every judgment took the same time"
     names, columns, left_out = _columns(work)
     kept = find_independent_columns(columns)
-    left_out += [(_label(names[i]), "constant, or given by the others") for i in range(len(names)) if i not in kept]
+    left_out += [
+        (_label(names[i]), "constant, or determined by the others") for i in range(len(names)) if i not in kept
+    ]
     terms, more = _terms(work)
     try:
         fit = fit_crossed_model(y, columns[:, kept], terms)
@@ -176,7 +178,7 @@ def _reason_unfit(codes: Indices, n: int) -> str | None:
     size = int(codes.max(initial=-1)) + 1
     if size < 2:
         return "fewer than two levels"
-    return "every judgment is a level of its own" if size == n else None
+    return "every judgment has a level of its own" if size == n else None
 
 
 def _in_several_conditions(rater: Indices, condition: Codes) -> Bools:

@@ -31,7 +31,9 @@ def parse_components(value: object) -> ForecastComponents | None:
     names = {*TERMS, RESIDUAL, "system"}
     variances = {name: float(v) for name, v in value.items() if name in names and _is_variance(v)}
     if RESIDUAL not in variances or len(variances) < len([name for name in value if name != "source"]):
-        return ForecastComponents(None, why="the setting components must hold variances by name, `residual` among them")
+        return ForecastComponents(
+            None, why="the setting components must contain variances by name, `residual` among them"
+        )
     source = value.get("source")
     return ForecastComponents(
         planning_components(variances, source=source if isinstance(source, str) else "given"), variances.get("system")

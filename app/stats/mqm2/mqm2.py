@@ -148,7 +148,7 @@ class PenaltyTolerance:
         """
         (x, e), (y, f) = first, second
         if not (0 < x < y and 0 < e < f and f / e < y / x):
-            raise _invalid("anchors", "the second needs more words and points, and fewer points a word")
+            raise _invalid("anchors", "the second needs more words and points, and fewer points per word")
         # ln(1 + b·y)/ln(1 + b·x) falls from y/x at b = 0 to 1: bisect on ln b.
         low, high = log(1e-12 / x), log(1e12 / x)
         for _ in range(200):

@@ -88,14 +88,14 @@ def prepare_pilot(ratings: Ratings, *, grouping: Grouping = "psxs", ratings_per_
 def _make_pilot_ratings(ratings: Ratings) -> PilotRatings:
     matrix = make_score_matrix(average_segment_scores(ratings), ratings.labels)
     if matrix.systems.size < 2:
-        raise Invalid("a difference takes two systems")
+        raise Invalid("a difference requires two systems")
     common = matrix.present.all(axis=0)
     at = np.flatnonzero(common)
     documents, document = np.unique(matrix.document[at], return_inverse=True)
     if documents.size < FEWEST_DOCUMENTS:
         there = "no document has" if not documents.size else f"{documents.size} document"
         there += "" if not documents.size else " has" if documents.size == 1 else "s have"
-        raise TooFewDocuments(f"{there} segments that all systems were rated on; it takes {FEWEST_DOCUMENTS}")
+        raise TooFewDocuments(f"{there} segments that all systems were rated on; this requires {FEWEST_DOCUMENTS}")
     counts = np.bincount(document).astype(np.float64)
     by_document = [np.bincount(document, weights=row[at] * ratings.better_sign) for row in matrix.score]
     sums: Floats = np.array(by_document, dtype=np.float64)

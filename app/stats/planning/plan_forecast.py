@@ -20,7 +20,7 @@ ALPHA = 0.05
 WORLDS = 6
 STUDIES = 100
 ONCE = "the pilot's outputs were not rated often enough to be reassigned under this design"
-TOO_LITTLE = "a difference takes two systems and two documents"
+TOO_LITTLE = "a difference requires two systems and two documents"
 UNSPREAD = "the variance between systems is unknown: give a pilot, or `system` in the setting components"
 
 

@@ -61,7 +61,7 @@ def raters_needed(
         return RatersNeeded(fewest, "more raters raise the standard error here" if falling else None)
     rest = wanted - endless
     if rest <= 0:
-        limit = f"differences up to {unit * sqrt(endless):.3g} are not found"
+        limit = f"differences up to {unit * sqrt(endless):.3g} are not detected"
         return RatersNeeded(None, f"with {layout.documents:,} documents no number of raters is enough: {limit}")
     shares = layout.documents * layout.ratings_per_item * (1 if layout.grouping == "psxs" else systems)
     falling *= 1 - ROUNDING

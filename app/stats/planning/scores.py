@@ -180,7 +180,7 @@ class ScoreSampler:
         """Shifts of two systems, symmetric, whose means differ by so much, shape (2,). Raises NoSuchScores beyond."""
         differ = self.means - self.means[::-1]
         if difference > differ[-1]:
-            raise NoSuchScores(f"no two systems can be {difference:.3g} apart on this scale")
+            raise NoSuchScores(f"no two systems can differ by {difference:.3g} on this scale")
         half = float(np.interp(difference, differ, _SHIFTS))
         return np.array([half, -half])
 

@@ -178,7 +178,7 @@ def forecast_srp(
     """
     n_systems = systems if means is None else len(means)
     if n_systems < 2 or layout.documents < 2:
-        raise Invalid("a forecast takes two systems and two documents")
+        raise Invalid("a forecast requires two systems and two documents")
     panel = panel or RaterPools.single_pool(layout)
     _check(layout.documents * n_systems * max(panel.n_raters, studies))
     groups, n_claims, wrong = [], [], 0

@@ -142,7 +142,7 @@ def _verdict(
     weak = missed is not None and missed > MOST_MISSED
     verdict: Verdict = "not_testable" if q is None or weak else "pass" if q < alpha else "fail"
     why = (
-        f"with {difference.size} pairs {missed:.0%} of raters who work like those who passed would fail"
+        f"with {difference.size} pairs, {missed:.0%} of raters who work like those who passed would fail"
         if weak
         else None
     )

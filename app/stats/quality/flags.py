@@ -90,14 +90,14 @@ def _panel_flags(limits: Limits, panel: dict[int, Against]) -> FlagTexts:
 def _repeat_flags(limits: Limits, by_rater: dict[int, Repeats]) -> FlagTexts:
     for r, pairs in by_rater.items():
         if pairs.usual is not None and pairs.n >= limits.min_repeats and _is_rare(limits, pairs.q_value):
-            yield r, f"repeats lie {pairs.mean_difference:.3g} apart on average, where {pairs.usual:.3g} is usual"
+            yield r, f"repeats differ by {pairs.mean_difference:.3g} on average, where {pairs.usual:.3g} is usual"
 
 
 def _drift_flags(limits: Limits, drifts: dict[int, Drift]) -> FlagTexts:
     for r, moved in drifts.items():
         if moved.either < limits.drift_chance:
             way = "lenient" if moved.direction > 0 else "severe"
-            yield r, f"more {way} in the course of {moved.n} documents, chance {max(moved.either, 1e-12):.2g}"
+            yield r, f"more {way} over the course of {moved.n} documents, p {max(moved.either, 1e-12):.2g}"
 
 
 def _within_task_flags(limits: Limits, within: dict[int, WithinTasks]) -> FlagTexts:
@@ -106,7 +106,7 @@ def _within_task_flags(limits: Limits, within: dict[int, WithinTasks]) -> FlagTe
             times = effect.late / max(effect.early, 1e-9)
             yield (
                 r,
-                f"after {effect.cut:.0%} of a task scores lie {times:.1f} times as far from the usual ones as before",
+                f"after {effect.cut:.0%} of a task scores are {times:.1f} times as far from the usual ones as before",
             )
 
 

@@ -369,10 +369,10 @@ def _describe_pair(pair: AlikePair) -> str:
 def _warnings(controls: dict[int, ControlTest], events: EventTable | None) -> tuple[str, ...]:
     warnings = []
     if not controls:
-        warnings.append("no degraded items: no rater can be tested")
+        warnings.append("no degraded items, so no rater can be tested")
     lost = sum(one.n_unmatched for one in controls.values())
     if lost:
         warnings.append(f"{lost} degraded judgments have no rated original by the same rater")
     if events is None or not (events.submitted >= 0).any():
-        warnings.append("no times are known: the order of work is that of tasks and positions")
+        warnings.append("no times are known, so the order of work is taken from tasks and positions")
     return tuple(warnings)

@@ -103,7 +103,7 @@ def data_caveats(
     confounded = recipe_caveats.confounding_caveats(ratings, panel, times)
     warnings = [*_systems(ratings, panel), *_raters(ratings), *confounded]
     if not ratings.documents_known:
-        warnings.append("documents are unknown: no intervals, and segments are tested as independent")
+        warnings.append("documents are unknown, so there are no intervals and segments are tested as independent")
     elif recipe.interval == "bca" and panel.n_documents < resampling.FEWEST_FOR_BCA:
         few = f"{_plural(panel.n_documents, 'document')}: too few for BCa"
         warnings.append(f"{few}, which needs {resampling.FEWEST_FOR_BCA}; intervals by t")
@@ -141,11 +141,11 @@ def rank_set_caveats(
     """Why rank sets are missing, empty of claims, or approximate."""
     if sets is None:
         wanted = recipe.rank_sets and len(ratings) > 0 and not ratings.documents_known
-        return ("documents are unknown: no simultaneous rank sets",) if wanted else ()
+        return ("documents are unknown, so there are no simultaneous rank sets",) if wanted else ()
     if sets.documents < rank_sets.FEWEST_DOCUMENTS:
-        return (f"{_plural(sets.documents, 'document')}: too few for rank sets, which hold every rank",)
+        return (f"{_plural(sets.documents, 'document')}: too few for rank sets, which therefore contain every rank",)
     if not is_significance_reachable(limit, recipe):
-        return ("rank sets hold every rank, because no pair can be significant",)
+        return ("rank sets contain every rank, because no pair can be significant",)
     if sets.is_approximate:
         return (f"{_plural(sets.documents, 'document')}: rank sets are approximate",)
     return ()
@@ -156,7 +156,7 @@ def _systems(ratings: Ratings, panel: ScoreMatrix) -> list[str]:
     lost = [ratings.labels.systems[i] for i in rated if i not in set(panel.systems.tolist())]
     warnings = [f"systems without a score after normalization, not ranked: {_first_names(lost)}"] if lost else []
     if len(panel.systems) == 1:
-        warnings.append("only one system is rated: nothing to compare")
+        warnings.append("only one system is rated, so there is nothing to compare")
     return warnings
 
 
@@ -211,10 +211,12 @@ def _warn_few_domains(panel: ScoreMatrix) -> list[str]:
 def _documents(panel: ScoreMatrix, recipe: Recipe) -> list[str]:
     warnings = []
     if recipe.unit == "segment" and panel.n_documents < panel.segments.size:
-        warnings.append("segments of one document are tested as independent")
+        warnings.append("segments of one document are tested as independent, so p-values may be too small")
     lowest = 2.0 ** (1 - panel.n_documents)
     if panel.n_documents < FEWEST_DOCUMENTS or lowest > recipe.alpha:
-        warnings.append(f"{_plural(panel.n_documents, 'document')}: a document-level test cannot go below {lowest:g}")
+        warnings.append(
+            f"{_plural(panel.n_documents, 'document')}: p-values of a document-level test cannot go below {lowest:g}"
+        )
     return warnings
 
 
@@ -280,7 +282,7 @@ def _untestable_pairs(tests: PairTests, shared: CommonSegments, recipe: Recipe) 
 
 
 def _not_testable(n: int, total: int, why: str) -> list[str]:
-    return [f"{n} of {total} pairs {why}: not testable"] if n else []
+    return [f"{n} of {total} pairs {why}, so they are not testable"] if n else []
 
 
 def _first_names(names: list[str]) -> str:

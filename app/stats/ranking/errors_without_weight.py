@@ -49,4 +49,4 @@ def warnings_of_unknown_errors(errors: ErrorsWithoutWeight | None, counted: Rati
 
 
 def _weigh(n: int) -> str:
-    return "1 error weighs 0" if n == 1 else f"{n:,} errors weigh 0"
+    return "1 error counts 0" if n == 1 else f"{n:,} errors count 0"

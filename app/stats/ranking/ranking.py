@@ -223,17 +223,15 @@ def _left_out(
 
 
 NOTES = (
-    "intervals are of one system or one pair each, not adjusted for their number",
+    "intervals hold for one system or pair at a time and are not adjusted for their number",
     "rank ranges count pairwise wins and losses; they are not simultaneous",
     (
         "alpha holds for one look: with eight looks during a campaign, up to .19 of equal pairs are claimed at .05; "
-        "look "
-        "once, after closing"
+        "look once, after closing"
     ),
     (
         "a claim depends on the units without which the better system is no longer ahead; normalization is not "
-        "repeated "
-        "without them"
+        "repeated without them"
     ),
 )
 
@@ -292,7 +290,11 @@ def settle_normalization(
         return recipe, ()
     if share_with_same_raters() >= design_checks.COMPARABLE_SHARE:
         return replace(recipe, normalize="z"), ()
-    warnings = ("raters are not comparable: use the mixed model",) if len(ranked) else ()
+    warnings = (
+        ("raters did not judge the same systems, so scores are not normalized: use the mixed model",)
+        if len(ranked)
+        else ()
+    )
     return replace(recipe, normalize="none"), warnings
 
 
@@ -307,7 +309,7 @@ def _resolve_test(matrix: ScoreMatrix, ratings: Ratings, recipe: Recipe) -> tupl
         return recipe, ()
     if recipe.unit == "document" and not ratings.documents_known:
         if recipe.test == "bootstrap" and recipe.fallback:
-            warning = "documents are unknown; segments are drawn instead of documents"
+            warning = "documents are unknown, so segments are drawn instead of documents"
             return replace(recipe, unit="segment"), (warning,)
         instead = replace(recipe, test="rank_sum", unit="segment")
         return _replace_choice(recipe, instead, "documents are unknown", "a document-level test")

@@ -59,8 +59,8 @@ def segment_test_caveats(panel: ScoreMatrix, recipe: Recipe) -> list[str]:
     if recipe.unit != "segment" or sizes is None or panel.n_documents >= panel.segments.size:
         return []
     what = f"tests by segment claim {sizes[0]:.0%} to {sizes[1]:.0%} of pairs of equal systems"
-    why = "simulated with 30 documents of 10 segments, because segments of a document are alike"
-    return [f"{what} ({why}): test whole documents by permutation"]
+    why = "because segments of a document are alike (simulated with 30 documents of 10 segments)"
+    return [f"{what} {why}: test whole documents by permutation"]
 
 
 def confounding_caveats(ratings: Ratings, panel: ScoreMatrix, times: Codes | None = None) -> list[str]:
@@ -80,4 +80,4 @@ def confounding_caveats(ratings: Ratings, panel: ScoreMatrix, times: Codes | Non
     )
     why = f"a severe rater then counts against a system, and tests claim {CONFOUNDED[0]:.0%} to {CONFOUNDED[1]:.0%} of"
     do = "give all systems of a document to the same raters, or use the mixed model"
-    return [f"{what}; {why} pairs of equal systems in simulation: {do}"]
+    return [f"{what}; {why} equal pairs in simulation: {do}"]

@@ -72,10 +72,10 @@ def why_no_change(rows: Ratings, facts: RankingFacts, group: Group) -> str | Non
     if group in {"references", "degraded"}:
         return "there are no human systems and no reference rows"
     if group in {"lowest", "highest", "inflated", "system"}:
-        return f"it takes 3 to {MOST_UNITS:,} ranked systems"
+        return f"this requires 3 to {MOST_UNITS:,} ranked systems"
     if group != "rater" and not rows.documents_known:
         return "documents are unknown"
-    return f"it takes 2 to {MOST_UNITS:,} {group}s"
+    return f"this requires 2 to {MOST_UNITS:,} {group}s"
 
 
 def _changes_of_group(rows: Ratings, facts: RankingFacts, group: Group) -> Iterator[ScoreChange]:

@@ -242,9 +242,7 @@ def _warnings(documents: int, n_claims: Indices, request: StabilityRequest) -> t
     warnings = []
     silent = float((n_claims == 0).mean())
     if silent >= VACUOUS_SHARE:
-        warnings.append(
-            f"vacuous: {100 * silent:.0f} % of the studies claim nothing, and such a study counts as stable"
-        )
+        warnings.append(f"vacuous: {100 * silent:.0f} % of the studies claim nothing, and such studies count as stable")
     exact = documents < 63 and 2**documents <= request.permutations
     sides = 2 if request.two_sided else 1
     least = sides * 0.5**documents if exact else (1 if request.plus_one else 0) / (request.permutations + 1)

@@ -47,9 +47,9 @@ MEANING: Final[Mapping[What, str]] = {
     "pairs_claimed": "pairs claimed",
     "any_claim": "studies with any claim",
     "any_line": "studies with more than one cluster",
-    "difference_interval": "intervals of differences that hold the truth",
-    "score_interval": "intervals of scores that hold the truth",
-    "rank_sets": "studies whose rank sets all hold the truth",
+    "difference_interval": "intervals of differences that contain the true value",
+    "score_interval": "intervals of scores that contain the true value",
+    "rank_sets": "studies whose rank sets all contain the true rank",
     "wrong_claims": "pairs claimed for the wrong system",
 }
 

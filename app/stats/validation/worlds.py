@@ -176,7 +176,7 @@ WORLDS: Mapping[WorldName, SimulatedWorld] = MappingProxyType(
             ),
             SimulatedWorld(
                 "rater_system",
-                "three raters who differ in their taste for systems (standard deviation .3)",
+                "three raters who differ in their preference for systems (standard deviation .3)",
                 _THIRTY,
                 ScoreProcess(rater_system=0.3),
                 raters=3,

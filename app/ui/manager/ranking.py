@@ -42,7 +42,7 @@ from app.web.deps import CampaignKey, DatabaseDep
 
 DEFAULT_RECIPE = "recommended"
 OWN = message("nothing; it belongs to this campaign")
-MIXED = "raters are not comparable: use the mixed model"
+MIXED = "raters did not judge the same systems, so scores are not normalized: use the mixed model"
 """The warning for which there is a report."""
 OF_DOCUMENTS = re.compile(r"\d[\d,]* documents?: ")
 SHAPES = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ""))

@@ -256,10 +256,10 @@ def test_a_planner_warns_of_what_is_so_and_of_nothing_else(
 
 
 def test_components_that_are_not_the_campaigns_own_are_told_and_its_own_are_not() -> None:
-    published = f"components: {DEFAULTS['mqm'].source}, not the campaign's own; no interval from them"
+    published = f"components: {DEFAULTS['mqm'].source}, not the campaign's own, so they have no interval"
     assert published in planned(nobody(), difference=2.0, documents="20").warnings
     given = planned(crossed(3, documents=12), difference=1.0, documents="10", components="residual=2").warnings
-    assert "components: given, not the campaign's own; no interval from them" in given
+    assert "components: given, not the campaign's own, so they have no interval" in given
     assert ONCE not in planned(nobody(), difference=2.0, documents="20").warnings
 
 
@@ -322,7 +322,7 @@ class TestOnPublicData:
     def test_the_back_test_on_data_rated_by_three_finds_their_real_stability(self) -> None:
         """Side-by-side MQM, en-de, 30 documents: studies of one rating an item, dealt from its three, agree by .950.
 
-        With the three ratings an item that the campaign has, studies agree more: that is another question.
+        With the three ratings per item that the campaign has, studies agree more: that is another question.
         """
         ahead = forecast.StabilityForecaster(forecast.ForecastOptions(studies=20), modelled(side_by_side()), "mqm")
         once = ahead._parametric("same", 1)
@@ -330,5 +330,5 @@ class TestOnPublicData:
         assert once["high"] - once["low"] > 0.02
         assert once["mc_error"] > 0.003
         view = forecast._view(ahead, [])
-        told = "these studies have 3 ratings an item, as the campaign has; those of one rating an item agree less"
+        told = "these studies have 3 ratings per item, as in the campaign; studies with one rating per item agree less"
         assert any(told in one for one in view.warnings)

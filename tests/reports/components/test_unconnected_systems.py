@@ -17,7 +17,7 @@ from tests.reports.components.test_report import modelled, planned, told
 from tests.stats.components.test_hidden import apart
 from tests.stats.components.worlds import crossed
 
-UNLIKE = "a system was rated on 20 of 60 documents, mean"
+UNLIKE = "on average, a system was rated on 20 of 60 documents"
 HIDDEN = "document × system confounded with document"
 
 

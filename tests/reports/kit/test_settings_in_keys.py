@@ -81,7 +81,7 @@ def test_a_data_sheet_tells_the_guidelines_as_they_are_now(spine: Spine) -> None
         with spine.database.transaction() as session:
             guidelines.put_guidelines(session, CAMPAIGNS[0], "guidelines", {"en": f"read {n} times"}, actor="test")
         told = body(spine, kind, CAMPAIGNS[:1])
-        assert f"guidelines to be read (version {n})" in json.dumps(told)
+        assert f"raters had to read the guidelines (version {n})" in json.dumps(told)
 
 
 @pytest.mark.parametrize("name", sorted(registry.ALL))

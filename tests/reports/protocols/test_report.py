@@ -86,10 +86,10 @@ def test_the_picture_and_the_table_hold_every_gap(spine: Spine) -> None:
     assert protocols.REPORT.charts["default"](view).count(b"human &gt; mt") >= 2
     assert sum(row[0] == "gap" for row in protocols.REPORT.csv(view)[1]) == 2
     assert [one.title for one in protocols.REPORT.tables(view)] == [
-        "Meaningfulness, agreement, cost",
+        "Separation, agreement and cost",
         "Seconds",
-        "What should stand above what",
-        "One predicted from the other",
+        "Expected order of systems",
+        "Prediction of one protocol from another",
     ]
 
 

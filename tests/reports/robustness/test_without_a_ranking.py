@@ -121,8 +121,11 @@ def test_worlds_are_studied_where_they_are_asked_for_and_what_breaks_in_them_is_
     }
     assert len(drawn) == 5, "the world of peeking is the clean one, looked at several times"
     broken = [KeptRate("skewed", "any_claim", MEANING["any_claim"], 0.05, "at most", 0.3, 0.03, 200, kept=False)]
-    told = "not kept where a system that is as good on average fails on 5 % of its documents: studies with any claim "
-    assert f"{told}0.300, at most 0.050 promised" in validation._warnings(tried, broken)
+    told = (
+        "nominal rates are not met if a system fails on 5 % of its documents but is equal on average: studies "
+        "with any claim "
+    )
+    assert f"{told}0.300, nominally at most 0.050" in validation._warnings(tried, broken)
 
 
 def test_without_documents_only_worlds_of_raters_apply() -> None:

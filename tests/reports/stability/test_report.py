@@ -288,7 +288,7 @@ def test_pictures_show_every_design_with_what_it_finds_and_are_the_same_twice(sp
     texts = ["".join(t.itertext()) for t in ET.fromstring(drawn).iter(f"{SVG}text")]  # noqa: S314, our own
     assert any(text.startswith("pSxS, no normalization; 0–") for text in texts)
     assert any(text.startswith("No grouping, z-score; ") for text in texts)
-    assert ("significant pairs of a study, mean" if picture == "power" else "documents") in texts
+    assert ("mean significant pairs per study" if picture == "power" else "documents") in texts
     assert any("rater × system variance" in text for text in texts)
 
 

@@ -81,7 +81,7 @@ def test_what_is_unknown_or_constant_is_left_out_and_said() -> None:
     found = fitted(lacking)
     assert dict(found.left_out) == {
         "words": "unknown for some judgments",
-        "errors": "constant, or given by the others",
+        "errors": "constant, or determined by the others",
         "rater_condition": "no rater worked under two conditions",
     }
     assert {one.what for one in found.effects} == {"position", "practice"}

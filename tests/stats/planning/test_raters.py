@@ -56,7 +56,8 @@ def test_why_no_number_of_raters_is_enough() -> None:
 
     endless = found(EN_DE, StudyLayout(30, 104 / 30, 10), 10**12)
     assert (
-        told(0.5) == f"with 30 documents no number of raters is enough: differences up to {endless:.3g} are not found"
+        told(0.5)
+        == f"with 30 documents no number of raters is enough: differences up to {endless:.3g} are not detected"
     )
     assert told(endless * 1.00001) == "this requires more raters than there are documents to share out"
     assert told(0.5, fixed_panel=True) == "more raters do not lower the standard error here"

@@ -90,7 +90,7 @@ def test_a_report_tells_who_drifts_and_which_way(sign: int, higher: bool, way: i
     assert moved.slope == pytest.approx(least_squares_trend(np.linspace(0, 1, 20), beside / beside.std(ddof=1))[0])
     assert np.sign(moved.slope) == moved.side == moved.direction == way
     (flag,) = found["r3"].flags
-    assert flag.startswith(f"more {'lenient' if way > 0 else 'severe'} in the course of 20 documents")
+    assert flag.startswith(f"more {'lenient' if way > 0 else 'severe'} over the course of 20 documents")
     assert {name: one.beyond for name, one in found.items()} == {"r0": (), "r1": (), "r2": (), "r3": ("drift",)}
 
 

@@ -177,7 +177,9 @@ def test_raters_with_different_documents_of_a_system_are_not_comparable() -> Non
     uneven = ratings.where(~((ratings.system == 0) & (ratings.rater == 0) & (ratings.document < 4)))
     ranking = rank_systems(uneven, RECOMMENDED)
     assert ranking.recipe.normalize == "none"
-    assert "raters are not comparable: use the mixed model" in ranking.warnings
+    assert (
+        "raters did not judge the same systems, so scores are not normalized: use the mixed model" in ranking.warnings
+    )
 
 
 def test_no_figure_is_ever_nan_in_json() -> None:
@@ -198,15 +200,15 @@ def test_without_ratings_there_is_no_ranking_and_it_says_so(recipe: Recipe) -> N
 def test_one_system_is_first_and_compared_with_nothing(recipe: Recipe) -> None:
     ranking = rank_systems(campaign(systems=1), recipe)
     assert [(row.rank, row.cluster, row.rank_range) for row in ranking.systems] == [(1.0, 1, (1, 1))]
-    assert "only one system is rated: nothing to compare" in ranking.warnings
+    assert "only one system is rated, so there is nothing to compare" in ranking.warnings
 
 
 def test_one_document_has_scores_but_no_interval_and_no_document_level_test() -> None:
     ranking = rank_systems(campaign(documents=1), RECOMMENDED)
     assert all(row.interval is None for row in ranking.systems)
     assert all(not p.testable and p.p_value is None and not p.significant for p in ranking.pairs)
-    assert "6 of 6 pairs have fewer than 6 common documents: not testable" in ranking.warnings
-    assert "1 document: a document-level test cannot go below 1" in ranking.warnings
+    assert "6 of 6 pairs have fewer than 6 common documents, so they are not testable" in ranking.warnings
+    assert "1 document: p-values of a document-level test cannot go below 1" in ranking.warnings
 
 
 def constant() -> Ratings:
@@ -280,10 +282,10 @@ def test_recommended_falls_back_to_segments_where_documents_are_unknown_and_says
 
 
 def test_segment_tests_warn_that_segments_of_a_document_are_not_independent() -> None:
-    expected = "segments of one document are tested as independent"
+    expected = "segments of one document are tested as independent, so p-values may be too small"
     assert expected in rank_systems(campaign(documents=5), GOOGLE_MQM).warnings
     assert (
-        "5 documents: a document-level test cannot go below 0.0625"
+        "5 documents: p-values of a document-level test cannot go below 0.0625"
         in rank_systems(campaign(documents=5), GOOGLE_MQM).warnings
     )
     assert expected not in rank_systems(campaign(documents=12), RECOMMENDED).warnings

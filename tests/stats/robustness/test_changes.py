@@ -183,14 +183,14 @@ def test_groups_without_a_change_say_why() -> None:
     assert {change.group for change in made} == {"document"}
     assert none == {
         "references": "there are no human systems and no reference rows",
-        "lowest": "it takes 3 to 2,000 ranked systems",
-        "highest": "it takes 3 to 2,000 ranked systems",
+        "lowest": "this requires 3 to 2,000 ranked systems",
+        "highest": "this requires 3 to 2,000 ranked systems",
         "degraded": "there are no human systems and no reference rows",
         "degraded_reference_rows": "there are no reference rows",
-        "inflated": "it takes 3 to 2,000 ranked systems",
-        "system": "it takes 3 to 2,000 ranked systems",
-        "rater": "it takes 2 to 2,000 raters",
-        "domain": "it takes 2 to 2,000 domains",
+        "inflated": "this requires 3 to 2,000 ranked systems",
+        "system": "this requires 3 to 2,000 ranked systems",
+        "rater": "this requires 2 to 2,000 raters",
+        "domain": "this requires 2 to 2,000 domains",
     }
     assert len(FACTORS) == 5
 

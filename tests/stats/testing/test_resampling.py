@@ -177,4 +177,4 @@ def test_xsts_is_the_mean_of_medians_with_a_bootstrap_of_documents() -> None:
         assert (pair.p_value < 0.05) == (pair.interval[0] > 0 or pair.interval[1] < 0) == pair.significant
     unknown = rank_systems(replace(campaign(24), documents_known=False), NAMED["nllb-xsts"])
     assert unknown.recipe.unit == "segment"
-    assert "documents are unknown; segments are drawn instead of documents" in unknown.warnings
+    assert "documents are unknown, so segments are drawn instead of documents" in unknown.warnings

@@ -45,7 +45,7 @@ def before_after_plot(title: str, below: str, rows: Sequence[BeforeAfterRow], no
     width = left + PLOT + FIGURES + MARGIN
     sentences = [captions.make_sentence(text.rstrip(".")) for text in notes]
     if len(rows) > MOST:
-        sentences.append(f"The first {MOST} of {len(rows)}; the table has all.")
+        sentences.append(f"The first {MOST} of {len(rows)}; the table lists all.")
     lines = wrap_sentences(sentences, width)
     top = HEAD + 14
     bottom = top + max(1, len(shown)) * ROW

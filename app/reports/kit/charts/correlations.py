@@ -148,7 +148,7 @@ def scatter_plots(title: str, below: str, panels: Sequence[ScatterPanel], notes:
         sheet.heading(title, below)
         points = [point for panel in shown for point in panel.points]
         if not points:
-            sheet.text(MARGIN, HEAD + 20, "there is nothing to draw", color=QUIET)
+            sheet.text(MARGIN, HEAD + 20, "nothing to draw", color=QUIET)
         for n, panel in enumerate(shown if points else ()):
             x = MARGIN + 30 + (n % across) * (SIDE + GAP)
             y = HEAD + 24 + (n // across) * (SIDE + GAP + 10)

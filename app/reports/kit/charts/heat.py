@@ -110,7 +110,7 @@ def heat_map(what: HeatMap) -> bytes:
 def _note_truncated(what: HeatMap) -> list[str]:
     if len(what.rows) <= MOST_ROWS and len(what.columns) <= MOST_COLUMNS:
         return []
-    return [f"The first {MOST_ROWS} rows and {MOST_COLUMNS} columns; the table has all."]
+    return [f"The first {MOST_ROWS} rows and {MOST_COLUMNS} columns; the table has them all."]
 
 
 def _cell(sheet: ChartSheet, cell: HeatCell | None, at: tuple[float, float, float, float]) -> None:

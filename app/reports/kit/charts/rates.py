@@ -76,7 +76,7 @@ def _row(sheet: ChartSheet, rate: PromisedRate, left: float, y: float) -> None:
     sheet.text(left - 8, middle, rate.meaning, ha="right")
     sheet.box(left, y + 4, SCALE, ROW - 8, fill=BAND)
     if rate.rate is None or rate.low is None or rate.high is None:
-        sheet.text(left + SCALE + 8, middle, "nothing to say", size=8, color=QUIET)
+        sheet.text(left + SCALE + 8, middle, "no rates to draw", size=8, color=QUIET)
         return
     colour = ORANGE if rate.kept is False else BLUE
     sheet.box(left + rate.low * SCALE, middle - 1, (rate.high - rate.low) * SCALE, 2, fill=colour)
@@ -84,6 +84,6 @@ def _row(sheet: ChartSheet, rate: PromisedRate, left: float, y: float) -> None:
     if rate.expected is not None:
         sheet.box(left + rate.expected * SCALE - 0.6, y + 2, 1.2, ROW - 4, fill=INK)
     promised = "" if rate.expected is None else f" · {rate.bound} {rate.expected:g}"
-    broken = " · broken" if rate.kept is False else ""
+    broken = " · not met" if rate.kept is False else ""
     figures = f"{captions.format_number(rate.rate, 3)}{promised}{broken}"
     sheet.text(left + SCALE + 8, middle, figures, size=8, color=INK if broken else QUIET)

@@ -141,8 +141,8 @@ function fetched(name, alt) {
 
 function timing() {
   return [
-    h("h2", {}, t("How long judging takes")), fetched("timing", t("Time of judging by rater")),
-    h("h2", {}, t("How often answers change")), fetched("revisions", t("Answers that were changed, by rater")),
+    h("h2", {}, t("Judging times")), fetched("timing", t("Time of judging by rater")),
+    h("h2", {}, t("Revised answers")), fetched("revisions", t("Revised answers, by rater")),
   ];
 }
 
