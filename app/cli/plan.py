@@ -165,5 +165,5 @@ def _forecast_srp(srp: Mapping[str, Any]) -> str:
     """Never alone: a study that finds nothing is stable, too."""
     if srp["value"] is None:
         return f"Forecast SRP: unknown, {srp['reason']}"
-    sentence = f"{srp['mean_significant_pairs']:.1f} of {srp['pairs']} pairs significant in a study"
+    sentence = f"{srp['mean_significant_pairs']:.1f} of {srp['pairs']} pairs significant per study"
     return f"Forecast SRP {srp['value']:.2f}, {sentence} ({srp['source']})"

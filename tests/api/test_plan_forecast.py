@@ -63,7 +63,7 @@ def test_the_command_prints_the_forecast_srp_with_the_pairs_beside_it(
     settled(ready, {"components": {**GIVEN, "source": "[/pilot] of May"}})
     srp = _plan(ready, {"seed": 5, "overlap": None}, 200, dry_run="true")["report"]["srp"]
     told = CliRunner().invoke(build_command_line("plan"), words, env=environment)
-    pairs = f"{srp['mean_significant_pairs']:.1f} of 3 pairs significant in a study"
+    pairs = f"{srp['mean_significant_pairs']:.1f} of 3 pairs significant per study"
     assert f"Forecast SRP {srp['value']:.2f}, {pairs} ([/pilot] of May)" in told.stdout
 
     settled(ready, {"components": {"residual": 1.0}})

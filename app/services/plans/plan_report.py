@@ -137,9 +137,12 @@ def _seat_notes(material: PlanInput) -> list[str]:
 def _judged_notes(material: PlanInput) -> list[str]:
     if not material.judged:
         return []
-    told = f"documents that already have judgments, imported or copied: {material.judged}; what is planned for them is"
+    which = f"documents that already have judgments, imported or copied: {material.judged}"
     return [
-        f"{told} judged again, even by the same raters, and all judgments count; to avoid this, plan only the others"
+        (
+            f"{which}; raters judge them again, perhaps the same raters, and all judgments count; to avoid this, plan only "
+            "the others"
+        )
     ]
 
 
@@ -203,21 +206,21 @@ def _draw_plan(campaign: str, version: int | None, report: Mapping[str, Any]) ->
     ]
     if ahead["detectable"] is not None:
         told.append(
-            f"A difference of {ahead['detectable']:.2f} between two systems is found with 80 % power, alpha split over "
-            f"{ahead['pairs']} pairs ({ahead['source']})."
+            f"A difference of {ahead['detectable']:.2f} between two systems is detected with 80 % power, alpha split "
+            f"over {ahead['pairs']} pairs ({ahead['source']})."
         )
     srp = report["srp"]
     if srp["value"] is not None:
         told.append(
             f"Forecast SRP {srp['value']:.2f}, with {srp['mean_significant_pairs']:.1f} of {srp['pairs']} pairs "
-            f"significant in a study ({srp['source']})."
+            f"significant per study ({srp['source']})."
         )
     told += [f"Not met: {unmet['what']}: {unmet['why']}." for unmet in report["unmet"]]
     if len(report["raters"]) > MOST_RATERS or len(systems) > MOST_SYSTEMS:
         told.append(f"The first {MOST_RATERS} raters and {MOST_SYSTEMS} systems are drawn.")
     return PlanPicture(
         campaign=campaign,
-        heading="Looked at, not stored" if version is None else f"Version {version}",
+        heading="Preview, not stored" if version is None else f"Version {version}",
         raters=tuple(
             RaterLoad(load["rater"], load["segments"], load["hours"], table.get(load["rater"], {})) for load in loads
         ),
