@@ -28,7 +28,7 @@ from app.storage.db import REQUEST_TIMEOUT, Database
 from app.storage.recorder.recorder import Recorder
 from app.web import cors, hosts, problems
 from app.web.admission import PER_CONNECTION, AdmissionLayer
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from app.web.fast import route as fast_routes
 from app.web.fast.rater_cache import RaterCache
 from app.web.head_requests import HeadRequestsLayer
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 COLLECT_AFTER = 10_000  # objects: looking at five times as many stopped all threads for 25 ms
 
 
-def create_app(database: Database, options: Options) -> FastAPI:
+def create_app(database: Database, options: ServiceOptions) -> FastAPI:
     """The application over a database, with the plain values of this installation."""
     app = FastAPI(
         title="Plumbline",
@@ -89,7 +89,7 @@ def create_app(database: Database, options: Options) -> FastAPI:
     return app
 
 
-def _provider(options: Options) -> Provider | None:
+def _provider(options: ServiceOptions) -> Provider | None:
     """The identity provider. What speaks with it is imported only where there is one."""
     if options.provider is None:
         return None
@@ -100,7 +100,7 @@ def _provider(options: Options) -> Provider | None:
 
 def _add_guards(layers: ASGIApp, app: FastAPI) -> ASGIApp:
     """What stands before everything else: under which name we are asked, and what strangers may cost."""
-    options: Options = app.state.options
+    options: ServiceOptions = app.state.options
     app.state.familiar = KnownCredentials()
     if options.strangers is not None:
         layers = StrangersLayer(layers, options.strangers, app.state.familiar, ui.render_problem_page)
@@ -152,9 +152,9 @@ def _collect_rarely() -> None:
     gc.enable()
 
 
-def options(settings: Settings) -> Options:
+def options(settings: Settings) -> ServiceOptions:
     """What the settings say about the HTTP edge."""
-    return Options(
+    return ServiceOptions(
         body_limit=settings.body_limit,
         upload_limit=settings.upload_limit,
         body_timeout=settings.body_timeout,

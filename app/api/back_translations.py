@@ -26,14 +26,14 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 }
 
 
-class PassOnIn(BodyModel):
+class BackTranslationsCopyIn(BodyModel):
     """Where the texts go."""
 
     to: Key = Field(description="Key of the campaign whose outputs they become, such as one of `bt_msts`.")
     rater: Key | None = Field(None, description="Whose; null: output by output the first back-translator by key.")
 
 
-class PassedOut(AnswerModel):
+class BackTranslationsCopiedOut(AnswerModel):
     """What became outputs."""
 
     outputs: int = Field(description="Those that were not there before.")
@@ -45,7 +45,7 @@ class PassedOut(AnswerModel):
     data_version: int = Field(description="Of the other campaign.")
 
 
-class AuthorOut(AnswerModel):
+class OutputAuthorOut(AnswerModel):
     """Who wrote an output."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -58,8 +58,8 @@ class AuthorOut(AnswerModel):
     source: str = Field(alias="from", description="The campaign in which it was written.")
 
 
-EXAMPLE = PassedOut(outputs=529, unchanged=0, systems=3, documents=5, raters=4, left={}, data_version=1)
-AUTHOR = AuthorOut.model_validate(
+EXAMPLE = BackTranslationsCopiedOut(outputs=529, unchanged=0, systems=3, documents=5, raters=4, left={}, data_version=1)
+AUTHOR = OutputAuthorOut.model_validate(
     {"system": "A", "document": "d1", "position": 1, "rater": "bt1", "link": None, "from": "bt"}
 )
 
@@ -72,18 +72,18 @@ AUTHOR = AuthorOut.model_validate(
 def pass_on_back_translations(
     caller: UnboundManager,
     campaign: CampaignKey,
-    body: Annotated[PassOnIn, json_body(PassOnIn, second_campaign={"to": "ende-msts"})],
+    body: Annotated[BackTranslationsCopyIn, json_body(BackTranslationsCopyIn, second_campaign={"to": "ende-msts"})],
     session: SessionDep,
-) -> PassedOut:
+) -> BackTranslationsCopiedOut:
     """Of the same systems, on the same segments. Asking again takes what is new; what a task shows there stays."""
     outcome = back_translations.copy_back_translations(session, campaign, body.to, rater=body.rater, actor=caller.actor)
-    return PassedOut.model_validate(outcome)
+    return BackTranslationsCopiedOut.model_validate(outcome)
 
 
 @router.get(
     "",
     summary="List who wrote the outputs",
-    responses=example_response(200, Page[AuthorOut](items=[AUTHOR], next=None)),
+    responses=example_response(200, Page[OutputAuthorOut](items=[AUTHOR], next=None)),
 )
 def list_authors(
     caller: Manager,  # noqa: ARG001  (says who may call)
@@ -91,8 +91,8 @@ def list_authors(
     session: SessionDep,
     limit: Limit = 50,
     cursor: After = 0,
-) -> Page[AuthorOut]:
+) -> Page[OutputAuthorOut]:
     """Outputs of this campaign that raters of another wrote: by whom, where it is kept, and there."""
     authors = back_translations.list_output_authors(session, campaign, after=cursor, limit=limit + 1)
     page = make_page(authors, limit, lambda one: str(one.cursor))
-    return Page[AuthorOut](items=[AuthorOut.model_validate(one) for one in page.items], next=page.next)
+    return Page[OutputAuthorOut](items=[OutputAuthorOut.model_validate(one) for one in page.items], next=page.next)

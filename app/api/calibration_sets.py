@@ -32,7 +32,7 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 }
 
 
-class PairIn(BodyModel):
+class CalibrationPairIn(BodyModel):
     """Two texts and how alike they are by consensus."""
 
     text1: Annotated[Text, StringConstraints(min_length=1)]
@@ -41,11 +41,11 @@ class PairIn(BodyModel):
     stratum: Label | None = None
 
 
-class SetIn(BodyModel):
+class CalibrationSetIn(BodyModel):
     """A calibration set."""
 
     protocol: Annotated[str, StringConstraints(pattern="^[a-z0-9_]{1,64}$")]
-    pairs: list[PairIn] = Field(min_length=1, max_length=5000)
+    pairs: list[CalibrationPairIn] = Field(min_length=1, max_length=5000)
 
 
 class CalibrationPairOut(AnswerModel):
@@ -57,7 +57,7 @@ class CalibrationPairOut(AnswerModel):
     stratum: str | None
 
 
-class SetOut(BaseModel):
+class CalibrationSetOut(BaseModel):
     """A version of a set."""
 
     set: str
@@ -69,7 +69,7 @@ class SetOut(BaseModel):
     pairs: list[CalibrationPairOut]
 
 
-class SetRow(AnswerModel):
+class CalibrationSetRow(AnswerModel):
     """A set in its latest version."""
 
     key: str
@@ -79,7 +79,7 @@ class SetRow(AnswerModel):
     frozen_at: Time | None
 
 
-class TakeIn(BodyModel):
+class CalibrationSetChoiceIn(BodyModel):
     """The set to take in."""
 
     set: Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
@@ -90,7 +90,7 @@ PAIRS = [
     {"text1": "The dog barked.", "text2": "Der Hund bellte.", "consensus": 5, "stratum": "5"},
     {"text1": "The dog barked.", "text2": "Morgen regnet es.", "consensus": 1, "stratum": "1"},
 ]
-EXAMPLE = SetOut.model_validate(
+EXAMPLE = CalibrationSetOut.model_validate(
     {
         "set": "xsts-v1",
         "version": 1,
@@ -101,7 +101,7 @@ EXAMPLE = SetOut.model_validate(
         "pairs": PAIRS,
     }
 )
-ROW = SetRow(key="xsts-v1", version=1, protocol="xsts", pairs=2, frozen_at=None)
+ROW = CalibrationSetRow(key="xsts-v1", version=1, protocol="xsts", pairs=2, frozen_at=None)
 
 
 @router.put(
@@ -112,9 +112,9 @@ ROW = SetRow(key="xsts-v1", version=1, protocol="xsts", pairs=2, frozen_at=None)
 def put_calibration_set(
     caller: UnboundManager,
     key: SetKey,
-    body: Annotated[SetIn, json_body(SetIn, two={"protocol": "xsts", "pairs": PAIRS})],
+    body: Annotated[CalibrationSetIn, json_body(CalibrationSetIn, two={"protocol": "xsts", "pairs": PAIRS})],
     session: SessionDep,
-) -> SetOut:
+) -> CalibrationSetOut:
     """Pairs with a consensus. Once a campaign uses a version it stays; other pairs are then a new version."""
     pairs = [CalibrationPair(**one.model_dump()) for one in body.pairs]
     return make_calibration_set_out(
@@ -128,7 +128,7 @@ def get_calibration_set(
     key: SetKey,
     session: SessionDep,
     version: Version = None,
-) -> SetOut:
+) -> CalibrationSetOut:
     """With its pairs."""
     return make_calibration_set_out(calibration_sets.get_calibration_set(session, key, version))
 
@@ -136,17 +136,17 @@ def get_calibration_set(
 @router.get(
     "/calibration-sets",
     summary="List calibration sets",
-    responses=example_response(200, Page[SetRow](items=[ROW], next=None)),
+    responses=example_response(200, Page[CalibrationSetRow](items=[ROW], next=None)),
 )
 def list_calibration_sets(
     caller: UnboundManager,  # noqa: ARG001  (says who may call)
     session: SessionDep,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Page[SetRow]:
+) -> Page[CalibrationSetRow]:
     """By key, each in its latest version."""
     sets = calibration_sets.list_calibration_sets(session, after=cursor, limit=limit + 1)
-    return make_page([SetRow.model_validate(one) for one in sets], limit, lambda one: one.key)
+    return make_page([CalibrationSetRow.model_validate(one) for one in sets], limit, lambda one: one.key)
 
 
 @router.post(
@@ -157,18 +157,18 @@ def list_calibration_sets(
 def take_in(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[TakeIn, json_body(TakeIn, latest={"set": "xsts-v1"})],
+    body: Annotated[CalibrationSetChoiceIn, json_body(CalibrationSetChoiceIn, latest={"set": "xsts-v1"})],
     session: SessionDep,
-) -> SetOut:
+) -> CalibrationSetOut:
     """As documents of kind calibration, which a design can then ask for; the version is frozen."""
     return make_calibration_set_out(
         calibration_sets.add_calibration_set(session, campaign, body.set, body.version, actor=caller.actor)
     )
 
 
-def make_calibration_set_out(calibration_set: CalibrationSet) -> SetOut:
+def make_calibration_set_out(calibration_set: CalibrationSet) -> CalibrationSetOut:
     """A set as it is told."""
-    return SetOut(
+    return CalibrationSetOut(
         set=calibration_set.key,
         version=calibration_set.version,
         protocol=calibration_set.protocol,

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from app.api.models.tasks import EXAMPLE as TASK
 from app.api.models.tasks import TaskOut
 from app.api.previews import PreviewOut
-from app.api.protocols import MeasureOut, Name, make_measure_out
+from app.api.protocols import JudgmentMeasureOut, Name, make_measure_out
 from app.api.tasks import FORMS, FormOut
 from app.services.campaigns import protocols
 from app.services.campaigns.protocols import CampaignProtocol, WrittenProtocol
@@ -63,7 +63,7 @@ class CampaignProtocolOut(BaseModel):
     protocol: str
     options: dict[str, JsonValue]
     forms: list[FormOut]
-    measures: list[MeasureOut] = Field(description="The first ranks.")
+    measures: list[JudgmentMeasureOut] = Field(description="The first ranks.")
 
 
 SHOWN = CampaignProtocolOut(
@@ -71,7 +71,9 @@ SHOWN = CampaignProtocolOut(
     options=OWN,
     forms=FORMS.forms,
     measures=[
-        MeasureOut(name="quality", higher_is_better=True, scale=[0, 100, 1], uses_profile=False, needs_text=False)
+        JudgmentMeasureOut(
+            name="quality", higher_is_better=True, scale=[0, 100, 1], uses_profile=False, needs_text=False
+        )
     ],
 )
 STARTED = ProtocolStartOut(protocol="custom", options=OWN)

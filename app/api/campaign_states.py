@@ -13,7 +13,7 @@ from app.services.access.idempotency import IdempotentAnswer
 from app.services.access.tokens import Caller
 from app.services.data import cloning
 from app.services.plans import campaign_states
-from app.services.plans.campaign_states import Step
+from app.services.plans.campaign_states import StateChange
 from app.storage.db import Session
 from app.web.access import Manager, UnboundManager
 from app.web.answers import AnswerModel
@@ -30,7 +30,7 @@ REFUSED: dict[int | str, dict[str, Any]] = {409: {"description": "The state of t
 STEPPED: dict[int | str, dict[str, Any]] = {**example_response(200, EXAMPLE, "As it is now."), **REFUSED}
 
 
-class CloneIn(BodyModel):
+class CampaignCloneIn(BodyModel):
     """The campaign to make."""
 
     key: Key
@@ -39,7 +39,7 @@ class CloneIn(BodyModel):
     systems: bool = Field(default=True, description="With the systems and their outputs.")
 
 
-class CarryIn(BodyModel):
+class CarryOverIn(BodyModel):
     """Where judgments come from."""
 
     model_config = ConfigDict(validate_by_name=True)
@@ -47,7 +47,7 @@ class CarryIn(BodyModel):
     source: Other = Field(alias="from", description="Key of the campaign that has them.")
 
 
-class CarriedOut(AnswerModel):
+class CarryOverOut(AnswerModel):
     """What was carried over."""
 
     judgments: int
@@ -56,7 +56,7 @@ class CarriedOut(AnswerModel):
     data_version: int
 
 
-CARRIED = CarriedOut(judgments=418, raters=4, left={"output changed or not there": 111}, data_version=4)
+CARRIED = CarryOverOut(judgments=418, raters=4, left={"output changed or not there": 111}, data_version=4)
 
 
 @router.post("/open", summary="Open a campaign", responses=STEPPED)
@@ -83,7 +83,7 @@ def close_campaign(caller: Manager, campaign: CampaignKey, session: SessionDep, 
 def clone_campaign(
     caller: UnboundManager,
     campaign: CampaignKey,
-    body: Annotated[CloneIn, json_body(CloneIn, next_year={"key": "ted-ende-2027", "systems": False})],
+    body: Annotated[CampaignCloneIn, json_body(CampaignCloneIn, next_year={"key": "ted-ende-2027", "systems": False})],
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
@@ -100,17 +100,19 @@ def clone_campaign(
 def carry_over(
     caller: UnboundManager,
     campaign: CampaignKey,
-    body: Annotated[CarryIn, json_body(CarryIn, last_year={"from": "ted-ende-2025"})],
+    body: Annotated[CarryOverIn, json_body(CarryOverIn, last_year={"from": "ted-ende-2025"})],
     session: SessionDep,
-) -> CarriedOut:
+) -> CarryOverOut:
     """Those that another campaign has of outputs that did not change, on sources that did not change.
 
     They count like judgments that were imported. Asking again carries over only what is new.
     """
-    return CarriedOut.model_validate(cloning.carry_over_judgments(session, campaign, body.source, actor=caller.actor))
+    return CarryOverOut.model_validate(cloning.carry_over_judgments(session, campaign, body.source, actor=caller.actor))
 
 
-def _answer_after_step(session: Session, campaign: str, step: Step, caller: Caller, response: Response) -> CampaignOut:
+def _answer_after_step(
+    session: Session, campaign: str, step: StateChange, caller: Caller, response: Response
+) -> CampaignOut:
     view = campaign_states.change_campaign_state(session, campaign, step, actor=caller.actor)
     response.headers["ETag"] = quote_tag(str(view.settings_version))
     return CampaignOut.model_validate(view)

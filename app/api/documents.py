@@ -85,7 +85,7 @@ class DocumentOut(DocumentRow):
     segments: list[SegmentOut]
 
 
-class PutOut(AnswerModel):
+class TestSetPutOut(AnswerModel):
     """What became of it."""
 
     created: bool
@@ -95,7 +95,7 @@ class PutOut(AnswerModel):
 
 
 STORED: dict[int | str, dict[str, Any]] = example_response(
-    200, PutOut(created=True, changed=True, repaired=0, data_version=3), "Stored."
+    200, TestSetPutOut(created=True, changed=True, repaired=0, data_version=3), "Stored."
 )
 REFUSED: dict[int | str, dict[str, Any]] = {
     409: {"description": "A task shows the text, outputs stand on it, or the state of the campaign does not allow it."}
@@ -124,12 +124,12 @@ def put_document(
     document: DocumentKey,
     body: Annotated[DocumentIn, json_body(DocumentIn, talk=TALK)],
     session: SessionDep,
-) -> PutOut:
+) -> TestSetPutOut:
     """A document as a whole. The same again changes nothing; a text that a task shows stays as it is."""
     put: TestSetPutResult = test_sets.put_document(
         session, campaign, document, body.to_document_text(), actor=caller.actor
     )
-    return PutOut.model_validate(put)
+    return TestSetPutOut.model_validate(put)
 
 
 @router.get("/{document}", summary="Look at a document", responses=example_response(200, EXAMPLE))

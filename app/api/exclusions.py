@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.api.kit.jobs import LATER, Prefer, job_response, report_or_job
-from app.api.models.exclusions import EFFECT, EXAMPLE, LIFTED, EffectOut, ExclusionIn, ExclusionOut, Reason
+from app.api.models.exclusions import EFFECT, EXAMPLE, LIFTED, ExclusionEffectOut, ExclusionIn, ExclusionOut, Reason
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import ExclusionRule, Subject
@@ -54,7 +54,7 @@ Sort = Annotated[ExclusionSort, Query(description="By when they were made; `-` t
 ONE_OF = "name one of rater, task, document and system"
 
 
-class HowToExclude(BaseModel):
+class ExclusionQuery(BaseModel):
     """The query of an exclusion."""
 
     model_config = ConfigDict(extra="forbid")
@@ -79,7 +79,7 @@ async def create_exclusion(
     caller: Manager,
     request: Request,
     campaign: CampaignKey,
-    asked: Annotated[HowToExclude, Query()],
+    asked: Annotated[ExclusionQuery, Query()],
     body: Annotated[
         ExclusionIn,
         json_body(
@@ -135,7 +135,7 @@ def _preview_effect(campaign: str, wanted: ExclusionRule, name: str, database: D
 
 def _encode_effect(outcome: ExclusionEffect | StoredReport) -> bytes:
     effect = exclusion_preview.parse_stored_preview(outcome.body) if isinstance(outcome, StoredReport) else outcome
-    return EffectOut.from_effect(effect).model_dump_json().encode()
+    return ExclusionEffectOut.from_effect(effect).model_dump_json().encode()
 
 
 @router.get(

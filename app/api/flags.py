@@ -52,7 +52,7 @@ class FlagIn(BodyModel):
     note: Words | None = None
 
 
-class FlaggedOut(BaseModel):
+class NewFlagOut(BaseModel):
     """The name of a new flag."""
 
     flag: str
@@ -79,7 +79,7 @@ class FlagOut(AnswerModel):
     assignee: str | None = Field(description="Who sees to it, as managers call them.")
 
 
-class AnswerIn(BodyModel):
+class FlagAnswerIn(BodyModel):
     """What a manager says to it."""
 
     answer: Words
@@ -88,7 +88,7 @@ class AnswerIn(BodyModel):
 Assignee = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 
 
-class FlagExpected(BodyModel):
+class ExpectedFlag(BodyModel):
     """What flags must have now; what is left out is not looked at."""
 
     answer: Words | None = Field(None, description="Null: they are open.")
@@ -103,7 +103,7 @@ class FlagsPatch(BodyModel):
     ]
     answer: Words | None = Field(None, description="Null opens them again.")
     assignee: Assignee | None = Field(None, description="Who sees to them; null for nobody.")
-    expected: FlagExpected | None = Field(
+    expected: ExpectedFlag | None = Field(
         None, description="What all of them must have now, so that nothing is overwritten that somebody else said."
     )
 
@@ -114,7 +114,7 @@ class FlagsPatch(BodyModel):
         return self
 
 
-class FlagBefore(AnswerModel):
+class FlagBeforeChange(AnswerModel):
     """What a flag had before a change."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -127,7 +127,7 @@ class FlagBefore(AnswerModel):
 class FlagsChangedOut(BaseModel):
     """What became of a change of several flags."""
 
-    before: list[FlagBefore] = Field(description="In the order of the list.")
+    before: list[FlagBeforeChange] = Field(description="In the order of the list.")
 
 
 EXAMPLE = FlagOut(
@@ -146,14 +146,14 @@ EXAMPLE = FlagOut(
     answered_at=None,
     assignee=None,
 )
-BEFORE = FlagsChangedOut(before=[FlagBefore(flag="f_" + "0" * 32, answer=None, assignee=None)])
+BEFORE = FlagsChangedOut(before=[FlagBeforeChange(flag="f_" + "0" * 32, answer=None, assignee=None)])
 
 
 @router.post(
     "/tasks/{task}/flags",
     status_code=201,
     summary="Report a problem",
-    responses=example_response(201, FlaggedOut(flag="f_" + "0" * 32)),
+    responses=example_response(201, NewFlagOut(flag="f_" + "0" * 32)),
 )
 def create_flag(
     rater: RaterCaller,
@@ -166,7 +166,7 @@ def create_flag(
 
     def make() -> IdempotentAnswer:
         name = flags.create_flag(session, task, **body.model_dump(), rater=rater)
-        return IdempotentAnswer(201, FlaggedOut(flag=name).model_dump_json().encode())
+        return IdempotentAnswer(201, NewFlagOut(flag=name).model_dump_json().encode())
 
     return once(session, rater, make)
 
@@ -225,7 +225,7 @@ def patch_flags(
     values = body.model_dump(include=body.model_fields_set - {"flags", "expected"})
     expected = body.expected.model_dump(exclude_unset=True) if body.expected else None
     before = flags.change_flags(session, campaign, body.flags, values, expected=expected, actor=caller.actor)
-    return FlagsChangedOut(before=[FlagBefore.model_validate(view) for view in before])
+    return FlagsChangedOut(before=[FlagBeforeChange.model_validate(view) for view in before])
 
 
 @router.post(
@@ -235,7 +235,7 @@ def answer_flag(
     caller: Manager,
     campaign: CampaignKey,
     flag: FlagName,
-    body: Annotated[AnswerIn, json_body(AnswerIn, excluded={"answer": "the segment is left out"})],
+    body: Annotated[FlagAnswerIn, json_body(FlagAnswerIn, excluded={"answer": "the segment is left out"})],
     session: SessionDep,
 ) -> FlagOut:
     """Another answer takes the place of the first; the audit log has both times."""

@@ -23,13 +23,13 @@ Markdown = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST)]
 Version = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="The latest by default.", examples=[1])]
 
 
-class TextsIn(RootModel[Annotated[dict[Language, Markdown], Field(min_length=1, max_length=100)]]):
+class GuidelineTextsIn(RootModel[Annotated[dict[Language, Markdown], Field(min_length=1, max_length=100)]]):
     """Markdown by language."""
 
     model_config = ConfigDict(json_schema_extra={"additionalProperties": False, "propertyNames": {"maxLength": 35}})
 
 
-class TextsOut(AnswerModel):
+class GuidelineTextsOut(AnswerModel):
     """A version of a text; it never changes."""
 
     version: int = Field(description="Counts from 1.")
@@ -39,15 +39,15 @@ class TextsOut(AnswerModel):
 
 ENGLISH = {"en": "# How to judge\n\nRead the whole document first."}
 AGREE = {"en": "I take part voluntarily.", "de": "Ich nehme freiwillig teil."}
-EXAMPLE = TextsOut.model_validate({"version": 1, "texts": ENGLISH, "at": "2026-11-20T12:00:00Z"})
-CONSENT = TextsOut.model_validate({"version": 2, "texts": AGREE, "at": "2026-11-20T12:00:00Z"})
+EXAMPLE = GuidelineTextsOut.model_validate({"version": 1, "texts": ENGLISH, "at": "2026-11-20T12:00:00Z"})
+CONSENT = GuidelineTextsOut.model_validate({"version": 2, "texts": AGREE, "at": "2026-11-20T12:00:00Z"})
 
 
 @router.put("/guidelines", summary="Write the guidelines", responses=example_response(200, EXAMPLE, "As they are now."))
 def put_guidelines(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[TextsIn, json_body(TextsIn, english=ENGLISH)],
+    body: Annotated[GuidelineTextsIn, json_body(GuidelineTextsIn, english=ENGLISH)],
     session: SessionDep,
 ) -> Response:
     """Other texts are a new version; judgments record the version that they were made under."""
@@ -57,7 +57,12 @@ def put_guidelines(
 
 
 @router.get("/guidelines", summary="Read the guidelines", responses=example_response(200, EXAMPLE))
-def get_guidelines(caller: AnyRole, campaign: CampaignKey, session: SessionDep, version: Version = None) -> TextsOut:  # noqa: ARG001  (says who may call)
+def get_guidelines(
+    caller: AnyRole,  # noqa: ARG001  (says who may call)
+    campaign: CampaignKey,
+    session: SessionDep,
+    version: Version = None,
+) -> GuidelineTextsOut:
     """For everybody in the campaign, raters included."""
     return _make_texts_out(guidelines.get_guidelines(session, campaign, "guidelines", version=version))
 
@@ -66,7 +71,7 @@ def get_guidelines(caller: AnyRole, campaign: CampaignKey, session: SessionDep, 
 def put_consent(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[TextsIn, json_body(TextsIn, two=AGREE)],
+    body: Annotated[GuidelineTextsIn, json_body(GuidelineTextsIn, two=AGREE)],
     session: SessionDep,
 ) -> Response:
     """Another text is a new version: nobody gets a task before agreeing to it."""
@@ -76,10 +81,15 @@ def put_consent(
 
 
 @router.get("/consent", summary="Read the text of consent", responses=example_response(200, CONSENT))
-def get_consent(caller: AnyRole, campaign: CampaignKey, session: SessionDep, version: Version = None) -> TextsOut:  # noqa: ARG001  (says who may call)
+def get_consent(
+    caller: AnyRole,  # noqa: ARG001  (says who may call)
+    campaign: CampaignKey,
+    session: SessionDep,
+    version: Version = None,
+) -> GuidelineTextsOut:
     """The latest, or the version that somebody agreed to."""
     return _make_texts_out(guidelines.get_guidelines(session, campaign, "consent", version=version))
 
 
-def _make_texts_out(texts: guidelines.GuidelineTexts) -> TextsOut:
-    return TextsOut.model_validate(texts)
+def _make_texts_out(texts: guidelines.GuidelineTexts) -> GuidelineTextsOut:
+    return GuidelineTextsOut.model_validate(texts)

@@ -41,7 +41,7 @@ class Health(BaseModel):
     status: Literal["ok"] = "ok"
 
 
-class PartOfService(BaseModel):
+class ServicePartOut(BaseModel):
     """One part of the service: a web process, the worker, the embedded Postgres. reason: why it does not run."""
 
     state: Literal["starting", "running", "restarting"]
@@ -51,7 +51,7 @@ class PartOfService(BaseModel):
 class Readiness(Health):
     """Requests can be served. parts: of the service, by name; empty where nobody supervises this process."""
 
-    parts: dict[str, PartOfService] = {}
+    parts: dict[str, ServicePartOut] = {}
 
 
 class Version(BaseModel):
@@ -61,7 +61,7 @@ class Version(BaseModel):
     method_version: str
 
 
-READY = Readiness(parts={"postgres": PartOfService(state="running"), "web": PartOfService(state="running")})
+READY = Readiness(parts={"postgres": ServicePartOut(state="running"), "web": ServicePartOut(state="running")})
 
 
 @router.get("/livez", summary="Is the process alive", responses=example_response(200, Health()))
@@ -83,7 +83,7 @@ async def readyz(_: Public, database: DatabaseDep) -> Readiness:
         error.members = {"parts": supervision.get_part_states()} if supervision.get_part_states() else {}
         raise
     return Readiness(
-        parts={name: PartOfService.model_validate(part) for name, part in supervision.get_part_states().items()}
+        parts={name: ServicePartOut.model_validate(part) for name, part in supervision.get_part_states().items()}
     )
 
 

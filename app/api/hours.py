@@ -9,13 +9,13 @@ from fastapi import APIRouter, Request, Response
 from app.api.models.hours import (
     ENTRY,
     HOURS,
-    AdjustmentIn,
     After,
     Answered,
-    EntryOut,
+    DisputeRefusalIn,
+    HoursAdjustmentIn,
+    HoursEntryOut,
     HoursOut,
     Offset,
-    RefusalIn,
     SearchWords,
     Team,
 )
@@ -84,7 +84,7 @@ def get_hours_as(
 @router.get(
     "/adjustments",
     summary="Messages about hours",
-    responses=example_response(200, Page[EntryOut](items=[ENTRY], next=None)),
+    responses=example_response(200, Page[HoursEntryOut](items=[ENTRY], next=None)),
 )
 def list_adjustments(
     caller: Coordinator,
@@ -94,12 +94,12 @@ def list_adjustments(
     q: SearchWords = "",
     limit: Limit = 50,
     cursor: After = 0,
-) -> Page[EntryOut]:
+) -> Page[HoursEntryOut]:
     """Adjustments, disputes and refusals, in the order in which they were made. None is ever changed."""
     adjustments = hours.list_hours_entries(
         session, campaign, by=caller, after=cursor, limit=limit + 1, answered=answered, q=q
     )
-    return make_page([EntryOut.model_validate(one) for one in adjustments], limit, lambda one: str(one.id))
+    return make_page([HoursEntryOut.model_validate(one) for one in adjustments], limit, lambda one: str(one.id))
 
 
 @router.post(
@@ -111,7 +111,7 @@ def list_adjustments(
 def adjust_hours(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[AdjustmentIn, json_body(AdjustmentIn, call=WHAT)],
+    body: Annotated[HoursAdjustmentIn, json_body(HoursAdjustmentIn, call=WHAT)],
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
@@ -132,7 +132,9 @@ def adjust_hours(
 def refuse_dispute(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[RefusalIn, json_body(RefusalIn, why={"dispute": 7, "reason": "the page shows no work then"})],
+    body: Annotated[
+        DisputeRefusalIn, json_body(DisputeRefusalIn, why={"dispute": 7, "reason": "the page shows no work then"})
+    ],
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
@@ -145,4 +147,4 @@ def refuse_dispute(
 
 
 def _answer(made: HoursEntry) -> IdempotentAnswer:
-    return IdempotentAnswer(201, EntryOut.model_validate(made).model_dump_json().encode())
+    return IdempotentAnswer(201, HoursEntryOut.model_validate(made).model_dump_json().encode())

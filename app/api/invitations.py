@@ -109,7 +109,7 @@ class Invitation(InvitationOut):
     )
 
 
-class ClaimIn(BodyModel):
+class SeatClaimIn(BodyModel):
     """A seat to take."""
 
     secret: Annotated[str, StringConstraints(pattern="^(o[1-9][0-9]{0,3}-)?[A-Za-z0-9_-]{43}$")]
@@ -122,7 +122,7 @@ class ClaimIn(BodyModel):
     want: Literal["session", "token"] = Field("session", description="A cookie for a browser, or a token.")
 
 
-class ClaimOut(BaseModel):
+class SeatClaimOut(BaseModel):
     """A seat that is taken."""
 
     campaign: str
@@ -168,7 +168,7 @@ INVITED = Invitation.model_validate(
         "signing_key": None,
     }
 )
-CLAIMED = ClaimOut.model_validate(
+CLAIMED = SeatClaimOut.model_validate(
     {
         "campaign": "ted-ende",
         "rater": "prolific-5e1f0c2ab7d4",
@@ -296,7 +296,7 @@ def claim_invitation(
     _: Public,
     invitation: PublicId,
     body: Annotated[
-        ClaimIn, json_body(ClaimIn, prolific={"secret": NO_SECRET, "external_id": "5f1b2c3d4e5f6a7b8c9d0e1f"})
+        SeatClaimIn, json_body(SeatClaimIn, prolific={"secret": NO_SECRET, "external_id": "5f1b2c3d4e5f6a7b8c9d0e1f"})
     ],
     request: Request,
     database: DatabaseDep,
@@ -316,8 +316,8 @@ def claim_invitation(
         opened = sessions.open_session(session, made.secret, lifetime=lasts) if opens else None
     who = {"campaign": made.campaign, "rater": made.rater}
     if opened is None:
-        return json_response(ClaimOut(**who, expires_at=made.expires_at, csrf=None, token=made.secret), 201)
-    response = json_response(ClaimOut(**who, expires_at=opened.expires_at, csrf=opened.csrf, token=None), 201)
+        return json_response(SeatClaimOut(**who, expires_at=made.expires_at, csrf=None, token=made.secret), 201)
+    response = json_response(SeatClaimOut(**who, expires_at=opened.expires_at, csrf=opened.csrf, token=None), 201)
     set_session_cookie(request, response, opened.secret, "rater", lifetime=opened.lifetime)
     return response
 

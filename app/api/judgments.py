@@ -49,7 +49,7 @@ class JudgmentsIn(RootModel[Annotated[list[JudgmentIn], Field(min_length=1, max_
     """Judgments, all or none."""
 
 
-class RecordedOut(BaseModel):
+class RecordedJudgmentsOut(BaseModel):
     """What became of the judgments."""
 
     judgments: int = Field(description="Added, revisions included.")
@@ -63,7 +63,7 @@ class RecordedOut(BaseModel):
     data_version: int
 
 
-EXAMPLE = RecordedOut(
+EXAMPLE = RecordedJudgmentsOut(
     judgments=1,
     revisions=0,
     unchanged=0,
@@ -106,7 +106,7 @@ def record_judgments(
         if not caller.has_rights_of("manager"):
             raters.require_enrolled_raters(session, campaign, [one.rater for one in sent], declare=declare)
         recorded = recording.record_judgments(session, campaign, sent, declare=declare, actor=caller.actor)
-        out = RecordedOut.model_validate(recorded, from_attributes=True)
+        out = RecordedJudgmentsOut.model_validate(recorded, from_attributes=True)
         return IdempotentAnswer(200, out.model_dump_json().encode())
 
     return once(session, caller, make)

@@ -8,17 +8,17 @@ from fastapi import APIRouter, Response
 from pydantic import BaseModel
 
 from app.api.models.payloads import (
-    AddressedIn,
-    ComparedIn,
+    AddressedComparisonIn,
+    AddressedJudgmentIn,
     JudgmentPayload,
-    ManyIn,
     Seen,
+    TaskJudgmentsIn,
     payload_body,
     payload_examples,
 )
 from app.api.models.tasks import (
     RECEIPT,
-    ComparedOut,
+    ComparisonReceiptOut,
     ItemNumber,
     ReceiptOut,
     ScreenNumber,
@@ -53,13 +53,13 @@ MANY = [
 class JudgmentsStoredOut(BaseModel):
     """Answers that are on disk, in the order in which they came."""
 
-    judgments: list[ReceiptOut | ComparedOut]
+    judgments: list[ReceiptOut | ComparisonReceiptOut]
 
 
 @fast.put(
     "/screens/{screen}",
     summary="Compare the columns of a screen",
-    responses={**example_response(200, ComparedOut(revision=1), "On disk.", etag=ETAG), **REFUSED},
+    responses={**example_response(200, ComparisonReceiptOut(revision=1), "On disk.", etag=ETAG), **REFUSED},
 )
 async def put_comparison(
     rater: CachedRater,
@@ -122,7 +122,7 @@ async def put_document_judgment(
 async def post_judgments(
     rater: CachedRater,
     task: TaskId,
-    body: Annotated[ManyIn, payload_body(ManyIn, {"da": MANY})],
+    body: Annotated[TaskJudgmentsIn, payload_body(TaskJudgmentsIn, {"da": MANY})],
     service: JudgingServiceDep,
 ) -> JudgmentsStoredOut:
     """All of them or none; an error names `["body", i]`, counted from 0. Sent again, they change nothing.
@@ -134,10 +134,10 @@ async def post_judgments(
     return JudgmentsStoredOut(judgments=[make_receipt(one) for one in receipts])
 
 
-def _address(judgment: AddressedIn | ComparedIn) -> AnswerAddress | ScreenAddress:
+def _address(judgment: AddressedJudgmentIn | AddressedComparisonIn) -> AnswerAddress | ScreenAddress:
     return (
         ScreenAddress(judgment.screen)
-        if isinstance(judgment, ComparedIn)
+        if isinstance(judgment, AddressedComparisonIn)
         else AnswerAddress(judgment.item, judgment.segment)
     )
 

@@ -25,7 +25,7 @@ MOST_EVENTS = 500
 Position = Annotated[int, Field(ge=1, le=LARGEST)]
 
 
-class EventIn(BodyModel):
+class ActivityEventIn(BodyModel):
     """Something that the page did. A retry counts once: (task, session, seq) is unique."""
 
     session: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9_-]{1,64}$")] = Field(
@@ -47,10 +47,10 @@ class EventIn(BodyModel):
 class HeartbeatIn(BodyModel):
     """A sign of life."""
 
-    events: Annotated[list[EventIn], Field(max_length=MOST_EVENTS)] = Field(default_factory=list)
+    events: Annotated[list[ActivityEventIn], Field(max_length=MOST_EVENTS)] = Field(default_factory=list)
 
 
-class AliveOut(BaseModel):
+class HeartbeatOut(BaseModel):
     """Until when the lease goes on."""
 
     leased_until: Time | None
@@ -81,7 +81,7 @@ async def lease_task(
     "/tasks/{task}/heartbeat",
     summary="Extend a lease",
     responses={
-        **example_response(200, AliveOut(leased_until=EXAMPLE.leased_until)),
+        **example_response(200, HeartbeatOut(leased_until=EXAMPLE.leased_until)),
         409: {"description": "The task is handed in."},
     },
 )
@@ -94,7 +94,7 @@ async def extend_lease(
     """With what was done since, each event once however often it is sent."""
     events = [ActivityEvent(**one.model_dump()) for one in body.events]
     alive = await leases.extend_lease(service, task, events, rater=rater)
-    told = AliveOut(leased_until=alive.leased_until, kept="surplus" if alive.surplus else None)
+    told = HeartbeatOut(leased_until=alive.leased_until, kept="surplus" if alive.surplus else None)
     return Response(told.model_dump_json(), media_type="application/json")
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Response
 
-from app.api.models.hours import DISPUTE, OWN, DisputeIn, HoursEntryOwn, Offset, OwnHoursOut
+from app.api.models.hours import DISPUTE, OWN, HoursDisputeIn, HoursEntryOwn, Offset, OwnHoursOut
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.people import hours
 from app.web.access import RaterCaller
@@ -34,7 +34,7 @@ def get_own_hours(rater: RaterCaller, session: SessionDep, utc_offset: Offset = 
 )
 def dispute_hours(
     rater: RaterCaller,
-    body: Annotated[DisputeIn, json_body(DisputeIn, missing=WHAT)],
+    body: Annotated[HoursDisputeIn, json_body(HoursDisputeIn, missing=WHAT)],
     session: SessionDep,
     once: OnceDep,
 ) -> Response:

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
-from app.api.guidelines import CONSENT, TextsOut
+from app.api.guidelines import CONSENT, GuidelineTextsOut
 from app.api.models.raters import Language
 from app.api.models.times import Time
 from app.services.people import guidelines, invitations, rater_data
@@ -34,7 +34,7 @@ class ConsentIn(BodyModel):
     language: Language = Field(description="In which the text was read.")
 
 
-class AgreementOut(AnswerModel):
+class ConsentAgreementOut(AnswerModel):
     """What a rater agreed to."""
 
     version: int
@@ -45,8 +45,8 @@ class AgreementOut(AnswerModel):
 class ConsentOut(BaseModel):
     """What is asked and what was given."""
 
-    asked: TextsOut | None = Field(description="The latest text; null where the campaign asks for no consent.")
-    given: AgreementOut | None
+    asked: GuidelineTextsOut | None = Field(description="The latest text; null where the campaign asks for no consent.")
+    given: ConsentAgreementOut | None
     outstanding: bool = Field(description="No task before it is given.")
 
 
@@ -64,7 +64,7 @@ class CompletionsOwn(BaseModel):
     items: list[CompletionOwn]
 
 
-GIVEN = AgreementOut.model_validate({"version": 2, "language": "en", "at": "2026-11-20T12:00:00Z"})
+GIVEN = ConsentAgreementOut.model_validate({"version": 2, "language": "en", "at": "2026-11-20T12:00:00Z"})
 EXAMPLE = ConsentOut(asked=CONSENT, given=GIVEN, outstanding=False)
 CODES = CompletionsOwn(
     items=[
@@ -80,8 +80,8 @@ def get_own_consent(rater: RaterCaller, session: SessionDep) -> ConsentOut:
     """The text that is asked now, and what was agreed to last."""
     asked, given = guidelines.find_requested_consent(session, rater)
     return ConsentOut(
-        asked=None if asked is None else TextsOut.model_validate(asked),
-        given=None if given is None else AgreementOut.model_validate(given),
+        asked=None if asked is None else GuidelineTextsOut.model_validate(asked),
+        given=None if given is None else ConsentAgreementOut.model_validate(given),
         outstanding=asked is not None and (given is None or given.version != asked.version),
     )
 
@@ -94,7 +94,7 @@ def give_consent(
 ) -> Response:
     """To the latest text. The same again changes nothing."""
     given = guidelines.record_consent(session, rater, version=body.version, language=body.language)
-    return json_response(AgreementOut.model_validate(given))
+    return json_response(ConsentAgreementOut.model_validate(given))
 
 
 @router.get("/completions", summary="My codes of completion", responses=example_response(200, CODES))

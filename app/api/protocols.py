@@ -44,7 +44,7 @@ class WidgetOut(BaseModel):
     settings: dict[str, JsonValue]
 
 
-class MeasureOut(BaseModel):
+class JudgmentMeasureOut(BaseModel):
     """A number that a judgment comes to. scale: as of the protocol."""
 
     name: str
@@ -54,7 +54,7 @@ class MeasureOut(BaseModel):
     needs_text: bool = Field(description="It cannot be had without the texts of the outputs.")
 
 
-class ExampleOut(BaseModel):
+class WorkedExampleOut(BaseModel):
     """A payload and the score that it comes to."""
 
     source: str
@@ -84,10 +84,12 @@ class ProtocolOut(BaseModel):
     options: dict[str, JsonValue] = Field(description="JSON schema of the options of a campaign by this protocol.")
     widgets: list[WidgetOut]
     rubric: list[RubricLine]
-    examples: list[ExampleOut]
+    examples: list[WorkedExampleOut]
     instructions: str = Field(description="What raters are to do.")
     level: str = Field(description="What is judged: each segment, or only the document as a whole.")
-    measures: list[MeasureOut] = Field(description="What a judgment comes to; the first ranks, as options have it.")
+    measures: list[JudgmentMeasureOut] = Field(
+        description="What a judgment comes to; the first ranks, as options have it."
+    )
     ranks: bool = Field(description="False where the numbers say nothing of quality.")
     bases: list[str] = Field(description="What campaigns can rest judgments on; the usual one first.")
     hides_source: bool = Field(description="Raters see two texts and do not learn which is which.")
@@ -127,9 +129,9 @@ def _make_protocol_out(protocol: Protocol[Any]) -> ProtocolOut:
     )
 
 
-def _example(example: WorkedExample[Any]) -> ExampleOut:
+def _example(example: WorkedExample[Any]) -> WorkedExampleOut:
     layout = PairLayoutOut.of(example.source, example.output)
-    return ExampleOut(
+    return WorkedExampleOut(
         source=example.source,
         output=example.output,
         payload=example.payload.model_dump(mode="json"),
@@ -142,9 +144,9 @@ def _example(example: WorkedExample[Any]) -> ExampleOut:
     )
 
 
-def make_measure_out(measure: JudgmentMeasure) -> MeasureOut:
+def make_measure_out(measure: JudgmentMeasure) -> JudgmentMeasureOut:
     """A number as it is told."""
-    return MeasureOut(
+    return JudgmentMeasureOut(
         name=measure.name,
         higher_is_better=measure.higher_is_better,
         scale=_scale(measure.scale),

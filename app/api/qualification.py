@@ -46,7 +46,7 @@ OVER: dict[int | str, dict[str, Any]] = {
 }
 
 
-class TestItemIn(BodyModel):
+class QualificationTestItemIn(BodyModel):
     """An item of the test. Its answer is either a payload or a choice."""
 
     source: Words | None = None
@@ -65,15 +65,15 @@ class TestItemIn(BodyModel):
     )
 
 
-class TestIn(BodyModel):
+class QualificationTestIn(BodyModel):
     """A test."""
 
-    items: Annotated[list[TestItemIn], Field(min_length=1, max_length=500)]
+    items: Annotated[list[QualificationTestItemIn], Field(min_length=1, max_length=500)]
     pass_mark: Annotated[float, Field(ge=0, le=1)] = Field(description="Share of the items that must be right.")
     attempts: Annotated[int, Field(ge=1, le=1000)] | None = Field(3, description="How many; null for no bound.")
 
 
-class TestItemOut(AnswerModel):
+class QualificationTestItemOut(AnswerModel):
     """An item with its answer."""
 
     source: str | None
@@ -86,11 +86,11 @@ class TestItemOut(AnswerModel):
     reasons: dict[str, str]
 
 
-class TestOut(AnswerModel):
+class QualificationTestVersionOut(AnswerModel):
     """A version of the test; it never changes."""
 
     version: int
-    items: list[TestItemOut]
+    items: list[QualificationTestItemOut]
     pass_mark: float
     attempts: int | None
     at: Time
@@ -122,21 +122,21 @@ class QualificationTestOut(BaseModel):
     passed: bool
 
 
-class TestAnswerIn(BodyModel):
+class QualificationAnswerIn(BodyModel):
     """An answer to one item."""
 
     payload: dict[str, JsonValue] | None = None
     choice: Name | None = None
 
 
-class AttemptIn(BodyModel):
+class QualificationAttemptIn(BodyModel):
     """Answers to every item, in their order."""
 
     version: Annotated[int, Field(ge=1, le=2**31 - 1)]
-    answers: Annotated[list[TestAnswerIn], Field(min_length=1, max_length=500)]
+    answers: Annotated[list[QualificationAnswerIn], Field(min_length=1, max_length=500)]
 
 
-class TestItemMarked(BaseModel):
+class MarkedQualificationAnswerOut(BaseModel):
     """What became of one answer."""
 
     item: int
@@ -144,7 +144,7 @@ class TestItemMarked(BaseModel):
     reasons: dict[str, str]
 
 
-class AttemptOut(BaseModel):
+class QualificationAttemptOut(BaseModel):
     """How an attempt went."""
 
     attempt: int
@@ -152,16 +152,16 @@ class AttemptOut(BaseModel):
     share: float
     passed: bool
     attempts_left: int | None
-    items: list[TestItemMarked]
+    items: list[MarkedQualificationAnswerOut]
 
 
-class WaiverIn(BodyModel):
+class QualificationWaiverIn(BodyModel):
     """Why a rater need not take the test."""
 
     reason: Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 
 
-class TestResultOut(AnswerModel):
+class QualificationResultOut(AnswerModel):
     """How a rater did."""
 
     rater: str
@@ -182,7 +182,7 @@ CHOICE = {
     "choice": "meaning",
     "reasons": {"en": "The translation says the opposite."},
 }
-EXAMPLE = TestOut.model_validate(
+EXAMPLE = QualificationTestVersionOut.model_validate(
     {
         "version": 1,
         "items": [{**CHOICE, "payload": None, "tolerance": None}],
@@ -199,15 +199,15 @@ SHOWN = QualificationTestOut(
     attempts_left=3,
     passed=False,
 )
-TRIED = AttemptOut(
+TRIED = QualificationAttemptOut(
     attempt=1,
     version=1,
     share=1.0,
     passed=True,
     attempts_left=2,
-    items=[TestItemMarked(item=1, right=True, reasons={"en": "The translation says the opposite."})],
+    items=[MarkedQualificationAnswerOut(item=1, right=True, reasons={"en": "The translation says the opposite."})],
 )
-RESULT = TestResultOut.model_validate(
+RESULT = QualificationResultOut.model_validate(
     {
         "rater": "r1",
         "team": None,
@@ -229,7 +229,7 @@ RESULT = TestResultOut.model_validate(
 def put_qualification(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[TestIn, json_body(TestIn, choice={"items": [CHOICE], "pass_mark": 0.8})],
+    body: Annotated[QualificationTestIn, json_body(QualificationTestIn, choice={"items": [CHOICE], "pass_mark": 0.8})],
     session: SessionDep,
 ) -> Response:
     """Nobody gets a task before passing. Another test is a new version; who passed an earlier one has passed."""
@@ -237,7 +237,7 @@ def put_qualification(
     test = qualification.put_qualification(
         session, campaign, items, pass_mark=body.pass_mark, attempts=body.attempts, actor=caller.actor
     )
-    return json_response(TestOut.model_validate(test))
+    return json_response(QualificationTestVersionOut.model_validate(test))
 
 
 @router.get(
@@ -250,15 +250,17 @@ def get_qualification(
     campaign: CampaignKey,
     session: SessionDep,
     version: Version = None,
-) -> TestOut:
+) -> QualificationTestVersionOut:
     """The latest version, or an earlier one."""
-    return TestOut.model_validate(qualification.get_qualification(session, campaign, version=version))
+    return QualificationTestVersionOut.model_validate(
+        qualification.get_qualification(session, campaign, version=version)
+    )
 
 
 @router.get(
     "/campaigns/{campaign}/qualification/results",
     summary="List who passed",
-    responses=example_response(200, Page[TestResultOut](items=[RESULT], next=None)),
+    responses=example_response(200, Page[QualificationResultOut](items=[RESULT], next=None)),
 )
 def list_qualification_results(
     caller: Manager,  # noqa: ARG001  (says who may call)
@@ -269,14 +271,14 @@ def list_qualification_results(
     sort: Sort = "rater",
     limit: Limit = 50,
     cursor: SortedCursor = None,
-) -> Page[TestResultOut]:
+) -> Page[QualificationResultOut]:
     """Every enrolled rater whom all filters fit, those who have not tried included."""
     after = parse_place(cursor, by_value=not sort.endswith("rater"))
     results = qualification.list_qualification_results(
         session, campaign, after=after, limit=limit + 1, passed=passed, sort=sort, q=q
     )
     page = make_page(results, limit, lambda one: write_place(*qualification.qualification_result_place(one, sort)))
-    return Page(items=[TestResultOut.model_validate(one) for one in page.items], next=page.next)
+    return Page(items=[QualificationResultOut.model_validate(one) for one in page.items], next=page.next)
 
 
 @router.post(
@@ -290,7 +292,9 @@ def waive_qualification(
     caller: Manager,
     campaign: CampaignKey,
     rater: RaterKey,
-    body: Annotated[WaiverIn, json_body(WaiverIn, known={"reason": "judged the last three campaigns"})],
+    body: Annotated[
+        QualificationWaiverIn, json_body(QualificationWaiverIn, known={"reason": "judged the last three campaigns"})
+    ],
     session: SessionDep,
 ) -> None:
     """With a reason, which stays."""
@@ -315,7 +319,10 @@ def get_own_qualification(rater: RaterCaller, session: SessionDep) -> Qualificat
 )
 def attempt_qualification(
     rater: RaterCaller,
-    body: Annotated[AttemptIn, json_body(AttemptIn, choice={"version": 1, "answers": [{"choice": "meaning"}]})],
+    body: Annotated[
+        QualificationAttemptIn,
+        json_body(QualificationAttemptIn, choice={"version": 1, "answers": [{"choice": "meaning"}]}),
+    ],
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
@@ -353,12 +360,12 @@ def _make_qualification_out(
     )
 
 
-def _make_attempt_out(tried: QualificationAttempt) -> AttemptOut:
+def _make_attempt_out(tried: QualificationAttempt) -> QualificationAttemptOut:
     marked = [
-        TestItemMarked(item=n, right=good, reasons=dict(item.reasons))
+        MarkedQualificationAnswerOut(item=n, right=good, reasons=dict(item.reasons))
         for n, (good, item) in enumerate(zip(tried.right, tried.items, strict=True), 1)
     ]
-    return AttemptOut(
+    return QualificationAttemptOut(
         attempt=tried.n,
         version=tried.version,
         share=tried.share,

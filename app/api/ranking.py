@@ -76,7 +76,7 @@ def _recipe(recipe: Recipe) -> RecipeOut:
 RECIPE_OUT = _recipe(NAMED["google-mqm"])
 
 
-class ChoicesOfTable(RecipeQuery):
+class RankingTableQuery(RecipeQuery):
     """Choices, and what is wanted of a ranking that is sent as a table or as a picture."""
 
     table: Literal["systems", "pairs"] = "systems"
@@ -98,7 +98,7 @@ async def get_ranking(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
-    asked: Annotated[ChoicesOfTable, Query()],
+    asked: Annotated[RankingTableQuery, Query()],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
@@ -122,7 +122,7 @@ async def get_ranking_as(
     request: Request,
     campaign: CampaignKey,
     kind: Kind,
-    asked: Annotated[ChoicesOfTable, Query()],
+    asked: Annotated[RankingTableQuery, Query()],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
@@ -149,7 +149,7 @@ async def post_ranking(
 ) -> Response:
     """Every choice is in the body. Nothing is created: the same recipe on the same data is the same report."""
     kind, ask = _kind(request), partial(_by_sent, caller, campaign, asked, body, database)
-    return await _answer(caller, request, database, prefer, ask, kind, ChoicesOfTable())
+    return await _answer(caller, request, database, prefer, ask, kind, RankingTableQuery())
 
 
 @router.get(
@@ -236,7 +236,7 @@ async def _answer(
     prefer: str,
     ask: Callable[[], Found],
     kind: str,
-    asked: ChoicesOfTable,
+    asked: RankingTableQuery,
 ) -> Response:
     outcome = await report_or_job(request, database, prefer, ask)
     if isinstance(outcome, JobView):

@@ -36,7 +36,7 @@ class MessagesIn(BodyModel):
     text: Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]
 
 
-class SentOut(BaseModel):
+class MessagesSentOut(BaseModel):
     """To how many raters a message went."""
 
     sent: int
@@ -78,7 +78,7 @@ OWN = MessageOwn.model_validate(EXAMPLE.model_dump(exclude={"actor"}))
     "/campaigns/{campaign}/messages",
     status_code=201,
     summary="Send a message to raters",
-    responses=example_response(201, SentOut(sent=2), "Sent."),
+    responses=example_response(201, MessagesSentOut(sent=2), "Sent."),
 )
 def send_messages(
     caller: Coordinator,
@@ -91,7 +91,7 @@ def send_messages(
 
     def make() -> IdempotentAnswer:
         sent = rater_messages.send_messages(session, campaign, body.raters, text=body.text, by=caller)
-        return IdempotentAnswer(201, SentOut(sent=sent).model_dump_json().encode())
+        return IdempotentAnswer(201, MessagesSentOut(sent=sent).model_dump_json().encode())
 
     return once(session, caller, make)
 

@@ -19,7 +19,7 @@ from app.api.models.raters import (
     EnrolIn,
     EnrolledOut,
     EnrolmentOut,
-    RaterBefore,
+    RaterBeforeChange,
     RaterIn,
     RaterKey,
     RaterOut,
@@ -214,7 +214,7 @@ def patch_raters(
     expected = body.expected.model_dump(exclude_unset=True) if body.expected else None
     before = enrolment.change_raters(session, campaign, body.raters, values, expected=expected, by=caller)
     idle = idle_raters.list_enrolment_warnings(session, campaign, body.raters)
-    return RatersChangedOut(before=[RaterBefore.model_validate(view) for view in before], warnings=idle)
+    return RatersChangedOut(before=[RaterBeforeChange.model_validate(view) for view in before], warnings=idle)
 
 
 @router.get("/{rater}", summary="Look at a rater", responses=example_response(200, EXAMPLE, etag=ETAG))

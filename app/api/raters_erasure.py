@@ -24,20 +24,20 @@ Which = Annotated[
 SEVERAL: dict[int | str, dict[str, Any]] = {409: {"description": "Several raters have this key: name the campaign."}}
 
 
-class AccountOut(AnswerModel):
+class ErasedAccountOut(AnswerModel):
     """An account that was erased."""
 
     campaign: str
     rater: str
 
 
-class ErasedOut(BaseModel):
+class RaterErasureOut(BaseModel):
     """What was erased."""
 
-    erased: list[AccountOut]
+    erased: list[ErasedAccountOut]
 
 
-EXAMPLE = ErasedOut(erased=[AccountOut(campaign="ted-ende", rater="r1")])
+EXAMPLE = RaterErasureOut(erased=[ErasedAccountOut(campaign="ted-ende", rater="r1")])
 
 
 @router.delete("/{rater}", summary="Erase a rater", responses={**example_response(200, EXAMPLE, "Erased."), **SEVERAL})
@@ -47,4 +47,4 @@ def erase_rater(caller: Manager, rater: RaterKey, session: SessionDep, campaign:
     What they judged stays under the pseudonym. It needs rights in every campaign concerned, and cannot be undone.
     """
     erased = erasure.erase_rater(session, rater, campaign=campaign, by=caller)
-    return json_response(ErasedOut(erased=[AccountOut.model_validate(one) for one in erased]))
+    return json_response(RaterErasureOut(erased=[ErasedAccountOut.model_validate(one) for one in erased]))

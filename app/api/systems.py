@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Response
 from pydantic import AfterValidator, BaseModel, Field, JsonValue
 
-from app.api.documents import REFUSED, STORED, DocumentKey, Label, Name, PutOut, Text
+from app.api.documents import REFUSED, STORED, DocumentKey, Label, Name, TestSetPutOut, Text
 from app.api.models.tasks import TextLayoutOut
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.protocols.base import Span
@@ -124,9 +124,9 @@ def put_system(
     system: SystemKey,
     body: Annotated[SystemIn, json_body(SystemIn, online={"tags": ["online"]})],
     session: SessionDep,
-) -> PutOut:
+) -> TestSetPutOut:
     """What is known of a system beside its outputs. A late or withdrawn one is taken into account by a replan."""
-    return PutOut.model_validate(
+    return TestSetPutOut.model_validate(
         test_sets.put_system(session, campaign, system, body.to_system_text(), actor=caller.actor)
     )
 
@@ -167,11 +167,11 @@ def put_outputs(
     document: DocumentKey,
     body: Annotated[OutputsIn, json_body(OutputsIn, two_segments={"segments": ["Der Hund bellte.", None]})],
     session: SessionDep,
-) -> PutOut:
+) -> TestSetPutOut:
     """On one document as a whole: as many entries as the document has segments."""
     given = test_sets.DocumentOutputs(body.segments, body.prefill, body.alignment)
     put = test_sets.put_outputs(session, campaign, system, document, given, actor=caller.actor)
-    return PutOut.model_validate(put)
+    return TestSetPutOut.model_validate(put)
 
 
 @router.get(

@@ -37,14 +37,14 @@ Sort = Annotated[TutorialSort, Query(description="By what they are sorted; `-` t
 UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "The tutorial has no such item."}}
 
 
-class LessonLayoutOut(BaseModel):
+class TutorialLessonLayoutOut(BaseModel):
     """How the texts of a lesson are shown: the source, and each column."""
 
     source: TextLayoutOut | None
     columns: list[TextLayoutOut | None]
 
 
-class LessonOut(BaseModel):
+class TutorialLessonOut(BaseModel):
     """A text to be judged."""
 
     item: int = Field(description="From 1, over all documents.")
@@ -56,29 +56,29 @@ class LessonOut(BaseModel):
     question: str | None
     known: bool = Field(description="Whether an answer is told to be right or not.")
     answered: bool
-    markup: LessonLayoutOut | None = Field(
+    markup: TutorialLessonLayoutOut | None = Field(
         None,
         description="Only where the campaign's setting `markup` is on.",
         exclude_if=lambda layout: layout is None,
     )
 
 
-class CourseOut(BaseModel):
+class TutorialCourseOut(BaseModel):
     """The tutorial of a rater."""
 
     outstanding: bool = Field(description="It is to be done before the first task; leases do not wait for it.")
     protocol: str
-    items: list[LessonOut]
+    items: list[TutorialLessonOut]
 
 
-class LessonIn(BodyModel):
+class TutorialAnswerIn(BodyModel):
     """A judgment, as the campaign's protocol has it; of several columns one for each."""
 
     payload: dict[str, JsonValue] | None = None
     payloads: Annotated[list[dict[str, JsonValue]], Field(max_length=MOST_COLUMNS)] | None = None
 
 
-class MarkedOut(BaseModel):
+class TutorialAnswerOut(BaseModel):
     """What became of an answer."""
 
     item: int
@@ -102,11 +102,11 @@ class TutorialResultOut(AnswerModel):
     at: Time | None = Field(description="Of the last answer.")
 
 
-COURSE = CourseOut(
+COURSE = TutorialCourseOut(
     outstanding=True,
     protocol="da",
     items=[
-        LessonOut(
+        TutorialLessonOut(
             item=1,
             document=1,
             segment=1,
@@ -118,7 +118,7 @@ COURSE = CourseOut(
         )
     ],
 )
-MARKED = MarkedOut(
+MARKED = TutorialAnswerOut(
     item=1, right=True, payload={"protocol": "da", "score": 95}, reasons={"en": "Nothing is missing and nothing wrong."}
 )
 RESULT = TutorialResultOut.model_validate(
@@ -127,7 +127,7 @@ RESULT = TutorialResultOut.model_validate(
 
 
 @router.get("/me/tutorial", summary="The tutorial before my first task", responses=example_response(200, COURSE))
-def get_own_tutorial(rater: RaterCaller, session: SessionDep) -> CourseOut:
+def get_own_tutorial(rater: RaterCaller, session: SessionDep) -> TutorialCourseOut:
     """Texts without their answers; none where the campaign has no tutorial."""
     return _make_course_out(tutorials.get_tutorial(session, rater))
 
@@ -140,13 +140,13 @@ def get_own_tutorial(rater: RaterCaller, session: SessionDep) -> CourseOut:
 def put_tutorial_answer(
     rater: RaterCaller,
     item: Number,
-    body: Annotated[LessonIn, json_body(LessonIn, da={"payload": {"protocol": "da", "score": 93}})],
+    body: Annotated[TutorialAnswerIn, json_body(TutorialAnswerIn, da={"payload": {"protocol": "da", "score": 93}})],
     session: SessionDep,
-) -> MarkedOut:
+) -> TutorialAnswerOut:
     """Whether it is right, and why. The first answer is kept for the manager; no ranking counts any."""
     mark = tutorials.mark_tutorial_answer(session, rater, item, body.payload, body.payloads)
     payload = None if mark.payload is None else dict(mark.payload)
-    return MarkedOut.model_validate(
+    return TutorialAnswerOut.model_validate(
         {
             "item": mark.n,
             "right": mark.right,
@@ -182,17 +182,19 @@ def list_tutorial_results(
     return Page(items=[TutorialResultOut.model_validate(one) for one in page.items], next=page.next)
 
 
-def _make_layout_out(lesson: TutorialLesson) -> LessonLayoutOut:
+def _make_layout_out(lesson: TutorialLesson) -> TutorialLessonLayoutOut:
     def laid_out(text: str | None) -> TextLayoutOut | None:
         layout = find_layout(text)
         return None if layout is None else TextLayoutOut.model_validate(layout)
 
-    return LessonLayoutOut(source=laid_out(lesson.item.source), columns=[laid_out(text) for text in lesson.columns])
+    return TutorialLessonLayoutOut(
+        source=laid_out(lesson.item.source), columns=[laid_out(text) for text in lesson.columns]
+    )
 
 
-def _make_course_out(course: TutorialCourse) -> CourseOut:
+def _make_course_out(course: TutorialCourse) -> TutorialCourseOut:
     items = [
-        LessonOut(
+        TutorialLessonOut(
             item=one.n,
             document=one.document,
             segment=one.position,
@@ -206,4 +208,4 @@ def _make_course_out(course: TutorialCourse) -> CourseOut:
         )
         for one in course.lessons
     ]
-    return CourseOut(outstanding=course.outstanding, protocol=course.protocol, items=items)
+    return TutorialCourseOut(outstanding=course.outstanding, protocol=course.protocol, items=items)

@@ -50,7 +50,7 @@ class JudgmentOut(AnswerModel):
     screen_comment: str | None = Field(None, description="What the rater wrote about the screen that it stood on.")
 
 
-class Listing(BaseModel):
+class JudgmentListQuery(BaseModel):
     """The query of a list of judgments."""
 
     model_config = ConfigDict(extra="forbid")
@@ -99,7 +99,7 @@ class Listing(BaseModel):
         )
 
 
-class FilterIn(BodyModel):
+class JudgmentFilterIn(BodyModel):
     """Which judgments; what is left out does not matter. At least one field must be given."""
 
     rater: Key | None = None
@@ -112,7 +112,7 @@ class FilterIn(BodyModel):
 class VoidIn(BodyModel):
     """What is set aside, and why."""
 
-    filter: FilterIn
+    filter: JudgmentFilterIn
     reason: Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 
 
@@ -164,7 +164,7 @@ for kind, separator in (("text/csv", ","), ("text/tab-separated-values", "\t")):
 def list_judgments(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
-    asked: Annotated[Listing, Query()],
+    asked: Annotated[JudgmentListQuery, Query()],
     session: SessionDep,
     database: DatabaseDep,
 ) -> Page[JudgmentOut] | Response:

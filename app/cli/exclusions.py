@@ -10,7 +10,7 @@ from urllib.parse import quote
 import typer
 from rich.console import Console
 
-from app.api.models.exclusions import EffectOut, ExclusionOut
+from app.api.models.exclusions import ExclusionEffectOut, ExclusionOut
 from app.cli.kit import context, long_reports
 from app.cli.kit.outputs import Json, write_to_stdout
 from app.cli.kit.progress_bar import show_progress_bar
@@ -118,7 +118,7 @@ def _effect(campaign: str, wanted: ExclusionRule, recipe: str) -> bytes:
         with database.transaction(snapshot=True) as session:
             chosen = named_recipes.find_recipe(session, campaign, recipe, place=("--recipe",))
         effect = service.preview_exclusion(database, campaign, wanted, recipe=chosen)
-    return EffectOut.from_effect(effect).model_dump_json().encode()
+    return ExclusionEffectOut.from_effect(effect).model_dump_json().encode()
 
 
 def _parse_rule(text: str) -> ExclusionRule:

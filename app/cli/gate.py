@@ -38,15 +38,19 @@ Exit codes: 0 the claim holds · 1 it does not · 3 nothing can be said (inconcl
 """
 
 
-class NotAGate(AppError):
+class GateResultUnreadable(AppError):
     """The server's response is not the result of a gate."""
 
+    published = "NotAGate"
 
-class NotWritten(AppError):
+
+class GateResultNotWritten(AppError):
     """The result cannot be written."""
 
+    published = "NotWritten"
 
-class UnforeseenIsTwo:
+
+class UnexpectedErrorExitsWithTwo:
     """Nothing unforeseen ends with 1, as an uncaught error does: here that would say that the claim does not hold.
 
     The traceback is printed as ever. Errors that the command line puts into one line pass, with exit code 2 as well.
@@ -118,7 +122,7 @@ def gate(
         "seed": seed,
     }
     given = {name: str(value) for name, value in options.items() if value is not None}
-    with UnforeseenIsTwo():
+    with UnexpectedErrorExitsWithTwo():
         remote = _remote.find_configured_remote(server)
         body = (
             _gate_from_database(campaign, given, as_of)
@@ -165,8 +169,8 @@ def _view(body: bytes, remote: _remote.Remote | None) -> GateView:
         raise _not_a_gate(remote) from error
 
 
-def _not_a_gate(remote: _remote.Remote) -> NotAGate:
-    return NotAGate(f"{remote.url}: something in front of it may have answered, such as a sign-on page")
+def _not_a_gate(remote: _remote.Remote) -> GateResultUnreadable:
+    return GateResultUnreadable(f"{remote.url}: something in front of it may have answered, such as a sign-on page")
 
 
 def _table(view: GateView) -> str:
@@ -194,4 +198,4 @@ def _put(answer: bytes | str) -> None:
     except OSError as error:
         # What is still held back goes nowhere: a complaint at the very end has an exit code of its own.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise NotWritten(error.strerror or "") from error
+        raise GateResultNotWritten(error.strerror or "") from error

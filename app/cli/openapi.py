@@ -9,7 +9,7 @@ import typer
 
 from app.main import create_app
 from app.storage.db import Database
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 
 LEVELS = 3
 """Of keys on lines of their own: section, path or kind of component, method or component."""
@@ -23,7 +23,7 @@ def register(app: typer.Typer) -> None:
 def openapi() -> None:
     """Print the OpenAPI document."""
     nowhere = Database("postgresql://", size=2)  # nothing connects: only the routes are looked at
-    document = create_app(nowhere, Options()).openapi()
+    document = create_app(nowhere, ServiceOptions()).openapi()
     typer.echo(format_by_line(document, LEVELS))
 
 

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from app.cli.kit import context
-from app.cli.kit.raters_at_work import RaterPace, WorkTally, first_error, run_raters
+from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, first_error, run_raters
 from app.cli.serving.own_server import own_server
 from app.cli.serving.service import prepare_database, stop_on_sigterm
 from app.client import remote as _remote
@@ -81,7 +81,7 @@ def _model(path: Path, campaign: str, seed: int | None) -> RaterModel:
     return model if seed is None else model.model_copy(update={"seed": seed})
 
 
-def rehearse(managed: CampaignClient, model: RaterModel, pace: RaterPace) -> WorkTally:
+def rehearse(managed: CampaignClient, model: RaterModel, pace: RaterPace) -> RehearsalTally:
     """Let the raters of a model judge on a server, with a bar on standard error. Raises NoModelRaterEnrolled."""
     there = sorted(model.raters.keys() & set(managed.raters()))
     if not there:
@@ -149,7 +149,7 @@ def _write(data: bytes, output: Path | None) -> None:
         output.write_bytes(data)
 
 
-def _print_tally(tally: WorkTally, *, as_json: bool) -> None:
+def _print_tally(tally: RehearsalTally, *, as_json: bool) -> None:
     told = tally.summary()
     if as_json:
         typer.echo(json.dumps(told))
@@ -159,7 +159,7 @@ def _print_tally(tally: WorkTally, *, as_json: bool) -> None:
         console.print(line, highlight=False, markup=False)
 
 
-def summary_lines(tally: WorkTally) -> list[str]:
+def summary_lines(tally: RehearsalTally) -> list[str]:
     """The summary in words: what was judged, how fast, and who did not finish."""
     told = tally.summary()
     unfinished = {rater: why for rater, why in sorted(tally.ended.items()) if why != "finished"}

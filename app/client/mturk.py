@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from xml.etree import ElementTree as ET
 
 from app.client.mturk_question import CODE_FIELD, make_question
-from app.client.settlement import INVITATION, PlatformRefusal, PlatformWords, StudyLink, Submission
+from app.client.settlement import INVITATION, PlatformRefusal, PlatformWording, StudyLink, Submission
 from app.domain.errors import Invalid, Place, Unavailable
 
 REGION = "us-east-1"  # the only one
@@ -56,7 +56,7 @@ class HitTexts:
 class MTurkClient:
     """Mechanical Turk, or its sandbox, under the credentials that boto3 finds. url: without a path."""
 
-    words: ClassVar[PlatformWords] = PlatformWords(
+    words: ClassVar[PlatformWording] = PlatformWording(
         name="Mechanical Turk",
         command="mturk",
         refuse="reject",

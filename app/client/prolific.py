@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import httpx
 
-from app.client.settlement import PlatformRefusal, PlatformWords, StudyLink, Submission, name_study_in_link
+from app.client.settlement import PlatformRefusal, PlatformWording, StudyLink, Submission, name_study_in_link
 from app.domain.errors import Unavailable
 
 TIMEOUT = 30.0  # seconds
@@ -44,7 +44,7 @@ class StudyTexts:
 class ProlificClient:
     """Prolific under a researcher's token. url: without a path."""
 
-    words: ClassVar[PlatformWords] = PlatformWords(
+    words: ClassVar[PlatformWording] = PlatformWording(
         name="Prolific",
         command="prolific",
         refuse="return",

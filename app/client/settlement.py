@@ -77,7 +77,7 @@ def name_study_in_link(link: str, study: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class PlatformWords:
+class PlatformWording:
     """How the commands speak of a platform.
 
     name: its own. command: of `plumbline`. refuse: what is done with who failed; refused: that it was done.
@@ -94,7 +94,7 @@ class PlatformWords:
 class CrowdPlatform(Protocol):
     """A platform whose studies can be settled. Its methods raise PlatformRefusal or Unavailable."""
 
-    words: ClassVar[PlatformWords]
+    words: ClassVar[PlatformWording]
 
     def study_link(self, study: str) -> StudyLink:
         """What the link of a study names."""
@@ -145,7 +145,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class HandedIn:
+class HandedInCodes:
     """What the participants of one study handed in.
 
     codes: of each participant's tasks. elsewhere: who handed in work of the campaign, but came by another invitation.
@@ -156,7 +156,7 @@ class HandedIn:
 
 
 def decide_submissions(
-    submissions: Iterable[Submission], handed_in: HandedIn, verdicts: CodeVerdicts, *, tasks: int = 1
+    submissions: Iterable[Submission], handed_in: HandedInCodes, verdicts: CodeVerdicts, *, tasks: int = 1
 ) -> list[Decision]:
     """A decision for each submission that awaits one. tasks: how many somebody has to hand in to be paid.
 
@@ -177,7 +177,7 @@ def decide_submissions(
     return decisions
 
 
-def _decide(submission: Submission, handed_in: HandedIn, verdicts: CodeVerdicts, tasks: int) -> tuple[Action, str]:
+def _decide(submission: Submission, handed_in: HandedInCodes, verdicts: CodeVerdicts, tasks: int) -> tuple[Action, str]:
     codes = handed_in.codes.get(submission.participant, ())
     if not codes and submission.participant in handed_in.elsewhere:
         return "leave", "this participant handed in work for another study or invitation"

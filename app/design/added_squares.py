@@ -11,7 +11,7 @@ import numpy as np
 from app.design.grouping import GroupedOutputs
 from app.design.latin_square import deal_latin_squares, explain_unmet_cells
 from app.design.open_groups import LatinSquareCell
-from app.design.plan import Bucket, Unmet
+from app.design.plan import Bucket, UnmetRequest
 from app.design.values import TestSet
 
 Cell = tuple[int, str]
@@ -25,7 +25,7 @@ class AddedSquares:
     """cells: who edits which output."""
 
     cells: Mapping[Cell, LatinSquareCell]
-    unmet: tuple[Unmet, ...]
+    unmet: tuple[UnmetRequest, ...]
 
     def editor_of(self, stretch: int, system: str) -> LatinSquareCell | None:
         """Who edits an output, None where nobody does or no square was dealt over it now."""
@@ -88,8 +88,8 @@ def deal_added_squares(
     )
 
 
-def _make_unmet_requests(documents: Sequence[str], why: str) -> tuple[Unmet, ...]:
+def _make_unmet_requests(documents: Sequence[str], why: str) -> tuple[UnmetRequest, ...]:
     if not documents:
         return ()
     named = ", ".join(documents[:5]) + (" …" if len(documents) > 5 else "")
-    return (Unmet(f"{len(documents)} documents are given to nobody", f"{why}: {named}"),)
+    return (UnmetRequest(f"{len(documents)} documents are given to nobody", f"{why}: {named}"),)

@@ -11,7 +11,7 @@ import numpy as np
 from app.design.arms import assign_arms_to_groups, assign_arms_to_raters
 from app.design.item_positions import number_tasks
 from app.design.order import SystemOrders
-from app.design.plan import Group, Task, Unmet
+from app.design.plan import Group, Task, UnmetRequest
 from app.design.task_maker import TaskInputs, TaskMaker, UnmetRequests
 
 Rngs = Callable[..., np.random.Generator]
@@ -23,7 +23,7 @@ class AssembledTasks:
 
     tasks: tuple[Task, ...]
     groups: tuple[Group, ...]
-    unmet: tuple[Unmet, ...]
+    unmet: tuple[UnmetRequest, ...]
 
 
 def assemble_tasks(rngs: Rngs, work: TaskInputs) -> AssembledTasks:

@@ -10,7 +10,7 @@ import numpy as np
 
 from app.design.design import ControlRules, Design, TaskRules
 from app.design.grouping import control_counts, minimum_control_counts, screens_needed
-from app.design.order import Block, Screen, UnplacedItem, arrange_screens
+from app.design.order import Screen, ScreenBlock, UnplacedItem, arrange_screens
 from app.design.values import WorkSize
 from app.domain.errors import Invalid, Place
 
@@ -123,7 +123,7 @@ def sum_work(pieces: Sequence[UnplacedItem]) -> WorkSize:
 
 
 def fill_tasks(
-    rng: np.random.Generator, blocks: Sequence[Block], room: TaskCapacity
+    rng: np.random.Generator, blocks: Sequence[ScreenBlock], room: TaskCapacity
 ) -> tuple[list[PartialTask], list[UnplacedItem]]:
     """Put blocks into tasks, in order; a block that does not fit into what is left begins a new task.
 
@@ -153,7 +153,7 @@ def fill_tasks(
     return tasks, oversize
 
 
-def _split_block(rng: np.random.Generator, block: Block, room: TaskCapacity) -> list[PartialTask]:
+def _split_block(rng: np.random.Generator, block: ScreenBlock, room: TaskCapacity) -> list[PartialTask]:
     """A block in the fewest even parts that fit a task each; none where not even single screens do."""
     for count in range(2, len(block) + 1):
         parts = [block[len(block) * n // count : len(block) * (n + 1) // count] for n in range(count)]
@@ -164,7 +164,7 @@ def _split_block(rng: np.random.Generator, block: Block, room: TaskCapacity) -> 
 
 
 def share_controls(
-    rng: np.random.Generator, parts: Sequence[Block], room: TaskCapacity
+    rng: np.random.Generator, parts: Sequence[ScreenBlock], room: TaskCapacity
 ) -> Sequence[ControlQuota | None]:
     """What each part of a group has of its control items.
 
@@ -195,7 +195,7 @@ def share_controls(
     return [ControlQuota(dict(each), count) for each, count in zip(kinds, screens, strict=True)]
 
 
-def _split_oversize_block(block: Block, room: TaskCapacity, oversize: list[UnplacedItem]) -> list[PartialTask]:
+def _split_oversize_block(block: ScreenBlock, room: TaskCapacity, oversize: list[UnplacedItem]) -> list[PartialTask]:
     """A block of which some screen does not fit a task, or not with control items: as much in each task as fits."""
     parts: list[PartialTask] = []
     for screen in block:

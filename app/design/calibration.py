@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.design.design import Calibration, Placement
-from app.design.order import Block, UnplacedItem
+from app.design.order import ScreenBlock, UnplacedItem
 from app.design.values import Codes, DesignDocument
 from app.domain.errors import Invalid, Place
 
@@ -80,14 +80,16 @@ def draw_common_documents(rng: np.random.Generator, wanted: int, items: Codes) -
     return np.sort(order[:enough])
 
 
-def place_calibration(blocks: Sequence[Block], calibration: Sequence[Block], placement: Placement) -> list[Block]:
+def place_calibration(
+    blocks: Sequence[ScreenBlock], calibration: Sequence[ScreenBlock], placement: Placement
+) -> list[ScreenBlock]:
     """A rater's work with the calibration items first, spread evenly, or half first and half last."""
     if placement == "first" or not blocks:
         return [*calibration, *blocks]
     if placement == "first_and_last":
         half = -(-len(calibration) // 2)
         return [*calibration[:half], *blocks, *calibration[half:]]
-    result: list[Block] = []
+    result: list[ScreenBlock] = []
     done = 0
     for n, block in enumerate(blocks):
         due = len(calibration) * (2 * n + 1) // (2 * len(blocks))

@@ -28,7 +28,7 @@ class PlannedLoad:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class LoadSpread:
     """Of the loads of some raters: largest − smallest, in groups and in regular items. bucket None: over all."""
 
     bucket: str | None
@@ -76,7 +76,7 @@ class PlanChecks:
     """
 
     loads: tuple[PlannedLoad, ...]
-    spreads: tuple[Spread, ...]
+    spreads: tuple[LoadSpread, ...]
     normalized_entropy: float
     rater_system: Mapping[str, Mapping[str, int]]
     system_system: Mapping[str, Mapping[str, int]]
@@ -140,20 +140,20 @@ def _loads(plan: Plan) -> tuple[PlannedLoad, ...]:
     )
 
 
-def _spreads(plan: Plan, rated: Rated) -> tuple[Spread, ...]:
+def _spreads(plan: Plan, rated: Rated) -> tuple[LoadSpread, ...]:
     bucket_of = {group.number: group.bucket for group in plan.groups}
     groups = Counter((group.bucket, group.rater) for group in plan.groups)
     items = Counter((bucket_of[item.group], task.rater) for task, item in rated if item.group)
     result = []
     for bucket in plan.buckets:
         held = [(groups[bucket.number, rater], items[bucket.number, rater]) for rater in bucket.raters]
-        result.append(Spread(bucket.name, *_ranges(held)))
+        result.append(LoadSpread(bucket.name, *_ranges(held)))
     used = sorted({rater for bucket in plan.buckets for rater in bucket.raters})
     whole = [
         (sum(groups[b.number, rater] for b in plan.buckets), sum(items[b.number, rater] for b in plan.buckets))
         for rater in used
     ]
-    return (*result, Spread(None, *_ranges(whole)))
+    return (*result, LoadSpread(None, *_ranges(whole)))
 
 
 def _ranges(held: list[tuple[int, int]]) -> tuple[int, int]:

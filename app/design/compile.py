@@ -18,7 +18,7 @@ from app.design.latin_square import deal_latin_squares, explain_unmet_cells
 from app.design.layout import AllocationInput
 from app.design.order import UnplacedItem
 from app.design.overlap import choose_overlap
-from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, Task, Unmet, digest_of_json
+from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, Task, UnmetRequest, digest_of_json
 from app.design.task_maker import TaskInputs
 from app.design.values import Codes, Floats, Rater, System, TestSet, WorkSize
 from app.design.workload import GroupAllocation, deal_work
@@ -248,30 +248,30 @@ def _buckets(buckets: BucketAssignment, raters: Sequence[Rater], keys: Sequence[
     )
 
 
-def _unmet_documents(left_out: Sequence[str]) -> tuple[Unmet, ...]:
+def _unmet_documents(left_out: Sequence[str]) -> tuple[UnmetRequest, ...]:
     if not left_out:
         return ()
     named = ", ".join(left_out[:5]) + (" …" if len(left_out) > 5 else "")
-    return (Unmet(f"{len(left_out)} documents are not judged", f"they are in no bucket: {named}"),)
+    return (UnmetRequest(f"{len(left_out)} documents are not judged", f"they are in no bucket: {named}"),)
 
 
-def _unmet_outputs(test_set: TestSet, grouped: GroupedOutputs, buckets: BucketAssignment) -> tuple[Unmet, ...]:
+def _unmet_outputs(test_set: TestSet, grouped: GroupedOutputs, buckets: BucketAssignment) -> tuple[UnmetRequest, ...]:
     """Documents in a bucket of which no system has a whole output."""
     judged = {stretch.document for stretch in grouped.stretches}
     bare = [n for n in np.flatnonzero(buckets.of_document >= 0).tolist() if n not in judged]
     if not bare:
         return ()
     named = ", ".join(test_set.documents[n].key for n in bare[:5]) + (" …" if len(bare) > 5 else "")
-    return (Unmet(f"{len(bare)} documents have nothing to judge", f"no system has a whole output: {named}"),)
+    return (UnmetRequest(f"{len(bare)} documents have nothing to judge", f"no system has a whole output: {named}"),)
 
 
-def _unmet_squares(design: Design, dealt: GroupAllocation, names: Sequence[str]) -> tuple[Unmet, ...]:
+def _unmet_squares(design: Design, dealt: GroupAllocation, names: Sequence[str]) -> tuple[UnmetRequest, ...]:
     """Outputs that no rater of their square edits."""
     number = int((dealt.raters < 0).all(axis=1).sum()) if design.structure == "latin_square" else 0
     return explain_unmet_cells(number, len(names))
 
 
-def _unmet_capacity(raters: Sequence[Rater], tasks: Sequence[Task]) -> tuple[Unmet, ...]:
+def _unmet_capacity(raters: Sequence[Rater], tasks: Sequence[Task]) -> tuple[UnmetRequest, ...]:
     """Raters who are given more than they will do, with everything that their tasks hold."""
     work = {rater.key: WorkSize() for rater in raters}
     for task in tasks:
@@ -285,15 +285,15 @@ def _unmet_capacity(raters: Sequence[Rater], tasks: Sequence[Task]) -> tuple[Unm
         return ()
     named = ", ".join(over[:5]) + (" …" if len(over) > 5 else "")
     return (
-        Unmet(
+        UnmetRequest(
             f"{len(over)} raters are given more than their capacity",
             f'balance {{"capacity": true}} would respect it, except for shared items: {named}',
         ),
     )
 
 
-def _unmet_overlap(design: Design, layout: AllocationInput) -> tuple[Unmet, ...]:
+def _unmet_overlap(design: Design, layout: AllocationInput) -> tuple[UnmetRequest, ...]:
     if design.overlap is None or design.overlap.share == 0 or (layout.ratings > design.ratings_per_item).any():
         return ()
     wanted = design.overlap.ratings_per_item
-    return (Unmet("no documents are judged by several people", f"no bucket has {wanted} raters (people)"),)
+    return (UnmetRequest("no documents are judged by several people", f"no bucket has {wanted} raters (people)"),)

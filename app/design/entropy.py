@@ -53,7 +53,7 @@ def _xlogx(x: Codes) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Menus:
+class _RaterSetChoices:
     """The sets of raters that a group can have. sets: shape (menus, P, K), −1 pads; size: sets of each menu."""
 
     sets: Codes
@@ -61,14 +61,14 @@ class _Menus:
     of_group: Codes
 
 
-def _menus(rng: np.random.Generator, layout: AllocationInput) -> _Menus:
+def _menus(rng: np.random.Generator, layout: AllocationInput) -> _RaterSetChoices:
     kinds, of_group = np.unique(np.stack([layout.group_bucket, layout.ratings]), axis=1, return_inverse=True)
     lists = [_sets(rng, layout.pools[bucket], int(k)) for bucket, k in kinds.T]
     most, wide = max(len(sets) for sets in lists), int(kinds[1].max())
     padded = np.full((len(lists), most, wide), -1, dtype=np.int64)
     for n, sets in enumerate(lists):
         padded[n, : len(sets), : sets.shape[1]] = sets
-    return _Menus(padded, np.array([len(sets) for sets in lists]), of_group.ravel())
+    return _RaterSetChoices(padded, np.array([len(sets) for sets in lists]), of_group.ravel())
 
 
 def _sets(rng: np.random.Generator, pool: Codes, k: int) -> Codes:
@@ -128,7 +128,9 @@ def _out_of_reach(target: float, restarts: int, low: float, high: float) -> Inva
     )
 
 
-def _attempt(rng: np.random.Generator, layout: AllocationInput, menus: _Menus, target: float, studies: int) -> Codes:
+def _attempt(
+    rng: np.random.Generator, layout: AllocationInput, menus: _RaterSetChoices, target: float, studies: int
+) -> Codes:
     rows = np.arange(studies)
     sizes = np.broadcast_to(menus.size[menus.of_group], (studies, layout.n_groups))
     choice = rng.integers(0, sizes)

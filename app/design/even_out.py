@@ -18,7 +18,7 @@ from app.design.values import Bools, Codes
 
 
 @dataclass(frozen=True, slots=True)
-class Evened:
+class EvenedLoads:
     """largest, smallest: groups of the raters with most and fewest. bound: no deal within the buckets has a largest
     load below it. moved: how many groups changed hands."""
 
@@ -33,24 +33,24 @@ class Evened:
         return self.largest == self.bound
 
 
-def even_out_loads(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> Evened:
+def even_out_loads(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> EvenedLoads:
     """Exchange extra groups, in place, until the loads differ by the least that the buckets allow.
 
     Parameters
     ----------
     raters : shape (G, K), −1 pads; within each cell loads differ by at most one group.
     """
-    state = _Loads(layout, raters)
+    state = _RaterLoads(layout, raters)
     moved = 0
     while (path := state.path()) is not None:
         for giver, taker in pairwise(path):
             state.exchange(rng, giver, taker)
             moved += 1
     used = np.flatnonzero(state.may.any(axis=0))
-    return Evened(int(state.load.max()), int(state.load[used].min()), state.bound(), moved)
+    return EvenedLoads(int(state.load.max()), int(state.load[used].min()), state.bound(), moved)
 
 
-class _Loads:
+class _RaterLoads:
     """Counts of every rater in every cell, and along which cells a group can pass from one rater to another."""
 
     def __init__(self, layout: AllocationInput, raters: Codes) -> None:

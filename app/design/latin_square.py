@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.design.plan import Unmet
+from app.design.plan import UnmetRequest
 from app.design.values import Codes
 
 
@@ -14,12 +14,12 @@ def draw_latin_square(rng: np.random.Generator, order: int) -> Codes:
     return np.asarray(rng.permutation(order)[cyclic], dtype=np.int64)
 
 
-def explain_unmet_cells(number: int, systems: int) -> tuple[Unmet, ...]:
+def explain_unmet_cells(number: int, systems: int) -> tuple[UnmetRequest, ...]:
     """What to say of outputs that no rater edits, since their bucket has fewer raters than there are systems."""
     if not number:
         return ()
     why = f"a rater edits each segment once, and some bucket has fewer raters than the {systems} systems"
-    return (Unmet(f"{number} outputs are edited by nobody", f"{why}: enrol more raters, or leave systems out"),)
+    return (UnmetRequest(f"{number} outputs are edited by nobody", f"{why}: enrol more raters, or leave systems out"),)
 
 
 def deal_latin_squares(rng: np.random.Generator, sentences: int, systems: int, raters: int) -> Codes:

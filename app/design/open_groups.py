@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.grouping import GroupedOutputs
-from app.design.plan import Bucket, Group, Unmet
+from app.design.plan import Bucket, Group, UnmetRequest
 from app.design.values import Rater, WorkSize
 
 
@@ -49,7 +49,7 @@ class GroupRefill:
     """assignments: every open group with its rater, None where nobody can."""
 
     assignments: tuple[tuple[OpenGroup, str | None], ...]
-    unmet: tuple[Unmet, ...]
+    unmet: tuple[UnmetRequest, ...]
 
 
 def refill_groups(
@@ -159,7 +159,7 @@ class _GroupHolders:
 
 def _list_unmet_requests(
     wanted: Sequence[OpenGroup], buckets: Sequence[Bucket], rater_of_group: Mapping[int, str | None]
-) -> tuple[Unmet, ...]:
+) -> tuple[UnmetRequest, ...]:
     """Ratings that nobody makes, and late outputs that others judge than the rest of their documents."""
     result = []
     lacking = {group.bucket for group in wanted if rater_of_group[group.material] is None}
@@ -167,10 +167,10 @@ def _list_unmet_requests(
         missing = sum(rater_of_group[group.material] is None for group in wanted)
         names = ", ".join(bucket.name for bucket in buckets if bucket.number in lacking)
         why = f"in buckets {names} nobody is left who has room and has not judged them"
-        result.append(Unmet(f"{missing} ratings are not made", why))
+        result.append(UnmetRequest(f"{missing} ratings are not made", why))
     apart = sum(group.late and rater_of_group[group.material] not in (None, group.intended_rater) for group in wanted)
     if apart:
         what = f"{apart} late outputs are judged by others than the rest of their documents"
         why = "who judged those left, or has no room: these raters' leanings do not cancel in comparisons with them"
-        result.append(Unmet(what, why))
+        result.append(UnmetRequest(what, why))
     return tuple(result)

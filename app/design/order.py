@@ -34,7 +34,7 @@ class UnplacedItem:
 
 
 Screen = tuple[UnplacedItem, ...]
-Block = tuple[Screen, ...]
+ScreenBlock = tuple[Screen, ...]
 
 
 class SystemOrders:
@@ -77,7 +77,7 @@ def arrange_system_rounds(
     return result
 
 
-def arrange_screens(pieces: Sequence[UnplacedItem], columns: int) -> Block:
+def arrange_screens(pieces: Sequence[UnplacedItem], columns: int) -> ScreenBlock:
     """Pieces in screens of so many columns or, where they do not come out even, one fewer."""
     count = -(-len(pieces) // columns)
     return tuple(tuple(pieces[len(pieces) * n // count : len(pieces) * (n + 1) // count]) for n in range(count))

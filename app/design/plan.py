@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from app.design.design import Arm, Design
-from app.design.even_out import Evened
+from app.design.even_out import EvenedLoads
 from app.design.values import Role, WorkSize
 
 
@@ -105,7 +105,7 @@ class PlannedDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Unmet:
+class UnmetRequest:
     """Something the design asks for that the plan does not do, why, and how far it went."""
 
     what: str
@@ -128,9 +128,9 @@ class Plan:
     documents: tuple[PlannedDocument, ...]
     groups: tuple[Group, ...]
     tasks: tuple[Task, ...]
-    unmet: tuple[Unmet, ...] = ()
+    unmet: tuple[UnmetRequest, ...] = ()
     notes: tuple[str, ...] = ()
-    evened: Evened | None = None
+    evened: EvenedLoads | None = None
     common: tuple[PlanItem, ...] = ()
     inputs: str = ""
 

@@ -13,7 +13,7 @@ from app.design.buckets import one_rater_per_person
 from app.design.compile import SeedStreams, inputs_digest
 from app.design.grouping import GroupedOutputs, cut_documents, group_outputs
 from app.design.open_groups import GroupRefill, OpenGroup, refill_groups
-from app.design.plan import Bucket, ChangeKind, Group, Plan, PlannedDocument, Unmet
+from app.design.plan import Bucket, ChangeKind, Group, Plan, PlannedDocument, UnmetRequest
 from app.design.remaining_work import remaining_shared_items, remaining_work, work_by_rater
 from app.design.values import Rater, SegmentRange, System, TestSet
 from app.domain.errors import Invalid
@@ -234,7 +234,9 @@ def _squares(
     if not late:
         return squares
     why = f"their squares are dealt already: {', '.join(late)}"
-    return replace(squares, unmet=(*squares.unmet, Unmet("late systems have no part in documents planned before", why)))
+    return replace(
+        squares, unmet=(*squares.unmet, UnmetRequest("late systems have no part in documents planned before", why))
+    )
 
 
 def _open_work(

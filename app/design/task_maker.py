@@ -17,8 +17,8 @@ from app.design.design import Design, Placement
 from app.design.grouping import GroupedOutputs
 from app.design.item_positions import TaskDraft
 from app.design.layout import AllocationInput
-from app.design.order import Block, SystemOrders, UnplacedItem, arrange_screens, arrange_system_rounds
-from app.design.plan import Group, Unmet
+from app.design.order import ScreenBlock, SystemOrders, UnplacedItem, arrange_screens, arrange_system_rounds
+from app.design.plan import Group, UnmetRequest
 from app.design.repeats import RaterHistory
 from app.design.values import Rater, TestSet
 from app.design.workload import GroupAllocation
@@ -57,24 +57,26 @@ class UnmetRequests:
     narrowed: set[str] = field(default_factory=set)
     short: list[MissingControl] = field(default_factory=list)
 
-    def list_statements(self, design: Design) -> tuple[Unmet, ...]:
+    def list_statements(self, design: Design) -> tuple[UnmetRequest, ...]:
         """As statements."""
         result = []
         if self.oversize:
             named = ", ".join(sorted(self.oversize)[:5]) + (" …" if len(self.oversize) > 5 else "")
             number = self.oversize.total()
-            result.append(Unmet(f"{number} items are longer than a task may be", f"documents {named}"))
+            result.append(UnmetRequest(f"{number} items are longer than a task may be", f"documents {named}"))
         if self.narrowed:
             why = f"{design.task.columns} outputs of {', '.join(sorted(self.narrowed)[:5])} exceed a task"
-            result.append(Unmet("some screens have fewer columns", why))
+            result.append(UnmetRequest("some screens have fewer columns", why))
         for kind, number in sorted(Counter(short.kind for short in self.short).items()):
             most = max(short.missing for short in self.short if short.kind == kind)
             if kind == "distance":
                 result.append(
-                    Unmet(f"{number} repeats are up to {most} segments too near", "their tasks are too short")
+                    UnmetRequest(f"{number} repeats are up to {most} segments too near", "their tasks are too short")
                 )
             else:
-                result.append(Unmet(f"{number} tasks lack {kind} items", f"up to {most}: their documents have none"))
+                result.append(
+                    UnmetRequest(f"{number} tasks lack {kind} items", f"up to {most}: their documents have none")
+                )
         return tuple(result)
 
 
@@ -139,7 +141,7 @@ class TaskMaker:
         calibration = self.work.design.calibration
         return calibration.placement if calibration else "first"
 
-    def _blocks(self, planned: Sequence[tuple[Group, int]]) -> list[Block]:
+    def _blocks(self, planned: Sequence[tuple[Group, int]]) -> list[ScreenBlock]:
         design = self.work.design
         shuffled = list(planned)
         if design.task.shuffle != "none":
@@ -172,7 +174,7 @@ class TaskMaker:
             for systems in (grouped.entries[n].systems for n in grouped.groups[of])
         ]
 
-    def _columns(self, pack: Sequence[UnplacedItem]) -> Block:
+    def _columns(self, pack: Sequence[UnplacedItem]) -> ScreenBlock:
         """A group's items in an order of the systems, in screens of so many columns as fit a task."""
         ordered = list(pack)
         if self.work.design.task.shuffle != "none":
@@ -188,12 +190,12 @@ class TaskMaker:
             self.troubles.narrowed.add(ordered[0].document)
         return arrange_screens(ordered, fitting)
 
-    def _copy_shared_items(self, pack: Sequence[UnplacedItem]) -> Block:
+    def _copy_shared_items(self, pack: Sequence[UnplacedItem]) -> ScreenBlock:
         """A fresh copy of what everyone judges, so that every rater's item has its own place."""
         own = [replace(piece) for piece in pack]
         return self._columns(own) if own[0].systems else ((own[0],),)
 
-    def _by_document(self, planned: Sequence[tuple[Group, int]]) -> list[Block]:
+    def _by_document(self, planned: Sequence[tuple[Group, int]]) -> list[ScreenBlock]:
         """Documents in the order of their first appearance, the segments of each in theirs."""
         by_document: dict[str, list[UnplacedItem]] = {}
         for group, of in planned:

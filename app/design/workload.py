@@ -11,7 +11,7 @@ from app.design.capacity import deal_by_capacity
 from app.design.dealing import check_pools, count_groups_by_bucket, deal_campaign
 from app.design.design import Design
 from app.design.entropy import deal_to_entropy
-from app.design.even_out import Evened, even_out_loads
+from app.design.even_out import EvenedLoads, even_out_loads
 from app.design.grouping import GroupedOutputs
 from app.design.layout import AllocationInput
 from app.design.overlap import deal_overlap
@@ -25,7 +25,7 @@ class GroupAllocation:
 
     raters: Codes
     propensity: Floats
-    evened: Evened | None = None
+    evened: EvenedLoads | None = None
 
 
 def deal_work(

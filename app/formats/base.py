@@ -391,7 +391,7 @@ class DocumentLines(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class LineSharing:
+class SharedLines:
     """How the lines of large files are shared out among several readers, each of which has whole documents.
 
     part: makes a reader of some of the lines of files by these names. route: for the first line of a file, what tells
@@ -444,6 +444,6 @@ class Format:
     options: Mapping[str, str] = field(default_factory=dict)
     by_document: bool = False
     by_segment: bool = False
-    spread: LineSharing | None = None
+    spread: SharedLines | None = None
     paths: bool = False
     whole: bool = False

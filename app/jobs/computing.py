@@ -22,7 +22,7 @@ from app.domain.tracing import continue_trace, current_trace
 from app.jobs.work import QueueComputer
 from app.storage.db import Database
 from app.storage.jobs_queue import QueueEntry
-from app.storage.processes import ProcessStillness
+from app.storage.processes import ProcessIdleWatch
 from app.storage.ratings_folder import RatingsFolder
 
 NICE = 10  # a weight of 110, where a process that answers raters has 1024: about a tenth of a busy processor
@@ -40,8 +40,10 @@ class ComputingFailed(Exception):
     """The process that computed this ended with an error; its worker's log says which."""
 
 
-class NotNow(Unavailable):
+class ComputingUnavailable(Unavailable):
     """This cannot be computed or stored now."""
+
+    published = "NotNow"
 
 
 @dataclass
@@ -64,7 +66,7 @@ class ComputingProcess:
         Raises ComputingFailed where the process ends by itself, NotNow where it may work out later.
         """
         line = self._start()
-        still = ProcessStillness(self._process.pid or 0) if self._process is not None else None
+        still = ProcessIdleWatch(self._process.pid or 0) if self._process is not None else None
         self.last_job, self.used = entry.job_id, time.monotonic()
         line.send((entry.task, entry.job_id, entry.n, current_trace()))
         asked = time.monotonic()
@@ -88,7 +90,7 @@ class ComputingProcess:
             raise ComputingFailed(self._describe_end()) from None
         self.used = time.monotonic()
         if passing:
-            raise NotNow(passing)
+            raise ComputingUnavailable(passing)
         return "done"
 
     def terminate(self) -> None:

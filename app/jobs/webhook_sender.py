@@ -33,7 +33,7 @@ class AddressRefused(httpcore.ConnectError):
     """The host has an address that is not public."""
 
 
-class PublicOnly(httpcore.AsyncNetworkBackend):
+class PublicAddressBackend(httpcore.AsyncNetworkBackend):
     """Connects to addresses that it has looked up and checked itself, so that a name cannot change in between."""
 
     def __init__(self, outward: OutwardAddresses) -> None:
@@ -88,7 +88,7 @@ class WebhookSender:
             ssl_context=httpx.create_ssl_context(),
             max_connections=AT_ONCE,
             keepalive_expiry=5.0,
-            network_backend=PublicOnly(self._outward),
+            network_backend=PublicAddressBackend(self._outward),
         )
         running: set[asyncio.Task[None]] = set()
         async with pool:

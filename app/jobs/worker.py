@@ -26,12 +26,16 @@ log = logging.getLogger("plumbline.worker")
 MEDIA_EVERY = 3600.0  # seconds
 
 
-class NothingComputes(Unavailable):
+class ComputingStopped(Unavailable):
     """The part of this worker that computes has ended; its log says why."""
 
+    published = "NothingComputes"
 
-class NothingSends(Unavailable):
+
+class SendingStopped(Unavailable):
     """The part of this worker that sends webhooks has ended; its log says why."""
+
+    published = "NothingSends"
 
 
 def run(
@@ -67,9 +71,9 @@ def run(
     try:
         while not stop.is_set():
             if not computing.is_alive():
-                raise NothingComputes
+                raise ComputingStopped
             if not sending.is_alive():
-                raise NothingSends
+                raise SendingStopped
             alive()
             try:
                 jobs.recover_stalled_jobs(database)

@@ -22,7 +22,7 @@ from app.services.tasks.judging import JudgingService
 from app.storage.db import Database
 from app.storage.recorder.recorder import Recorder
 from app.web.admission import PER_CONNECTION, AdmissionLayer
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from app.web.hosts import HostsLayer
 from app.web.metrics import ServiceMetrics
 from app.web.organizations import OrganizationDirectory, OrganizationLayer
@@ -39,7 +39,7 @@ POLICY = (
 SAFE = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer", "Cache-Control": "no-cache"}
 
 
-def create_pearmut_app(database: Database, options: Options, files: PearmutFiles) -> FastAPI:
+def create_pearmut_app(database: Database, options: ServiceOptions, files: PearmutFiles) -> FastAPI:
     """The application over a database, with Pearmut's files."""
     app = FastAPI(
         lifespan=_lifespan,

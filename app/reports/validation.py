@@ -17,7 +17,7 @@ from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection,
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.selection import select_rows
-from app.stats.validation.rates import WORLDS, KeptRate, RecipeValidation, World, compute_kept_rates
+from app.stats.validation.rates import WORLDS, NominalRateCheck, RecipeValidation, World, compute_kept_rates
 from app.stats.validation.studies import StudyPopulation
 from app.storage.db import Session
 
@@ -74,7 +74,7 @@ class ValidationView(ReportHead):
     unit: Literal["document", "segment"] = Field(description="What studies draw.")
     exchanged: Literal["within", "between"] = Field(description="Where systems change places: in units, or between.")
     systems: list[str]
-    rates: list[KeptRate]
+    rates: list[NominalRateCheck]
 
 
 def _prepare(
@@ -154,7 +154,7 @@ def _result(
     )
 
 
-def _warnings(validation: RecipeValidation, shares: Sequence[KeptRate]) -> list[str]:
+def _warnings(validation: RecipeValidation, shares: Sequence[NominalRateCheck]) -> list[str]:
     systems = len(validation.truth.systems)
     if systems < 2:
         alone = ["only one system is ranked, so there is nothing to claim"]
@@ -169,7 +169,7 @@ def _warnings(validation: RecipeValidation, shares: Sequence[KeptRate]) -> list[
     return warnings
 
 
-def _broken(shares: Sequence[KeptRate]) -> list[str]:
+def _broken(shares: Sequence[NominalRateCheck]) -> list[str]:
     """What is not kept: on the campaign's own scores, and in each world beyond them."""
     own = [rate.meaning for rate in shares if rate.kept is False and rate.world in TWO]
     warnings = (
@@ -182,27 +182,27 @@ def _broken(shares: Sequence[KeptRate]) -> list[str]:
     return warnings
 
 
-def _format_nominal_rate(rate: KeptRate) -> str:
+def _format_nominal_rate(rate: NominalRateCheck) -> str:
     return NONE if rate.expected is None else f"{rate.bound} {captions.format_number(rate.expected, 3)}"
 
 
-def _broken_promise(rate: KeptRate) -> str:
+def _broken_promise(rate: NominalRateCheck) -> str:
     return f"{rate.meaning} {captions.format_number(rate.rate, 3)}, nominally {_format_nominal_rate(rate)}"
 
 
-def _bounds(rate: KeptRate) -> str:
+def _bounds(rate: NominalRateCheck) -> str:
     if rate.low is None or rate.high is None:
         return NONE
     return f"{captions.format_number(rate.low, 3)} to {captions.format_number(rate.high, 3)}"
 
 
-def _format_observed_rate(rate: KeptRate) -> str:
+def _format_observed_rate(rate: NominalRateCheck) -> str:
     if rate.exact and rate.kept:
         return "by construction"
     return {None: NONE, True: "yes", False: "no"}[rate.kept]
 
 
-COLUMNS: Sequence[Column[KeptRate]] = (
+COLUMNS: Sequence[Column[NominalRateCheck]] = (
     Column(key="world"),
     Column(key="what"),
     Column(heading="Share of", value=attrgetter("meaning")),
@@ -220,7 +220,7 @@ COLUMNS: Sequence[Column[KeptRate]] = (
 )
 
 
-def _by_world(result: ValidationView) -> Mapping[str, Sequence[KeptRate]]:
+def _by_world(result: ValidationView) -> Mapping[str, Sequence[NominalRateCheck]]:
     """The rates of each world, by its title."""
     rates_of = {world: [rate for rate in result.rates if rate.world == world] for world in TITLES}
     return {TITLES[world]: rows for world, rows in rates_of.items() if rows}

@@ -33,7 +33,7 @@ def is_process_stopped(pid: int) -> bool:
     return status is not None and status.state == STOPPED
 
 
-class ProcessStillness:
+class ProcessIdleWatch:
     """For how long a process has done nothing, by looks: a pause of whoever looks is nobody's fault."""
 
     def __init__(self, pid: int) -> None:

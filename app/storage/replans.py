@@ -81,7 +81,7 @@ ON CONFLICT DO NOTHING"""
 
 
 @dataclass(frozen=True, slots=True)
-class StayingTasks:
+class TasksInForce:
     """Tasks that stay: database id, and the number that they have in the new plan."""
 
     ids: Sequence[int]
@@ -110,7 +110,7 @@ def withdraw_tasks(session: Session, campaign_id: int, tasks: Sequence[int]) -> 
         session.execute(text(statement), {"campaign": campaign_id, "tasks": list(tasks)})
 
 
-def move_tasks_to_plan(session: Session, campaign_id: int, version: int, kept: StayingTasks) -> None:
+def move_tasks_to_plan(session: Session, campaign_id: int, version: int, kept: TasksInForce) -> None:
     """Let tasks and their groups belong to the new plan."""
     keys: Mapping[str, object] = {"campaign": campaign_id, "version": version}
     stream_full_scan(session, KEEP, {**keys, "ids": list(kept.ids), "numbers": list(kept.numbers)})

@@ -33,7 +33,7 @@ from app.web.single_sign_on.errors import NoProvider, ProviderRefused, SignInNot
 from app.web.strangers import SIGN_IN_ANSWER, note_sign_in_attempt, recognize_sender
 
 if TYPE_CHECKING:
-    from app.web.single_sign_on.provider import Confirmation, Provider
+    from app.web.single_sign_on.provider import Provider, ProviderConfirmation
 
 BACK = SIGN_IN_ANSWER
 LONGEST_CODE = 4096
@@ -108,7 +108,7 @@ def finish_sign_in(request: Request, provider: ProviderDep, database: DatabaseDe
 
 
 def _start_session(
-    request: Request, database: Database, provider: Provider, confirmed: Confirmation
+    request: Request, database: Database, provider: Provider, confirmed: ProviderConfirmation
 ) -> NewSession | None:
     """A session in the first organization where a group has a role; None where there is none."""
     roles, new = provider.options.roles, None

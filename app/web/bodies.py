@@ -46,13 +46,16 @@ class WrongContentType(AppError):
     kind = "unsupported"
 
 
-class NoRoom(StorageFull):
+class NoRoomForUpload(StorageFull):
     """There is no space left to receive a file."""
 
+    published = "NoRoom"
 
-class Cut(AppError):
+
+class BodyIncomplete(AppError):
     """The body ended before it was complete."""
 
+    published = "Cut"
     kind = "bad_request"
 
 
@@ -149,7 +152,7 @@ async def _next_message(request: Request, timeout: float) -> Message:
     except TimeoutError:
         raise BodyTooSlow(f"nothing came for {timeout:.3g} seconds") from None
     if message["type"] == "http.disconnect":
-        raise Cut("the client left")
+        raise BodyIncomplete("the client left")
     return message
 
 
@@ -226,7 +229,7 @@ def _write(file: Any, data: bytes, digest: Any) -> None:
         file.write(data)
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
-            raise NoRoom from error
+            raise NoRoomForUpload from error
         raise
     digest.update(data)
 

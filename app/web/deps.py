@@ -21,7 +21,7 @@ NO_MEDIA = MediaPolicy()
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ServiceOptions:
     """What an installation chooses about its HTTP edge (see `app.config`).
 
     allowed_hosts: names that requests may be sent to; None: to any. strangers: what they may cost; None: whatever.
@@ -41,9 +41,9 @@ class Options:
     provider: ProviderOptions | None = None
 
 
-def get_options(request: Request) -> Options:
+def get_options(request: Request) -> ServiceOptions:
     """The plain values of this installation."""
-    options: Options = request.app.state.options
+    options: ServiceOptions = request.app.state.options
     return options
 
 

@@ -23,7 +23,7 @@ from app.services.access.tokens import Role
 from app.services.templates.templates import TEMPLATES
 from app.storage import embedded
 from app.storage.db import Database
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from app.web.request_log import RequestLogLayer
 from tests.api.live_campaign import Auth, open_live, tokens_of
 from tests.collecting import give_task
@@ -34,7 +34,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it recommends another client library, for its own sake
     from starlette.testclient import TestClient
 
-OPTIONS = Options()
+OPTIONS = ServiceOptions()
 INTERNALS = re.compile(
     rb"Traceback|File \"|site-packages|sqlalchemy|psycopg|\bSELECT\b|\bINSERT\b|0x[0-9a-f]{8}|app\.[a-z]+\."
 )

@@ -9,7 +9,7 @@ import pytest
 
 from app.main import create_app
 from app.storage.db import Database
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from app.web.pagination import make_cursor, make_page, parse_cursor, parse_number_cursor
 from tests.described import parameters
 
@@ -19,7 +19,7 @@ LARGEST = 2**63 - 1
 def pages(database: Database) -> dict[str, dict[str, Any]]:
     """Operations with a cursor by their paths, as the application describes them."""
     found = {}
-    document = create_app(database, Options()).openapi()
+    document = create_app(database, ServiceOptions()).openapi()
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             named = {one["name"]: one for one in parameters(document, operation)}

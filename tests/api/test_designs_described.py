@@ -10,7 +10,7 @@ import httpx
 import pytest
 from pydantic import TypeAdapter
 
-from app.api.models.design import DesignDescribed, DesignJson, PlanReport, ReportJson
+from app.api.models.design import DesignJson, DesignSchema, PlanReport, ReportJson
 from app.design import json_reader
 from app.design.parse import parse_design
 from app.domain.errors import Invalid
@@ -66,7 +66,7 @@ def test_what_is_read_of_a_design_is_described(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("documents", [None, 3, ["d1"], {"sample": 3}, {"sample": 3, "by": "domain"}])
 def test_each_form_that_is_described_is_read(balance: Any, documents: Any) -> None:
     sent = {"balance": balance, "documents": documents}
-    DesignDescribed.model_validate(sent)
+    DesignSchema.model_validate(sent)
     parse_design(sent)
     with pytest.raises(Invalid):
         parse_design({"balance": {"entropy": 2}})

@@ -14,7 +14,7 @@ from app.main import create_app
 from app.services.access import tokens
 from app.services.access.service_state import EXPLAINED
 from app.storage.db import Database
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from app.web.logs import JsonLines
 from tests.api.live_campaign import SYSTEMS, finish, judge_task, ok, open_live, tokens_of
 from tests.patience import as_served, soon
@@ -32,7 +32,7 @@ def test_a_service_without_its_database_lives_but_is_not_ready(
     serving: Callable[..., AbstractContextManager[httpx.Client]],
 ) -> None:
     gone = Database("postgresql://nobody@127.0.0.1:1/nothing", size=2)
-    with serving(create_app(gone, Options())) as client:
+    with serving(create_app(gone, ServiceOptions())) as client:
         assert client.get("/livez").status_code == 200
         answer = client.get("/readyz")
     assert answer.status_code == 503
@@ -118,7 +118,7 @@ def test_metrics_without_the_database_say_so(
     serving: Callable[..., AbstractContextManager[httpx.Client]],
 ) -> None:
     gone = Database("postgresql://nobody@127.0.0.1:1/nothing", size=2)
-    with serving(create_app(gone, Options())) as client:
+    with serving(create_app(gone, ServiceOptions())) as client:
         text = client.get("/metrics").text
     assert "plumbline_database_up 0.0\n" in text
     assert "plumbline_open_leases" not in text

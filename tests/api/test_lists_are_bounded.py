@@ -22,7 +22,7 @@ from app.services.access import tokens
 from app.services.tasks import voids
 from app.storage import embedded, flags, invitations, judgment_filter, webhooks
 from app.storage.db import Database, StatementTooLong
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from app.web.pagination import Page
 from tests.api.conftest import _serving
 from tests.grown import LAST, grow
@@ -88,7 +88,7 @@ def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator
 def client(spine: Spine) -> Iterator[httpx.Client]:
     with spine.database.transaction() as session:
         secret = tokens.issue_token(session, role="admin").secret
-    with _serving(create_app(spine.database, Options()), Authorization=f"Bearer {secret}") as client:
+    with _serving(create_app(spine.database, ServiceOptions()), Authorization=f"Bearer {secret}") as client:
         yield client
 
 
@@ -122,7 +122,7 @@ def values_of(path: str, name: str) -> tuple[str, ...]:
 
 CASES = [
     pytest.param(path, query, id=f"{path.removeprefix('/v1/campaigns/{campaign}')} {query}")
-    for route in lists(create_app(Database("postgresql://", size=2), Options()))
+    for route in lists(create_app(Database("postgresql://", size=2), ServiceOptions()))
     for path, query in asked(route)
 ]
 

@@ -22,7 +22,7 @@ from app.domain.recipe import CHOICES, NAMED
 from app.main import create_app
 from app.storage.db import Database
 from app.web.access import NoCredentialNeeded, RequiredRater, RequiredRole
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from app.web.openapi.document import list_dependencies
 from app.web.queries import declared_parameters
 from tests.described import in_full, parameters, resolved
@@ -63,7 +63,7 @@ OLDER_THAN_THE_RULE |= {"TokenIssued", "Version"}
 @pytest.fixture
 def unconnected() -> FastAPI:
     """The application over no database: its routes and document need none."""
-    return create_app(Database("postgresql://", size=2), Options())
+    return create_app(Database("postgresql://", size=2), ServiceOptions())
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from app.stats.ratings import RatingRole
 from app.storage import embedded
 from app.storage.exports import BESIDE
 from app.storage.tables import metadata
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from tests.api import round_trip
 from tests.api.direct import asking
 from tests.api.rehearsed import CONTROLS, KINDS, Rehearsed, ok
@@ -88,7 +88,7 @@ def bench(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator
     with fresh(postgres, migrated_template) as spine:
         with spine.database.transaction() as session:
             secret = tokens.issue_token(session, role="admin").secret
-        with asking(create_app(spine.database, Options())) as client:
+        with asking(create_app(spine.database, ServiceOptions())) as client:
             client.headers["Authorization"] = f"Bearer {secret}"
             found = Bench(client, spine)
             yield found

@@ -10,7 +10,7 @@ import httpx
 import psycopg
 
 from app.stats.quality.seeded_errors import (
-    Attention,
+    AttentionCheckCounts,
     SeededSegment,
     SpanHits,
     count_attention_checks,
@@ -101,4 +101,4 @@ def test_hits_and_checks_are_counted_by_rater() -> None:
     ]
     assert count_span_hits(seeded) == {"a": SpanHits(2, 1)}
     assert overlaps_change([(0, 1), (8, 9)], [(2, 9)])
-    assert count_attention_checks({"a": ["Found ", "MISSED"], "b": ["?"]}) == {"a": Attention(1, 1)}
+    assert count_attention_checks({"a": ["Found ", "MISSED"], "b": ["?"]}) == {"a": AttentionCheckCounts(1, 1)}

@@ -26,7 +26,7 @@ from app.services.pearmut.campaign_file import read_campaign_file
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
 from app.storage.db import Database
 from app.storage.media.files import MediaFolder
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from tests.browser.pearmut_hands import SLIDERS, PearmutHands, page_address, pearmut_campaign
 from tests.formats.pearmut.program import PearmutProgram
 from tests.media_files import make_png, make_video, make_wav
@@ -37,7 +37,7 @@ CAMPAIGNS += [pearmut_campaign("XSTSRP", sliders=SLIDERS, textfield="visible")]
 
 @contextmanager
 def our_server(database: Database, files: PearmutFiles, media: MediaPolicy | None = None) -> Iterator[str]:
-    app = create_pearmut_app(database, Options(media=media or MediaPolicy()), files)
+    app = create_pearmut_app(database, ServiceOptions(media=media or MediaPolicy()), files)
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="on"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

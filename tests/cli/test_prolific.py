@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from plumbline_client import Client
 
-from app.client.settlement import CodeVerdicts, HandedIn, Submission, decide_submissions
+from app.client.settlement import CodeVerdicts, HandedInCodes, Submission, decide_submissions
 from tests.cli.conftest import Answer, Command
 from tests.cli.crowd import campaign as campaign  # a fixture, as the next two
 from tests.cli.crowd import served as served
@@ -289,7 +289,7 @@ def test_only_who_certainly_passed_is_paid_and_only_who_certainly_failed_is_aske
     codes: list[str], entered: str | None, verdicts: CodeVerdicts, action: str
 ) -> None:
     submission = Submission("a", "p1", entered, awaits=True, paid=False)
-    (decision,) = decide_submissions([submission], HandedIn({"p1": codes}), verdicts)
+    (decision,) = decide_submissions([submission], HandedInCodes({"p1": codes}), verdicts)
     assert decision.action == action
 
 
@@ -297,7 +297,7 @@ def test_who_was_paid_before_is_not_paid_again() -> None:
     before = Submission("a", "p1", "GOOD1", awaits=False, paid=True)
     again = Submission("b", "p1", "GOOD1", awaits=True, paid=False)
     for order in ([before, again], [again, before]):
-        assert [one.action for one in decide_submissions(order, HandedIn({"p1": ["GOOD1"]}), FIXED)] == ["leave"]
+        assert [one.action for one in decide_submissions(order, HandedInCodes({"p1": ["GOOD1"]}), FIXED)] == ["leave"]
 
 
 def test_the_commands_of_the_guide_do_what_it_says(

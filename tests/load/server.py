@@ -23,7 +23,7 @@ from app.services.access.provider_options import ProviderOptions
 from app.services.media.policy import MediaPolicy
 from app.storage.db import Database
 from app.storage.media.files import MediaFolder
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from app.web.protocol import BoundedProtocol
 from tests.working import until as wait_until
 
@@ -51,7 +51,9 @@ def serving(database_url: str, *, size: int = 6, provider: ProviderOptions | Non
         secret = tokens.issue_token(session, role="admin", name="test").secret
     folder = tempfile.TemporaryDirectory()
     media = Path(folder.name) / "media"
-    app = create_app(database, Options(media=MediaPolicy(MediaFolder(media), media / "parts"), provider=provider))
+    app = create_app(
+        database, ServiceOptions(media=MediaPolicy(MediaFolder(media), media / "parts"), provider=provider)
+    )
     config = uvicorn.Config(app, http=BoundedProtocol, log_config=None, access_log=False, ws="none", lifespan="on")
     config.timeout_graceful_shutdown = 2
     server = uvicorn.Server(config)

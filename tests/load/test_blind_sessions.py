@@ -25,7 +25,7 @@ from app.simulation import (
 )
 from app.simulation.session import SendHeartbeat, SendPreference
 from app.storage.db import Database
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from tests.load.server import Served, serving
 from tests.spine import fresh
 
@@ -216,7 +216,7 @@ def test_every_address_that_there_is_tells_a_rater_nothing(place):
     """All routes that can be read, pages included, with the names that a rater would have to guess."""
     managed = campaign(place.served, "esa", key="addresses")
     database = Database(place.url, size=2, role="plumbline_app")
-    app = create_app(database, Options())
+    app = create_app(database, ServiceOptions())
     database.close()
     paths = {route.path for route in app.routes if "GET" in (getattr(route, "methods", None) or ())}
     eye = place.eye(managed, "r1")

@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from app.cli.kit.raters_at_work import RaterPace, WorkTally, run_raters
+from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_raters
 from app.client.managing import CampaignClient
 from app.simulation import RaterModel, make_model_template, write_model
 from app.storage.db import Database
@@ -97,7 +97,7 @@ def kill_some(url: str, served: Served, found: RaterModel, path: Path) -> None:
     assert one(url, "SELECT count(*) FROM tasks WHERE state = 'leased'") > 0
 
 
-async def with_sleepers(url: str, served: Served, found: RaterModel, links: Mapping[str, str]) -> WorkTally:
+async def with_sleepers(url: str, served: Served, found: RaterModel, links: Mapping[str, str]) -> RehearsalTally:
     """All others judge; some fall asleep, and their leases run out before they wake."""
     awake = tuple(rater for rater in RATERS if rater not in KILLED)
     working = asyncio.create_task(

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from scipy.stats import kendalltau
 
-from app.cli.kit.raters_at_work import RaterPace, WorkTally, run_raters
+from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_raters
 from app.cli.serving.own_server import own_server
 from app.client.managing import CampaignClient
 from app.services.access import tokens
@@ -34,7 +34,7 @@ SMALL = Made([2, 1, 2, 1, 2, 1, 2] * 2, {"A": 90.0, "B": 70.0, "C": 50.0, "D": 3
 FULL = Made([8] * 48 + [7] * 133, {f"S{n:02}": 90.0 - 2.5 * n for n in range(15)}, RATERS)
 
 
-def judged(managed: CampaignClient, made: Made, pace: RaterPace) -> tuple[RaterModel, WorkTally]:
+def judged(managed: CampaignClient, made: Made, pace: RaterPace) -> tuple[RaterModel, RehearsalTally]:
     """Let the raters judge all that there is."""
     planted = make_model_template(managed.about(), managed.outputs(), managed.raters(), seed=7, qualities=made.systems)
     links = managed.links(made.raters)

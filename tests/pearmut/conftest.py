@@ -15,7 +15,7 @@ from app.services.access.tokens import THE_OPERATOR
 from app.services.pearmut.campaign_file import read_campaign_file
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
 from app.storage.db import Database
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it recommends another client library, for its own sake
@@ -33,7 +33,7 @@ def database(database_url: str) -> Iterator[Database]:
 @pytest.fixture
 def pages(database: Database) -> Iterator[httpx.Client]:
     """A client of the application of Pearmut's pages."""
-    with TestClient(create_pearmut_app(database, Options(), PearmutFiles())) as client:
+    with TestClient(create_pearmut_app(database, ServiceOptions(), PearmutFiles())) as client:
         yield client
 
 

@@ -18,7 +18,7 @@ from app.services.pearmut import assets
 from app.services.pearmut.loading import AddedCampaign
 from app.storage.db import Database
 from app.storage.media.files import MediaFolder
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from tests.media_files import make_wav
 from tests.pearmut.campaigns import Annotator, campaign
 from tests.pearmut.conftest import TestClient
@@ -38,7 +38,7 @@ def policy(tmp_path: Path) -> MediaPolicy:
 
 @pytest.fixture
 def pages(database: Database, policy: MediaPolicy) -> Iterator[httpx.Client]:
-    with TestClient(create_pearmut_app(database, Options(media=policy), PearmutFiles())) as client:
+    with TestClient(create_pearmut_app(database, ServiceOptions(media=policy), PearmutFiles())) as client:
         yield client
 
 

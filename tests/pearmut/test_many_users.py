@@ -19,7 +19,7 @@ from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import PearmutFiles
 from app.services.pearmut.loading import AddedCampaign
 from app.storage.db import Database
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from tests.pearmut.campaigns import Annotator, campaign, judged_once
 from tests.working import LIMIT, until
 
@@ -30,7 +30,7 @@ MARK = {"start_i": 0, "end_i": 2, "severity": "minor", "category": None}
 @contextmanager
 def listening(database_url: str) -> Iterator[str]:
     """The pages on loopback, in a thread."""
-    app = create_pearmut_app(Database(database_url, size=10, role="plumbline_app"), Options(), PearmutFiles())
+    app = create_pearmut_app(Database(database_url, size=10, role="plumbline_app"), ServiceOptions(), PearmutFiles())
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, lifespan="on"))
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -12,7 +12,7 @@ from app.main import create_app
 from app.services.access import tokens
 from app.storage import embedded
 from app.storage.db import Database
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from tests.patience import patience as patience  # a fixture
 from tests.spine import fresh
 
@@ -28,6 +28,8 @@ def admin(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator
         database = Database(spine.url, size=4, role="plumbline_app")
         with database.transaction() as session:
             secret = tokens.issue_token(session, role="admin").secret
-        with TestClient(create_app(database, Options()), headers={"Authorization": f"Bearer {secret}"}) as client:
+        with TestClient(
+            create_app(database, ServiceOptions()), headers={"Authorization": f"Bearer {secret}"}
+        ) as client:
             yield client
         database.close()

@@ -15,7 +15,7 @@ from app.main import create_app
 from app.services.access import tokens
 from app.storage import embedded
 from app.storage.db import Database
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from tests.judged_demo import load_judged
 from tests.patience import patience as patience  # a fixture
 from tests.spine import template_of
@@ -58,7 +58,7 @@ def demo() -> str:
 def browser(database: Database) -> Iterator[Browser]:
     """A browser that is not signed in; it does not follow redirects by itself."""
     headers = {"Accept": "text/html,*/*;q=0.8"}
-    app = create_app(database, Options())
+    app = create_app(database, ServiceOptions())
     with TestClient(app, headers=headers, follow_redirects=False) as client:
         yield client
 

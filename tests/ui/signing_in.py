@@ -14,7 +14,7 @@ from app.main import create_app
 from app.services.access.provider_options import ProviderOptions
 from app.services.access.provider_roles import parse_group_roles
 from app.storage.db import Database
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from app.web.single_sign_on import provider
 from tests.identity_provider import CLIENT, SECRET, IdentityProvider, identity_provider
 from tests.ui.conftest import TestClient
@@ -66,7 +66,7 @@ class Service:
 def service(database: Database, database_url: str) -> Iterator[Service]:
     with identity_provider() as there:
         options = ProviderOptions(there.issuer, CLIENT, SECRET, roles=parse_group_roles(ROLES))
-        app = create_app(database, Options(provider=options))
+        app = create_app(database, ServiceOptions(provider=options))
         there.people["ada"] = ["mt"]
         now = [10_000.0]
         app.state.provider = provider.Provider(options, clock=lambda: now[0])

@@ -15,7 +15,7 @@ from app.domain.errors import Unavailable
 from app.main import create_app
 from app.storage.db import Database
 from app.ui.pages import PageRoute
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from tests.ui.test_pages import check_strict
 
 with warnings.catch_warnings():
@@ -41,7 +41,7 @@ JSON = "application/problem+json"
 @contextmanager
 def opened() -> Iterator[FastAPI]:
     with closing(Database("postgresql://nobody@127.0.0.1:1/none", size=1)) as database:
-        yield create_app(database, Options())
+        yield create_app(database, ServiceOptions())
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from app.services.access import single_sign_on
 from app.services.access.provider_options import ProviderOptions
 from app.services.access.provider_roles import BadGroupRole, parse_group_roles
 from app.storage.db import Database
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from app.web.single_sign_on import provider
 from tests.identity_provider import CLIENT, SECRET, identity_provider
 from tests.organized import OURS, TWIN, within
@@ -31,7 +31,7 @@ def template(organized_template: str) -> str:
 def service(database: Database, database_url: str) -> Iterator[Service]:
     with identity_provider() as there:
         options = ProviderOptions(there.issuer, CLIENT, SECRET, roles=parse_group_roles(ROLES))
-        app = create_app(database, Options(provider=options))
+        app = create_app(database, ServiceOptions(provider=options))
         now = [10_000.0]
         app.state.provider = provider.Provider(options, clock=lambda: now[0])
         with TestClient(app, follow_redirects=False, raise_server_exceptions=False) as client:

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from app.main import create_app
 from app.storage.db import Database
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from app.web.protocol import BoundedProtocol
 from tests.patience import patient
 from tests.working import until as wait_until
@@ -71,4 +71,4 @@ def database(database_url: str) -> Iterator[Database]:
 @pytest.fixture
 def make_app(database: Database) -> Callable[..., ASGIApp]:
     """The application with some options changed."""
-    return lambda **changes: create_app(database, Options(**changes))
+    return lambda **changes: create_app(database, ServiceOptions(**changes))

@@ -16,7 +16,7 @@ from app.main import create_app
 from app.services.access import tokens
 from app.storage import embedded, migrate
 from app.storage.db import Database
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from tests.patience import soon
 from tests.working import LIMIT, until
 
@@ -29,7 +29,7 @@ def client_of(database: Database, serving: Serving) -> Iterator[httpx.Client]:
     """An admin's client of the application over a database."""
     with database.transaction() as session:
         secret = tokens.issue_token(session, role="admin").secret
-    with serving(create_app(database, Options())) as (host, port):
+    with serving(create_app(database, ServiceOptions())) as (host, port):
         headers = {"Authorization": f"Bearer {secret}"}
         with httpx.Client(base_url=f"http://{host}:{port}", headers=headers, timeout=LIMIT, trust_env=False) as client:
             yield client

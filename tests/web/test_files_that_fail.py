@@ -19,7 +19,7 @@ from app.formats.base import Record
 from app.main import create_app
 from app.services.access import tokens
 from app.storage.db import Database
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from app.web.streams import FIRST
 from tests.cli.conftest import Command
 from tests.cli.conftest import command as command  # a fixture
@@ -69,7 +69,7 @@ def test_what_fails_early_is_a_problem_and_no_answer_that_went_well(
     database: Database, serving: Serving, secret: str, failing: Any, after: int
 ) -> None:
     failing(after, TypeError)
-    with serving(create_app(database, Options())) as (host, port):
+    with serving(create_app(database, ServiceOptions())) as (host, port):
         answer = httpx.get(f"http://{host}:{port}{EXPORT}", headers={"Authorization": f"Bearer {secret}"})
     assert (answer.status_code, answer.headers["content-type"]) == (500, "application/problem+json")
     assert answer.json()["status"] == 500
@@ -80,7 +80,7 @@ def test_what_fails_late_is_cut_so_that_every_client_notices(
     database: Database, serving: Serving, secret: str, failing: Any, error: type[Exception]
 ) -> None:
     failing(4 * FIRST, error)
-    with serving(create_app(database, Options())) as (host, port):
+    with serving(create_app(database, ServiceOptions())) as (host, port):
         with pytest.raises(httpx.RemoteProtocolError):
             httpx.get(f"http://{host}:{port}{EXPORT}", headers={"Authorization": f"Bearer {secret}"})
         head, body = asked_1_0(host, port, secret)
@@ -93,7 +93,7 @@ def test_what_is_whole_says_so_by_its_length_or_by_its_last_chunk(
 ) -> None:
     for size in (0, FIRST - 2, FIRST, 4 * FIRST):
         whole = failing(size, None)
-        with serving(create_app(database, Options())) as (host, port):
+        with serving(create_app(database, ServiceOptions())) as (host, port):
             answer = httpx.get(f"http://{host}:{port}{EXPORT}", headers={"Authorization": f"Bearer {secret}"})
             head, body = asked_1_0(host, port, secret)
         assert (answer.status_code, answer.content) == (200, whole)
@@ -108,7 +108,7 @@ def test_the_command_leaves_nothing_of_a_file_that_was_cut(
     monkeypatch.setenv("PLUMBLINE_TOKEN", secret)
     failing(4 * FIRST, TypeError)
     out = tmp_path / "c.csv"
-    with serving(create_app(database, Options())) as (host, port):
+    with serving(create_app(database, ServiceOptions())) as (host, port):
         at = ("--server", f"http://{host}:{port}")
         found = command("postgresql://nobody@127.0.0.1:1/nothing", "export", "c", "-f", "csv", "-o", out, *at)
         shown = command("postgresql://nobody@127.0.0.1:1/nothing", "export", "c", "-f", "csv", *at)

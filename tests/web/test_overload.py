@@ -26,7 +26,7 @@ from app.main import create_app
 from app.storage.db import Database
 from app.web import admission
 from app.web.access import Public
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from app.web.protocol import BoundedProtocol
 from tests.patience import soon
 from tests.working import LIMIT, until
@@ -70,7 +70,7 @@ class Slow:
 
 
 def with_slow_routes(database: Database) -> tuple[FastAPI, Slow]:
-    app, slow = create_app(database, Options()), Slow()
+    app, slow = create_app(database, ServiceOptions()), Slow()
     app.router.routes.append(APIRoute("/slow", slow.handle))
     app.router.routes.append(APIRoute("/admitted", slow.admitted))
     app.openapi().clear()

@@ -26,7 +26,7 @@ from app.services.campaigns.campaigns import NewCampaign
 from app.services.data import bundle as bundles
 from app.services.jobs import jobs, rankings
 from app.storage.db import Database
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from tests.cli.conftest import Answer, Command
 from tests.cli.conftest import command as command  # a fixture
 from tests.services.data.test_imports import MQM
@@ -53,7 +53,7 @@ def origin(database: Database, serving: Serving) -> Iterator[str]:
             session, "demo", locks.LockRequest(recipe="google-mqm", hypotheses=["A is best"], reason="late"), actor="t"
         )
         exclusions.lift_exclusion(session, "demo", 3, reason="it was there", actor="test")
-    with serving(create_app(database, Options())) as (host, port):
+    with serving(create_app(database, ServiceOptions())) as (host, port):
         yield f"http://{host}:{port}"
 
 

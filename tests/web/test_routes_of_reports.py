@@ -10,7 +10,7 @@ from starlette.routing import Match
 
 from app.main import create_app
 from app.storage.db import Database
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 
 
 def matching(app: FastAPI, route: APIRoute) -> list[APIRoute]:
@@ -22,7 +22,7 @@ def matching(app: FastAPI, route: APIRoute) -> list[APIRoute]:
 
 
 def test_an_address_of_a_report_is_of_no_other_route() -> None:
-    app = create_app(Database("postgresql://nobody@127.0.0.1:1/nothing"), Options())
+    app = create_app(Database("postgresql://nobody@127.0.0.1:1/nothing"), ServiceOptions())
     reports = [
         route
         for route in app.routes

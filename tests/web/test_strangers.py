@@ -25,7 +25,7 @@ from app.services.access import tokens
 from app.storage.db import Database
 from app.web import strangers
 from app.web.admission import AdmissionSlot
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from app.web.protocol import BoundedProtocol, IdleConnections
 from app.web.rate_limits import StrangerLimits
 from tests.working import LIMIT, until
@@ -312,7 +312,7 @@ def test_the_openapi_document_is_built_once_however_many_ask_first(
     monkeypatch.setattr("app.web.openapi.document.json", SimpleNamespace(dumps=dumps))
     monkeypatch.setattr("app.web.openapi.document.build_openapi_document", document)
     database = Database(database_url, size=8, role="plumbline_app")
-    with serving(create_app(database, Options())) as address, ThreadPoolExecutor(16) as pool:
+    with serving(create_app(database, ServiceOptions())) as address, ThreadPoolExecutor(16) as pool:
         url = f"http://{address[0]}:{address[1]}/openapi.json"
         answers = list(pool.map(lambda _: httpx.get(url, timeout=LIMIT, trust_env=False), range(16)))
     database.close()

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, JsonVal
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from app.design.checks import DesignDeviation, Spread
+from app.design.checks import DesignDeviation, LoadSpread
 from app.design.design import (
     Arm,
     Calibration,
@@ -23,13 +23,13 @@ from app.design.design import (
     Structure,
     TaskRules,
 )
-from app.design.even_out import Evened
-from app.design.plan import Bucket, Unmet
+from app.design.even_out import EvenedLoads
+from app.design.plan import Bucket, UnmetRequest
 from app.design.values import Unit
 
 
 @dataclass(frozen=True, slots=True)
-class DescribedBy:
+class SchemaOfModel:
     """Annotates JSON whose fields a model describes, and which something else reads and checks."""
 
     model: type[BaseModel]
@@ -46,23 +46,23 @@ def _without_nulls(schema: dict[str, Any]) -> None:
             del field["default"]
 
 
-class _Loose(BaseModel):
+class _OpenModel(BaseModel):
     model_config = ConfigDict(extra="allow", json_schema_extra=_without_nulls)
 
 
-class ToEntropy(_Loose):
+class EntropyBalance(_OpenModel):
     """Work spread unevenly over the raters."""
 
     entropy: float = Field(ge=0, le=1, description="Normalized entropy of the work over the raters.")
 
 
-class ByCapacity(_Loose):
+class CapacityBalance(_OpenModel):
     """Work in proportion to what each rater will do."""
 
     capacity: Literal[True]
 
 
-class BucketsDescribed(_Loose):
+class DesignBuckets(_OpenModel):
     """Which raters share documents: one of `auto`, `raters_per_bucket` and `explicit`."""
 
     auto: bool = True
@@ -71,20 +71,20 @@ class BucketsDescribed(_Loose):
     explicit: list[ExplicitBucket] | None = None
 
 
-class Sample(_Loose):
+class DocumentSample(_OpenModel):
     """Documents drawn at random."""
 
     sample: int = Field(ge=1)
     by: Literal["domain"] | None = Field(None, description="In proportion to the documents of each domain.")
 
 
-class ControlShare(_Loose):
+class ControlShare(_OpenModel):
     """A share of the items of every task."""
 
     rate: float = Field(0.1, ge=0, le=0.5)
 
 
-class BadReference(ControlShare):
+class DegradedControlShare(ControlShare):
     """Outputs that are degraded."""
 
     method: Degradation = "span_replacement"
@@ -96,40 +96,40 @@ class DesignRepeats(ControlShare):
     min_distance: int = Field(20, ge=0, description="Segments judged between an original and its repeat.")
 
 
-class ControlItems(_Loose):
+class DesignControlItems(_OpenModel):
     """Items with a known answer: rates, or one of the mixes of WMT."""
 
     mix: Literal["70:10:10:10", "80:5:5:10"] | None = Field(
         None, description="Translations : repeats : references : degraded."
     )
-    bad_reference: BadReference | None = None
+    bad_reference: DegradedControlShare | None = None
     repeat: DesignRepeats | None = None
     reference: ControlShare | None = None
 
 
-class DesignDescribed(_Loose):
+class DesignSchema(_OpenModel):
     """A design: who judges what. Every field may be left out; a structure fixes some of them."""
 
     structure: Structure = "free"
     grouping: Grouping | None = None
-    balance: Literal["full"] | ToEntropy | ByCapacity = "full"
+    balance: Literal["full"] | EntropyBalance | CapacityBalance = "full"
     unit: Unit = "items"
     even_out: bool = False
     ratings_per_item: int = Field(1, ge=1, le=1000)
     overlap: Overlap | None = Field(None, description="Documents that several people judge; null for none.")
-    buckets: BucketsDescribed | None = None
+    buckets: DesignBuckets | None = None
     systems: list[str] | None = Field(None, description="Keys; null for all.")
-    documents: int | list[str] | Sample | None = Field(None, description="Null for all.")
+    documents: int | list[str] | DocumentSample | None = Field(None, description="Null for all.")
     task: TaskRules | None = None
     arms: list[Arm] = Field([], description="Conditions that are compared: at least two, or none.")
     cross: Literal["groups", "raters"] = "groups"
-    controls: ControlItems | None = None
+    controls: DesignControlItems | None = None
     calibration: Calibration | None = None
     share_duplicates: bool | None = None
     seed: int | None = Field(None, ge=0)
 
 
-class PlannedWork(_Loose):
+class PlannedWork(_OpenModel):
     """What is to be judged."""
 
     items: int | None = None
@@ -147,15 +147,15 @@ class RaterWork(PlannedWork):
     groups: int | None = None
 
 
-class Evenness(_Loose):
+class WorkEvenness(_OpenModel):
     """How even the work of the raters is."""
 
     normalized_entropy: float | None = None
-    spread: list[Spread] | None = None
-    evened: Evened | None = None
+    spread: list[LoadSpread] | None = None
+    evened: EvenedLoads | None = None
 
 
-class ControlShares(_Loose):
+class TaskControlShares(_OpenModel):
     """Shares of control items in the tasks, those of a chain taken as one, and where in their tasks they stand."""
 
     least_share: float | None = None
@@ -170,7 +170,7 @@ class ControlShares(_Loose):
     )
 
 
-class Pairs(_Loose):
+class WithinRaterComparisons(_OpenModel):
     """What can be compared within one rater's work."""
 
     system_pairs: int | None = None
@@ -180,7 +180,7 @@ class Pairs(_Loose):
     rater_pairs: int | None = None
 
 
-class Sequence(_Loose):
+class SystemSequence(_OpenModel):
     """The system that most often follows another at once."""
 
     most_common: str | None = None
@@ -188,7 +188,7 @@ class Sequence(_Loose):
     pairs: int | None = None
 
 
-class PlanForecast(_Loose):
+class PlanForecast(_OpenModel):
     """What the campaign can show, by the components that are known; all null, with a reason, where none are."""
 
     detectable: float | None = Field(None, description="Smallest difference that is found with power .8.")
@@ -205,7 +205,7 @@ class PlanForecast(_Loose):
     components: dict[str, JsonValue] | None = None
 
 
-class ForecastSrp(_Loose):
+class SrpForecast(_OpenModel):
     """Whether the ranking would be found again; null, with a reason, where that cannot be told."""
 
     value: float | None = None
@@ -226,29 +226,29 @@ class ForecastSrp(_Loose):
     notes: list[str] | None = None
 
 
-class PlanReport(_Loose):
+class PlanReport(_OpenModel):
     """What a plan asks of whom, how even it is, and what it can prove."""
 
     raters: list[RaterWork] | None = None
     total: PlannedWork | None = None
-    balance: Evenness | None = None
+    balance: WorkEvenness | None = None
     rater_system: dict[str, dict[str, int]] | None = Field(None, description="Regular items of each system by rater.")
     system_system: dict[str, dict[str, int]] | None = Field(None, description="Tasks with regular items of both.")
     least_together: float | None = None
     position_spread: int | None = None
     buckets: list[Bucket] | None = None
     connected: list[list[str]] | None = Field(None, description="Sets of raters that share systems or documents.")
-    controls: ControlShares | None = None
-    pairs: Pairs | None = None
+    controls: TaskControlShares | None = None
+    pairs: WithinRaterComparisons | None = None
     forecast: PlanForecast | None = None
-    srp: ForecastSrp | None = None
+    srp: SrpForecast | None = None
     pilot: dict[str, JsonValue] | None = None
-    sequence: Sequence | None = None
+    sequence: SystemSequence | None = None
     recommendations: list[DesignDeviation] | None = None
     estimable: list[str] | None = None
-    unmet: list[Unmet] | None = Field(None, description="What the design asks that could not be met, and why.")
+    unmet: list[UnmetRequest] | None = Field(None, description="What the design asks that could not be met, and why.")
     notes: list[str] | None = None
 
 
-DesignJson = Annotated[dict[str, JsonValue], DescribedBy(DesignDescribed)]
-ReportJson = Annotated[dict[str, JsonValue], DescribedBy(PlanReport)]
+DesignJson = Annotated[dict[str, JsonValue], SchemaOfModel(DesignSchema)]
+ReportJson = Annotated[dict[str, JsonValue], SchemaOfModel(PlanReport)]

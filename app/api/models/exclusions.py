@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self, cast
 from pydantic import BaseModel, Field, StringConstraints
 
 from app.api.models.recipe import Key
-from app.api.models.side_by_side import VerdictOut, verdict_out
+from app.api.models.side_by_side import PairVerdictOut, verdict_out
 from app.api.models.times import Time
 from app.domain.recipe import ExclusionRule, Subject
 from app.reports.ranking.view import SystemLine
@@ -42,7 +42,7 @@ class ExclusionOut(BaseModel):
     reason: str
     actor: str
     at: Time
-    lifted: Lifted | None = Field(description="Null while it stands.")
+    lifted: LiftedExclusionOut | None = Field(description="Null while it stands.")
 
     @classmethod
     def from_view(cls, view: ExclusionView) -> Self:
@@ -55,7 +55,7 @@ class ExclusionOut(BaseModel):
         return cls.model_validate({"exclusion": view.n, **about, "at": view.at, "lifted": lifted})
 
 
-class Lifted(BaseModel):
+class LiftedExclusionOut(BaseModel):
     """How an exclusion ended."""
 
     data_version: int
@@ -64,7 +64,7 @@ class Lifted(BaseModel):
     at: Time
 
 
-class Standing(BaseModel):
+class SystemPositionOut(BaseModel):
     """Where a system stands in a ranking."""
 
     rank: float
@@ -73,24 +73,24 @@ class Standing(BaseModel):
     n_ratings: int
 
 
-class MovedOut(BaseModel):
+class SystemChangeOut(BaseModel):
     """A system before and after; null where it is not ranked."""
 
     system: str
-    before: Standing | None
-    after: Standing | None
+    before: SystemPositionOut | None
+    after: SystemPositionOut | None
 
 
-class FlipOut(BaseModel):
+class ChangedPairOut(BaseModel):
     """A pair that is judged otherwise afterwards."""
 
     pair: Annotated[list[str], Field(min_length=2, max_length=2)]
     change: Literal["reversed", "significance", "order"]
-    before: VerdictOut | None
-    after: VerdictOut | None
+    before: PairVerdictOut | None
+    after: PairVerdictOut | None
 
 
-class StabilityOut(BaseModel):
+class StabilityForecastOut(BaseModel):
     """Whether a study of the same size would find the same: documents drawn again. Null with the reason in `why`."""
 
     srp: float | None = Field(
@@ -104,14 +104,14 @@ class StabilityOut(BaseModel):
     why: str | None
 
 
-class StabilitiesOut(BaseModel):
+class StabilityForecastsOut(BaseModel):
     """The forecast of the ranking before and of that after."""
 
-    before: StabilityOut
-    after: StabilityOut
+    before: StabilityForecastOut
+    after: StabilityForecastOut
 
 
-class EffectOut(BaseModel):
+class ExclusionEffectOut(BaseModel):
     """What an exclusion would do to a ranking. Nothing was stored."""
 
     recipe: str
@@ -119,9 +119,9 @@ class EffectOut(BaseModel):
     n_ratings_before: int
     n_ratings_after: int
     order_changed: bool = Field(description="Of the systems that both rankings have.")
-    systems: list[MovedOut] = Field(description="In the order of the ranking before.")
-    pairs: list[FlipOut] = Field(description="Only those that are judged otherwise afterwards.")
-    stability: StabilitiesOut
+    systems: list[SystemChangeOut] = Field(description="In the order of the ranking before.")
+    pairs: list[ChangedPairOut] = Field(description="Only those that are judged otherwise afterwards.")
+    stability: StabilityForecastsOut
     warnings: list[str] = Field(description="Of the ranking afterwards.")
 
     @classmethod
@@ -134,11 +134,11 @@ class EffectOut(BaseModel):
             n_ratings_after=effect.after.n_ratings,
             order_changed=effect.order_changed,
             systems=[
-                MovedOut(system=one.system, before=_make_standing(one.before), after=_make_standing(one.after))
+                SystemChangeOut(system=one.system, before=_make_standing(one.before), after=_make_standing(one.after))
                 for one in effect.systems
             ],
             pairs=[
-                FlipOut(
+                ChangedPairOut(
                     pair=[one.a, one.b],
                     change=one.kind,
                     before=verdict_out(one.verdicts[0]),
@@ -146,15 +146,15 @@ class EffectOut(BaseModel):
                 )
                 for one in effect.pairs
             ],
-            stability=StabilitiesOut.model_validate(asdict(effect.stability)),
+            stability=StabilityForecastsOut.model_validate(asdict(effect.stability)),
             warnings=list(effect.after.warnings),
         )
 
 
-def _make_standing(line: SystemLine | None) -> Standing | None:
+def _make_standing(line: SystemLine | None) -> SystemPositionOut | None:
     if line is None:
         return None
-    return Standing(rank=line.rank, cluster=line.cluster, score=line.score, n_ratings=line.n_ratings)
+    return SystemPositionOut(rank=line.rank, cluster=line.cluster, score=line.score, n_ratings=line.n_ratings)
 
 
 ExclusionOut.model_rebuild()
@@ -172,7 +172,7 @@ EXAMPLE = ExclusionOut.model_validate(
 )
 LIFTED = EXAMPLE.model_copy(
     update={
-        "lifted": Lifted.model_validate(
+        "lifted": LiftedExclusionOut.model_validate(
             {
                 "data_version": 9,
                 "reason": "the control items were wrong",
@@ -182,7 +182,7 @@ LIFTED = EXAMPLE.model_copy(
         )
     }
 )
-EFFECT = EffectOut.model_validate(
+EFFECT = ExclusionEffectOut.model_validate(
     {
         "recipe": "recommended",
         "data_version": 7,

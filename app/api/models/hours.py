@@ -46,7 +46,7 @@ Heard = Annotated[
 ]
 
 
-class DayOut(AnswerModel):
+class RaterDayHoursOut(AnswerModel):
     """One day, in seconds."""
 
     day: date
@@ -62,7 +62,7 @@ class HoursOwn(AnswerModel):
     adjusted_seconds: int
     payable_seconds: float = Field(description="Both together, never below 0.")
     open_disputes: int
-    days: list[DayOut]
+    days: list[RaterDayHoursOut]
     heard_seconds: Heard = None
 
 
@@ -106,7 +106,7 @@ class HoursEntryOwn(AnswerModel):
     at: Time
 
 
-class EntryOut(HoursEntryOwn):
+class HoursEntryOut(HoursEntryOwn):
     """The same with whose hours they are, and who said it."""
 
     rater: str
@@ -120,7 +120,7 @@ class OwnHoursOut(AnswerModel):
     entries: list[HoursEntryOwn]
 
 
-class AdjustmentIn(BodyModel):
+class HoursAdjustmentIn(BodyModel):
     """Seconds that are paid beside the measured ones, or fewer of them."""
 
     rater: Key
@@ -129,21 +129,21 @@ class AdjustmentIn(BodyModel):
     answers: EntryId | None = Field(None, description="The dispute of this rater that is accepted by it.")
 
 
-class RefusalIn(BodyModel):
+class DisputeRefusalIn(BodyModel):
     """Why nothing is paid for a dispute."""
 
     dispute: EntryId
     reason: Reason
 
 
-class DisputeIn(BodyModel):
+class HoursDisputeIn(BodyModel):
     """Seconds that are missing, and why."""
 
     seconds: Annotated[int, Field(ge=1, le=MOST_SECONDS)]
     reason: Reason
 
 
-DAY = DayOut(day=date(2026, 11, 20), active_seconds=5400.0, adjusted_seconds=600)
+DAY = RaterDayHoursOut(day=date(2026, 11, 20), active_seconds=5400.0, adjusted_seconds=600)
 RATER = RaterHoursOut(
     rater="r1",
     team="bonn",
@@ -163,7 +163,7 @@ HOURS = HoursOut(
         TeamHoursOut(team="bonn", raters=1, active_seconds=5400.0, adjusted_seconds=600, payable_seconds=6000.0),
     ],
 )
-ENTRY = EntryOut(
+ENTRY = HoursEntryOut(
     id=8,
     kind="adjustment",
     rater="r1",

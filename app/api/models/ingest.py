@@ -7,7 +7,7 @@ from pydantic import Field
 from app.web.answers import AnswerModel
 
 
-class SystemCountOut(AnswerModel):
+class SystemOutputCountOut(AnswerModel):
     """The outputs of one system."""
 
     system: str
@@ -18,7 +18,7 @@ class SystemCountOut(AnswerModel):
     words: int
 
 
-class FindingOut(AnswerModel):
+class IngestFindingOut(AnswerModel):
     """Something to look at before raters do."""
 
     what: str
@@ -35,8 +35,8 @@ class IngestOut(AnswerModel):
     segments: int
     words: int
     references: list[str]
-    systems: list[SystemCountOut]
-    findings: list[FindingOut]
+    systems: list[SystemOutputCountOut]
+    findings: list[IngestFindingOut]
 
 
 EXAMPLE = IngestOut(
@@ -46,6 +46,6 @@ EXAMPLE = IngestOut(
     segments=529,
     words=9812,
     references=["refA"],
-    systems=[SystemCountOut(system="Online-W", outputs=529, missing=0, empty=0, identical=12, words=9650)],
-    findings=[FindingOut(what="broken markup in an output", n=1, examples=["Online-W talk-1:17"])],
+    systems=[SystemOutputCountOut(system="Online-W", outputs=529, missing=0, empty=0, identical=12, words=9650)],
+    findings=[IngestFindingOut(what="broken markup in an output", n=1, examples=["Online-W talk-1:17"])],
 )

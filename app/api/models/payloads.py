@@ -27,7 +27,7 @@ class JudgmentPayload(RootModel[AnyPayload]):
     """A rater's answer, as the protocol that it names has it."""
 
 
-class AddressedIn(BodyModel):
+class AddressedJudgmentIn(BodyModel):
     """One of many answers. segment: null for the item as a whole."""
 
     item: Annotated[int, Field(ge=1, le=2**31 - 1)]
@@ -38,7 +38,7 @@ class AddressedIn(BodyModel):
     )
 
 
-class ComparedIn(BodyModel):
+class AddressedComparisonIn(BodyModel):
     """One of many answers: about the columns of a screen together."""
 
     screen: Annotated[int, Field(ge=1, le=2**31 - 1)]
@@ -53,15 +53,20 @@ ON_SCREEN, ON_ITEM = "of_screen", "of_item"
 
 def _kind_of(widget: object) -> str:
     """Which of the two an answer is: it names a screen, or an item."""
-    return ON_SCREEN if isinstance(widget, ComparedIn) or (isinstance(widget, dict) and "screen" in widget) else ON_ITEM
+    return (
+        ON_SCREEN
+        if isinstance(widget, AddressedComparisonIn) or (isinstance(widget, dict) and "screen" in widget)
+        else ON_ITEM
+    )
 
 
 OneOfMany = Annotated[
-    Annotated[AddressedIn, Tag(ON_ITEM)] | Annotated[ComparedIn, Tag(ON_SCREEN)], Discriminator(_kind_of)
+    Annotated[AddressedJudgmentIn, Tag(ON_ITEM)] | Annotated[AddressedComparisonIn, Tag(ON_SCREEN)],
+    Discriminator(_kind_of),
 ]
 
 
-class ManyIn(RootModel[Annotated[list[OneOfMany], Field(min_length=1, max_length=MOST)]]):
+class TaskJudgmentsIn(RootModel[Annotated[list[OneOfMany], Field(min_length=1, max_length=MOST)]]):
     """Answers, all or none."""
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from app.services.tasks.progress_view import (
-    Amount,
-    Balance,
-    Deadline,
-    Expired,
-    Forecast,
-    Groups,
-    Leases,
-    OfBucket,
-    OfRater,
-    OfState,
-    OfSystem,
-    Pace,
+    BucketProgress,
+    CampaignPace,
+    CompletionForecast,
+    DeadlineForecast,
+    ExpiredLease,
+    GroupProgress,
+    LeaseSummary,
     Progress,
+    RaterProgress,
+    SystemProgress,
+    TaskStateAmount,
+    WorkAmount,
+    WorkBalance,
 )
 
 _AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -28,23 +28,23 @@ EXAMPLE = Progress(
     state="open",
     at=_AT,
     data_version=412,
-    total=Amount(tasks=40, items=300, segments=1800, words=54000, judgments=900),
+    total=WorkAmount(tasks=40, items=300, segments=1800, words=54000, judgments=900),
     share=0.475,
     states=[
-        OfState(state="free", tasks=19, items=143, segments=855, words=25650, judgments=0),
-        OfState(state="leased", tasks=2, items=15, segments=90, words=2700, judgments=45),
-        OfState(state="handed_in", tasks=19, items=142, segments=855, words=25650, judgments=855),
+        TaskStateAmount(state="free", tasks=19, items=143, segments=855, words=25650, judgments=0),
+        TaskStateAmount(state="leased", tasks=2, items=15, segments=90, words=2700, judgments=45),
+        TaskStateAmount(state="handed_in", tasks=19, items=142, segments=855, words=25650, judgments=855),
     ],
-    pace=Pace(began_at=_AT, judgments_last_day=310, tasks_last_day=6, judgments_a_day=295.5, tasks_a_day=6.2),
-    forecast=Forecast(median=_END, low=_AT, high=_END, level=0.8),
-    deadline=Deadline(at=_END, days_left=4.0, tasks_left=21, tasks_a_day=5.25, on_time=True),
-    balance=Balance(normalized_entropy=0.981, planned=1.0, raters=4, least=31, most=48),
-    groups=Groups(finished=19, half_done=2, untouched=19),
-    leases=Leases(held=2, n_expired=1, expired=[Expired(task="t_" + "0" * 32, rater="r1", since=_AT)]),
+    pace=CampaignPace(began_at=_AT, judgments_last_day=310, tasks_last_day=6, judgments_a_day=295.5, tasks_a_day=6.2),
+    forecast=CompletionForecast(median=_END, low=_AT, high=_END, level=0.8),
+    deadline=DeadlineForecast(at=_END, days_left=4.0, tasks_left=21, tasks_a_day=5.25, on_time=True),
+    balance=WorkBalance(normalized_entropy=0.981, planned=1.0, raters=4, least=31, most=48),
+    groups=GroupProgress(finished=19, half_done=2, untouched=19),
+    leases=LeaseSummary(held=2, n_expired=1, expired=[ExpiredLease(task="t_" + "0" * 32, rater="r1", since=_AT)]),
     open_flags=1,
-    buckets=[OfBucket(bucket=1, tasks=40, handed_in=19, judgments=900, least=31, most=48)],
+    buckets=[BucketProgress(bucket=1, tasks=40, handed_in=19, judgments=900, least=31, most=48)],
     raters=[
-        OfRater(
+        RaterProgress(
             rater="r1",
             team="bonn",
             state="active",
@@ -59,6 +59,6 @@ EXAMPLE = Progress(
             open_flags=1,
         )
     ],
-    systems=[OfSystem(system="A", name="A", items=60, items_begun=31, items_handed_in=29, judgments=180)],
+    systems=[SystemProgress(system="A", name="A", items=60, items_begun=31, items_handed_in=29, judgments=180)],
     warnings=[],
 )

@@ -78,7 +78,7 @@ class PairOut(BaseModel):
     n_flips: int | None = Field(None, description="How many such units there are.")
 
 
-class Locked(BaseModel):
+class AnalysisLockOut(BaseModel):
     """The lock of the campaign, as it stood at this data version."""
 
     hash: str = Field(description="Of the latest entry, which has the hash of the one before.")
@@ -97,7 +97,7 @@ class RankingOut(BaseModel):
     basis: str
     source_language: str | None
     target_language: str | None
-    locked: Locked | None = Field(None, description="Null where nothing is locked.")
+    locked: AnalysisLockOut | None = Field(None, description="Null where nothing is locked.")
     method_version: str
     recipe: dict[str, JsonValue] = Field(description="Every choice as resolved, with name and hash.")
     seed: int

@@ -136,7 +136,7 @@ class RatersImportedOut(BaseModel):
     warnings: list[str] = Field([], description="Who of them has nothing to judge in the plan that is under way.")
 
 
-class RaterExpected(BodyModel):
+class ExpectedRater(BodyModel):
     """What raters must have now; what is left out is not looked at."""
 
     state: State | None = None
@@ -149,7 +149,7 @@ class RatersPatch(BodyModel):
     raters: Annotated[list[Key], Field(min_length=1, max_length=MOST)]
     state: State = Field("active", description="`left` ends links, and a replan gives open work to others.")
     team: Key | None = Field(None, description="Null for no team.")
-    expected: RaterExpected | None = Field(
+    expected: ExpectedRater | None = Field(
         None, description="What all of them must have now, so that nothing is overwritten that somebody else set."
     )
 
@@ -160,7 +160,7 @@ class RatersPatch(BodyModel):
         return self
 
 
-class RaterBefore(AnswerModel):
+class RaterBeforeChange(AnswerModel):
     """What a rater had before a change."""
 
     key: str
@@ -171,7 +171,7 @@ class RaterBefore(AnswerModel):
 class RatersChangedOut(BaseModel):
     """What became of a change of several raters."""
 
-    before: list[RaterBefore] = Field(description="In the order of the list.")
+    before: list[RaterBeforeChange] = Field(description="In the order of the list.")
     warnings: list[str] = Field([], description="Who of them has nothing to judge in the plan that is under way.")
 
 
@@ -234,7 +234,9 @@ TABLE = {
 IMPORTED = RatersImportedOut(enrolled=["r1", "r2"], new_teams=["bonn"], dry_run=False)
 LIST = {"keys": ["r1", "r2", "r3"], "capacity": 400, "capacity_unit": "segments"}
 ENROLLED = EnrolledOut(enrolled=["r1", "r2", "r3"], dry_run=False)
-CHANGED_SEVERAL = RatersChangedOut(before=[RaterBefore(key=key, state="active", team=None) for key in ("r1", "r2")])
+CHANGED_SEVERAL = RatersChangedOut(
+    before=[RaterBeforeChange(key=key, state="active", team=None) for key in ("r1", "r2")]
+)
 EXAMPLE = RaterOut.model_validate(
     {
         **NEW,

@@ -10,7 +10,7 @@ from app.reports.side_by_side.flips import PairVerdict
 from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide
 
 
-class ColumnOut(BaseModel):
+class RankingColumnOut(BaseModel):
     """One ranking."""
 
     name: str = Field(description="Of the recipe, or of the campaign.")
@@ -61,7 +61,7 @@ class RankedPlaceOut(BaseModel):
     score: float
 
 
-class RowOut(BaseModel):
+class SystemRanksOut(BaseModel):
     """One system."""
 
     system: str
@@ -71,29 +71,29 @@ class RowOut(BaseModel):
     places: dict[str, RankedPlaceOut | None] = Field(description="By ranking; null where the system is not in it.")
 
 
-class VerdictOut(BaseModel):
+class PairVerdictOut(BaseModel):
     """What a ranking says of a pair."""
 
     better: str | None = Field(description="By score; null for equal scores.")
     significant: str | None = Field(description="Which of the two is significantly better; null for neither.")
 
 
-class DisagreementOut(BaseModel):
+class PairDisagreementOut(BaseModel):
     """A pair that the rankings do not agree on."""
 
     pair: Annotated[list[str], Field(min_length=2, max_length=2)]
     kind: Literal["reversed", "significance", "order"] = Field(
         description="Each is significantly better somewhere; a claim holds in some rankings only; the order differs."
     )
-    verdicts: dict[str, VerdictOut | None] = Field(description="By ranking.")
+    verdicts: dict[str, PairVerdictOut | None] = Field(description="By ranking.")
 
 
 class SideBySideOut(BaseModel):
     """Rankings beside each other."""
 
-    rankings: list[ColumnOut]
-    systems: list[RowOut] = Field(description="By mean relative rank.")
-    pairs: list[DisagreementOut] = Field(description="Only those that the rankings do not agree on.")
+    rankings: list[RankingColumnOut]
+    systems: list[SystemRanksOut] = Field(description="By mean relative rank.")
+    pairs: list[PairDisagreementOut] = Field(description="Only those that the rankings do not agree on.")
     warnings: list[str]
 
     @classmethod
@@ -101,10 +101,10 @@ class SideBySideOut(BaseModel):
         """From what the service knows."""
         names = [column.name for column in shown.columns_with_ranking]
         return cls(
-            rankings=[ColumnOut.from_column(column) for column in shown.columns],
+            rankings=[RankingColumnOut.from_column(column) for column in shown.columns],
             systems=[_row(shown, system) for system in shown.systems],
             pairs=[
-                DisagreementOut(
+                PairDisagreementOut(
                     pair=[flip.a, flip.b],
                     kind=flip.kind,
                     verdicts=dict(zip(names, map(verdict_out, flip.verdicts), strict=True)),
@@ -115,11 +115,11 @@ class SideBySideOut(BaseModel):
         )
 
 
-def _row(shown: RankingsSideBySide, system: str) -> RowOut:
+def _row(shown: RankingsSideBySide, system: str) -> SystemRanksOut:
     places = {column.name: _place(column, system) for column in shown.columns_with_ranking}
     n = sum(place is not None for place in places.values())
     name, mean = shown.first_line_of(system).name, shown.mean_relative_rank[system]
-    return RowOut(system=system, name=name, mean_relative_rank=mean, n_rankings=n, places=places)
+    return SystemRanksOut(system=system, name=name, mean_relative_rank=mean, n_rankings=n, places=places)
 
 
 def _place(column: ComparedRanking, system: str) -> RankedPlaceOut | None:
@@ -129,9 +129,9 @@ def _place(column: ComparedRanking, system: str) -> RankedPlaceOut | None:
     return RankedPlaceOut(rank=line.rank, relative_rank=relative, cluster=line.cluster, score=line.score)
 
 
-def verdict_out(told: PairVerdict | None) -> VerdictOut | None:
+def verdict_out(told: PairVerdict | None) -> PairVerdictOut | None:
     """From what the service knows."""
-    return None if told is None else VerdictOut(better=told.better, significant=told.claims)
+    return None if told is None else PairVerdictOut(better=told.better, significant=told.claims)
 
 
 EXAMPLE = SideBySideOut.model_validate(

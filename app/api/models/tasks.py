@@ -26,7 +26,7 @@ SegmentNumber = Annotated[
 ScreenNumber = Annotated[int, Path(alias="screen", ge=1, le=LARGEST, description="Number of the screen.", examples=[1])]
 
 
-class GivenOut(AnswerModel):
+class LatestAnswerOut(AnswerModel):
     """Your own latest answer."""
 
     revision: int
@@ -78,7 +78,7 @@ class PairLayoutOut(BaseModel):
         return cls(source=first, text=second)
 
 
-class TextOut(AnswerModel):
+class LabelledTextOut(AnswerModel):
     """A text as it is stored. side: what a marked span of it names; null where nothing can be marked by side."""
 
     label: str
@@ -96,7 +96,7 @@ class TextOut(AnswerModel):
     )
 
 
-class TermOut(AnswerModel):
+class GlossaryTermOut(AnswerModel):
     """A term of the campaign's glossary in a source, and the translation that is wanted."""
 
     start: int = Field(description="In code points of the source as it is stored.")
@@ -123,13 +123,13 @@ class ShownSegmentOut(BaseModel):
         description="What to heed in judging this segment, as text; absent where nothing is said.",
         exclude_if=lambda said: said is None,  # of 400 segments it would be a page's last ten kilobytes
     )
-    terms: list[TermOut] = Field(
+    terms: list[GlossaryTermOut] = Field(
         [],
         description="Terms of the campaign's glossary in the source; absent where there is none.",
         exclude_if=lambda terms: not terms,
     )
-    texts: list[TextOut]
-    judgment: GivenOut | None
+    texts: list[LabelledTextOut]
+    judgment: LatestAnswerOut | None
 
     @classmethod
     def from_view(cls, view: SegmentView) -> ShownSegmentOut:
@@ -142,9 +142,9 @@ class ShownSegmentOut(BaseModel):
             references=None if view.references is None else list(view.references),
             prefill=None if view.prefill is None else [dict(span) for span in view.prefill],
             alignment=view.alignment,
-            terms=[TermOut.model_validate(term) for term in view.terms],
+            terms=[GlossaryTermOut.model_validate(term) for term in view.terms],
             instructions=view.instructions,
-            texts=[TextOut.model_validate(text) for text in view.texts],
+            texts=[LabelledTextOut.model_validate(text) for text in view.texts],
             judgment=_make_given_out(view.judgment),
         )
 
@@ -154,7 +154,7 @@ class ItemOut(BaseModel):
 
     item: int
     segments: list[ShownSegmentOut]
-    judgment: GivenOut | None
+    judgment: LatestAnswerOut | None
 
     @classmethod
     def from_view(cls, view: ItemView) -> ItemOut:
@@ -163,7 +163,7 @@ class ItemOut(BaseModel):
         return cls(item=view.item, segments=segments, judgment=_make_given_out(view.judgment))
 
 
-class ContextOut(BaseModel):
+class SourceContextOut(BaseModel):
     """Sources around the stretch that is shown."""
 
     before: list[str]
@@ -175,13 +175,13 @@ class ScreenOut(BaseModel):
 
     screen: int
     items: list[int]
-    context: ContextOut
-    judgment: GivenOut | None
+    context: SourceContextOut
+    judgment: LatestAnswerOut | None
 
     @classmethod
     def from_view(cls, view: ScreenView) -> ScreenOut:
         """From what the service shows."""
-        context = ContextOut(before=list(view.before), after=list(view.after))
+        context = SourceContextOut(before=list(view.before), after=list(view.after))
         return cls(screen=view.screen, items=list(view.items), context=context, judgment=_make_given_out(view.judgment))
 
 
@@ -192,7 +192,7 @@ class ProtocolName(BaseModel):
     version: int
 
 
-class MissingOut(BaseModel):
+class MissingJudgmentOut(BaseModel):
     """Something that is still to be judged: a segment of an item, an item as a whole, or a screen."""
 
     item: int | None = None
@@ -235,7 +235,7 @@ class TaskOut(BaseModel):
     asked: list[str] = Field(description="What judgments are given of: segment, document, screen.")
     screens: list[ScreenOut]
     items: list[ItemOut]
-    missing: list[MissingOut]
+    missing: list[MissingJudgmentOut]
     slider_colors: bool = Field(
         default=False,
         description="Sliders are to show how their values compare with those of the other columns; absent if not.",
@@ -262,7 +262,8 @@ class TaskOut(BaseModel):
             screens=[ScreenOut.from_view(one) for one in view.screens],
             items=[ItemOut.from_view(one) for one in view.items],
             missing=[
-                MissingOut(item=one.item, segment=one.segment, screen=one.screen, why=one.why) for one in view.missing
+                MissingJudgmentOut(item=one.item, segment=one.segment, screen=one.screen, why=one.why)
+                for one in view.missing
             ],
             slider_colors=view.slider_colors,
             comments=None if view.comments is None else CommentsOut.model_validate(view.comments),
@@ -305,7 +306,7 @@ class ReceiptOut(BaseModel):
     leased_until: Time | None = None
 
 
-class ComparedOut(BaseModel):
+class ComparisonReceiptOut(BaseModel):
     """A comparison that is on disk: a receipt of the same form as that of a judgment."""
 
     score: None = Field(None, description="A comparison has none.")
@@ -314,17 +315,19 @@ class ComparedOut(BaseModel):
     leased_until: Time | None = None
 
 
-def make_receipt(receipt: JudgmentReceipt) -> ReceiptOut | ComparedOut:
+def make_receipt(receipt: JudgmentReceipt) -> ReceiptOut | ComparisonReceiptOut:
     """From what the service stored."""
     kept: Literal["surplus"] | None = "surplus" if receipt.surplus else None
     if receipt.score is None:
-        return ComparedOut(revision=receipt.revision, kept=kept, leased_until=receipt.leased_until)
+        return ComparisonReceiptOut(revision=receipt.revision, kept=kept, leased_until=receipt.leased_until)
     return ReceiptOut(score=receipt.score, revision=receipt.revision, kept=kept, leased_until=receipt.leased_until)
 
 
-def _make_given_out(given: OwnAnswer | None) -> GivenOut | None:
+def _make_given_out(given: OwnAnswer | None) -> LatestAnswerOut | None:
     return (
-        None if given is None else GivenOut(revision=given.revision, payload=dict(given.payload), hidden=given.hidden)
+        None
+        if given is None
+        else LatestAnswerOut(revision=given.revision, payload=dict(given.payload), hidden=given.hidden)
     )
 
 
@@ -340,7 +343,7 @@ EXAMPLE = TaskOut(
     leased_until="2026-11-20T14:00:00Z",
     words=5,
     asked=["segment"],
-    screens=[ScreenOut(screen=1, items=[1], context=ContextOut(before=[], after=[]), judgment=None)],
+    screens=[ScreenOut(screen=1, items=[1], context=SourceContextOut(before=[], after=[]), judgment=None)],
     items=[
         ItemOut(
             item=1,
@@ -353,10 +356,10 @@ EXAMPLE = TaskOut(
                     references=None,
                     prefill=None,
                     texts=[
-                        TextOut(label="Source", text="The dog barked.", side="source"),
-                        TextOut(label="Text", text="Der Hunt bellte.", side="target"),
+                        LabelledTextOut(label="Source", text="The dog barked.", side="source"),
+                        LabelledTextOut(label="Text", text="Der Hunt bellte.", side="target"),
                     ],
-                    judgment=GivenOut(revision=2, payload={"protocol": "esa", "errors": [_SPAN], "score": 72}),
+                    judgment=LatestAnswerOut(revision=2, payload={"protocol": "esa", "errors": [_SPAN], "score": 72}),
                 )
             ],
             judgment=None,

@@ -18,9 +18,9 @@ from app.client.settlement import (
     CodeVerdicts,
     CrowdPlatform,
     Decision,
-    HandedIn,
+    HandedInCodes,
     PlatformRefusal,
-    PlatformWords,
+    PlatformWording,
     decide_submissions,
 )
 from app.domain.errors import Invalid, Place
@@ -113,7 +113,7 @@ def _not_of_the_campaign(why: str) -> Invalid:
     return Invalid("the study does not belong to the campaign", places=(Place(("STUDY",), why),))
 
 
-def _read_handed_in(remote: Remote, campaign: str, invitation: str) -> HandedIn:
+def _read_handed_in(remote: Remote, campaign: str, invitation: str) -> HandedInCodes:
     codes: dict[str, list[str]] = defaultdict(list)
     elsewhere = set()
     for completion in remote.items(f"{_path(campaign)}/completions"):
@@ -122,7 +122,7 @@ def _read_handed_in(remote: Remote, campaign: str, invitation: str) -> HandedIn:
             codes[participant].append(str(completion["code"]))
         elif participant:
             elsewhere.add(participant)
-    return HandedIn(codes, elsewhere)
+    return HandedInCodes(codes, elsewhere)
 
 
 def _carry_out(platform: CrowdPlatform, decisions: list[Decision]) -> None:
@@ -133,12 +133,12 @@ def _carry_out(platform: CrowdPlatform, decisions: list[Decision]) -> None:
         typer.echo(f"{decision.submission.id}: {what if done else 'decided meanwhile, left as it is'}")
 
 
-def _question(decisions: list[Decision], words: PlatformWords) -> str:
+def _question(decisions: list[Decision], words: PlatformWording) -> str:
     n_paid = sum(decision.action == "approve" for decision in decisions)
     return words.question.format(paid=n_paid, refused=len(decisions) - n_paid)
 
 
-def _print_decisions(decisions: list[Decision], words: PlatformWords) -> None:
+def _print_decisions(decisions: list[Decision], words: PlatformWording) -> None:
     table = Table("submission", "participant", "to do", "because", box=None)
     for decision in decisions:
         action = words.refuse if decision.action == "refuse" else decision.action

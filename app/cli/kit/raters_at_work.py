@@ -47,12 +47,14 @@ TIMEOUT = httpx.Timeout(30.0)
 Judged = Callable[[int], None]
 
 
-class NotServed(Unavailable):
+class UnexpectedServerResponse(Unavailable):
     """The server's response is not the expected one."""
+
+    published = "NotServed"
 
 
 @dataclass(slots=True)
-class WorkTally:
+class RehearsalTally:
     """What happened. seconds: each request's, in the order of the answers. ended: why each rater stopped."""
 
     seconds: list[float] = field(default_factory=list)
@@ -98,13 +100,13 @@ class RaterPace:
 
 async def run_raters(
     server: str, model: RaterModel, secrets_of: Mapping[str, str], pace: RaterPace, *, judged: Judged | None = None
-) -> WorkTally:
+) -> RehearsalTally:
     """Let the raters of a model judge until there is nothing left for them.
 
     secrets_of: tokens of raters by key; those without one do not come. Raises NotServed where the server stops
     answering, NotFound and Invalid where the model does not fit this version.
     """
-    tally, forms, began = WorkTally(), CampaignForms.from_model(model), time.monotonic()
+    tally, forms, began = RehearsalTally(), CampaignForms.from_model(model), time.monotonic()
     room = asyncio.Semaphore(pace.workers)
     async with _client(server, pace.workers) as client, asyncio.TaskGroup() as group:
         for rater in sorted(secrets_of.keys() & model.raters.keys()):
@@ -142,7 +144,7 @@ class _Rater:
     client: httpx.AsyncClient
     secret: str
     pace: RaterPace
-    tally: WorkTally
+    tally: RehearsalTally
     judged: Judged
     waited: float = 0.0
 
@@ -270,12 +272,12 @@ class _Rater:
                 if answer.status_code in fine:
                     return answer
                 if answer.status_code not in (429, 503):
-                    raise NotServed(f"{method} {path}: {_problem_line(answer)}")
+                    raise UnexpectedServerResponse(f"{method} {path}: {_problem_line(answer)}")
                 said = _problem_line(answer)
             self.tally.retries += 1
             await asyncio.sleep(wait)
             wait = min(2 * wait, LONGEST_WAIT)
-        raise NotServed(f"{method} {path}: {said}")
+        raise UnexpectedServerResponse(f"{method} {path}: {said}")
 
     def _count(self, answer: httpx.Response, took: float) -> None:
         self.tally.by_status[answer.status_code] += 1

@@ -17,7 +17,7 @@ from app.cli.serving.line import SupervisorEnd, Told
 from app.cli.serving.metrics_folder import forget_process
 from app.storage.embedded import ServerSupervisor, ServiceCondition
 from app.storage.embedded.supervision import LOOK_EVERY
-from app.storage.processes import ProcessStillness
+from app.storage.processes import ProcessIdleWatch
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # seconds before one that ended is started again; twice as long each time
 STEADY = 60.0  # seconds after which an end is forgotten
@@ -77,7 +77,7 @@ class SupervisedProcess:
         self._limits = limits
         self._process: subprocess.Popen[bytes] | None = None
         self._kept: SupervisorEnd | None = None
-        self._still = ProcessStillness(0)
+        self._still = ProcessIdleWatch(0)
         self._silent = self._ran = self._waited = 0.0
         self._pause = 0.0
         self._awaited: int | None = None  # where a process that was started early reads its environment
@@ -183,7 +183,7 @@ class SupervisedProcess:
             self._gone(f"it cannot be started ({error.strerror})")
             return
         self._kept.close_passed_end()
-        self._still = ProcessStillness(self._process.pid)
+        self._still = ProcessIdleWatch(self._process.pid)
         self._silent = self._ran = 0.0
 
     def send_conditions(self, parts: Told) -> None:

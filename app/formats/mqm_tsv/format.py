@@ -23,10 +23,10 @@ from app.formats.base import (
     GroupedAnswers,
     InputFile,
     JudgmentRow,
-    LineSharing,
     ReadContext,
     ReadLog,
     Record,
+    SharedLines,
 )
 from app.formats.kit.campaigns_in_file import OPTION
 from app.formats.kit.parallel_lines import parse_list_option
@@ -200,7 +200,7 @@ FORMAT = Format(
     judged_by=("mqm",),
     options=OPTIONS,
     by_document=True,
-    spread=LineSharing(
+    spread=SharedLines(
         part=MQMDocumentLines, route=make_document_finder, head=_campaign, some=True, last=_note_unknown_humans
     ),
 )

@@ -26,11 +26,11 @@ from app.formats.base import (
     Format,
     InputFile,
     JudgmentRow,
-    LineSharing,
     RaterRow,
     ReadContext,
     ReadLog,
     Record,
+    SharedLines,
     SystemRecord,
 )
 from app.formats.kit.campaigns_in_file import MOST_PARTS, SPLITS
@@ -363,5 +363,5 @@ FORMAT = Format(
     options=OPTIONS,
     by_document=True,
     by_segment=True,
-    spread=LineSharing(part=DADocumentLines, route=make_document_finder, head=_head_of),
+    spread=SharedLines(part=DADocumentLines, route=make_document_finder, head=_head_of),
 )

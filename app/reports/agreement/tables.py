@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from app.reports.agreement.view import AgreementView, LevelView, RaterPairLine, SelfLine, Statistic
+from app.reports.agreement.view import AgreementView, LevelView, RaterPairLine, SelfAgreementLine, Statistic
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import TableSection
@@ -135,7 +135,7 @@ def _pairs(pairs: Sequence[RaterPairLine]) -> Table:
     return make_table((*heads, "κ", "Weighted κ") if ordered else heads, rows, left=2)
 
 
-def _intra_rater_table(lines: Sequence[SelfLine]) -> Table:
+def _intra_rater_table(lines: Sequence[SelfAgreementLine]) -> Table:
     heads = (
         "Ratings of",
         "Rater",

@@ -35,7 +35,7 @@ class Statistic(FiniteResultPart):
     word: str | None = Field(None, description="Label of Landis & Koch 1977; do not quote it without the value.")
 
 
-class Components(FiniteResultPart):
+class AgreementVarianceComponents(FiniteResultPart):
     """Variances of a model of units and raters, by REML on all pairs of the level."""
 
     unit: float
@@ -55,7 +55,7 @@ class LengthLine(FiniteResultPart):
     absolute: float | None = Field(description="Mean absolute difference of two raters.")
 
 
-class Block(FiniteResultPart):
+class CompleteBlockView(FiniteResultPart):
     """The largest complete block, on which two-way intraclass correlations rest."""
 
     n_units: int
@@ -75,8 +75,8 @@ class LevelView(FiniteResultPart):
     categories: int | None = Field(description="Of the coefficients of categories; null: not computed.")
     statistics: list[Statistic]
     by_length: list[LengthLine]
-    components: Components | None
-    block: Block | None
+    components: AgreementVarianceComponents | None
+    block: CompleteBlockView | None
 
 
 class RaterPairLine(FiniteResultPart):
@@ -97,7 +97,7 @@ class RaterPairLine(FiniteResultPart):
     weighted_kappa: float | None = Field(description="The same with quadratic weights.")
 
 
-class SelfLine(FiniteResultPart):
+class SelfAgreementLine(FiniteResultPart):
     """How far raters agree with themselves, or what to compare that with."""
 
     what: Literal["repeats", "same_output", "same_output_other_rater"]
@@ -145,7 +145,7 @@ class AgreementView(ReportHead):
     seed: int
     levels: list[LevelView]
     pairs: list[RaterPairLine]
-    own: list[SelfLine]
+    own: list[SelfAgreementLine]
     spans: SpanView | None
 
 

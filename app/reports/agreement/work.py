@@ -20,14 +20,14 @@ from app.reports.agreement.plan import (
     rater_pair_counter,
 )
 from app.reports.agreement.view import (
+    AgreementVarianceComponents,
     AgreementView,
-    Block,
-    Components,
+    CompleteBlockView,
     Interval,
     LengthLine,
     LevelView,
     RaterPairLine,
-    SelfLine,
+    SelfAgreementLine,
     SpanLine,
     SpanView,
     Statistic,
@@ -125,8 +125,10 @@ def make_level_view(
         ],
         by_length=_by_length(plan, choices, length),
         components=model
-        and Components(unit=float(model.unit), rater=float(model.rater), residual=float(model.residual)),
-        block=block and Block(n_units=block.units.n_units, rater=list(block.raters)),
+        and AgreementVarianceComponents(
+            unit=float(model.unit), rater=float(model.rater), residual=float(model.residual)
+        ),
+        block=block and CompleteBlockView(n_units=block.units.n_units, rater=list(block.raters)),
     )
 
 
@@ -236,7 +238,7 @@ def _pair_line(
 
 def make_self_agreement_lines(
     ratings: RawRatings, choices: CoefficientSettings, same: tuple[str, ...]
-) -> list[SelfLine]:
+) -> list[SelfAgreementLine]:
     """Repeats of every rater and of all, and a translation that was judged under several names."""
     t = main_tolerance(choices)
     t = 0.0 if t is None else t
@@ -267,11 +269,11 @@ def find_system_codes(ratings: RawRatings, keys: Sequence[str]) -> list[int]:
 
 def _self_line(
     what: Any, rater: str | None, again: intra.RepeatedRatings, t: float, chance: float | None
-) -> SelfLine | None:
+) -> SelfAgreementLine | None:
     agreement = intra.compute_self_agreement(again, tolerance=t, chance=chance)
     if agreement is None:
         return None
-    return SelfLine(
+    return SelfAgreementLine(
         what=what,
         rater=rater,
         n=agreement.n,
@@ -334,7 +336,7 @@ def make_agreement_view(
     head: dict[str, Any],
     levels: list[LevelView],
     pairs_found: list[RaterPairLine],
-    own: list[SelfLine],
+    own: list[SelfAgreementLine],
     marks: SpanView | None,
 ) -> AgreementView:
     """The report."""

@@ -12,7 +12,7 @@ from app.reports.composition.view import (
     CompositionView,
     PartShare,
     RaterContents,
-    SystemsMet,
+    SystemCoOccurrences,
     TaskContents,
     make_caption,
     make_csv,
@@ -103,11 +103,11 @@ def _tasks(rows: Ratings) -> Codes:
     return np.asarray(code.ravel(), dtype=np.int32)
 
 
-def _summarize_meetings(table: Table) -> SystemsMet:
+def _summarize_meetings(table: Table) -> SystemCoOccurrences:
     share = compute_co_occurrence_shares(table)
     off = share[~np.eye(len(table), dtype=np.bool_)]
     least = number_or_none(float(np.nanmin(off))) if off.size and not np.isnan(off).all() else None
-    return SystemsMet(counts=table.tolist(), least=least, apart=count_rare_pairs(table))
+    return SystemCoOccurrences(counts=table.tolist(), least=least, apart=count_rare_pairs(table))
 
 
 def _figures(owners: WorkComposition, i: int) -> dict[str, Any]:

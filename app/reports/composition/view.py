@@ -60,7 +60,7 @@ class TaskContents(ContentCounts):
     rater: str
 
 
-class SystemsMet(FiniteResultPart):
+class SystemCoOccurrences(FiniteResultPart):
     """Systems that met in tasks, or with raters. counts[i][j]: with both; the diagonal counts those with the system."""
 
     counts: list[list[int]]
@@ -77,8 +77,8 @@ class CompositionView(ReportHead):
     systems: list[str] = Field(description="In the order of the maps.")
     humans: list[str]
     shares: list[PartShare]
-    by_task: SystemsMet
-    by_rater: SystemsMet
+    by_task: SystemCoOccurrences
+    by_rater: SystemCoOccurrences
     raters: list[RaterContents]
     tasks: list[TaskContents]
 
@@ -122,7 +122,7 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f} %"
 
 
-def _systems_met_table(view: CompositionView, meetings: SystemsMet) -> Table:
+def _systems_met_table(view: CompositionView, meetings: SystemCoOccurrences) -> Table:
     sides: list[Alignment] = ["left" if i == 0 else "right" for i in range(len(view.systems) + 1)]
     rows = tuple((name, *(f"{n:,}" for n in row)) for name, row in zip(view.systems, meetings.counts, strict=True))
     return Table(("System", *view.systems), tuple(sides), rows)
@@ -187,7 +187,7 @@ def rater_map_picture(view: CompositionView) -> bytes:
     return _map(view, view.by_rater, "rater")
 
 
-def _map(view: CompositionView, meetings: SystemsMet, owner: Owner) -> bytes:
+def _map(view: CompositionView, meetings: SystemCoOccurrences, owner: Owner) -> bytes:
     cells: list[list[Shade | None]] = []
     for i, row in enumerate(meetings.counts):
         own = row[i]

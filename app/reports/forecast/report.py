@@ -15,8 +15,8 @@ from app.reports.forecast.view import (
     IN_WORDS,
     ForecastView,
     Method,
-    RerunLine,
-    StudiesLine,
+    PairForecastLine,
+    StudyForecastLine,
     make_caption,
     make_csv,
     make_tables,
@@ -51,8 +51,8 @@ MOST_PAIRS = 2_000
 MOST_REDRAWN = 60_000
 """Ratings beyond which components are known so well that drawing them again tells nothing more."""
 
-_STUDIES: TypeAdapter[StudiesLine] = TypeAdapter(StudiesLine)
-_PAIRS: TypeAdapter[list[RerunLine]] = TypeAdapter(list[RerunLine])
+_STUDIES: TypeAdapter[StudyForecastLine] = TypeAdapter(StudyForecastLine)
+_PAIRS: TypeAdapter[list[PairForecastLine]] = TypeAdapter(list[PairForecastLine])
 
 
 class ForecastOptions(RecipeOptions):
@@ -93,7 +93,9 @@ class StabilityForecaster:
             figures = self._bootstrap() if number == 0 else self._parametric("same" if number == 1 else "new")
         except Invalid as error:
             figures = {"why": error.detail or error.title()}
-        return _STUDIES.dump_json(StudiesLine.model_validate({"method": method, "what": IN_WORDS[method], **figures}))
+        return _STUDIES.dump_json(
+            StudyForecastLine.model_validate({"method": method, "what": IN_WORDS[method], **figures})
+        )
 
     def _rng(self, number: int) -> np.random.Generator:
         return np.random.default_rng([self.data.inputs.recipe.seed, 3, number])
@@ -152,7 +154,7 @@ class StabilityForecaster:
         # The truth lies around what is known of it as the judgments leave open.
         return [(one, None if means is None else means + spread * rng.normal(size=means.size), 1) for one in drawn]
 
-    def make_pair_lines(self) -> list[RerunLine]:
+    def make_pair_lines(self) -> list[PairForecastLine]:
         """Every pair of systems that share segments, the better first; of many systems those next to each other."""
         if not self.data.ratings.documents_known:
             return []
@@ -164,7 +166,7 @@ class StabilityForecaster:
         rng = self._rng(len(METHODS))
         return [self._pair(first, second, rng, paired=paired) for first, second in at]
 
-    def _pair(self, first: int, second: int, rng: np.random.Generator, *, paired: bool) -> RerunLine:
+    def _pair(self, first: int, second: int, rng: np.random.Generator, *, paired: bool) -> PairForecastLine:
         matrix = self.score_matrix
         differences = difference_by_document(matrix, first, second, self.data.ratings.better_sign, paired=paired)
         sums, counts = differences.sums, differences.weights
@@ -178,7 +180,7 @@ class StabilityForecaster:
         if not self.linked_pairs[first, second]:
             analytic = replace(analytic, same_direction=None, significant_again=None, why=UNLINKED)
             again = replace(again, same_direction=None, significant_again=None)
-        return RerunLine(
+        return PairForecastLine(
             better=names[matrix.systems[first]],
             worse=names[matrix.systems[second]],
             difference=analytic.difference,

@@ -21,7 +21,7 @@ IN_WORDS: dict[Method, str] = {
 }
 
 
-class StudiesLine(ResultPart):
+class StudyForecastLine(ResultPart):
     """What studies would find by one method, and whether they would agree; null with the reason."""
 
     method: Method
@@ -40,7 +40,7 @@ class StudiesLine(ResultPart):
     why: str | None = None
 
 
-class RerunLine(ResultPart):
+class PairForecastLine(ResultPart):
     """One pair: what a study of the same size on new documents would find."""
 
     better: str
@@ -68,8 +68,8 @@ class ForecastView(ReportHead):
     rated_twice: bool = Field(description="All documents were rated by several raters, so use the simulation instead.")
     components_source: str | None
     seed: int
-    studies: list[StudiesLine] = Field(default_factory=list)
-    pairs: list[RerunLine] = Field(default_factory=list)
+    studies: list[StudyForecastLine] = Field(default_factory=list)
+    pairs: list[PairForecastLine] = Field(default_factory=list)
 
 
 def make_tables(view: ForecastView) -> Sequence[TableSection]:
@@ -84,7 +84,7 @@ def _share(value: float | None, places: int = 2) -> str:
     return "–" if value is None else captions.format_number(value, places)
 
 
-def _studies(lines: Sequence[StudiesLine]) -> Table:
+def _studies(lines: Sequence[StudyForecastLine]) -> Table:
     heads: list[tuple[str, Alignment]] = [
         ("Forecast by", "left"),
         ("SRP", "right"),
@@ -111,7 +111,7 @@ def _studies(lines: Sequence[StudiesLine]) -> Table:
     return make_aligned_table(heads, rows)
 
 
-def _pairs(lines: Sequence[RerunLine]) -> Table:
+def _pairs(lines: Sequence[PairForecastLine]) -> Table:
     places = captions.choose_decimals(one.difference for one in lines)
     heads: list[tuple[str, Alignment]] = [
         ("Better", "left"),
@@ -139,7 +139,7 @@ def _pairs(lines: Sequence[RerunLine]) -> Table:
     return make_aligned_table(heads, rows)
 
 
-PAIR_COLUMNS = tuple(RerunLine.model_fields)
+PAIR_COLUMNS = tuple(PairForecastLine.model_fields)
 
 
 def make_csv(view: ForecastView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.reports.gate.view import ByRecipe
+from app.reports.gate.view import RecipeVerdict
 from app.stats.ranking.result import PairRow, Ranking
 
 
@@ -25,11 +25,11 @@ def interval_for_candidate(
     return [low, high] if row.better == candidate else [-high, -low]
 
 
-def make_recipe_verdict(ranking: Ranking, row: PairRow | None) -> ByRecipe | None:
+def make_recipe_verdict(ranking: Ranking, row: PairRow | None) -> RecipeVerdict | None:
     """The test of the recipe."""
     if row is None:
         return None
-    return ByRecipe(
+    return RecipeVerdict(
         test=f"{ranking.recipe.test} by {ranking.recipe.unit}, adjustment {ranking.recipe.adjust}",
         better=row.better,
         p_value=row.p_value,

@@ -9,7 +9,7 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.protocols.base import Spans
-from app.reports.gate.view import FailuresView, TailView
+from app.reports.gate.view import FailuresView, SystemFailuresView
 from app.reports.source.recipe_input import RecipeInput
 from app.stats.gate.failures import count_system_failures
 from app.stats.gate.gate import GateDecision
@@ -64,7 +64,7 @@ def make_failures_view(
     ranked = selection.ratings.where(selection.ranked)
     codes = [ranked.labels.systems.index(key) for key in systems]
     candidate, baseline = (
-        TailView.from_failures(count_system_failures(ranked, ranked.score > 0, code, alpha)) for code in codes
+        SystemFailuresView.from_failures(count_system_failures(ranked, ranked.score > 0, code, alpha)) for code in codes
     )
     return FailuresView(by=known.by, candidate=candidate, baseline=baseline)
 

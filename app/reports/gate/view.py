@@ -34,7 +34,7 @@ class ReplicationView(BaseModel):
     why: str | None = Field(None, description="Why a chance is missing.")
 
 
-class ByRecipe(BaseModel):
+class RecipeVerdict(BaseModel):
     """What the recipe's own test says of the pair, in its ranking of all systems."""
 
     model_config = ConfigDict(frozen=True)
@@ -50,7 +50,7 @@ class ByRecipe(BaseModel):
     )
 
 
-class ShareView(BaseModel):
+class FailureShareView(BaseModel):
     """How many of so many fail."""
 
     model_config = ConfigDict(frozen=True)
@@ -60,20 +60,22 @@ class ShareView(BaseModel):
     high: float = Field(description="Exact one-sided upper bound of the share, at alpha.")
 
 
-class TailView(BaseModel):
+class SystemFailuresView(BaseModel):
     """Failures of one system."""
 
     model_config = ConfigDict(frozen=True)
 
-    documents: ShareView = Field(description="With at least one failure in any segment.")
-    segments: ShareView = Field(
+    documents: FailureShareView = Field(description="With at least one failure in any segment.")
+    segments: FailureShareView = Field(
         description="Its bound takes segments as independent, which those of one document are not."
     )
 
     @classmethod
-    def from_failures(cls, tail: SystemFailures) -> TailView:
+    def from_failures(cls, tail: SystemFailures) -> SystemFailuresView:
         """From the statistics."""
-        return cls(documents=ShareView(**asdict(tail.documents)), segments=ShareView(**asdict(tail.segments)))
+        return cls(
+            documents=FailureShareView(**asdict(tail.documents)), segments=FailureShareView(**asdict(tail.segments))
+        )
 
 
 class FailuresView(BaseModel):
@@ -82,8 +84,8 @@ class FailuresView(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     by: str = Field(description="What counts as a failure.")
-    candidate: TailView
-    baseline: TailView
+    candidate: SystemFailuresView
+    baseline: SystemFailuresView
 
 
 class GateView(ReportHead):
@@ -125,7 +127,7 @@ class GateView(ReportHead):
     srp: float | None = Field(description="Stable Ranking Probability of all systems; null where nothing was re-rated.")
     srp_mc_error: float | None
     srp_significant_pairs: float | None = Field(description="That a simulated study finds, mean: SRP is never alone.")
-    by_recipe: ByRecipe | None
+    by_recipe: RecipeVerdict | None
     recipe: str
     recipe_hash: str
     normalize: str
@@ -206,7 +208,7 @@ def _failures(view: GateView) -> list[tuple[str, str]]:
     ]
 
 
-def _share(share: ShareView) -> str:
+def _share(share: FailureShareView) -> str:
     return f"{share.found:,} of {share.n:,}, up to {captions.format_number(100 * share.high, 1)} % of all"
 
 
@@ -254,7 +256,7 @@ def _by_recipe(view: GateView) -> str:
     return f"{comparison.better} ranks higher, {verdict}, p {p} ({comparison.test})"
 
 
-def _reverse(comparison: ByRecipe) -> float | None:
+def _reverse(comparison: RecipeVerdict) -> float | None:
     """The p by which the lower-ranked one is better: its own, or, adjusted, one for both directions."""
     alone = comparison.p_adjusted == comparison.p_value
     return comparison.p_reverse if alone and comparison.p_reverse is not None else comparison.p_adjusted
@@ -270,12 +272,12 @@ def _replication_column(name: str) -> Callable[[GateView], Cell]:
     return lambda view: None if view.replication is None else getattr(view.replication, name)
 
 
-def _failing(system: str, value: Callable[[ShareView], float | None]) -> Callable[[GateView], float | None]:
+def _failing(system: str, value: Callable[[FailureShareView], float | None]) -> Callable[[GateView], float | None]:
     """A figure of the documents on which the candidate or the baseline fails."""
     return lambda view: None if view.failures is None else value(getattr(view.failures, system).documents)
 
 
-def _share_of(share: ShareView) -> float | None:
+def _share_of(share: FailureShareView) -> float | None:
     return share.found / share.n if share.n else None
 
 

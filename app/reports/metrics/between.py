@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 from pydantic import TypeAdapter
 
-from app.reports.metrics.view import BetweenLine
+from app.reports.metrics.view import MetricPairLine
 from app.reports.metrics.work import MetricEvaluation, MetricScores, pair_with_human_scores
 from app.stats.metrics.metric_comparison import MEASURES, CommonMetricScores, compare_two_metrics
 from app.stats.plain_values import number_or_none
@@ -17,7 +17,7 @@ from app.stats.testing.adjust import holm
 MOST_METRICS = 12
 """Metrics that are tested against one another; the pairs grow with their square."""
 Two = tuple[MetricScores, MetricScores]
-LINES: TypeAdapter[list[BetweenLine]] = TypeAdapter(list[BetweenLine])
+LINES: TypeAdapter[list[MetricPairLine]] = TypeAdapter(list[MetricPairLine])
 
 
 def list_metric_pairs(metrics: Sequence[MetricScores]) -> list[Two]:
@@ -38,7 +38,7 @@ def compare_metric_pair(compared: MetricEvaluation, two: Two, swaps: int) -> byt
     )
     tests = compare_two_metrics(common, permutations=compared.permutations, seed=compared.seed, swaps=swaps)
     lines = [
-        BetweenLine(
+        MetricPairLine(
             measure=each.measure,
             first=two[0].name,
             second=two[1].name,
@@ -53,7 +53,7 @@ def compare_metric_pair(compared: MetricEvaluation, two: Two, swaps: int) -> byt
     return LINES.dump_json(lines)
 
 
-def adjust_metric_comparisons(parts: Iterable[bytes]) -> list[BetweenLine]:
+def adjust_metric_comparisons(parts: Iterable[bytes]) -> list[MetricPairLine]:
     """All tests, by measure; p adjusted over the pairs of metrics of each."""
     tests = [one for part in parts for one in LINES.validate_json(part)]
     lines = []

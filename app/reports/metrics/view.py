@@ -54,7 +54,7 @@ class MetricLine(BaseModel):
     n_apart: int = Field(0, description="Pairs that differ for humans: two-sided p ≤ .05, not adjusted.")
 
 
-class SpreadLine(BaseModel):
+class MetricSpreadLine(BaseModel):
     """How far the figures of one metric move under the changes of one group; least and most over them."""
 
     model_config = ConfigDict(frozen=True)
@@ -69,7 +69,7 @@ class SpreadLine(BaseModel):
     kendall: Range | None
 
 
-class BetweenLine(BaseModel):
+class MetricPairLine(BaseModel):
     """Two metrics on outputs that all systems have both scores of, by one measure. Null: not defined there."""
 
     model_config = ConfigDict(frozen=True)
@@ -95,9 +95,9 @@ class MetricsView(ReportHead):
     humans: bool = Field(description="Human translations are compared too.")
     systems: list[str] = Field(description="Compared, by human score, best first.")
     metrics: list[MetricLine] = Field(description="By soft pairwise accuracy.")
-    spread: list[SpreadLine]
+    spread: list[MetricSpreadLine]
     swaps: int = 0
-    between: list[BetweenLine] = Field(default_factory=list, description="Tests between metrics.")
+    between: list[MetricPairLine] = Field(default_factory=list, description="Tests between metrics.")
 
 
 def make_tables(view: MetricsView) -> Sequence[TableSection]:

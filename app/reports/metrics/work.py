@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from app.domain.errors import Invalid
-from app.reports.metrics.view import MEASURES, MetricLine, SpreadLine
+from app.reports.metrics.view import MEASURES, MetricLine, MetricSpreadLine
 from app.reports.source.recipe_input import RecipeInput
 from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import ScoreMatrix
@@ -199,7 +199,7 @@ def _system_score(metric: MetricScores, key: str) -> float:
 
 def summarize_metric_spread(
     parts: Iterable[bytes], metrics: Sequence[MetricScores], groups: Sequence[Group]
-) -> list[SpreadLine]:
+) -> list[MetricSpreadLine]:
     """Least and most of every figure, by metric and group."""
     figures = [one for part in parts for one in CHANGED.validate_json(part)]
     lines = []
@@ -208,7 +208,7 @@ def summarize_metric_spread(
             own = [values for name, of, values in figures if (name, of) == (metric.name, group)]
             if own:
                 ends = {name: _value_range([values[n] for values in own]) for n, name in enumerate(MEASURES)}
-                lines.append(SpreadLine(metric=metric.name, group=group, n=len(own), **ends))
+                lines.append(MetricSpreadLine(metric=metric.name, group=group, n=len(own), **ends))
     return lines
 
 

@@ -18,7 +18,7 @@ from app.reports.multiverse.choices import (
 )
 from app.reports.multiverse.view import (
     ChoiceView,
-    MissingView,
+    InapplicableUniversesView,
     MultiverseView,
     PairView,
     claim_matrix_picture,
@@ -94,7 +94,7 @@ def _view(
         n=claims.n,
         pairs=_pairs(systems, base, claims.pairs),
         choices=[ChoiceView(dimension=c.dimension, choice=c.choice, n=c.n, claimed=c.claimed) for c in claims.choices],
-        missing=[MissingView(choices=dict(m.choices), n=m.n, reason=m.reason) for m in missing],
+        missing=[InapplicableUniversesView(choices=dict(m.choices), n=m.n, reason=m.reason) for m in missing],
     )
 
 

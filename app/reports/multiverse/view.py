@@ -46,7 +46,7 @@ class ChoiceView(BaseModel):
     claimed: float | None = Field(description="Share of the tested pairs that these claim, mean.")
 
 
-class MissingView(BaseModel):
+class InapplicableUniversesView(BaseModel):
     """Universes that do not apply; they are counted nowhere else."""
 
     model_config = ConfigDict(frozen=True)
@@ -67,7 +67,7 @@ class MultiverseView(ReportHead):
     n: int = Field(description="Universes.")
     pairs: list[PairView]
     choices: list[ChoiceView]
-    missing: list[MissingView]
+    missing: list[InapplicableUniversesView]
 
 
 IN_WORDS: dict[ClaimKind, str] = {

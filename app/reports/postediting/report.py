@@ -15,7 +15,7 @@ from app.reports.postediting.view import (
     OperationLine,
     PosteditingView,
     RateView,
-    SystemEnough,
+    SufficientReferences,
     make_caption,
     make_csv,
     make_tables,
@@ -166,10 +166,10 @@ def _points(drawn: ReferenceCurve) -> list[CurvePoint]:
     ]
 
 
-def _list_sufficient_references(post_edits: PostEdits, drawn: ReferenceCurve) -> list[SystemEnough]:
+def _list_sufficient_references(post_edits: PostEdits, drawn: ReferenceCurve) -> list[SufficientReferences]:
     others = len(drawn.systems) - 1
     return [
-        SystemEnough(system=post_edits.systems[one.system], hter=one.single[others], enough=one.enough)
+        SufficientReferences(system=post_edits.systems[one.system], hter=one.single[others], enough=one.enough)
         for one in drawn.systems
     ]
 

@@ -86,7 +86,7 @@ class CurvePoint(ResultPart):
     growing: float = Field(description="mTER against all references up to here.")
 
 
-class SystemEnough(ResultPart):
+class SufficientReferences(ResultPart):
     """How many post-edits of other outputs say as much as the targeted one."""
 
     system: str
@@ -111,7 +111,7 @@ class PosteditingView(ReportHead):
     curve: list[CurvePoint]
     curve_segments: int = Field(description="Segments of which every post-edited output was edited.")
     enough: int | None = Field(description="As of the systems, of the means of the curve.")
-    enough_by_system: list[SystemEnough]
+    enough_by_system: list[SufficientReferences]
 
 
 def make_tables(view: PosteditingView) -> Sequence[TableSection]:

@@ -16,12 +16,12 @@ from app.reports.postediting_da import work
 from app.reports.postediting_da.charts import mean_correlations_picture, score_edit_scatter
 from app.reports.postediting_da.view import (
     MEASURES,
-    Bias,
-    Correlation,
-    Mean,
+    MeanCorrelation,
     PosteditingDAView,
-    Scatter,
+    ReferenceBiasView,
     ScoredCampaign,
+    ScoreEditPoints,
+    SystemCorrelations,
     make_caption,
     make_csv,
     make_tables,
@@ -160,13 +160,13 @@ def _make_scored_campaign(campaign: work.CampaignScores, lines: Sequence[work.Ra
     )
 
 
-def _mean_correlations(campaign: str, lines: Sequence[Correlation]) -> list[Mean]:
+def _mean_correlations(campaign: str, lines: Sequence[SystemCorrelations]) -> list[MeanCorrelation]:
     n = np.array([one.n for one in lines], dtype=np.float64)
     means = []
     for measure in MEASURES:
         r = np.array([np.nan if (v := getattr(one, measure)) is None else v for one in lines], dtype=np.float64)
         means.append(
-            Mean(
+            MeanCorrelation(
                 campaign=campaign,
                 measure=measure,
                 n_systems=int(np.isfinite(r).sum()),
@@ -185,7 +185,7 @@ def _compared_with(
     return next((one.key for one in usable if one.basis == "source"), usable[0].key if usable else None)
 
 
-def _bias(others: Sequence[work.CampaignScores], means: Sequence[Mean]) -> Bias | None:
+def _bias(others: Sequence[work.CampaignScores], means: Sequence[MeanCorrelation]) -> ReferenceBiasView | None:
     by_basis: dict[str, str] = {}
     for campaign in others:
         by_basis.setdefault(campaign.snapshot.campaign.basis, campaign.snapshot.campaign.key)
@@ -196,7 +196,7 @@ def _bias(others: Sequence[work.CampaignScores], means: Sequence[Mean]) -> Bias 
     pulled = relation.compute_reference_bias(
         (r[source, "mter"], r[source, "ter_external"]), (r[reference, "mter"], r[reference, "ter_external"])
     )
-    return Bias(
+    return ReferenceBiasView(
         source_based=source,
         reference_based=reference,
         mter=number_or_none(pulled.mter),
@@ -242,7 +242,7 @@ def _is_flat(line: work.RatesAndScores) -> bool:
     return len(line.at) > 0 and not (np.ptp(line.score) and any(np.ptp(rates) for rates in known if rates.size))
 
 
-def _scatter(lines: Sequence[work.RatesAndScores]) -> list[Scatter]:
+def _scatter(lines: Sequence[work.RatesAndScores]) -> list[ScoreEditPoints]:
     """Points spread evenly over the segments where there are too many."""
     step = max(1, -(-sum(len(line.at) for line in lines) // MOST_POINTS))
     plots = []
@@ -250,7 +250,7 @@ def _scatter(lines: Sequence[work.RatesAndScores]) -> list[Scatter]:
         known = np.flatnonzero(np.isfinite(line.rates["mter"]))[::step]
         points = zip(line.rates["mter"][known].tolist(), line.score[known].tolist(), strict=True)
         r = number_or_none(relation.correlate_rates_and_scores(line.rates["mter"], line.score))
-        plots.append(Scatter(system=line.system, r=r, points=list(points)))
+        plots.append(ScoreEditPoints(system=line.system, r=r, points=list(points)))
     return plots
 
 

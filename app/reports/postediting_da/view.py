@@ -30,7 +30,7 @@ class ScoredCampaign(ResultPart):
     n_ratings: int
 
 
-class Correlation(ResultPart):
+class SystemCorrelations(ResultPart):
     """Pearson over the segments of one system, of scores with rates of edits; negative where both agree."""
 
     campaign: str
@@ -41,7 +41,7 @@ class Correlation(ResultPart):
     ter_external: float | None
 
 
-class Mean(ResultPart):
+class MeanCorrelation(ResultPart):
     """Means over systems by Fisher's z."""
 
     campaign: str
@@ -51,7 +51,7 @@ class Mean(ResultPart):
     weighted: float | None = Field(description="Systems weighted by their segments less 3.")
 
 
-class Bias(ResultPart):
+class ReferenceBiasView(ResultPart):
     """What showing a reference does to scores; above 0 both say that scores follow it."""
 
     source_based: str
@@ -60,7 +60,7 @@ class Bias(ResultPart):
     ter_external: float | None = Field(description="|r(reference, TER external)| − |r(source, TER external)|.")
 
 
-class Conflict(ResultPart):
+class ScoreConflict(ResultPart):
     """An output that post-edits and scores disagree about."""
 
     system: str
@@ -78,7 +78,7 @@ class Conflict(ResultPart):
     tags: list[str] = Field(description="What may explain it.")
 
 
-class Scatter(ResultPart):
+class ScoreEditPoints(ResultPart):
     """Outputs of one system: mTER and score of each, at most a few thousand in all."""
 
     system: str
@@ -94,15 +94,15 @@ class PosteditingDAView(ReportHead):
     reference: str | None
     recipe: str
     scored: list[ScoredCampaign]
-    correlations: list[Correlation]
-    means: list[Mean]
-    bias: Bias | None = Field(description="Null without a source-based and a reference-based campaign.")
+    correlations: list[SystemCorrelations]
+    means: list[MeanCorrelation]
+    bias: ReferenceBiasView | None = Field(description="Null without a source-based and a reference-based campaign.")
     rule: str
     compared_with: str | None = Field(description="The campaign whose scores conflicts are with.")
     n_few_edits: int = Field(description="Few edits and a low score.")
     n_many_edits: int
-    conflicts: list[Conflict] = Field(description="The farthest from the line of their system first.")
-    scatter: list[Scatter]
+    conflicts: list[ScoreConflict] = Field(description="The farthest from the line of their system first.")
+    scatter: list[ScoreEditPoints]
 
 
 def make_tables(view: PosteditingDAView) -> Sequence[TableSection]:

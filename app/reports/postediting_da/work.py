@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from app.reports.postediting_da.view import Conflict, Correlation
+from app.reports.postediting_da.view import ScoreConflict, SystemCorrelations
 from app.reports.source.post_edits import PostEdits
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
@@ -148,10 +148,10 @@ def _hter(at: SegmentEdits, code: int) -> float:
     return 100.0 * sum(one.edits for one in own) / length if length else float("nan")
 
 
-def make_correlations(campaign: str, lines: Sequence[RatesAndScores]) -> list[Correlation]:
+def make_correlations(campaign: str, lines: Sequence[RatesAndScores]) -> list[SystemCorrelations]:
     """One a system."""
     return [
-        Correlation(
+        SystemCorrelations(
             campaign=campaign,
             system=one.system,
             n=len(one.at),
@@ -188,7 +188,7 @@ def find_disagreements(lines: Sequence[RatesAndScores], rule: Rule) -> list[Disa
 
 def make_conflict(
     post_edits: PostEdits, segments: Sequence[SegmentEdits], sources: Mapping[Any, str], finding: Disagreement
-) -> Conflict:
+) -> ScoreConflict:
     """What to look at, and why it may be so."""
     place = finding.line.at[finding.n]
     address, at = post_edits.addresses[place], segments[place]
@@ -197,7 +197,7 @@ def make_conflict(
     row = int(np.flatnonzero(at.systems == code)[0])
     edits = np.where(at.post_edited, at.edits[row], np.iinfo(np.int32).max)
     origin, closest = post_edits.texts[place].post_edits[int(edits.argmin())]
-    return Conflict(
+    return ScoreConflict(
         system=finding.line.system,
         document=address[0],
         segment=address[1],

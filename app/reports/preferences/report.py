@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.preferences.view import (
-    PairPreferred,
+    PairPreferenceLine,
     PreferencesView,
-    SystemPreferred,
+    SystemPreferenceLine,
     make_caption,
     make_csv,
     make_tables,
@@ -149,15 +149,15 @@ def _best_first(pairs: Sequence[stats.PairPreference]) -> list[stats.PairPrefere
     return sorted(pairs, key=lambda one: (-round(one.preference, 10), one.first, one.second))
 
 
-def _system(standing: stats.PreferenceStanding, systems: Sequence[str]) -> SystemPreferred:
+def _system(standing: stats.PreferenceStanding, systems: Sequence[str]) -> SystemPreferenceLine:
     key = systems[standing.system]
-    return SystemPreferred(
+    return SystemPreferenceLine(
         system=key, wins=standing.wins, losses=standing.losses, ties=standing.ties, share=standing.share
     )
 
 
-def _pair(pair: stats.PairPreference, systems: Sequence[str], alpha: float) -> PairPreferred:
-    return PairPreferred(
+def _pair(pair: stats.PairPreference, systems: Sequence[str], alpha: float) -> PairPreferenceLine:
+    return PairPreferenceLine(
         better=systems[pair.first],
         worse=systems[pair.second],
         wins=pair.wins,

@@ -15,7 +15,7 @@ from app.reports.ranking.tables import format_interval
 PLACES = 3
 
 
-class SystemPreferred(BaseModel):
+class SystemPreferenceLine(BaseModel):
     """One system over all its comparisons."""
 
     model_config = ConfigDict(frozen=True)
@@ -27,7 +27,7 @@ class SystemPreferred(BaseModel):
     share: float = Field(description="Of the comparisons: a win counts 1, a tie one half.")
 
 
-class PairPreferred(BaseModel):
+class PairPreferenceLine(BaseModel):
     """Two systems; the better one won more often."""
 
     model_config = ConfigDict(frozen=True)
@@ -56,8 +56,8 @@ class PreferencesView(ReportHead):
     n_screens: int = Field(description="Answers about a screen that count.")
     n_raters: int
     n_documents: int
-    systems: list[SystemPreferred] = Field(description="By share of points.")
-    pairs: list[PairPreferred]
+    systems: list[SystemPreferenceLine] = Field(description="By share of points.")
+    pairs: list[PairPreferenceLine]
 
 
 def make_tables(view: PreferencesView) -> Sequence[TableSection]:

@@ -32,7 +32,7 @@ SLIDER_TOLERANCE = 15.0
 FINE = 50
 
 
-class UiSpread(FiniteResultPart):
+class PresentationSpread(FiniteResultPart):
     """Segment scores under one condition."""
 
     arm: str
@@ -51,7 +51,7 @@ class ArmScoreHistogram(FiniteResultPart):
     shares: list[float]
 
 
-class UiAgreement(FiniteResultPart):
+class PresentationAgreement(FiniteResultPart):
     """How far raters agree under one condition."""
 
     arm: str
@@ -66,7 +66,7 @@ class UiAgreement(FiniteResultPart):
     )
 
 
-class UiCorrelation(FiniteResultPart):
+class PresentationCorrelation(FiniteResultPart):
     """Document scores against one summary of the segment scores under one condition."""
 
     arm: str
@@ -78,7 +78,7 @@ class UiCorrelation(FiniteResultPart):
     kendall: float | None
 
 
-class UiPair(FiniteResultPart):
+class PresentationPair(FiniteResultPart):
     """Outputs judged under the first condition and under this one, each by the mean of its ratings there."""
 
     arm: str
@@ -90,9 +90,9 @@ class UiPair(FiniteResultPart):
     tau: float | None = Field(description="τ-b between the orders of the systems by these outputs.")
 
 
-def make_spread_lines(name: str, rows: Ratings) -> Iterator[UiSpread]:
+def make_spread_lines(name: str, rows: Ratings) -> Iterator[PresentationSpread]:
     """Of one condition."""
-    return (UiSpread(arm=name, **asdict(one)) for one in compute_score_spreads(rows))
+    return (PresentationSpread(arm=name, **asdict(one)) for one in compute_score_spreads(rows))
 
 
 def agreement_tolerance(scale: ScoreScale | None) -> float | None:
@@ -114,7 +114,9 @@ def _chance(scale: ScoreScale | None, tolerance: float | None) -> float | None:
     return chance_within_steps(levels, steps) if steps < levels - 1 else None
 
 
-def make_agreement_lines(name: str, rows: Ratings, lengths: Codes, scale: ScoreScale | None) -> Iterator[UiAgreement]:
+def make_agreement_lines(
+    name: str, rows: Ratings, lengths: Codes, scale: ScoreScale | None
+) -> Iterator[PresentationAgreement]:
     """Of one condition, by level and by length. lengths: segments of each document code."""
     chance, tolerance = _chance(scale, agreement_tolerance(scale)), agreement_tolerance(scale)
     for level in LEVELS:
@@ -132,14 +134,14 @@ def _units(level: Level, rows: Ratings) -> UnitValues:
 
 def _agreement(
     name: str, level: Level, documents: str, units: UnitValues, tolerance: float | None, chance: float | None
-) -> UiAgreement:
+) -> PresentationAgreement:
     pairs = list_value_pairs(units) if count_value_pairs(units) <= MOST_PAIRS else None
     kappa = None
     if tolerance is not None:
         kappa = number_or_none(
             float(tolerance_kappa(units, tolerance, chance=chance)(units.unit_document_weights())[0])
         )
-    return UiAgreement(
+    return PresentationAgreement(
         arm=name,
         level=level,
         documents=documents,
@@ -151,7 +153,7 @@ def _agreement(
     )
 
 
-def make_correlation_lines(name: str, rows: Ratings) -> Iterator[UiCorrelation]:
+def make_correlation_lines(name: str, rows: Ratings) -> Iterator[PresentationCorrelation]:
     """Of one condition: every summary over all, short and long documents (more than 20, as published), the mean by
     length."""
     data = join_document_scores(rows)
@@ -161,10 +163,10 @@ def make_correlation_lines(name: str, rows: Ratings) -> Iterator[UiCorrelation]:
             continue
         for part in PARTS if documents in {"all", "short", "long"} else ("mean",):
             coefficients = correlate_document_scores(data, part, where)
-            yield UiCorrelation(arm=name, documents=documents, part=part, **asdict(coefficients))
+            yield PresentationCorrelation(arm=name, documents=documents, part=part, **asdict(coefficients))
 
 
-def make_pair_lines(names: Sequence[str], rows: Sequence[Ratings]) -> Iterator[UiPair]:
+def make_pair_lines(names: Sequence[str], rows: Sequence[Ratings]) -> Iterator[PresentationPair]:
     """Each condition against the first, on the segments that both have of the same system."""
     means = [_mean_by_output(one) for one in rows]
     for name, here in zip(names[1:], means[1:], strict=True):
@@ -173,7 +175,7 @@ def make_pair_lines(names: Sequence[str], rows: Sequence[Ratings]) -> Iterator[U
         systems, code = np.unique([key[2] for key in shared], return_inverse=True)
         size = np.bincount(code) if shared else np.empty(0)
         by_system = [np.round(np.bincount(code, weights=v) / size, 10) for v in (x, y)] if shared else [x, y]
-        yield UiPair(
+        yield PresentationPair(
             arm=name,
             baseline=names[0],
             n=len(shared),

@@ -28,7 +28,7 @@ from app.reports.presentations import lines as of_scores
 from app.reports.presentations.matching import ConditionTexts, Match, MatchedRows, Outputs, Places, match_rows
 from app.reports.presentations.sentences import make_conclusions
 from app.reports.presentations.view import (
-    UiView,
+    PresentationsView,
     make_caption,
     make_csv,
     make_tables,
@@ -53,7 +53,7 @@ WITH_CONTROL = "document with a control item"
 OTHER_ROLE = "control or calibration item"
 
 
-class UiOptions(InclusionOptions):
+class PresentationsOptions(InclusionOptions):
     """Which judgments are compared, and with which condition."""
 
     match: Literal["auto", "none", "documents", "outputs"] = Field(
@@ -80,7 +80,9 @@ class ComparedCondition:
     scored: Ratings
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: UiOptions) -> Job[UiView]:
+def _prepare(
+    session: Session, snapshots: tuple[Snapshot, ...], options: PresentationsOptions
+) -> Job[PresentationsView]:
     campaign_conditions = [load_conditions(session, one, options) for one in snapshots]
     match: Match = (
         options.match if options.match != "auto" else ("documents" if len(campaign_conditions) > 1 else "none")
@@ -115,10 +117,10 @@ def _name_conditions(campaign_conditions: Sequence[JudgmentsByCondition]) -> lis
 def _view(
     campaign_conditions: Sequence[JudgmentsByCondition],
     texts: Sequence[tuple[Places, Outputs]],
-    options: UiOptions,
+    options: PresentationsOptions,
     match: Match,
     order: Sequence[int],
-) -> UiView:
+) -> PresentationsView:
     names = _name_conditions(campaign_conditions)
     owner = [(i, place) for i, one in enumerate(campaign_conditions) for place in range(len(one.names))]
     parts = [campaign_conditions[i].where(place) for i, place in owner]
@@ -137,7 +139,7 @@ def _compare_condition(
     part: tuple[TimedJudgments, EventTable],
     documents: DocumentTable,
     keep: np.ndarray,
-    options: UiOptions,
+    options: PresentationsOptions,
 ) -> ComparedCondition:
     work, events = part
     scored = work.rows.where(mask_compared_rows(work.rows, controls=options.controls == "keep") & keep)
@@ -149,10 +151,10 @@ def _compare_condition(
 def _make_view(
     campaign_conditions: Sequence[JudgmentsByCondition],
     each: Sequence[ComparedCondition],
-    options: UiOptions,
+    options: PresentationsOptions,
     match: Match,
     dropped: list[dict[str, Any]],
-) -> UiView:
+) -> PresentationsView:
     names = [one.condition.name for one in each]
     parts = [(one.work, one.events) for one in each]
     volumes = [lines.make_volume_line(one.condition, one.work) for one in each]
@@ -171,7 +173,7 @@ def _make_view(
         for line in of_scores.make_agreement_lines(one.condition.name, one.scored, one.documents.segments, scale)
     ]
     pairs = list(of_scores.make_pair_lines(names, [one.scored for one in each])) if each else []
-    return UiView(
+    return PresentationsView(
         campaigns={one.snapshot.campaign.key: one.snapshot.version for one in campaign_conditions},
         data_hash=_hash(campaign_conditions),
         basis=", ".join(sorted({one.snapshot.campaign.basis for one in campaign_conditions})),
@@ -307,12 +309,12 @@ EXAMPLE: dict[str, Any] = {
     ],
     "conclusions": ["SD of segment scores: segments 24.0, documents 22.1."],
 }
-REPORT: Report[UiOptions, UiView] = Report(
+REPORT: Report[PresentationsOptions, PresentationsView] = Report(
     name="ui",
     title="Presentations compared",
     summary="Time, revisions, spread of scores, agreement and document scores under two or more presentations.",
-    options=UiOptions,
-    result=UiView,
+    options=PresentationsOptions,
+    result=PresentationsView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from app.reports.arms.lines import ArmRevisions, ArmTime, format_percent_change
 from app.reports.kit import captions
-from app.reports.presentations.lines import UiAgreement, UiPair, UiSpread
+from app.reports.presentations.lines import PresentationAgreement, PresentationPair, PresentationSpread
 
 TIMED = {"segment": "A segment score", "document": "A document", "task": "A task", "document_score": "A document score"}
 
@@ -14,9 +14,9 @@ TIMED = {"segment": "A segment score", "document": "A document", "task": "A task
 def make_conclusions(
     times: Sequence[ArmTime],
     revisions: Sequence[ArmRevisions],
-    spread: Sequence[UiSpread],
-    agreement: Sequence[UiAgreement],
-    shared: Sequence[UiPair],
+    spread: Sequence[PresentationSpread],
+    agreement: Sequence[PresentationAgreement],
+    shared: Sequence[PresentationPair],
 ) -> Iterator[str]:
     """One sentence a finding; nothing is said of what was not measured. The first condition comes first everywhere."""
     yield from _times(times)
@@ -60,7 +60,7 @@ def _revisions(lines: Sequence[ArmRevisions]) -> Iterator[str]:
         yield f"Segment scores that were changed: {', '.join(shares)}{change}."
 
 
-def _spread_sentences(lines: Sequence[UiSpread]) -> Iterator[str]:
+def _spread_sentences(lines: Sequence[PresentationSpread]) -> Iterator[str]:
     if len(lines) < 2:
         return
     places = captions.choose_decimals([one.sd for one in lines])
@@ -69,7 +69,7 @@ def _spread_sentences(lines: Sequence[UiSpread]) -> Iterator[str]:
         yield f"SD within documents: {_join_values([(one.arm, one.within) for one in lines], places)}."
 
 
-def _agreement(lines: Sequence[UiAgreement], level: str) -> Iterator[str]:
+def _agreement(lines: Sequence[PresentationAgreement], level: str) -> Iterator[str]:
     if len(lines) > 1:
         of = {"segments": "segments", "documents": "documents", "averaged": "means of a document's segments"}[level]
         yield f"Krippendorff's α of {of}: {_join_values([(one.arm, one.alpha) for one in lines], 2)}."

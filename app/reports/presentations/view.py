@@ -16,7 +16,13 @@ from app.reports.kit.charts.panels import LinePanel, PanelSeries, panel_chart
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Cell, Table
-from app.reports.presentations.lines import ArmScoreHistogram, UiAgreement, UiCorrelation, UiPair, UiSpread
+from app.reports.presentations.lines import (
+    ArmScoreHistogram,
+    PresentationAgreement,
+    PresentationCorrelation,
+    PresentationPair,
+    PresentationSpread,
+)
 
 PLACES = 3
 LEVELS = {"segments": "segments", "documents": "documents", "averaged": "means of segments"}
@@ -24,7 +30,7 @@ LENGTHS = {"all": "all", "short": "at most 10 segments", "long": "at least 20 se
 MAIN = frozenset({"all", "short", "long"})
 
 
-class UiView(ReportHead):
+class PresentationsView(ReportHead):
     """Conditions side by side: time, revisions, how scores lie, agreement, document scores, the same outputs."""
 
     match: str
@@ -39,15 +45,15 @@ class UiView(ReportHead):
     times: list[ArmTime]
     pace: list[ArmPace]
     revisions: list[ArmRevisions]
-    spread: list[UiSpread]
+    spread: list[PresentationSpread]
     histograms: list[ArmScoreHistogram]
-    agreement: list[UiAgreement]
-    correlations: list[UiCorrelation]
-    shared: list[UiPair]
+    agreement: list[PresentationAgreement]
+    correlations: list[PresentationCorrelation]
+    shared: list[PresentationPair]
     conclusions: list[str]
 
 
-def make_tables(view: UiView) -> Sequence[TableSection]:
+def make_tables(view: PresentationsView) -> Sequence[TableSection]:
     """Every part of which there is something."""
     main = [one for one in view.agreement if one.documents in MAIN]
     by_length = [one for one in view.agreement if one.documents not in MAIN]
@@ -75,7 +81,7 @@ def _figure(value: float | None) -> str:
     return captions.format_number(value, PLACES)
 
 
-def _spread_table(spreads: Sequence[UiSpread]) -> Table:
+def _spread_table(spreads: Sequence[PresentationSpread]) -> Table:
     heads = ("Condition", "Documents", "Scores", "Mean", "SD", "SD within documents", "Documents shown")
     places = captions.choose_decimals([one.sd for one in spreads])
     rows = [
@@ -89,13 +95,13 @@ def _spread_table(spreads: Sequence[UiSpread]) -> Table:
     return make_table(heads, rows, 2)
 
 
-def _histograms(view: UiView) -> Table:
+def _histograms(view: PresentationsView) -> Table:
     heads = ("Score", *(one.arm for one in view.histograms))
     rows = [(label, *(f"{100 * one.shares[i]:.1f} %" for one in view.histograms)) for i, label in enumerate(view.bins)]
     return make_table(heads, rows if view.histograms else [], 1)
 
 
-def _agreement(view: UiView, agreement: Sequence[UiAgreement]) -> Table:
+def _agreement(view: PresentationsView, agreement: Sequence[PresentationAgreement]) -> Table:
     within = "κ" if view.tolerance is None else f"κ within {view.tolerance:g}"
     heads = ("Condition", "Of", "Documents", "Units", "Pairs", "α", within, "Mean difference")
     rows = [
@@ -114,7 +120,7 @@ def _agreement(view: UiView, agreement: Sequence[UiAgreement]) -> Table:
     return make_table(heads, rows, 3)
 
 
-def _correlations(correlations: Sequence[UiCorrelation]) -> Table:
+def _correlations(correlations: Sequence[PresentationCorrelation]) -> Table:
     heads = ("Condition", "Documents", "Segments", "n", "Pearson", "Spearman", "Kendall")
     rows = [
         (
@@ -126,7 +132,7 @@ def _correlations(correlations: Sequence[UiCorrelation]) -> Table:
     return make_table(heads, rows, 3)
 
 
-def _pair_table(pairs: Sequence[UiPair]) -> Table:
+def _pair_table(pairs: Sequence[PresentationPair]) -> Table:
     heads = ("Condition", "Against", "Outputs", "Difference", "Pearson", "Systems", "τ-b of systems")
     rows = [
         (
@@ -141,7 +147,7 @@ def _pair_table(pairs: Sequence[UiPair]) -> Table:
 CSV = ("what", "arm", "kind", "documents", "n", "value", "sd", "low", "high", "change_percent")
 
 
-def make_csv(view: UiView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: PresentationsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure."""
     none = (None, None, None)
     rows = list_arm_figures(view.times, view.pace, view.revisions)
@@ -166,7 +172,7 @@ def make_csv(view: UiView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     return CSV, rows
 
 
-def make_caption(view: UiView) -> str:
+def make_caption(view: PresentationsView) -> str:
     """What the figures are, and from which data."""
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
     n = sum(one.judgments for one in view.arms)
@@ -182,7 +188,7 @@ def make_caption(view: UiView) -> str:
     )
 
 
-def score_curve_picture(view: UiView) -> bytes:
+def score_curve_picture(view: PresentationsView) -> bytes:
     """Distribution of scores under each condition, their SD by length of the document, and agreement by length."""
     names = [one.arm for one in view.arms]
     sd = {(one.arm, one.documents): one.sd for one in view.spread}
@@ -202,7 +208,7 @@ def _not_below(values: dict[tuple[str, str], float | None]) -> dict[tuple[str, s
     return {key: None if value is None else max(0.0, value) for key, value in values.items()}
 
 
-def time_curve_picture(view: UiView) -> bytes:
+def time_curve_picture(view: PresentationsView) -> bytes:
     """Seconds of a segment score and of a document, by length of the document."""
     names = [one.arm for one in view.arms]
     drawn = []
@@ -214,7 +220,7 @@ def time_curve_picture(view: UiView) -> bytes:
     return _panels(view, "Trimmed means by number of segments of the document", drawn)
 
 
-def _panels(view: UiView, below: str, drawn: Sequence[LinePanel]) -> bytes:
+def _panels(view: PresentationsView, below: str, drawn: Sequence[LinePanel]) -> bytes:
     there = [panel for panel in drawn if panel.places and any(curve.values for curve in panel.curves)]
     notes = [*view.conclusions, *map(captions.make_sentence, view.warnings), make_caption(view)]
     title = f"Conditions compared: {', '.join(view.campaigns)}"

@@ -15,15 +15,15 @@ from app.reports.quality.view import QualityOptions, QualityView
 from app.reports.source.judged_ratings import JudgedRatings, load_judged_ratings
 from app.reports.source.scores import resolve_score_reading
 from app.reports.source.snapshot import Snapshot
-from app.stats.quality.choices import Choices
+from app.stats.quality.choices import QualityCriteria
 from app.stats.quality.controls import ControlTest
-from app.stats.quality.drift import Drift
-from app.stats.quality.habits import Habits
-from app.stats.quality.panel import Against
-from app.stats.quality.repeats import Repeats
+from app.stats.quality.drift import SeverityDrift
+from app.stats.quality.habits import ScoringHabits
+from app.stats.quality.panel import PanelComparison
+from app.stats.quality.repeats import RepeatConsistency
 from app.stats.quality.report import RaterQuality, make_quality_report
-from app.stats.quality.seeded_errors import Attention, SpanHits, count_attention_checks, count_span_hits
-from app.stats.quality.speed import Speed
+from app.stats.quality.seeded_errors import AttentionCheckCounts, SpanHits, count_attention_checks, count_span_hits
+from app.stats.quality.speed import RaterSpeed
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage import seeded_errors
 from app.storage.db import Session
@@ -38,7 +38,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Quality
 class _SeededErrorCounts:
     """By rater, what is known of errors that were put into texts."""
 
-    attention: Mapping[str, Attention]
+    attention: Mapping[str, AttentionCheckCounts]
     span_hits: Mapping[str, SpanHits]
 
 
@@ -82,7 +82,7 @@ EXAMPLE = QualityView(
     method_version=METHOD_VERSION,
     protocol="esa",
     on="score",
-    choices=Choices(),
+    choices=QualityCriteria(),
     higher_is_better=True,
     unit="segment",
     n_judgments=1850,
@@ -95,11 +95,11 @@ EXAMPLE = QualityView(
             why=None,
             completion="complete",
             control=ControlTest(10, 0, 2.0, 0.0029296875, 0.0029296875, -28.0, 0.9, "pass"),
-            repeats=Repeats(8, 6.4, 0.81, 0.75, 10.0),
-            panel=Against("panel", 120, 2.1, -2.1, 2.1, 0.94, 0.58),
-            habits=Habits(1850, 74, 4, 3.6, 0.31, 0.42, 11 / 101, 0.4, 0.55),
-            speed=Speed(1850, 29.1, 1.2, 0.96),
-            drift=Drift(120, None, 0, 3.1, 0.9, 0.04, 0.4),
+            repeats=RepeatConsistency(8, 6.4, 0.81, 0.75, 10.0),
+            panel=PanelComparison("panel", 120, 2.1, -2.1, 2.1, 0.94, 0.58),
+            habits=ScoringHabits(1850, 74, 4, 3.6, 0.31, 0.42, 11 / 101, 0.4, 0.55),
+            speed=RaterSpeed(1850, 29.1, 1.2, 0.96),
+            drift=SeverityDrift(120, None, 0, 3.1, 0.9, 0.04, 0.4),
             flags=(),
         )
     ],

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.reports.source.judged_ratings import On, RatingsHead
-from app.stats.quality.choices import MIN_PAIRS, Choices, ControlAdjust, ControlTestName
+from app.reports.source.judged_ratings import JudgedRatingsHead, On
+from app.stats.quality.choices import MIN_PAIRS, ControlAdjust, ControlTestName, QualityCriteria
 from app.stats.quality.report import AlikePair, RaterQuality
 
 MOST_PAIRS = 1000
@@ -25,16 +25,16 @@ class QualityOptions(BaseModel):
     adjust: ControlAdjust = Field("bh", description="Over the raters that could be tested.")
     on: On = Field("score", description="What is compared: the score, or the number of marked errors.")
 
-    def choices(self) -> Choices:
+    def choices(self) -> QualityCriteria:
         """The choices of the statistics."""
-        return Choices(test=self.test, min_pairs=self.min_pairs, adjust=self.adjust)
+        return QualityCriteria(test=self.test, min_pairs=self.min_pairs, adjust=self.adjust)
 
 
-class QualityView(RatingsHead):
+class QualityView(JudgedRatingsHead):
     """Evidence on each rater; the verdict is that of the control items alone, and flags decide nothing."""
 
     on: On
-    choices: Choices
+    choices: QualityCriteria
     higher_is_better: bool
     unit: str
     n_judgments: int

@@ -13,13 +13,13 @@ from app.reports.kit import captions
 from app.reports.kit.charts.rater_bars import rater_bars
 from app.reports.kit.columns import NONE, Column, csv_file_maker, make_table_section
 from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableLayout, TableSection, make_undivided_work
-from app.reports.source.judged_ratings import JudgedRatings, RatingsHead, load_judged_ratings, row_documents
+from app.reports.source.judged_ratings import JudgedRatings, JudgedRatingsHead, load_judged_ratings, row_documents
 from app.reports.source.snapshot import Snapshot
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.quality.report import select_events
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import RatingKind
-from app.stats.timing.timing import Revisions, count_revisions
+from app.stats.timing.timing import AnswerRevisions, count_revisions
 from app.storage.db import Session
 
 NO_SCORES = "no segment is scored yet, so nothing was revised"
@@ -30,13 +30,13 @@ class RaterRevisions:
     """How often one rater changed answers."""
 
     rater: str
-    revisions: Revisions
+    revisions: AnswerRevisions
 
 
-class RevisionsView(RatingsHead):
+class RevisionsView(JudgedRatingsHead):
     """Answers whose score changed after it was first given (G-4)."""
 
-    overall: Revisions
+    overall: AnswerRevisions
     raters: list[RaterRevisions]
     warnings: list[str]
 
@@ -109,7 +109,7 @@ def _bars(report: RevisionsView) -> bytes:
     )
 
 
-_CHANGED = Revisions(1850, 35, 300, 27, 35 / 1850, 0.09)
+_CHANGED = AnswerRevisions(1850, 35, 300, 27, 35 / 1850, 0.09)
 EXAMPLE = RevisionsView(
     campaign="esa-ende",
     data_version=7,

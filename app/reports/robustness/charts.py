@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.reports.robustness.drawings import ChangeBar, RankedColumn, change_bar_chart, rank_bump_chart
-from app.reports.robustness.view import ChangeView, GroupView, PlacesView, RobustnessView
+from app.reports.robustness.view import ChangeView, GroupView, RankingPlacesView, RobustnessView
 from app.stats.robustness.changes import Group
 
 
@@ -50,7 +50,7 @@ def _columns(changes: Sequence[ChangeView]) -> list[RankedColumn]:
     return first + [_column(f"d = {one.what}", one.after) for one in comparable if one.after]
 
 
-def _column(name: str, places: PlacesView) -> RankedColumn:
+def _column(name: str, places: RankingPlacesView) -> RankedColumn:
     return RankedColumn(name, places.systems, places.ranks, places.clusters or ())
 
 

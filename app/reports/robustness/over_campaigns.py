@@ -59,7 +59,7 @@ class CampaignView(BaseModel):
     changes: list[ChangeView]
 
 
-class TotalView(BaseModel):
+class ChangeTotalsView(BaseModel):
     """One kind of change over the campaigns that share something; `of` is what they share, `value` its value."""
 
     model_config = ConfigDict(frozen=True)
@@ -75,7 +75,7 @@ class ComparedView(ReportHead):
 
     recipe: str
     of_campaigns: list[CampaignView]
-    totals: list[TotalView]
+    totals: list[ChangeTotalsView]
 
 
 def _prepare(
@@ -148,7 +148,7 @@ def _setting(inputs: RecipeInput, name: str) -> str:
     return value if isinstance(value, str) and value else UNKNOWN
 
 
-def _totals(shown: Sequence[CampaignView]) -> Iterator[TotalView]:
+def _totals(shown: Sequence[CampaignView]) -> Iterator[ChangeTotalsView]:
     """Counts over all campaigns, then over those that share a value of each property that differs between them."""
     yield from _sum_over_campaigns("all", "all", shown)
     for name in ("protocol", "basis", "style", "platform"):
@@ -157,19 +157,19 @@ def _totals(shown: Sequence[CampaignView]) -> Iterator[TotalView]:
             yield from _sum_over_campaigns(name, value, [one for one in shown if getattr(one, name) == value])
 
 
-def _sum_over_campaigns(of: str, value: str, shown: Sequence[CampaignView]) -> Iterator[TotalView]:
+def _sum_over_campaigns(of: str, value: str, shown: Sequence[CampaignView]) -> Iterator[ChangeTotalsView]:
     changes = [change for one in shown for change in one.changes]
     kinds = dict.fromkeys((change.group, _factor(change)) for change in changes)
     for group, what in kinds:
         counts = total_changes(group, [change for change in changes if _factor(change) == what])
-        yield TotalView(of=of, value=value, what=what, counts=counts)
+        yield ChangeTotalsView(of=of, value=value, what=what, counts=counts)
 
 
 def _factor(change: ChangeView) -> str:
     return "" if ":" in change.what or change.group == "references" else change.what
 
 
-def _total_name(total: TotalView) -> str:
+def _total_name(total: ChangeTotalsView) -> str:
     return f"{IN_WORDS[total.counts.group]}{f', d = {total.what}' if total.what else ''}"
 
 
@@ -187,7 +187,7 @@ def _tables(view: ComparedView) -> Sequence[TableSection]:
     return shown
 
 
-def _cells(total: TotalView) -> tuple[str, ...]:
+def _cells(total: ChangeTotalsView) -> tuple[str, ...]:
     counts = total.counts
     figures = (counts.n, counts.rank_changed, counts.cluster_changed, counts.both)
     return _total_name(total), *(f"{n:,}" for n in figures), f"{counts.largest_move or 0:g}"

@@ -29,7 +29,7 @@ UNPLACED = frozenset({"rater", "document"})
 """Groups so large that who stands where after each change is left out of the report."""
 
 
-class PlacesView(BaseModel):
+class RankingPlacesView(BaseModel):
     """Systems, best first, with rank and cluster of each."""
 
     model_config = ConfigDict(frozen=True)
@@ -52,8 +52,8 @@ class ChangeView(BaseModel):
     swaps: int | None = Field(description="Pairs of systems that stand the other way round.")
     largest_move: float | None = Field(description="In ranks.")
     mover: str | None = Field(description="The system that moves most; null where none does.")
-    before: PlacesView | None = Field(None, description="The same systems ranked without the change.")
-    after: PlacesView | None = None
+    before: RankingPlacesView | None = Field(None, description="The same systems ranked without the change.")
+    after: RankingPlacesView | None = None
     why: str | None = Field(None, description="Why there is no ranking to compare.")
 
     @classmethod
@@ -76,11 +76,11 @@ class ChangeView(BaseModel):
         )
 
 
-def _places(places: RankingPlaces | None) -> PlacesView | None:
+def _places(places: RankingPlaces | None) -> RankingPlacesView | None:
     if places is None:
         return None
     clusters = None if places.clusters is None else list(places.clusters)
-    return PlacesView(systems=list(places.order), ranks=list(places.ranks), clusters=clusters)
+    return RankingPlacesView(systems=list(places.order), ranks=list(places.ranks), clusters=clusters)
 
 
 class GroupView(BaseModel):

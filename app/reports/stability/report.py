@@ -30,11 +30,11 @@ from app.reports.stability.tables import (
 from app.reports.stability.view import (
     CurveView,
     DesignView,
-    LeftOut,
+    OmittedDocuments,
     PointView,
-    RequestView,
+    StabilityRequestView,
     StabilityView,
-    Uneven,
+    TargetEntropy,
 )
 from app.stats.normalize import moments_per_rater, normalize_ratings
 from app.stats.ratings import Ratings
@@ -150,14 +150,14 @@ def _result(origin: _Origin, simulator: StabilitySimulator, parts: Sequence[byte
         documents_available=len(data.documents),
         buckets=sizes,
         raters=len(data.raters),
-        left_out=[LeftOut(reason=dropped.reason, n=dropped.n) for dropped in data.left_out],
+        left_out=[OmittedDocuments(reason=dropped.reason, n=dropped.n) for dropped in data.left_out],
         curves=[_curve(curve) for curve in (*drawn, *origin.misfits)],
         warnings=[f"{FIXED_POOL}: {_OF_RATERS}", *origin.notes],
     )
 
 
-def _request(request: StabilityRequest, recipe: Recipe) -> RequestView:
-    return RequestView(
+def _request(request: StabilityRequest, recipe: Recipe) -> StabilityRequestView:
+    return StabilityRequestView(
         designs=[_design(design) for design in request.designs],
         documents=list(request.document_counts),
         studies=request.studies,
@@ -182,7 +182,7 @@ def _design(design: StudyDesign) -> DesignView:
     assignment = design.assignment
     return DesignView(
         grouping=assignment.grouping,
-        balance="full" if assignment.entropy is None else Uneven(entropy=assignment.entropy),
+        balance="full" if assignment.entropy is None else TargetEntropy(entropy=assignment.entropy),
         ratings_per_item=assignment.ratings,
         normalize=design.normalize,
     )

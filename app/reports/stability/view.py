@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Uneven(BaseModel):
+class TargetEntropy(BaseModel):
     """Normalized entropy of the work over raters."""
 
     model_config = ConfigDict(frozen=True)
@@ -21,7 +21,7 @@ class DesignView(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     grouping: Literal["psxs", "system_balanced", "none"]
-    balance: Literal["full"] | Uneven = Field(description="As even as possible, or a normalized entropy.")
+    balance: Literal["full"] | TargetEntropy = Field(description="As even as possible, or a normalized entropy.")
     ratings_per_item: int
     normalize: str
 
@@ -75,14 +75,14 @@ class CurveView(BaseModel):
     )
 
 
-class LeftOut(BaseModel):
+class OmittedDocuments(BaseModel):
     """Documents that could not be used."""
 
     reason: str
     n: int
 
 
-class RequestView(BaseModel):
+class StabilityRequestView(BaseModel):
     """What was asked, with nothing left open."""
 
     designs: list[DesignView]
@@ -108,13 +108,13 @@ class StabilityView(BaseModel):
     data_version: int
     data_hash: str
     method_version: str
-    request: RequestView
+    request: StabilityRequestView
     seed: int
     higher_is_better: bool
     systems: list[str]
     documents_available: int = Field(description="Documents whose every output the same two or more raters rated.")
     buckets: list[int] = Field(description="Documents of each bucket.")
     raters: int
-    left_out: list[LeftOut]
+    left_out: list[OmittedDocuments]
     curves: list[CurveView]
     warnings: list[str]

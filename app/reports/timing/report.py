@@ -15,7 +15,7 @@ from app.reports.kit.columns import NONE, Column, csv_file_maker, make_table_sec
 from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableLayout, TableSection, make_undivided_work
 from app.reports.source.judged_ratings import (
     JudgedRatings,
-    RatingsHead,
+    JudgedRatingsHead,
     combine_codes,
     load_judged_ratings,
     row_documents,
@@ -27,7 +27,7 @@ from app.stats.quality.report import select_events
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import Codes, Floats, RatingKind, Ratings
 from app.stats.side_tables import EventTable
-from app.stats.timing.timing import Trimmed, format_clock_time, pace_slope, trim_durations, words_per_hour
+from app.stats.timing.timing import TrimmedDurations, format_clock_time, pace_slope, trim_durations, words_per_hour
 from app.storage.db import Session
 
 SHORT, LONG = 10, 20
@@ -40,7 +40,7 @@ class Duration:
     """Trimmed durations of one kind of unit."""
 
     what: str
-    times: Trimmed | None
+    times: TrimmedDurations | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,13 @@ class RaterTime:
     rater: str
     n: int
     hours: float
-    times: Trimmed | None
+    times: TrimmedDurations | None
     words_per_hour: float | None
     slope: float | None
     slope_p: float | None
 
 
-class TimingView(RatingsHead):
+class TimingView(JudgedRatingsHead):
     """Durations from begun to handed in, values outside the 10th to 90th percentile of their kind left out (G-3)."""
 
     durations: list[Duration]
@@ -173,7 +173,7 @@ def _bars(report: TimingView) -> bytes:
     )
 
 
-_TIMES = Trimmed(n=1850, kept=1480, low=7.3, high=124.6, mean=38.4, sd=27.9, median=29.1)
+_TIMES = TrimmedDurations(n=1850, kept=1480, low=7.3, high=124.6, mean=38.4, sd=27.9, median=29.1)
 EXAMPLE = TimingView(
     campaign="esa-ende",
     data_version=7,

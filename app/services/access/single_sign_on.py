@@ -64,7 +64,7 @@ class ProviderTokens:
 
 
 @dataclass(frozen=True, slots=True)
-class DueCheck:
+class DueProviderCheck:
     """A session about which the provider is to be asked. at: since when it is this request that asks."""
 
     session_id: int
@@ -101,14 +101,14 @@ def sign_in(
     return new
 
 
-def claim_due_check(session: Session, secret: str) -> DueCheck | None:
+def claim_due_check(session: Session, secret: str) -> DueProviderCheck | None:
     """The check that this request is to make; None where another one makes it, or made it meanwhile."""
     digest = tokens.hash_secret(secret)
     at = accounts.claim_provider_check(session, digest, older=sessions.CHECK_AFTER, lasts=CLAIM)
     row = accounts.find_account_session(session, digest) if at is not None else None
     if row is None or at is None:
         return None
-    return DueCheck(row.session_id, at, row.issuer, row.subject, unseal_tokens(row.sealed, secret))
+    return DueProviderCheck(row.session_id, at, row.issuer, row.subject, unseal_tokens(row.sealed, secret))
 
 
 def is_confirmed(session: Session, secret: str) -> bool:
@@ -117,7 +117,13 @@ def is_confirmed(session: Session, secret: str) -> bool:
 
 
 def apply_provider_check(
-    session: Session, due: DueCheck, person: Person, given: ProviderTokens, secret: str, *, roles: Sequence[GroupRole]
+    session: Session,
+    due: DueProviderCheck,
+    person: Person,
+    given: ProviderTokens,
+    secret: str,
+    *,
+    roles: Sequence[GroupRole],
 ) -> None:
     """Let the role follow what the provider says now; without one, all sessions end. Commit this in either case."""
     account = accounts.load_account_for_update(session, issuer=due.issuer, subject=due.subject)
@@ -129,12 +135,12 @@ def apply_provider_check(
     accounts.store_provider_check(session, due.session_id, at=due.at, sealed=sealed)
 
 
-def store_renewed_tokens(session: Session, due: DueCheck, given: ProviderTokens, secret: str) -> None:
+def store_renewed_tokens(session: Session, due: DueProviderCheck, given: ProviderTokens, secret: str) -> None:
     """Keep what the provider gave for a refresh token, which may be spent now, whatever comes of the check."""
     accounts.store_sealed_tokens(session, due.session_id, sealed=seal_tokens(given, secret))
 
 
-def release_check(session: Session, due: DueCheck) -> None:
+def release_check(session: Session, due: DueProviderCheck) -> None:
     """Let the next request ask the provider, which gave no answer to this one."""
     accounts.release_provider_check(session, due.session_id)
 

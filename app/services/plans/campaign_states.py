@@ -16,9 +16,9 @@ from app.storage import campaigns
 from app.storage.db import Session
 from app.storage.media import rows
 
-Step = Literal["open", "pause", "close"]
+StateChange = Literal["open", "pause", "close"]
 # From which states a step leads, and to which.
-STEPS: Mapping[Step, tuple[frozenset[str], str]] = MappingProxyType(
+STEPS: Mapping[StateChange, tuple[frozenset[str], str]] = MappingProxyType(
     {
         "open": (frozenset({"planned", "paused", "closed"}), "open"),
         "pause": (frozenset({"open"}), "paused"),
@@ -45,7 +45,7 @@ class MediaMissing(Conflict):
 
 
 def change_campaign_state(
-    session: Session, campaign: str, step: Step, *, actor: str, media_follow: bool = False
+    session: Session, campaign: str, step: StateChange, *, actor: str, media_follow: bool = False
 ) -> CampaignInfo:
     """Bring a campaign into another state; where it is in that state already, nothing changes.
 

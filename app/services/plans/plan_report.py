@@ -140,8 +140,8 @@ def _judged_notes(material: PlanInput) -> list[str]:
     which = f"documents that already have judgments, imported or copied: {material.judged}"
     return [
         (
-            f"{which}; raters judge them again, perhaps the same raters, and all judgments count; to avoid this, plan only "
-            "the others"
+            f"{which}; raters judge them again, perhaps the same raters, and all judgments count; to avoid this, plan "
+            "only the others"
         )
     ]
 

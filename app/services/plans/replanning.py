@@ -299,7 +299,7 @@ def _apply(
     kept = [task for task in tasks if task.number in merged.tasks]
     replans.withdraw_tasks(session, campaign_id, [task.id for task in tasks if task.number not in merged.tasks])
     numbers = [merged.tasks[task.number] for task in kept]
-    replans.move_tasks_to_plan(session, campaign_id, version, replans.StayingTasks([task.id for task in kept], numbers))
+    replans.move_tasks_to_plan(session, campaign_id, version, replans.TasksInForce([task.id for task in kept], numbers))
     ids = _ids_of_groups(old, old_groups)
     surplus = [ids[number] for number in replanned.surplus if number in ids]
     replans.mark_groups_surplus(session, campaign_id, surplus, data_version)

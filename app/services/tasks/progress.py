@@ -15,13 +15,13 @@ from app.services.tasks import progress_counts as counted
 from app.services.tasks.progress_cache import DAY, DONE, ProgressCountCache, ProgressTallies, ProgressTally
 from app.services.tasks.progress_counts import CountedTask
 from app.services.tasks.progress_view import (
-    Deadline,
-    Forecast,
-    Groups,
-    OfSystem,
+    CompletionForecast,
+    DeadlineForecast,
+    GroupProgress,
     Progress,
     ProgressScope,
     ProgressSnapshot,
+    SystemProgress,
 )
 from app.storage import progress
 from app.storage.db import Session
@@ -94,8 +94,8 @@ def _idle(
 
 
 def _deadline(
-    at: datetime | None, seen: ProgressSnapshot, tasks: Sequence[CountedTask], forecast: Forecast | None
-) -> Deadline | None:
+    at: datetime | None, seen: ProgressSnapshot, tasks: Sequence[CountedTask], forecast: CompletionForecast | None
+) -> DeadlineForecast | None:
     """What the deadline asks for from now on, and whether raters who go on as before meet it."""
     if at is None:
         return None
@@ -105,7 +105,7 @@ def _deadline(
     on_time = True if tasks and not left else False if days <= 0 else None
     if on_time is None and forecast is not None:
         on_time = forecast.median <= at
-    return Deadline(at=at, days_left=max(days, 0.0), tasks_left=left, tasks_a_day=needed, on_time=on_time)
+    return DeadlineForecast(at=at, days_left=max(days, 0.0), tasks_left=left, tasks_a_day=needed, on_time=on_time)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,19 +122,19 @@ class _ProgressCounts:
         recent, sizes = self.counts.recent, self.counts.imported
         return [_task(row, sizes.get(row.id, row), self.counts.tasks.get(row.id), recent[row.id]) for row in mine]
 
-    def groups(self) -> Groups | None:
+    def groups(self) -> GroupProgress | None:
         groups = self.counts.groups.values()
         if not groups:
             return None
         finished = sum(one.done == one.items for one in groups)
         untouched = sum(not one.done and not one.rated for one in groups)
-        return Groups(finished=finished, half_done=len(groups) - finished - untouched, untouched=untouched)
+        return GroupProgress(finished=finished, half_done=len(groups) - finished - untouched, untouched=untouched)
 
-    def systems(self, rows: Iterable[progress.Row]) -> list[OfSystem]:
+    def systems(self, rows: Iterable[progress.Row]) -> list[SystemProgress]:
         of = self.counts.systems
         shown = [(row, of[row.id]) for row in rows if row.id in of]
         return [
-            OfSystem(
+            SystemProgress(
                 system=row.key,
                 name=row.name,
                 items=n.items,

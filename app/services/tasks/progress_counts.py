@@ -10,17 +10,17 @@ from datetime import UTC, datetime
 from app.design.entropy import TOLERANCE, entropy_of_counts
 from app.services.tasks.progress_cache import DAY, DONE
 from app.services.tasks.progress_view import (
-    Amount,
-    Balance,
-    Expired,
-    Forecast,
-    Leases,
-    OfBucket,
-    OfRater,
-    OfState,
-    Pace,
+    BucketProgress,
+    CampaignPace,
+    CompletionForecast,
+    ExpiredLease,
+    LeaseSummary,
     ProgressScope,
     ProgressSnapshot,
+    RaterProgress,
+    TaskStateAmount,
+    WorkAmount,
+    WorkBalance,
 )
 from app.stats.timing.pace import RaterWorkload, forecast_campaign_end
 from app.stats.timing.pace import tasks_per_time_unit as usual_pace
@@ -46,9 +46,9 @@ class CountedTask:
     last: datetime | None
 
 
-def sum_amounts(tasks: Sequence[CountedTask]) -> Amount:
+def sum_amounts(tasks: Sequence[CountedTask]) -> WorkAmount:
     """How much some tasks hold, and how much of it is judged."""
-    return Amount(
+    return WorkAmount(
         tasks=len(tasks),
         items=sum(one.items for one in tasks),
         segments=sum(one.segments for one in tasks),
@@ -57,11 +57,11 @@ def sum_amounts(tasks: Sequence[CountedTask]) -> Amount:
     )
 
 
-def sum_amounts_by_state(tasks: Sequence[CountedTask]) -> list[OfState]:
+def sum_amounts_by_state(tasks: Sequence[CountedTask]) -> list[TaskStateAmount]:
     """The same by state."""
     by_state = {state: [one for one in tasks if one.row.state == state] for state in STATES}
     return [
-        OfState(state=state, **sum_amounts(mine).model_dump())
+        TaskStateAmount(state=state, **sum_amounts(mine).model_dump())
         for state, mine in by_state.items()
         if mine or state != "imported"
     ]
@@ -76,12 +76,12 @@ def compute_share_handed_in(tasks: Sequence[CountedTask]) -> float | None:
     return done / sum(sizes)
 
 
-def measure_pace(tasks: Sequence[CountedTask], at: datetime) -> Pace:
+def measure_pace(tasks: Sequence[CountedTask], at: datetime) -> CampaignPace:
     """How fast it went in the last day, and since the first judgment."""
     began = min((one.first for one in tasks if one.first is not None), default=None)
     handed_in = [one.row.handed_in_at for one in tasks if one.row.handed_in_at is not None]
     days = max((at - began) / DAY, 1 / 24) if began is not None else None
-    return Pace(
+    return CampaignPace(
         began_at=began,
         judgments_last_day=sum(one.recent for one in tasks),
         tasks_last_day=sum(when > at - DAY for when in handed_in),
@@ -114,7 +114,7 @@ def forecast_end(
     first_leases: Mapping[int, datetime],
     tasks: Sequence[CountedTask],
     seen: ProgressSnapshot,
-) -> Forecast | None:
+) -> CompletionForecast | None:
     """By gaps between hand-ins drawn anew, from a seed that only the data decide; None while nobody works.
 
     first_leases: when raters leased their first task, by rater.
@@ -135,7 +135,7 @@ def forecast_end(
     if end is None:
         return None
     median, low, high = (datetime.fromtimestamp(round(at), UTC) for at in (end.median, end.low, end.high))
-    return Forecast(median=median, low=low, high=high, level=end.level)
+    return CompletionForecast(median=median, low=low, high=high, level=end.level)
 
 
 def summarize_raters(
@@ -143,7 +143,7 @@ def summarize_raters(
     first_leases: Mapping[int, datetime],
     tasks: Sequence[CountedTask],
     at: datetime,
-) -> list[OfRater]:
+) -> list[RaterProgress]:
     """What each rater did and has left. first_leases: when raters leased their first task, by rater."""
     work = _workloads(raters, first_leases, tasks)
     mine: dict[int, list[CountedTask]] = defaultdict(list)
@@ -151,7 +151,7 @@ def summarize_raters(
         if own.row.rater_id is not None:
             mine[own.row.rater_id].append(own)
     return [
-        OfRater(
+        RaterProgress(
             rater=one.key,
             team=one.team,
             state=one.state,
@@ -174,7 +174,7 @@ def _a_day(work: RaterWorkload, at: datetime) -> float | None:
     return None if tasks_a_second is None else tasks_a_second * DAY.total_seconds()
 
 
-def summarize_buckets(tasks: Sequence[CountedTask]) -> list[OfBucket]:
+def summarize_buckets(tasks: Sequence[CountedTask]) -> list[BucketProgress]:
     """What is done in each bucket, and by whom how much."""
     by_bucket: dict[int | None, list[CountedTask]] = defaultdict(list)
     for task in tasks:
@@ -183,7 +183,7 @@ def summarize_buckets(tasks: Sequence[CountedTask]) -> list[OfBucket]:
     for bucket, mine in sorted(by_bucket.items(), key=lambda pair: (pair[0] is None, pair[0] or 0)):
         loads = _items_by_rater(mine).values()
         counts.append(
-            OfBucket(
+            BucketProgress(
                 bucket=bucket,
                 tasks=len(mine),
                 handed_in=sum(one.row.state in DONE for one in mine),
@@ -206,14 +206,14 @@ def _items_by_rater(tasks: Iterable[CountedTask]) -> Mapping[int, int]:
 
 def measure_balance(
     raters: Sequence[progress.Row], tasks: Sequence[CountedTask], plan: progress.Row | None
-) -> Balance | None:
+) -> WorkBalance | None:
     """Normalized entropy of regular items over all raters that the plan counts on (Riley et al. 2024, §6.1.2)."""
     items = _items_by_rater(tasks)
     counted = [items.get(one.id, 0) for one in raters if one.planned or one.id in items]
     if not sum(counted):
         return None
     planned = plan.normalized_entropy if plan is not None else None
-    return Balance(
+    return WorkBalance(
         normalized_entropy=entropy_of_counts(counted),
         planned=None if planned is None else float(planned),
         raters=len(counted),
@@ -222,17 +222,20 @@ def measure_balance(
     )
 
 
-def summarize_leases(tasks: Sequence[CountedTask], raters: Sequence[progress.Row], sight: ProgressScope) -> Leases:
+def summarize_leases(
+    tasks: Sequence[CountedTask], raters: Sequence[progress.Row], sight: ProgressScope
+) -> LeaseSummary:
     """Tasks in somebody's hands, and leases that ran out."""
     names = {one.id: one.key for one in raters} if sight.raters else {}
     gone = [one.row for one in tasks if one.row.expired]
     shown = [
-        Expired(task=one.public_id, rater=names.get(one.rater_id), since=one.leased_until) for one in gone[:MOST_LISTED]
+        ExpiredLease(task=one.public_id, rater=names.get(one.rater_id), since=one.leased_until)
+        for one in gone[:MOST_LISTED]
     ]
-    return Leases(held=sum(one.row.state == "leased" for one in tasks), n_expired=len(gone), expired=shown)
+    return LeaseSummary(held=sum(one.row.state == "leased" for one in tasks), n_expired=len(gone), expired=shown)
 
 
-def list_balance_warnings(balance: Balance | None) -> list[str]:
+def list_balance_warnings(balance: WorkBalance | None) -> list[str]:
     """What somebody should look at."""
     if balance is None or balance.planned is None or balance.normalized_entropy >= balance.planned - TOLERANCE:
         return []

@@ -46,13 +46,13 @@ class ProgressSnapshot:
     tag: str
 
 
-class FrozenModel(BaseModel):
+class FrozenValue(BaseModel):
     """A value."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
 
-class Amount(FrozenModel):
+class WorkAmount(FrozenValue):
     """How much of something. judgments: answers that count, each once however often it was revised."""
 
     tasks: int
@@ -62,13 +62,13 @@ class Amount(FrozenModel):
     judgments: int
 
 
-class OfState(Amount):
+class TaskStateAmount(WorkAmount):
     """What is in one state."""
 
     state: str
 
 
-class OfBucket(FrozenModel):
+class BucketProgress(FrozenValue):
     """One bucket, null for tasks of none. least, most: items that a rater of it judged."""
 
     bucket: int | None
@@ -79,7 +79,7 @@ class OfBucket(FrozenModel):
     most: int
 
 
-class OfRater(FrozenModel):
+class RaterProgress(FrozenValue):
     """One rater. tasks_left: given to them and not handed in. pace: tasks a day, of gaps between hand-ins."""
 
     rater: str
@@ -96,7 +96,7 @@ class OfRater(FrozenModel):
     open_flags: int
 
 
-class OfSystem(FrozenModel):
+class SystemProgress(FrozenValue):
     """One system: items that show it, controls and repeats apart."""
 
     system: str
@@ -107,7 +107,7 @@ class OfSystem(FrozenModel):
     judgments: int
 
 
-class Pace(FrozenModel):
+class CampaignPace(FrozenValue):
     """How fast it goes. began_at: of the first judgment. Of a day: 24 hours."""
 
     began_at: datetime | None
@@ -117,7 +117,7 @@ class Pace(FrozenModel):
     tasks_a_day: float | None
 
 
-class Forecast(FrozenModel):
+class CompletionForecast(FrozenValue):
     """When the last task will be handed in if raters go on as before; an interval of `level`."""
 
     median: datetime
@@ -126,7 +126,7 @@ class Forecast(FrozenModel):
     level: float
 
 
-class Deadline(FrozenModel):
+class DeadlineForecast(FrozenValue):
     """How the work stands against the deadline of the settings."""
 
     at: datetime
@@ -136,7 +136,7 @@ class Deadline(FrozenModel):
     on_time: bool | None = Field(description="If raters go on as before; null where nothing can be said.")
 
 
-class Balance(FrozenModel):
+class WorkBalance(FrozenValue):
     """Who did how much of what is done. least, most: items by rater."""
 
     normalized_entropy: float
@@ -146,7 +146,7 @@ class Balance(FrozenModel):
     most: int
 
 
-class Groups(FrozenModel):
+class GroupProgress(FrozenValue):
     """Groups that must come from one rater: finished, half done, untouched."""
 
     finished: int
@@ -154,7 +154,7 @@ class Groups(FrozenModel):
     untouched: int
 
 
-class Expired(FrozenModel):
+class ExpiredLease(FrozenValue):
     """A lease that ran out and that nobody took over yet."""
 
     task: str
@@ -162,32 +162,32 @@ class Expired(FrozenModel):
     since: datetime
 
 
-class Leases(FrozenModel):
+class LeaseSummary(FrozenValue):
     """Tasks in somebody's hands. expired: the first hundred of those that ran out."""
 
     held: int
     n_expired: int
-    expired: list[Expired]
+    expired: list[ExpiredLease]
 
 
-class Progress(FrozenModel):
+class Progress(FrozenValue):
     """How far a campaign is, or a coordinator's team in it. What the reader may not see is null."""
 
     campaign: str
     state: str
     at: datetime = Field(description="The minute of the server's clock.")
     data_version: int
-    total: Amount
+    total: WorkAmount
     share: float | None = Field(description="Segments handed in, of all; tasks where segments are not known.")
-    states: list[OfState]
-    pace: Pace
-    forecast: Forecast | None
-    deadline: Deadline | None = Field(None, description="Null where the settings have none.")
-    balance: Balance | None
-    groups: Groups | None
-    leases: Leases
+    states: list[TaskStateAmount]
+    pace: CampaignPace
+    forecast: CompletionForecast | None
+    deadline: DeadlineForecast | None = Field(None, description="Null where the settings have none.")
+    balance: WorkBalance | None
+    groups: GroupProgress | None
+    leases: LeaseSummary
     open_flags: int
-    buckets: list[OfBucket] | None
-    raters: list[OfRater] | None
-    systems: list[OfSystem] | None
+    buckets: list[BucketProgress] | None
+    raters: list[RaterProgress] | None
+    systems: list[SystemProgress] | None
     warnings: list[str]

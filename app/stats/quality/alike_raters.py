@@ -8,7 +8,7 @@ import numpy as np
 
 from app.stats.quality.levels import list_cell_pairs
 from app.stats.quality.panel import RaterItemMeans
-from app.stats.quality.simulated_chances import DrawTally, refine_p_values
+from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
 from app.stats.ratings import Codes, Floats
 from app.stats.testing.adjust import benjamini_hochberg
 
@@ -114,10 +114,10 @@ def _chances(blocks: list[tuple[Floats, ...]], total: Floats, n: Floats) -> Floa
     return np.array(list(chances.values()))
 
 
-def _tally(own: Floats, own_n: Floats, total: Floats, n: Floats) -> DrawTally:
-    tally = DrawTally(0, 0)
+def _tally(own: Floats, own_n: Floats, total: Floats, n: Floats) -> ExceedanceCount:
+    tally = ExceedanceCount(0, 0)
     for draws, further in DRAWS:
-        tally = DrawTally(_count_closer_draws(own, own_n, total, n, draws, (SEED, draws)), draws)
+        tally = ExceedanceCount(_count_closer_draws(own, own_n, total, n, draws, (SEED, draws)), draws)
         if tally.chance > further:
             break
     return tally

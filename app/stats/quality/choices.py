@@ -21,7 +21,7 @@ CHECKS: tuple[Check, ...] = get_args(Check)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class FlagLimits:
     """From where evidence is flagged; a flag is for a person to look at and decides nothing.
 
     chance: of any honest rater of a campaign to be flagged by a check, as Benjamini and Hochberg bound it over the
@@ -48,7 +48,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class QualityCriteria:
     """How raters are judged. k, h: of the CUSUM. tolerance: of repeats, None for a tenth of the scale."""
 
     test: ControlTestName = "signed_rank"
@@ -58,4 +58,4 @@ class Choices:
     tolerance: float | None = None
     k: float = REFERENCE
     h: float = DECISION
-    limits: Limits = field(default_factory=Limits)
+    limits: FlagLimits = field(default_factory=FlagLimits)

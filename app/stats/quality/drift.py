@@ -35,7 +35,7 @@ class Cusum:
 
 
 @dataclass(frozen=True, slots=True)
-class Drift:
+class SeverityDrift:
     """Drift of one rater on standardized residuals, one a document, positive is lenient.
 
     n: documents. alarm: document (among those with a residual, from 1) at which the CUSUM rang; side: +1 more lenient
@@ -107,7 +107,7 @@ def estimate_drift(
     k: float = REFERENCE,
     h: float = DECISION,
     seed: int = 0,
-) -> Drift | None:
+) -> SeverityDrift | None:
     """Drift of one rater; None below 10 documents or where the residuals do not vary.
 
     The residuals are centred and scaled by the rater's own mean and SD, so a severe rater who stays severe does not
@@ -139,7 +139,7 @@ def estimate_drift(
     largest = float(max(chart.upper.max(), chart.lower.max()))
     side = 1 if chart.upper.argmax() >= chart.lower.argmax() else -1
     chance, p_value, either = _chances(x, where, k, seed)
-    return Drift(n, chart.alarm, side, largest, chance, number_or_none(slope), p_value, either)
+    return SeverityDrift(n, chart.alarm, side, largest, chance, number_or_none(slope), p_value, either)
 
 
 def _chances(x: Floats, where: Floats, k: float, seed: int) -> tuple[float, float, float]:
@@ -172,7 +172,7 @@ def estimate_drift_by_rater(
     k: float = REFERENCE,
     h: float = DECISION,
     chance: float = CHANCE,
-) -> dict[int, Drift]:
+) -> dict[int, SeverityDrift]:
     """Drift of every rater (by code) beside the others of the same items, whose own levels are taken out first.
 
     Where somebody drifts, those who worked beside them move against them. So the rater with the smallest chance is
@@ -187,7 +187,7 @@ def estimate_drift_by_rater(
     Sources: Page 1954; Benjamini & Hochberg 1995.
     """
     is_compared = np.ones(n_raters, dtype=np.bool_) if trusted is None else trusted.copy()
-    by_rater: dict[int, Drift] = {}
+    by_rater: dict[int, SeverityDrift] = {}
     pending = set(np.unique(cells.rater).tolist())
     while pending:
         blocks = _blocks(cells, course, sign * estimate_rater_levels(cells, n_raters, is_compared).residual)
@@ -233,7 +233,7 @@ def _weights(inside: Floats, mean: Floats, n: Floats) -> Floats:
     return np.asarray(1 / variance if (variance > 0).all() else np.ones(n.size))
 
 
-def _drift_of_rater(blocks: _Blocks, rater: int, k: float, h: float) -> Drift | None:
+def _drift_of_rater(blocks: _Blocks, rater: int, k: float, h: float) -> SeverityDrift | None:
     mine = np.flatnonzero(blocks.rater == rater)
     if mine.size < MIN_DOCUMENTS:
         return None
@@ -241,7 +241,7 @@ def _drift_of_rater(blocks: _Blocks, rater: int, k: float, h: float) -> Drift | 
     return estimate_drift(blocks.residual[mine], blocks.place[mine], blocks.weight[mine], k=k, h=h, seed=rater)
 
 
-def _with_q_values(by_rater: dict[int, Drift]) -> dict[int, Drift]:
+def _with_q_values(by_rater: dict[int, SeverityDrift]) -> dict[int, SeverityDrift]:
     q_values = benjamini_hochberg(np.array([one.either for one in by_rater.values()])).tolist()
     return {r: replace(one, q_value=q) for (r, one), q in zip(by_rater.items(), q_values, strict=True)}
 

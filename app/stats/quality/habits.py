@@ -16,7 +16,7 @@ SLIDER_LEVELS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Habits:
+class ScoringHabits:
     """Habits of one rater.
 
     n: judgments. distinct: different scores. longest_run: most equal scores one after the other; expected_run: its
@@ -42,7 +42,7 @@ class Habits:
     constant_p: float | None = None
 
 
-def compute_rater_habits(score: Floats, n_errors: Codes, scale: ScoreScale | None) -> Habits:
+def compute_rater_habits(score: Floats, n_errors: Codes, scale: ScoreScale | None) -> ScoringHabits:
     """Habits of one rater from their scores in the order in which they were given, at least one.
 
     Source: PB-9; the behaviour flags of WMT21's `ad-wrkr-stats.csv`.
@@ -53,7 +53,7 @@ def compute_rater_habits(score: Floats, n_errors: Codes, scale: ScoreScale | Non
     known = n_errors[n_errors >= 0]
     round_share, round_expected = _heaping(score, scale)
     spread = float(-(shares * np.log(shares)).sum())
-    return Habits(
+    return ScoringHabits(
         n=score.size,
         distinct=values.size,
         longest_run=longest,

@@ -32,7 +32,7 @@ class RaterItemMeans:
 
 
 @dataclass(frozen=True, slots=True)
-class Against:
+class PanelComparison:
     """One rater against the panel or a consensus.
 
     basis: `calibration` (items that everyone judges), `panel` (items that others happen to have rated) or `consensus`.
@@ -56,7 +56,7 @@ class Against:
     correlation_q: float | None = None
 
 
-def compare_with_panel(ratings: Ratings, consensus: Floats | None = None) -> dict[int, Against]:
+def compare_with_panel(ratings: Ratings, consensus: Floats | None = None) -> dict[int, PanelComparison]:
     """Each rater (by code) against the others on common items, or against the consensus where one is given.
 
     Calibration items are used where there are any, else all ratings. `ratings` are of one kind.
@@ -82,7 +82,7 @@ def compare_with_panel(ratings: Ratings, consensus: Floats | None = None) -> dic
     return by_rater
 
 
-def _compare_each_rater(ratings: Ratings, basis: str, rows: Ratings, agreed: Floats) -> dict[int, Against]:
+def _compare_each_rater(ratings: Ratings, basis: str, rows: Ratings, agreed: Floats) -> dict[int, PanelComparison]:
     by_rater = {}
     for rater in np.unique(rows.rater):
         mine = rows.rater == rater
@@ -91,13 +91,13 @@ def _compare_each_rater(ratings: Ratings, basis: str, rows: Ratings, agreed: Flo
     return by_rater
 
 
-def _against(ratings: Ratings, basis: str, own: Floats, theirs: Floats, their_sd: float) -> Against:
+def _against(ratings: Ratings, basis: str, own: Floats, theirs: Floats, their_sd: float) -> PanelComparison:
     offset = float(own.mean() - theirs.mean())
     enough = own.size >= MIN_ITEMS
     ratio = float(own.std(ddof=1)) / their_sd if enough and their_sd > 0 else float("nan")
     rank = spearman(own, theirs) if enough else float("nan")
     lenient = offset * ratings.better_sign
-    return Against(basis, own.size, offset, -offset + 0.0, lenient, number_or_none(ratio), number_or_none(rank))
+    return PanelComparison(basis, own.size, offset, -offset + 0.0, lenient, number_or_none(ratio), number_or_none(rank))
 
 
 def compute_rater_item_means(ratings: Ratings) -> RaterItemMeans:

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.stats.quality.habits import Habits
+from app.stats.quality.habits import ScoringHabits
 from app.stats.quality.levels import RaterLevels
 from app.stats.quality.outliers import MIN_RATERS, NORMAL, TINY, outlier_p_values
-from app.stats.quality.panel import MIN_ITEMS, Against, RaterItemMeans, spearman
-from app.stats.quality.speed import Speed
+from app.stats.quality.panel import MIN_ITEMS, PanelComparison, RaterItemMeans, spearman
+from app.stats.quality.speed import RaterSpeed
 from app.stats.ratings import Bools, Floats, Ratings
 from app.stats.testing.adjust import benjamini_hochberg
 
@@ -25,7 +25,9 @@ Ints = np.ndarray[tuple[int], np.dtype[np.integer]]
 Orders = dict[int, np.ndarray[tuple[int], np.dtype[np.intp]]]
 
 
-def add_habit_p_values(ways: dict[int, Habits], rows: Ratings, order: Orders, least: int) -> dict[int, Habits]:
+def add_habit_p_values(
+    ways: dict[int, ScoringHabits], rows: Ratings, order: Orders, least: int
+) -> dict[int, ScoringHabits]:
     """Habits with their chances among the raters of at least `least` judgments."""
     judged = {r: way for r, way in ways.items() if way.n >= least and way.distinct > 1}
     runs = {r: float(np.log(way.longest_run / way.expected_run)) for r, way in judged.items()}
@@ -38,7 +40,7 @@ def add_habit_p_values(ways: dict[int, Habits], rows: Ratings, order: Orders, le
     return by_rater
 
 
-def add_pace_p_values(speeds: dict[int, Speed], least: int) -> dict[int, Speed]:
+def add_pace_p_values(speeds: dict[int, RaterSpeed], least: int) -> dict[int, RaterSpeed]:
     """Paces with their chances among the raters of at least `least` timed judgments, few raters as well."""
     logs = {r: -float(np.log(one.ratio)) for r, one in speeds.items() if one.n >= least and one.ratio}
     q_values = _q_values(logs, floor=PACE_SPREAD, few=True)
@@ -46,8 +48,8 @@ def add_pace_p_values(speeds: dict[int, Speed], least: int) -> dict[int, Speed]:
 
 
 def add_panel_p_values(
-    panel: dict[int, Against], cells: RaterItemMeans, rater_levels: RaterLevels
-) -> dict[int, Against]:
+    panel: dict[int, PanelComparison], cells: RaterItemMeans, rater_levels: RaterLevels
+) -> dict[int, PanelComparison]:
     """The panel with chances of each rater's level and correlation; who is not trusted is in nobody's comparison."""
     ranks: dict[int, float] = {}
     level: dict[int, float] = {}

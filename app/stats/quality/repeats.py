@@ -8,7 +8,7 @@ import numpy as np
 
 from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import OriginalPairs, pair_with_originals
-from app.stats.quality.simulated_chances import DrawTally, refine_p_values
+from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
 from app.stats.side_tables import OriginalLinks
 from app.stats.testing.adjust import benjamini_hochberg
@@ -25,7 +25,7 @@ SHARE_OF_SCALE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Repeats:
+class RepeatConsistency:
     """Repeats of one rater.
 
     n: pairs of a repeat and its original. mean_difference: mean |Δ| in the protocol's unit. icc: ICC(1) of single
@@ -43,7 +43,9 @@ class Repeats:
     q_value: float | None = None
 
 
-def summarize_repeats(ratings: Ratings, links: OriginalLinks, *, tolerance: float | None = None) -> dict[int, Repeats]:
+def summarize_repeats(
+    ratings: Ratings, links: OriginalLinks, *, tolerance: float | None = None
+) -> dict[int, RepeatConsistency]:
     """Agreement of each rater (by code) with themself; raters without a repeat are not in it.
 
     Sources: Graham et al. 2013 (repeats); ICC(1) as in decisions §9 with two ratings an item (Shrout & Fleiss 1979).
@@ -54,8 +56,13 @@ def summarize_repeats(ratings: Ratings, links: OriginalLinks, *, tolerance: floa
 
 
 def compare_repeats(
-    by_rater: dict[int, Repeats], pairs: OriginalPairs, trusted: Bools, *, margin: float = MARGIN, least: int = 5
-) -> dict[int, Repeats]:
+    by_rater: dict[int, RepeatConsistency],
+    pairs: OriginalPairs,
+    trusted: Bools,
+    *,
+    margin: float = MARGIN,
+    least: int = 5,
+) -> dict[int, RepeatConsistency]:
     """The same with a test of each rater who has at least `least` repeats against the repeats of the other raters.
 
     How far two scores of one rater for one output lie apart depends on the scale and the texts, not on a tenth of the
@@ -88,9 +95,9 @@ def compare_repeats(
     return by_rater | compared
 
 
-def _tally(own: Floats, others: Floats, rater: int) -> DrawTally:
+def _tally(own: Floats, others: Floats, rater: int) -> ExceedanceCount:
     near = own.mean() <= others.mean()
-    return DrawTally(DRAWS if near else _draws_as_far(own, others, (SEED, rater)), DRAWS)
+    return ExceedanceCount(DRAWS if near else _draws_as_far(own, others, (SEED, rater)), DRAWS)
 
 
 def _draws_as_far(own: Floats, others: Floats, seed: tuple[int, ...]) -> int:
@@ -111,9 +118,9 @@ def default_tolerance(scale: ScoreScale | None) -> float:
     return float(max(step, np.floor(wide / step + SLACK) * step)) if step else wide
 
 
-def _agreement(second: Floats, first: Floats, tolerance: float) -> Repeats:
+def _agreement(second: Floats, first: Floats, tolerance: float) -> RepeatConsistency:
     distance = np.abs(second - first)
-    return Repeats(
+    return RepeatConsistency(
         n=distance.size,
         mean_difference=float(distance.mean()),
         icc=number_or_none(icc_of_pairs(first, second)),

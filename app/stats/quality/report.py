@@ -10,20 +10,20 @@ import numpy as np
 
 from app.stats.quality import panel_tests
 from app.stats.quality.alike_raters import AlikeRaters, find_alike_raters
-from app.stats.quality.choices import CHECKS, Check, Choices
+from app.stats.quality.choices import CHECKS, Check, QualityCriteria
 from app.stats.quality.controls import ControlTest, Verdict, run_control_tests
-from app.stats.quality.drift import CellPositions, Drift, estimate_drift_by_rater
+from app.stats.quality.drift import CellPositions, SeverityDrift, estimate_drift_by_rater
 from app.stats.quality.flags import Flag, FlagEvidence, flag_raters
-from app.stats.quality.habits import Habits, compute_rater_habits
+from app.stats.quality.habits import ScoringHabits, compute_rater_habits
 from app.stats.quality.levels import RaterLevels, estimate_rater_levels
 from app.stats.quality.pairing import find_original_rows, first_rows_of_judgments, pair_with_originals
-from app.stats.quality.panel import Against, RaterItemMeans, compare_with_panel, compute_rater_item_means
+from app.stats.quality.panel import PanelComparison, RaterItemMeans, compare_with_panel, compute_rater_item_means
 from app.stats.quality.panel_tests import Orders
 from app.stats.quality.references import HiddenReferenceScores, compare_hidden_references
-from app.stats.quality.repeats import Repeats, compare_repeats, summarize_repeats
-from app.stats.quality.seeded_errors import Attention, SpanHits
-from app.stats.quality.speed import Speed, compute_rater_paces
-from app.stats.quality.within_tasks import OrderedJudgments, WithinTasks, compare_within_tasks
+from app.stats.quality.repeats import RepeatConsistency, compare_repeats, summarize_repeats
+from app.stats.quality.seeded_errors import AttentionCheckCounts, SpanHits
+from app.stats.quality.speed import RaterSpeed, compute_rater_paces
+from app.stats.quality.within_tasks import OrderedJudgments, WithinTaskChange, compare_within_tasks
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
 from app.stats.side_tables import EventTable, OriginalLinks
 
@@ -48,17 +48,17 @@ class RaterQuality:
     why: str | None
     completion: Completion
     control: ControlTest | None
-    repeats: Repeats | None
-    panel: Against | None
-    habits: Habits
-    speed: Speed | None
-    drift: Drift | None
+    repeats: RepeatConsistency | None
+    panel: PanelComparison | None
+    habits: ScoringHabits
+    speed: RaterSpeed | None
+    drift: SeverityDrift | None
     flags: tuple[str, ...]
     beyond: tuple[Check, ...] = ()
     reference: HiddenReferenceScores | None = None
-    attention: Attention | None = None
+    attention: AttentionCheckCounts | None = None
     span_hits: SpanHits | None = None
-    within_tasks: WithinTasks | None = None
+    within_tasks: WithinTaskChange | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class QualityReport:
     raters whose answers are too much alike."""
 
     raters: tuple[RaterQuality, ...]
-    choices: Choices
+    choices: QualityCriteria
     higher_is_better: bool
     unit: str
     n_judgments: int
@@ -90,7 +90,10 @@ class QualityReport:
 
 
 def make_quality_report(
-    ratings: Ratings, events: EventTable | None = None, words: Floats | None = None, choices: Choices | None = None
+    ratings: Ratings,
+    events: EventTable | None = None,
+    words: Floats | None = None,
+    choices: QualityCriteria | None = None,
 ) -> QualityReport:
     """Evidence and verdict for every rater who judged something.
 
@@ -104,7 +107,7 @@ def make_quality_report(
 
     Source: PB-9.
     """
-    chosen = choices or Choices()
+    chosen = choices or QualityCriteria()
     work = _Work.of(ratings, events, words, chosen)
     rows, controls = work.rows, work.controls
     shown = compare_hidden_references(rows)
@@ -127,7 +130,7 @@ def make_rater_quality(
     checks: frozenset[Check],
     events: EventTable | None = None,
     words: Floats | None = None,
-    choices: Choices | None = None,
+    choices: QualityCriteria | None = None,
 ) -> RaterQuality | None:
     """One rater as `quality` finds them, by some of the checks and in a part of its time; None where nothing is rated.
 
@@ -135,7 +138,7 @@ def make_rater_quality(
 
     Parameters as of `quality`.
     """
-    chosen = choices or Choices()
+    chosen = choices or QualityCriteria()
     names = ratings.labels.raters
     code = names.index(rater) if rater in names else -1
     # Whom the other checks compare with depends on everybody's verdict.
@@ -200,7 +203,7 @@ class _Work:
         ratings: Ratings,
         events: EventTable | None,
         words: Floats | None,
-        chosen: Choices,
+        chosen: QualityCriteria,
         only: int | None = None,
     ) -> _Work:
         """only: the one rater whose control items are tested. Raises Invalid as `run_control_tests` does."""
@@ -223,7 +226,7 @@ class _Work:
 
 
 def _evidence(
-    work: _Work, chosen: Choices, checks: frozenset[Check] = frozenset(CHECKS), *, only: int | None = None
+    work: _Work, chosen: QualityCriteria, checks: frozenset[Check] = frozenset(CHECKS), *, only: int | None = None
 ) -> FlagEvidence:
     """What is flagged. Raters who fail by their controls, their habits or their pace are compared with the others, and
     nobody is compared with them.
@@ -281,7 +284,9 @@ def _reference_raters(work: _Work, flags: Mapping[int, tuple[Flag, ...]]) -> Boo
     return trusted if trusted[list(work.order)].sum() > 1 else np.ones_like(trusted)
 
 
-def _test_within_tasks(steps: dict[int, OrderedJudgments], chance: float, only: int | None) -> dict[int, WithinTasks]:
+def _test_within_tasks(
+    steps: dict[int, OrderedJudgments], chance: float, only: int | None
+) -> dict[int, WithinTaskChange]:
     """Of everybody; where one rater is looked at, of nobody if their own p says already that they are not flagged.
 
     Over all raters the q-value is no smaller than the p-value, and drawing orders for everybody takes seconds.

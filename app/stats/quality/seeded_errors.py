@@ -10,7 +10,7 @@ Range = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Attention:
+class AttentionCheckCounts:
     """Attention checks of one rater, as the imported file tells them (`HOTW-test`). found, missed: counts."""
 
     found: int
@@ -58,12 +58,14 @@ def count_span_hits(seeded: Iterable[SeededSegment]) -> dict[str, SpanHits]:
     return {rater: SpanHits(len(found), sum(found)) for rater, found in counts.items()}
 
 
-def count_attention_checks(answers: Mapping[str, Sequence[str]]) -> dict[str, Attention]:
+def count_attention_checks(answers: Mapping[str, Sequence[str]]) -> dict[str, AttentionCheckCounts]:
     """By rater, of what the file says of each check: `Found` or `Missed` in any case, else it is not counted.
 
     >>> count_attention_checks({"r1": ["Found", "missed", "Found", "?"]})
     {'r1': Attention(found=2, missed=1)}
     """
     plain = {rater: [one.strip().casefold() for one in words] for rater, words in answers.items()}
-    counted = {rater: Attention(words.count("found"), words.count("missed")) for rater, words in plain.items()}
+    counted = {
+        rater: AttentionCheckCounts(words.count("found"), words.count("missed")) for rater, words in plain.items()
+    }
     return {rater: one for rater, one in counted.items() if one.found + one.missed}

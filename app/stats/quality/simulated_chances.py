@@ -14,7 +14,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
-class DrawTally:
+class ExceedanceCount:
     """Simulated cases, and how many of them were as far as the given one."""
 
     hits: int
@@ -30,7 +30,9 @@ class DrawTally:
         return (self.hits + 1) / (self.drawn + 1)
 
 
-def refine_p_values(tallies: Mapping[Key, DrawTally], more: Callable[[Key, int], int], size: int) -> dict[Key, float]:
+def refine_p_values(
+    tallies: Mapping[Key, ExceedanceCount], more: Callable[[Key, int], int], size: int
+) -> dict[Key, float]:
     """The chance of each test, after further draws for those that hardly any draw reached.
 
     With few draws the smallest chance, times the number of tests, is no longer small: one careless rater among sixty
@@ -49,6 +51,6 @@ def refine_p_values(tallies: Mapping[Key, DrawTally], more: Callable[[Key, int],
         tally, part = tallies[key], 0
         while tally.hits < FEW and tally.drawn + 1 < wanted:
             part += 1
-            tally = DrawTally(tally.hits + more(key, part), tally.drawn + size)
+            tally = ExceedanceCount(tally.hits + more(key, part), tally.drawn + size)
         chances[key] = tally.chance
     return chances

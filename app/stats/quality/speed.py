@@ -12,7 +12,7 @@ from app.stats.side_tables import EventTable
 
 
 @dataclass(frozen=True, slots=True)
-class Speed:
+class RaterSpeed:
     """Pace of one rater. n: timed judgments. seconds: their median. seconds_per_word: all their time over all words
     of the sources, None where no words are known. ratio: to the median of the raters, by words where they are known.
     q_value: chance of a pace so far below the usual one among raters who are alike, over all raters."""
@@ -24,7 +24,7 @@ class Speed:
     q_value: float | None = None
 
 
-def compute_rater_paces(rows: Ratings, events: EventTable | None, words: Floats | None) -> dict[int, Speed]:
+def compute_rater_paces(rows: Ratings, events: EventTable | None, words: Floats | None) -> dict[int, RaterSpeed]:
     """Pace of each rater (by code) from judgments that took time; nobody's without events.
 
     words: of the source shown with each row, NaN where unknown. Pace is by words where any are known, else by
@@ -45,4 +45,4 @@ def compute_rater_paces(rows: Ratings, events: EventTable | None, words: Floats 
     usual_of = by_word or {r: median for r, (_, median) in medians.items()}
     usual = float(np.median(list(usual_of.values()))) if usual_of else 0.0
     ratio = {r: pace / usual for r, pace in usual_of.items() if usual > 0}
-    return {r: Speed(n, median, by_word.get(r), ratio.get(r)) for r, (n, median) in medians.items()}
+    return {r: RaterSpeed(n, median, by_word.get(r), ratio.get(r)) for r, (n, median) in medians.items()}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.quality.simulated_chances import DrawTally, refine_p_values
+from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
 from app.stats.ratings import Bools, Codes, Floats
 from app.stats.testing.adjust import benjamini_hochberg
 
@@ -18,7 +18,7 @@ SEED = 1971
 
 
 @dataclass(frozen=True, slots=True)
-class WithinTasks:
+class WithinTaskChange:
     """One rater from the beginnings of their tasks to the ends.
 
     n: judgments. cut: share of a task after which the difference is clearest. early, late: how far the scores before
@@ -48,7 +48,7 @@ class OrderedJudgments:
     beside: Floats
 
 
-def compare_within_tasks(raters: dict[int, OrderedJudgments]) -> dict[int, WithinTasks]:
+def compare_within_tasks(raters: dict[int, OrderedJudgments]) -> dict[int, WithinTaskChange]:
     """Every rater (by code) with at least 20 judgments.
 
     The clearest of seven cuts is compared with the clearest after the documents of each task were put in another order
@@ -64,14 +64,14 @@ def compare_within_tasks(raters: dict[int, OrderedJudgments]) -> dict[int, Withi
     )
     q_values = benjamini_hochberg(np.array(list(chances.values()))).tolist()
     return {
-        r: WithinTasks(*_clearest_change(steps), chances[r], q)
+        r: WithinTaskChange(*_clearest_change(steps), chances[r], q)
         for (r, steps), q in zip(able.items(), q_values, strict=True)
     }
 
 
-def _tally(steps: OrderedJudgments, rater: int) -> DrawTally:
-    tally = DrawTally(_orders_as_clear(steps, FIRST_DRAWS, (SEED, rater)), FIRST_DRAWS)
-    return tally if tally.chance > DOUBT else DrawTally(_orders_as_clear(steps, DRAWS, (SEED, rater)), DRAWS)
+def _tally(steps: OrderedJudgments, rater: int) -> ExceedanceCount:
+    tally = ExceedanceCount(_orders_as_clear(steps, FIRST_DRAWS, (SEED, rater)), FIRST_DRAWS)
+    return tally if tally.chance > DOUBT else ExceedanceCount(_orders_as_clear(steps, DRAWS, (SEED, rater)), DRAWS)
 
 
 def _orders_as_clear(steps: OrderedJudgments, draws: int, seed: tuple[int, ...]) -> int:

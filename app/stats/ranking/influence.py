@@ -95,7 +95,7 @@ def leave_out_raters(
     contrast = _contrast(panel, sign, paired=paired)
     sums, counts = _totals(contrast, panel.score, panel.present, np.arange(panel.segments.size))
     raters = np.unique(ratings.rater)
-    index = _RowsOf(ratings)
+    index = _RowsByRater(ratings)
     without = []
     for rater in raters:
         rows, segments = index.others(int(rater))
@@ -219,7 +219,7 @@ def _cells(panel: ScoreMatrix, scores: SegmentScores, columns: Indices) -> tuple
     return score, present
 
 
-class _RowsOf:
+class _RowsByRater:
     """Rows of the segments that a rater judged, found without passing over all rows for every rater."""
 
     def __init__(self, ratings: Ratings) -> None:

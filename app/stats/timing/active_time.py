@@ -22,7 +22,7 @@ MOST = (1 << 20) - 1
 """Positions beyond this are nowhere."""
 
 
-class VisibilitySign(IntEnum):
+class PageVisibility(IntEnum):
     """What an event says of the page: nothing, that somebody sees it, or that nobody does."""
 
     NOTHING = 0
@@ -35,7 +35,7 @@ class EventLog:
     """Recorded events, one entry each, in any order.
 
     rater, task, session: codes; a page is a session on a task. seq: order within a page. at_ms: by the browser's clock.
-    received, since: microseconds by the server's clock, of arrival and of the lease. sign: of `VisibilitySign`. item,
+    received, since: microseconds by the server's clock, of arrival and of the lease. sign: of `PageVisibility`. item,
     segment: from 1, −1 where the event names none.
     """
 
@@ -188,10 +188,10 @@ def _item_and_segment(log: EventLog, order: npt.NDArray[np.intp], page: Codes) -
 
 def _is_visible(sign: Codes, page: Codes) -> Bools:
     """Whether the page is seen from each event on; a page is seen until it says that it is not."""
-    has_sign = sign != VisibilitySign.NOTHING
+    has_sign = sign != PageVisibility.NOTHING
     from_ = _last_where(has_sign, page)
     before_any = from_ > np.arange(sign.size)
-    return np.asarray(before_any | (sign[from_] != VisibilitySign.HIDDEN), dtype=np.bool_)
+    return np.asarray(before_any | (sign[from_] != PageVisibility.HIDDEN), dtype=np.bool_)
 
 
 def _words(screens: ScreenWords, task: Codes, item: Codes, segment: Codes) -> Floats:

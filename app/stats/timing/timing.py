@@ -47,7 +47,7 @@ class WorkStretches:
 
 
 @dataclass(frozen=True, slots=True)
-class Trimmed:
+class TrimmedDurations:
     """Durations of one kind. n: before, kept: after trimming. mean, sd (ddof 1): of the kept, in seconds.
 
     low, high: the 10th and 90th percentile, and median, of all of them; the median is unknown in reports of old.
@@ -63,7 +63,7 @@ class Trimmed:
 
 
 @dataclass(frozen=True, slots=True)
-class Revisions:
+class AnswerRevisions:
     """How often answers changed. segments, documents: answers and documents with one. changed_segments: whose last
     score differs from the first; changed_documents: with one such. Rates are shares, None where there is nothing."""
 
@@ -176,7 +176,7 @@ def payable_seconds(
     return dict(sorted(total.items()))
 
 
-def trim_durations(seconds: Floats) -> Trimmed | None:
+def trim_durations(seconds: Floats) -> TrimmedDurations | None:
     """Mean and SD of what lies from the 10th to the 90th percentile, both kept; None without values.
 
     Percentiles by linear interpolation. Two values lie both outside of them: where nothing would be left, all is kept.
@@ -192,10 +192,10 @@ def trim_durations(seconds: Floats) -> Trimmed | None:
     kept = seconds[(seconds >= low) & (seconds <= high)]
     kept = kept if kept.size else seconds
     sd = number_or_none(float(kept.std(ddof=1))) if kept.size > 1 else None
-    return Trimmed(seconds.size, kept.size, float(low), float(high), float(kept.mean()), sd, float(median))
+    return TrimmedDurations(seconds.size, kept.size, float(low), float(high), float(kept.mean()), sd, float(median))
 
 
-def percent_change(before: Trimmed | None, after: Trimmed | None) -> float | None:
+def percent_change(before: TrimmedDurations | None, after: TrimmedDurations | None) -> float | None:
     """Δ% between two arms, of the unrounded means; None where one is missing or 0. Source: G-3."""
     if before is None or after is None or before.mean == 0:
         return None
@@ -214,7 +214,7 @@ def format_clock_time(seconds: float) -> str:
     return f"{hours}:{minutes}" if hours else minutes
 
 
-def count_revisions(events: EventTable, score: Floats, unit: Codes) -> Revisions:
+def count_revisions(events: EventTable, score: Floats, unit: Codes) -> AnswerRevisions:
     """Segment scores that changed after they were first given, and documents with one.
 
     Parameters
@@ -226,7 +226,7 @@ def count_revisions(events: EventTable, score: Floats, unit: Codes) -> Revisions
     changed = (events.revisions > 1) & (np.abs(score - events.first_score) > 1e-9)
     n, units = score.size, np.unique(unit).size
     touched = np.unique(unit[changed]).size
-    return Revisions(
+    return AnswerRevisions(
         segments=n,
         changed_segments=int(changed.sum()),
         documents=units,

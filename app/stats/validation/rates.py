@@ -55,7 +55,7 @@ MEANING: Final[Mapping[What, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class KeptRate:
+class NominalRateCheck:
     """A share over simulated studies, beside what the recipe promises."""
 
     __pydantic_config__: ClassVar[Mapping[str, bool]] = {"use_attribute_docstrings": True}  # how reports document it
@@ -151,7 +151,7 @@ def _require_own_world(world: World) -> OwnWorld:
 
 def compute_kept_rates(
     validation: RecipeValidation, studies: Mapping[World, Sequence[Mapping[str, float]]]
-) -> tuple[KeptRate, ...]:
+) -> tuple[NominalRateCheck, ...]:
     """Means over the studies of each world, beside what the recipe promises."""
     recipe = validation.recipe
     family = recipe.adjust in {"holm", "maxT"}
@@ -194,15 +194,15 @@ def _rate(
     studies: Sequence[Mapping[str, float]],
     *,
     exact: bool,
-) -> KeptRate:
+) -> NominalRateCheck:
     values = np.array([study[what] for study in studies if what in study])
     if not values.size:
-        return KeptRate(world, what, MEANING[what], expected, bound, None, None, 0, None, exact=exact)
+        return NominalRateCheck(world, what, MEANING[what], expected, bound, None, None, 0, None, exact=exact)
     mean, n = float(values.mean()), values.size
     # A rate of 0 or 1 among n studies has an error, too: that of one study that is otherwise.
     spread = max(float(values.std(ddof=1)), n**-0.5) if n > 1 else 1.0
     counted = Proportion(float(values.sum()), int(n))
-    return KeptRate(
+    return NominalRateCheck(
         world=world,
         what=what,
         meaning=MEANING[what],

@@ -55,7 +55,7 @@ def load_linked_persons(session: Session, campaign_id: int, raters: Sequence[str
 
 
 @dataclass(frozen=True, slots=True)
-class OutputStretch:
+class OutputSegmentRange:
     """Segments from first to last of one system's output on a document."""
 
     first: int
@@ -68,11 +68,11 @@ class OutputStretch:
 
 def load_other_accounts_work(
     session: Session, campaign_id: int, raters: Sequence[str], documents: Sequence[str]
-) -> dict[tuple[str, str, str], list[OutputStretch]]:
+) -> dict[tuple[str, str, str], list[OutputSegmentRange]]:
     """What other accounts of a rater's person hold or judged, by (rater, document, system)."""
     keys = {"campaign": campaign_id, "raters": list(raters), "documents": list(documents)}
-    ranges: dict[tuple[str, str, str], list[OutputStretch]] = {}
+    ranges: dict[tuple[str, str, str], list[OutputSegmentRange]] = {}
     for query in (_HELD, _DONE):
         for row in stream_full_scan(session, query, keys):
-            ranges.setdefault((row.rater, row.document, row.system), []).append(OutputStretch(row.first, row.last))
+            ranges.setdefault((row.rater, row.document, row.system), []).append(OutputSegmentRange(row.first, row.last))
     return ranges

@@ -18,7 +18,7 @@ from app.ui.messages import PageMessages, message
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class RankingEvidence:
     """A question about a ranking. said: what is known of the answer. page: the end of the address that says more."""
 
     question: str
@@ -26,29 +26,29 @@ class Evidence:
     page: str
 
 
-def list_evidence(session: Session, campaign: str, caller: Caller, words: PageMessages) -> list[Evidence]:
+def list_evidence(session: Session, campaign: str, caller: Caller, words: PageMessages) -> list[RankingEvidence]:
     """The questions that the caller may ask; only reports that are stored are read. Raises NotFound."""
     return list(_evidence(session, campaign, caller, words))
 
 
-def _evidence(session: Session, campaign: str, caller: Caller, words: PageMessages) -> Iterator[Evidence]:
+def _evidence(session: Session, campaign: str, caller: Caller, words: PageMessages) -> Iterator[RankingEvidence]:
     say = words.translate
-    yield Evidence(
+    yield RankingEvidence(
         say(message("Would another study give the same ranking?")), _stability(session, campaign, words), STABILITY_PAGE
     )
-    yield Evidence(
+    yield RankingEvidence(
         say(message("Does it hold under other choices?")),
         say(message("Recipes side by side, and the pairs on which they disagree.")),
         "/recipes",
     )
     if caller.has_rights_of("manager"):
-        yield Evidence(say(message("Did the raters work well?")), _quality(session, campaign, words), "/quality")
-        yield Evidence(
+        yield RankingEvidence(say(message("Did the raters work well?")), _quality(session, campaign, words), "/quality")
+        yield RankingEvidence(
             say(message("What did raters mark?")),
             say(message("The judgments behind each score, in their texts.")),
             "/items",
         )
-    yield Evidence(
+    yield RankingEvidence(
         say(message("Do raters agree?")), say(message("Agreement by every usual coefficient.")), "/reports/agreement"
     )
 

@@ -47,26 +47,26 @@ PAGES_OF_THEIR_OWN: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class ReportRequirement:
     """What a report needs of a campaign. why: said where it is not there."""
 
     met: Callable[[SetupFacts, Protocol[Any]], bool]
     why: str
 
 
-NEEDS: Mapping[str, Need] = {
-    "preferences": Need(
+NEEDS: Mapping[str, ReportRequirement] = {
+    "preferences": ReportRequirement(
         lambda facts, _: facts.side_by_side, message("It needs outputs that raters compared side by side.")
     ),
-    "arms": Need(lambda facts, _: facts.arms, message("It needs a plan with arms.")),
-    "metrics": Need(lambda facts, _: facts.metrics, message("It needs scores of automatic metrics.")),
-    "mqm2": Need(
+    "arms": ReportRequirement(lambda facts, _: facts.arms, message("It needs a plan with arms.")),
+    "metrics": ReportRequirement(lambda facts, _: facts.metrics, message("It needs scores of automatic metrics.")),
+    "mqm2": ReportRequirement(
         lambda _, protocol: any(isinstance(one, Spans) for one in protocol.form), message("It needs marked errors.")
     ),
-    "postediting": Need(
+    "postediting": ReportRequirement(
         lambda _, protocol: any(isinstance(one, TextEdit) for one in protocol.form), message("It needs post-edits.")
     ),
-    "document_scores": Need(
+    "document_scores": ReportRequirement(
         lambda _, protocol: bool(protocol.document_form), message("It needs scores of whole documents.")
     ),
 }

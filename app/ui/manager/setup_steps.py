@@ -15,7 +15,7 @@ DRAFT = ("draft", "planned")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class SetupStep:
     """A step of the way.
 
     name: in the page. state: `next` is the first that must be done; `skipped` is what imported judgments make needless.
@@ -45,19 +45,21 @@ class _Draft:
     of_collecting: bool = False
 
 
-def make_way(facts: SetupFacts, campaign: CampaignInfo, words: PageMessages) -> list[Step]:
+def make_way(facts: SetupFacts, campaign: CampaignInfo, words: PageMessages) -> list[SetupStep]:
     """The steps in their order, in the language of the words."""
     imported = facts.judgments and not facts.plan
-    steps: list[Step] = []
+    steps: list[SetupStep] = []
     for draft in _drafts(facts, campaign.state, words.translate_service_text(campaign_protocol(campaign).title), words):
         state = _state(draft, skipped=imported and draft.of_collecting, before=steps)
         said = words.translate(message("not needed: the judgments are imported")) if state == "skipped" else draft.said
         action = words.translate(draft.action)
-        steps.append(Step(name=draft.name, state=state, said=said, page=draft.page, action=action, post=draft.post))
+        steps.append(
+            SetupStep(name=draft.name, state=state, said=said, page=draft.page, action=action, post=draft.post)
+        )
     return steps
 
 
-def _state(draft: _Draft, *, skipped: bool, before: list[Step]) -> StepState:
+def _state(draft: _Draft, *, skipped: bool, before: list[SetupStep]) -> StepState:
     if skipped:
         return "skipped"
     if draft.done is None:
@@ -67,7 +69,7 @@ def _state(draft: _Draft, *, skipped: bool, before: list[Step]) -> StepState:
     return "next" if find_next_step(before) is None else "later"
 
 
-def find_next_step(steps: list[Step]) -> Step | None:
+def find_next_step(steps: list[SetupStep]) -> SetupStep | None:
     """The step that comes next; None where all is done."""
     return next((step for step in steps if step.state == "next"), None)
 

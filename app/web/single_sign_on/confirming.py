@@ -67,7 +67,11 @@ def confirm_session(
 
 
 def _ask(
-    database: Database, provider: Provider, due: single_sign_on.DueCheck, secret: str, roles: Sequence[GroupRole]
+    database: Database,
+    provider: Provider,
+    due: single_sign_on.DueProviderCheck,
+    secret: str,
+    roles: Sequence[GroupRole],
 ) -> None:
     if due.issuer != provider.options.issuer:
         raise ProviderRefused("the installation has another provider now")

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Confirmation:
+class ProviderConfirmation:
     """What the provider says now. sid: what it calls its own session."""
 
     person: Person
@@ -100,7 +100,7 @@ class Provider:
         if issuer != self.options.issuer and (must or issuer is not None):
             raise ProviderRefused("another provider answered")
 
-    def redeem(self, code: str, *, back: str, verifier: str, nonce: str, now: datetime) -> Confirmation:
+    def redeem(self, code: str, *, back: str, verifier: str, nonce: str, now: datetime) -> ProviderConfirmation:
         """Who signed in, for the code that the browser came back with.
 
         Raises ProviderRefused, ProviderSilent, BadIdentityToken, GroupsNotShown.
@@ -114,11 +114,11 @@ class Provider:
             claim = self.options.groups_claim
             raise GroupsNotShown(f"userinfo must have the claim {claim}, or identity tokens and refresh tokens")
         sid = claims.get("sid")
-        return Confirmation(self._person(claims, shown), given, sid if isinstance(sid, str) else None)
+        return ProviderConfirmation(self._person(claims, shown), given, sid if isinstance(sid, str) else None)
 
     def confirm(
         self, subject: str, given: ProviderTokens, *, now: datetime, keep: Callable[[ProviderTokens], None]
-    ) -> Confirmation:
+    ) -> ProviderConfirmation:
         """Who somebody is now. Raises ProviderRefused where they are signed out there, ProviderSilent.
 
         keep: called with renewed tokens before anything else is asked, as those of before may be good no more.
@@ -127,7 +127,7 @@ class Provider:
         try:
             shown = self._ask_userinfo(given.access, subject)
             if self._groups(shown) is not None:
-                return Confirmation(self._person({"sub": subject}, shown), given, None)
+                return ProviderConfirmation(self._person({"sub": subject}, shown), given, None)
         except ProviderRefused:
             if given.refresh is None:
                 raise
@@ -144,7 +144,7 @@ class Provider:
         shown = self._ask_userinfo(renewed.access, subject)
         if self._groups(shown) is None and self._groups(claims) is None:
             raise ProviderRefused("it shows no groups any more")
-        return Confirmation(self._person(claims, shown), renewed, None)
+        return ProviderConfirmation(self._person(claims, shown), renewed, None)
 
     def read_identity_token(
         self, token: str, *, now: datetime, nonce: str | None, access_token: str

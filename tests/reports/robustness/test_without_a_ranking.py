@@ -20,7 +20,7 @@ from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
 from app.stats.robustness.reranking import RobustnessExperiments
-from app.stats.validation.rates import MEANING, WORLDS, KeptRate, RecipeValidation
+from app.stats.validation.rates import MEANING, WORLDS, NominalRateCheck, RecipeValidation
 from app.stats.validation.studies import StudyPopulation
 from tests.stats.components.worlds import crossed
 
@@ -95,7 +95,7 @@ def test_a_promise_broken_in_both_worlds_is_told_once() -> None:
     ratings = crossed(3)
     tried = RecipeValidation.from_ratings(StudyPopulation.from_ratings(ratings), RECIPE, 1)
     shown = [
-        KeptRate(
+        NominalRateCheck(
             world, "difference_interval", MEANING["difference_interval"], 0.95, "at least", 0.5, 0.01, 200, kept=False
         )
         for world in validation.TWO
@@ -120,7 +120,9 @@ def test_worlds_are_studied_where_they_are_asked_for_and_what_breaks_in_them_is_
         tried.own.draw_study(world, np.random.default_rng(1)).score.tobytes() for world in tried.own.applicable_worlds()
     }
     assert len(drawn) == 5, "the world of peeking is the clean one, looked at several times"
-    broken = [KeptRate("skewed", "any_claim", MEANING["any_claim"], 0.05, "at most", 0.3, 0.03, 200, kept=False)]
+    broken = [
+        NominalRateCheck("skewed", "any_claim", MEANING["any_claim"], 0.05, "at most", 0.3, 0.03, 200, kept=False)
+    ]
     told = (
         "nominal rates are not met if a system fails on 5 % of its documents but is equal on average: studies "
         "with any claim "

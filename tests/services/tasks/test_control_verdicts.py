@@ -13,7 +13,7 @@ import pytest
 
 from app.reports.source.judged_ratings import load_control_ratings, load_judged_ratings
 from app.reports.source.snapshot import load_snapshot
-from app.stats.quality.choices import TESTS, Choices
+from app.stats.quality.choices import TESTS, QualityCriteria
 from app.stats.quality.report import make_quality_report
 from app.stats.quality.verdicts import verdicts_by_controls
 from app.storage import embedded
@@ -78,7 +78,7 @@ def test_the_verdicts_are_the_same_and_less_is_read(spine: Spine) -> None:
                 read_of["whole"] += len(whole.rows)
                 read_of["part"] += len(part)
                 for test, adjust in product(TESTS, ("bh", "holm", "none")):
-                    choices = Choices(test=test, adjust=adjust, min_pairs=3)  # type: ignore[arg-type]
+                    choices = QualityCriteria(test=test, adjust=adjust, min_pairs=3)  # type: ignore[arg-type]
                     found = make_quality_report(whole.rows, whole.events, whole.words, choices).raters
                     expected = {one.rater: one.verdict for one in found if one.control is not None}
                     assert verdicts_by_controls(part, choices, of_segments=of_segments) == expected, (

@@ -17,7 +17,7 @@ from app.stats.quality.panel import RaterItemMeans, compute_rater_item_means
 from app.stats.quality.panel_tests import deviation_from_group
 from app.stats.quality.repeats import _agreement, compare_repeats, default_tolerance, summarize_repeats
 from app.stats.quality.report import QualityReport, make_quality_report
-from app.stats.quality.simulated_chances import DrawTally, refine_p_values
+from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
 from app.stats.quality.within_tasks import OrderedJudgments, compare_within_tasks
 from app.stats.ratings import Floats, RatingRole, Ratings, ScoreScale
 from app.stats.testing.adjust import benjamini_hochberg
@@ -232,13 +232,13 @@ def test_one_pair_that_copies_and_one_whose_repeats_lie_apart_are_found_among_ma
         asked.append((key, part))
         return 0
 
-    tallies = {n: DrawTally(0 if n == 7 else 5_000, 9_999) for n in range(400)}
+    tallies = {n: ExceedanceCount(0 if n == 7 else 5_000, 9_999) for n in range(400)}
     chances = refine_p_values(tallies, none, 9_999)
     assert benjamini_hochberg(np.array(list(chances.values())))[7] < 0.01
     assert asked == [(7, part) for part in range(1, 6)]
     assert {chances[n] for n in range(400) if n != 7} == {0.5001}
     assert refine_p_values(tallies, lambda _key, _part: 30, 9_999)[7] == pytest.approx(31 / 19_999)
-    many = {n: DrawTally(0, 9_999) for n in range(400)}
+    many = {n: ExceedanceCount(0, 9_999) for n in range(400)}
     assert set(refine_p_values(many, none, 9_999).values()) == {1e-4}, "together they are rare already"
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from app.stats.quality.choices import Choices, ControlTestName
+from app.stats.quality.choices import ControlTestName, QualityCriteria
 from app.stats.quality.controls import lower_score_test, run_control_tests
 from app.stats.quality.drift import cusum, least_squares_trend
 from app.stats.quality.habits import chance_of_run, compute_rater_habits, expected_longest_run, longest_run
@@ -197,7 +197,7 @@ def test_a_verdict_comes_from_control_items_alone_and_decides_completion() -> No
     (passed,), (failed,) = make_quality_report(good).raters, make_quality_report(bad).raters
     assert (passed.verdict, passed.completion) == ("pass", "complete")
     assert (failed.verdict, failed.completion) == ("fail", "review")
-    assert make_quality_report(good, choices=Choices(min_pairs=11)).raters[0].verdict == "not_testable"
+    assert make_quality_report(good, choices=QualityCriteria(min_pairs=11)).raters[0].verdict == "not_testable"
     assert completion_for_verdict("not_testable", untested="review") == "review"
 
 

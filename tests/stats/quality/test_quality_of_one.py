@@ -7,7 +7,7 @@ import pytest
 from app.stats.quality import report as module
 from app.stats.quality.choices import CHECKS, Check
 from app.stats.quality.report import QualityReport, make_quality_report, make_rater_quality
-from app.stats.quality.within_tasks import OrderedJudgments, WithinTasks, compare_within_tasks
+from app.stats.quality.within_tasks import OrderedJudgments, WithinTaskChange, compare_within_tasks
 from tests.stats.quality.test_flags import BAD
 from tests.stats.quality.worlds import Design, World, world
 
@@ -56,7 +56,7 @@ def test_orders_are_drawn_for_everybody_only_where_ones_own_are_rare(
 ) -> None:
     drawn: list[int] = []
 
-    def counted(raters: dict[int, OrderedJudgments]) -> dict[int, WithinTasks]:
+    def counted(raters: dict[int, OrderedJudgments]) -> dict[int, WithinTaskChange]:
         drawn.append(len(raters))
         return compare_within_tasks(raters)
 

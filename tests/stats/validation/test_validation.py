@@ -14,7 +14,7 @@ from scipy import stats
 from app.domain.recipe import NAMED
 from app.stats.ratings import Ratings
 from app.stats.validation.campaign_design import RedrawnCampaign
-from app.stats.validation.rates import Bound, KeptRate, RecipeValidation, compute_kept_rates, is_promise_kept
+from app.stats.validation.rates import Bound, NominalRateCheck, RecipeValidation, compute_kept_rates, is_promise_kept
 from app.stats.validation.studies import StudyPopulation
 
 RECOMMENDED = replace(NAMED["recommended"], permutations=400)
@@ -112,7 +112,7 @@ def test_segments_stand_for_documents_where_these_are_unknown() -> None:
     assert not study.documents_known
 
 
-def validated(rows: Ratings, studies: int, **changes: object) -> dict[tuple[str, str], KeptRate]:
+def validated(rows: Ratings, studies: int, **changes: object) -> dict[tuple[str, str], NominalRateCheck]:
     recipe = replace(RECOMMENDED, **changes)
     validation = RecipeValidation.from_ratings(StudyPopulation.from_ratings(rows), recipe, 7)
     found = {w: [validation.simulate_study(w, n) for n in range(studies)] for w in ("null", "resampled")}

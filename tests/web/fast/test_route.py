@@ -16,7 +16,7 @@ from starlette.routing import Route
 from app.web import problems
 from app.web.access import NoCredential
 from app.web.bodies import BodyModel, json_body
-from app.web.deps import Options
+from app.web.deps import ServiceOptions
 from app.web.fast.route import FastRoute, NotFast, put_fast_routes_first
 
 REQUESTS: list[dict[str, Any]] = [
@@ -81,7 +81,7 @@ async def put_thing(
 def app_of(route_class: type[APIRoute]) -> FastAPI:
     """An application of one route of this class."""
     app = FastAPI()
-    app.state.options = Options()
+    app.state.options = ServiceOptions()
     problems.install_problem_handlers(app, page=lambda *_: None)
     router = APIRouter(route_class=route_class)
     router.put("/things/{id}", responses={201: {"description": "Made."}})(put_thing)

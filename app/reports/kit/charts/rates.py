@@ -14,7 +14,7 @@ from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartShe
 ROW, SCALE, FIGURES = 18.0, 260.0, 170.0
 
 
-class PromisedRate(Protocol):
+class ChartedRate(Protocol):
     """One rate: what it counts, what is promised, what simulation found with its bounds, and whether it is kept."""
 
     @property
@@ -33,7 +33,7 @@ class PromisedRate(Protocol):
     def kept(self) -> bool | None: ...
 
 
-def _declare_rates(title: str, groups: Mapping[str, Sequence[PromisedRate]], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
+def _declare_rates(title: str, groups: Mapping[str, Sequence[ChartedRate]], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
     rates = [(heading, rate) for heading, rows in groups.items() for rate in rows]
     marks = [
         RowMark(
@@ -49,7 +49,7 @@ def _declare_rates(title: str, groups: Mapping[str, Sequence[PromisedRate]], not
 
 
 @declares_chart(_declare_rates)
-def rates_chart(title: str, groups: Mapping[str, Sequence[PromisedRate]], notes: Sequence[str]) -> bytes:
+def rates_chart(title: str, groups: Mapping[str, Sequence[ChartedRate]], notes: Sequence[str]) -> bytes:
     """A row a rate on a scale from 0 to 1, under headings; broken promises in another colour and said so; as SVG."""
     rates = [rate for rows in groups.values() for rate in rows]
     left = MARGIN + max((len(rate.meaning) for rate in rates), default=8) * CHARACTER + 12
@@ -71,7 +71,7 @@ def rates_chart(title: str, groups: Mapping[str, Sequence[PromisedRate]], notes:
         return canvas.figure_to_svg(sheet.figure, title=title)
 
 
-def _row(sheet: ChartSheet, rate: PromisedRate, left: float, y: float) -> None:
+def _row(sheet: ChartSheet, rate: ChartedRate, left: float, y: float) -> None:
     middle = y + ROW / 2
     sheet.text(left - 8, middle, rate.meaning, ha="right")
     sheet.box(left, y + 4, SCALE, ROW - 8, fill=BAND)

@@ -37,7 +37,7 @@ from app.services.data.parallel.dispatch import (
     make_reader_environment,
 )
 from app.services.data.parallel.messages import ReaderDone
-from app.storage.processes import ProcessStillness
+from app.storage.processes import ProcessIdleWatch
 
 FROM: Final = 1 << 20  # bytes unpacked: the limit of a body of JSON, which is parsed where it arrives
 LOOK_EVERY: Final = 0.5  # seconds
@@ -157,7 +157,7 @@ def _make_app_error(fault: ReaderFault, log: ReadLog) -> AppError:
 
 
 @contextmanager
-def _reader(begin: ReadRequest) -> Iterator[tuple[Connection, ProcessStillness]]:
+def _reader(begin: ReadRequest) -> Iterator[tuple[Connection, ProcessIdleWatch]]:
     """A process that reads, and the line to it; it ends with the block, whatever it does."""
     ours, theirs = Pipe()
     with closing(ours):
@@ -171,13 +171,13 @@ def _reader(begin: ReadRequest) -> Iterator[tuple[Connection, ProcessStillness]]
             )
         try:
             _send_to_reader(ours.send, begin)
-            yield ours, ProcessStillness(process.pid)
+            yield ours, ProcessIdleWatch(process.pid)
         finally:
             process.kill()
             process.wait(PATIENCE)
 
 
-def _next_message(line: Connection, still: ProcessStillness) -> object:
+def _next_message(line: Connection, still: ProcessIdleWatch) -> object:
     """What it says next. Raises ReaderLost where it is gone, or stopped by a signal for long."""
     try:
         while not line.poll(LOOK_EVERY):

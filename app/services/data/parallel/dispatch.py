@@ -28,11 +28,11 @@ from app.formats.base import (
     FileLine,
     Format,
     InputFile,
-    LineSharing,
     ReadContext,
     ReaderLimits,
     ReadLog,
     Record,
+    SharedLines,
     TooManyErrors,
 )
 from app.services.data.parallel.messages import (
@@ -42,11 +42,11 @@ from app.services.data.parallel.messages import (
     FileStart,
     LineBatch,
     LinesEnd,
-    MakeRecords,
     ReaderDone,
     ReaderFacts,
     ReaderRefusal,
     ReaderStart,
+    StartRecords,
 )
 from app.storage.imports.copy_text import CopyLines
 
@@ -132,7 +132,7 @@ class ReaderProcess:
             if isinstance(message, ReaderFacts):
                 return message
 
-    def start_records(self, judge: MakeRecords) -> None:
+    def start_records(self, judge: StartRecords) -> None:
         """Let it go on to the records, one chunk ahead of whoever takes them."""
         self.send(judge)
         self._threads.append(threading.Thread(target=self._receive, name="read", daemon=True))
@@ -226,7 +226,7 @@ class RemoteRecords:
 
         Raises Invalid where reading cannot go on; bad lines go to the log. Raises StorageFull and ReaderLost.
         """
-        judge = MakeRecords(protocol, dict(options), self._log.skip_bad_lines, self._by_segment, size)
+        judge = StartRecords(protocol, dict(options), self._log.skip_bad_lines, self._by_segment, size)
         for reader in self._readers:
             reader.start_records(judge)
         left = list(self._readers)
@@ -284,7 +284,7 @@ def has_at_least_bytes(size: int, files: Sequence[InputFile], limits: ReaderLimi
 
 
 def _share_out_lines(
-    spread: LineSharing,
+    spread: SharedLines,
     readers: Sequence[ReaderProcess],
     files: Sequence[InputFile],
     limits: ReaderLimits,
@@ -316,7 +316,7 @@ def _share_out_lines(
 
 
 def _deal_file(
-    spread: LineSharing, readers: Sequence[ReaderProcess], file: InputFile, limits: ReaderLimits, own: ReadLog
+    spread: SharedLines, readers: Sequence[ReaderProcess], file: InputFile, limits: ReaderLimits, own: ReadLog
 ) -> bool:
     """Share out the lines of one file; whether there were too many bad ones to go on. Raises Invalid."""
     deals = [reader.add_line for reader in readers]
