@@ -88,7 +88,7 @@ def _check_in_database(*, check: bool) -> list[AuditChainCheck | DataSeal]:
 def _check_on_server(remote: _remote.Remote) -> Iterator[AuditChainCheck]:
     """The last row of each chain that the token may see; nothing is computed anew."""
     last: dict[str | None, AuditOut] = {}
-    for item in remote.items("/v1/audit"):  # the newest first
+    for item in remote.list_items("/v1/audit"):  # the newest first
         row = AuditOut.model_validate(item)
         last.setdefault(row.campaign, row)
     for campaign in sorted(last, key=lambda key: (key is None, key or "")):

@@ -32,7 +32,7 @@ def back_translations(
     """Copy the texts that raters wrote to another campaign, as outputs of the same systems."""
     if (remote := _remote.find_configured_remote(server)) is not None:
         path = f"/v1/campaigns/{quote(campaign, safe='')}/back-translations"
-        body = remote.write("POST", path, {}, {"to": to, "rater": rater})
+        body = remote.send_change("POST", path, {}, {"to": to, "rater": rater})
     else:
         with context.open_database() as database, database.transaction() as session:
             outcome = service.copy_back_translations(session, campaign, to, rater=rater, actor=context.find_actor())

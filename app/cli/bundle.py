@@ -80,4 +80,4 @@ def fetch_archive(remote: _remote.Remote, campaign: str) -> Iterator[tuple[str, 
 
 
 def _archive(remote: _remote.Remote, campaign: str) -> Iterator[bytes]:
-    return remote.pieces(f"/v1/campaigns/{quote(campaign, safe='')}/exports/{bundles.NAME}")
+    return remote.stream_body(f"/v1/campaigns/{quote(campaign, safe='')}/exports/{bundles.NAME}")

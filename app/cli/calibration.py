@@ -16,10 +16,10 @@ LARGEST = 5_000
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("calibration")(build)
+    app.command("calibration")(build_calibration_set)
 
 
-def build(
+def build_calibration_set(
     campaigns: Annotated[list[str], typer.Argument(metavar="CAMPAIGN…", help="Earlier campaigns of one protocol.")],
     per_stratum: Annotated[
         int, typer.Option(min=1, max=LARGEST, help="Number of pairs at each level of quality.")

@@ -27,12 +27,12 @@ ProtocolName = Annotated[str | None, typer.Option(help="How outputs are judged; 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Campaigns and their templates.", no_args_is_help=True)
-    group.command("create")(create)
+    group.command("create")(create_draft_campaign)
     group.command("templates")(list_templates)
     app.add_typer(group, name="campaigns")
 
 
-def create(
+def create_draft_campaign(
     key: Key,
     template: Template = None,
     protocol: ProtocolName = None,
@@ -47,7 +47,7 @@ def create(
     asked = {"name": name, "protocol": protocol, "source_language": source, "target_language": target}
     given: dict[str, Any] = {"key": key, **{field: value for field, value in asked.items() if value is not None}}
     if (remote := _remote.find_configured_remote(server)) is not None:
-        remote.write("POST", "/v1/campaigns", {}, {**given, **({"template": template} if template else {})})
+        remote.send_change("POST", "/v1/campaigns", {}, {**given, **({"template": template} if template else {})})
     else:
         with context.open_database() as database, database.transaction() as session:
             if template is not None:

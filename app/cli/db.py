@@ -25,32 +25,34 @@ File = Annotated[Path, typer.Argument(help="The backup: one file, checked by its
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Upgrade, check, back up and restore the database.", no_args_is_help=True)
-    for command in (upgrade, check, backup, restore):
-        group.command(command.__name__)(command)
+    group.command("upgrade")(upgrade_database)
+    group.command("check")(check_database)
+    group.command("backup")(backup_database)
+    group.command("restore")(restore_database)
     app.add_typer(group, name="db")
 
 
-def upgrade() -> None:
+def upgrade_database() -> None:
     """Upgrade the schema to this version, and grant the serving role its rights."""
-    with context.owner_url() as url:
+    with context.database_owner_url() as url:
         prepare_serving_role(url)
         migrate.upgrade_schema(url)
     typer.echo("the schema matches this version")
 
 
-def check(
+def check_database(
     or_later: Annotated[
         bool,
         typer.Option("--or-later", help="Also accept the schema of a later version, which this version can serve."),
     ] = False,
 ) -> None:
     """Check whether the database has exactly the schema of this version. Exit code 2 if it does not."""
-    with context.owner_url() as url:
+    with context.database_owner_url() as url:
         migrate.check_schema(url, or_later=or_later)
     typer.echo("this version can serve the schema" if or_later else "the schema matches this version")
 
 
-def backup(
+def backup_database(
     file: File,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Overwrite an existing file.")] = False,
     without_media: Annotated[
@@ -58,7 +60,7 @@ def backup(
     ] = False,
 ) -> None:
     """Write one consistent state of the database to a file, while it is in use; media go to FILE.media.tar."""
-    with context.owner_url() as url:
+    with context.database_owner_url() as url:
         backups.backup_database(url, file, overwrite=overwrite)
         typer.echo(f"{file}: {file.stat().st_size:,} bytes")
         if not without_media:
@@ -79,9 +81,9 @@ def _backup_media(url: str, file: Path, *, overwrite: bool) -> None:
         typer.echo(f"{beside}: {n:,} files of media, {beside.stat().st_size:,} bytes")
 
 
-def restore(file: File) -> None:
+def restore_database(file: File) -> None:
     """Restore a backup into an empty database, all of it or nothing, and bring it to the schema of this version."""
-    with context.owner_url() as url:
+    with context.database_owner_url() as url:
         beside = file.with_name(file.name + media_backups.SUFFIX)
         if beside.exists():  # before the database, which must be empty: this can be repeated
             n = media_backups.restore_media(media_policy(Settings.load()).require_store(), beside)

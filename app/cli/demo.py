@@ -18,7 +18,7 @@ from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.kit.raters_at_work import RaterPace
 from app.cli.kit.terminal import ranking_table
 from app.cli.report import print_report
-from app.cli.serving.own_server import serve_beside
+from app.cli.serving.own_server import serve_in_background
 from app.cli.serving.service import (
     CannotListen,
     open_listening_socket,
@@ -28,7 +28,7 @@ from app.cli.serving.service import (
     stop_on_sigterm,
 )
 from app.cli.simulate import rehearse, summary_lines
-from app.client.managing import CampaignClient
+from app.client.campaign_client import CampaignClient
 from app.client.remote import Remote
 from app.config import Settings
 from app.conformance.conformance import list_failures, run_checks
@@ -80,7 +80,7 @@ def demo(
         campaign = _load(database)
         secret = _issue(database, campaign, ours=settings.database_url is None)
         listener = _bind_configured_or_free_port(stack, settings.host, settings.port)
-        with serve_beside(url, role, listener):
+        with serve_in_background(url, role, listener):
             managed = CampaignClient(Remote(origin_of(listener), secret), campaign)
             _say_what_is_there(console, managed, settings)
             _collect(console, database, managed)
@@ -103,7 +103,7 @@ def _load(database: Database) -> str:
 
 def _say_what_is_there(console: Console, managed: CampaignClient, settings: Settings) -> None:
     """A demo goes on from the one before: its figures are then not those of a new one."""
-    if managed.settings()["state"] == "draft":
+    if managed.load_settings()["state"] == "draft":
         return
     place = settings.data_dir if settings.database_url is None else "the database"
     told = f"The demo campaign already exists in {place}. The demo continues from its judgments."
@@ -112,16 +112,16 @@ def _say_what_is_there(console: Console, managed: CampaignClient, settings: Sett
 
 def _collect(console: Console, database: Database, managed: CampaignClient) -> None:
     """Plan, open and judge; what is done already stays as it is."""
-    if managed.settings()["state"] == "draft":
+    if managed.load_settings()["state"] == "draft":
         _say_conformance(console, database, managed.remote.url)
-        there = managed.raters()
+        there = managed.list_active_raters()
         for rater in RATERS:
             if rater not in there:
-                managed.enrol(rater, {})
-        managed.plan(DESIGN)
-    if managed.settings()["state"] == "planned":
-        managed.step("open")
-    if managed.settings()["state"] == "open":
+                managed.enrol_rater(rater, {})
+        managed.freeze_plan(DESIGN)
+    if managed.load_settings()["state"] == "planned":
+        managed.change_state("open")
+    if managed.load_settings()["state"] == "open":
         tally = rehearse(managed, make_rater_model(managed.campaign, DEMO_SEED), RaterPace())
         if tally.judgments:
             console.print(f"Judged over HTTP: {'; '.join(summary_lines(tally))}", highlight=False, markup=False)
@@ -130,7 +130,7 @@ def _collect(console: Console, database: Database, managed: CampaignClient) -> N
 def _collect_pictures(remote: Remote) -> CampaignClient:
     """The campaign with pictures and a protocol that its manager wrote, judged by all but its guest."""
     pictures = make_picture_campaign(remote)
-    about = pictures.settings()
+    about = pictures.load_settings()
     if (about["state"], about["protocol"]) == ("open", "custom"):
         rehearse(pictures, picture_rater_model(pictures), RaterPace())
     return pictures
@@ -186,7 +186,7 @@ def _bind_configured_or_free_port(stack: ExitStack, host: str, port: int) -> soc
 def _links(origin: str, managed: CampaignClient, secret: str) -> dict[str, str]:
     """The manager's link, and one of a rater who has work left."""
     page = f"/campaigns/{managed.campaign}"
-    guest = managed.links([GUEST])[GUEST]
+    guest = managed.renew_rater_links([GUEST])[GUEST]
     return {
         "As its manager": f"{origin}/#{urlencode({'token': secret, 'next': page}, safe='/')}",
         "As a rater": f"{origin}/#{urlencode({'token': guest})}",
@@ -194,7 +194,7 @@ def _links(origin: str, managed: CampaignClient, secret: str) -> dict[str, str]:
 
 
 def _picture_links(origin: str, pictures: CampaignClient, secret: str) -> dict[str, str]:
-    guest = pictures.links([GUEST_OF_PICTURES])[GUEST_OF_PICTURES]
+    guest = pictures.renew_rater_links([GUEST_OF_PICTURES])[GUEST_OF_PICTURES]
     page = f"/campaigns/{pictures.campaign}"
     return {
         "Descriptions of pictures, as their manager": (

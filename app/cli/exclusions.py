@@ -32,22 +32,22 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Show, add and lift exclusions.", no_args_is_help=True)
     group.command("list")(list_exclusions)
-    group.command("add")(add)
-    group.command("lift")(lift)
+    group.command("add")(add_exclusion)
+    group.command("lift")(lift_exclusion)
     app.add_typer(group, name="exclusions")
 
 
 def list_exclusions(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """List exclusions in the order in which they were added, including lifted ones."""
     remote = _remote.find_configured_remote(server)
-    rows = list(remote.items(_path(campaign))) if remote is not None else _load_exclusions(campaign)
+    rows = list(remote.list_items(_path(campaign))) if remote is not None else _load_exclusions(campaign)
     if as_json:
         write_to_stdout([json.dumps({"items": rows, "next": None}, ensure_ascii=False).encode()])
         return
     Console().print(plain_table(_table(rows), f"{campaign}: {len(rows)} exclusions"))
 
 
-def add(
+def add_exclusion(
     campaign: Campaign,
     what: Annotated[str, typer.Argument(help="rater:KEY, task:KEY, document:KEY or system:KEY.")],
     reason: Reason,
@@ -67,7 +67,7 @@ def add(
     _show(campaign, body, as_json=as_json)
 
 
-def lift(
+def lift_exclusion(
     campaign: Campaign,
     exclusion: Annotated[int, typer.Argument(help="Number of the exclusion.", min=1)],
     reason: Reason,
@@ -76,7 +76,7 @@ def lift(
 ) -> None:
     """Lift an exclusion with the next data version. Both reasons stay on record."""
     if (remote := _remote.find_configured_remote(server)) is not None:
-        body = remote.write("DELETE", f"{_path(campaign)}/{exclusion}", {"reason": reason})
+        body = remote.send_change("DELETE", f"{_path(campaign)}/{exclusion}", {"reason": reason})
     else:
         with context.open_database() as database, database.transaction() as session:
             view = service.lift_exclusion(session, campaign, exclusion, reason=reason, actor=context.find_actor())
@@ -107,7 +107,7 @@ def _exclude(campaign: str, wanted: ExclusionRule, reason: str) -> bytes:
 def _over_http(remote: _remote.Remote, campaign: str, body: Mapping[str, str], preview: str | None) -> bytes:
     """What a server says; its preview by a recipe is waited for where a job makes it."""
     if preview is None:
-        return remote.write("POST", _path(campaign), {}, body)
+        return remote.send_change("POST", _path(campaign), {}, body)
     query = {"dry_run": "true", "recipe": preview}
     with show_progress_bar("ranking without it") as on_progress:
         return long_reports.wait_for_report(remote, "POST", _path(campaign), query, body=body, on_progress=on_progress)

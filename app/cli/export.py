@@ -42,9 +42,9 @@ def export(
     """
     if (remote := _remote.find_configured_remote(server)) is not None:
         path = f"/v1/campaigns/{quote(campaign, safe='')}/exports/{quote(format, safe='')}"
-        write_file(remote.pieces(path), output)
+        write_file(remote.stream_body(path), output)
         if format != exports.BUNDLE:  # which holds `jsonl`, and so all
-            _print_losses(format, exports.Losses.model_validate_json(remote.body(f"{path}/losses")).losses)
+            _print_losses(format, exports.Losses.model_validate_json(remote.fetch_body(f"{path}/losses")).losses)
         return
     with context.open_database() as database:
         lost = Counter[str]()

@@ -26,10 +26,10 @@ RIGHT: Final[tuple[Literal["right"], ...]] = ("right",)
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("hours")(payable)
+    app.command("hours")(report_payable_hours)
 
 
-def payable(
+def report_payable_hours(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     team: Annotated[str | None, typer.Option(help="Only this team.")] = None,
     utc_offset: Annotated[int, typer.Option(min=-840, max=840, help="Offset of the days from UTC, in minutes.")] = 0,
@@ -46,7 +46,7 @@ def payable(
     else:
         query: dict[str, str | int] = {"utc_offset": utc_offset, **({"team": team} if team else {})}
         path = f"/v1/campaigns/{quote(campaign, safe='')}/hours"
-        answer = HOURS.validate_json(remote.body(path, query, accept="application/json"))
+        answer = HOURS.validate_json(remote.fetch_body(path, query, accept="application/json"))
     if shape:
         write_to_stdout(
             [

@@ -20,12 +20,12 @@ Dataset = Annotated[str, typer.Argument(help="The dataset repository, like owner
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Push release bundles to Hugging Face, and verify them.", no_args_is_help=True)
-    group.command("push")(push)
-    group.command("verify")(verify)
+    group.command("push")(push_bundle)
+    group.command("verify")(verify_pushed_bundle)
     app.add_typer(group, name="huggingface")
 
 
-def push(
+def push_bundle(
     bundle: Annotated[Path, typer.Argument(help="A bundle, as an archive or a folder.")],
     dataset: Dataset,
     public: Annotated[
@@ -47,7 +47,7 @@ def push(
     typer.echo(f"{commit}\nTo verify it: plumbline huggingface verify {dataset} --revision {commit}")
 
 
-def verify(
+def verify_pushed_bundle(
     dataset: Dataset,
     revision: Annotated[str, typer.Option(help="A commit, branch or tag.")] = "main",
 ) -> None:

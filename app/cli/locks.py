@@ -30,7 +30,7 @@ def locks(
 ) -> None:
     """Show the lock of a campaign, and every amendment with its reason."""
     if (remote := _remote.find_configured_remote(server)) is not None:
-        body = remote.body(f"/v1/campaigns/{quote(campaign, safe='')}/lock", accept="application/json")
+        body = remote.fetch_body(f"/v1/campaigns/{quote(campaign, safe='')}/lock", accept="application/json")
     else:
         with context.open_database() as database, database.transaction(snapshot=True) as session:
             body = make_lock_out(service.get_lock(session, campaign)).model_dump_json().encode()

@@ -28,12 +28,17 @@ Name = Annotated[str, typer.Argument(help="Name of the file.")]
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(no_args_is_help=True, help="Audio, video and pictures of a campaign.")
-    for name, command in (("add", add), ("list", list_), ("caption", caption), ("delete", delete)):
+    for name, command in (
+        ("add", add_media),
+        ("list", list_media),
+        ("caption", caption_media),
+        ("delete", delete_media),
+    ):
         group.command(name)(command)
     app.add_typer(group, name="media")
 
 
-def add(
+def add_media(
     campaign: Campaign,
     paths: Annotated[
         list[Path], typer.Argument(help="Files, or folders with all files in them; of a PDF a page: report.pdf#page=3.")
@@ -83,23 +88,23 @@ def _send(remote: _remote.Remote, campaign: str, name: str, file: Path) -> dict[
     """Send a file in parts, from where an earlier upload of the same file ended."""
     size, digest = file.stat().st_size, hash_file(file).hex()
     at = f"{_path(campaign)}-uploads"
-    under_way = json.loads(remote.body(at, accept="application/json"))["uploads"]
+    under_way = json.loads(remote.fetch_body(at, accept="application/json"))["uploads"]
     upload = next((one for one in under_way if (one["name"], one["size"]) == (name, size)), None)
     if upload is None:
-        upload = json.loads(remote.write("POST", at, {}, {"name": name, "size": size, "sha256": digest}))
+        upload = json.loads(remote.send_change("POST", at, {}, {"name": name, "size": size, "sha256": digest}))
     with file.open("rb") as content:
         while upload["media"] is None:
             content.seek(upload["offset"])
             part = content.read(PART)
-            upload = json.loads(remote.send_part(f"{at}/{upload['upload']}", part, upload["offset"]))
+            upload = json.loads(remote.upload_part(f"{at}/{upload['upload']}", part, upload["offset"]))
     media: dict[str, Any] = upload["media"]
     return media
 
 
-def list_(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
+def list_media(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """List the media files of a campaign."""
     if (remote := _remote.find_configured_remote(server)) is not None:
-        items: list[dict[str, Any]] = list(remote.items(_path(campaign)))
+        items: list[dict[str, Any]] = list(remote.list_items(_path(campaign)))
     else:
         with context.open_database() as database, database.transaction(snapshot=True) as session:
             views = library.list_media(session, campaign, after=None, limit=None)
@@ -107,7 +112,7 @@ def list_(campaign: Campaign, as_json: Json = False, server: _remote.Server = No
     _show(items, as_json=as_json)
 
 
-def caption(
+def caption_media(
     campaign: Campaign,
     name: Name,
     captions: Annotated[str | None, typer.Option(help="Name of a WebVTT file that was added.")] = None,
@@ -119,7 +124,7 @@ def caption(
     if transcript is not None:
         changes["transcript"] = _text(transcript)
     if (remote := _remote.find_configured_remote(server)) is not None:
-        media = json.loads(remote.write("PATCH", f"{_path(campaign)}/{quote(name, safe='')}", {}, changes))
+        media = json.loads(remote.send_change("PATCH", f"{_path(campaign)}/{quote(name, safe='')}", {}, changes))
     else:
         with context.open_database() as database, database.transaction() as session:
             view = library.change_media(session, campaign, name, changes, actor=context.find_actor())
@@ -127,10 +132,10 @@ def caption(
     _show([media], as_json=False)
 
 
-def delete(campaign: Campaign, name: Name, server: _remote.Server = None) -> None:
+def delete_media(campaign: Campaign, name: Name, server: _remote.Server = None) -> None:
     """Delete a file that no text refers to."""
     if (remote := _remote.find_configured_remote(server)) is not None:
-        remote.request("DELETE", f"{_path(campaign)}/{quote(name, safe='')}")
+        remote.send_request("DELETE", f"{_path(campaign)}/{quote(name, safe='')}")
         return
     with context.open_database() as database, database.transaction() as session:
         library.delete_media(session, campaign, name, actor=context.find_actor())

@@ -24,12 +24,12 @@ Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(no_args_is_help=True, help="Add and list scores of automatic metrics.")
-    group.command("import")(import_)
-    group.command("list")(list_)
+    group.command("import")(import_metrics)
+    group.command("list")(list_metrics)
     app.add_typer(group, name="metrics")
 
 
-def import_(
+def import_metrics(
     campaign: Campaign,
     files: Annotated[list[Path], typer.Argument(help="A table with names, or *.seg.score and *.sys.score files.")],
     name: Annotated[str | None, typer.Option(help="Name of the metric; default: from the score files.")] = None,
@@ -45,7 +45,7 @@ def import_(
     metric = name or said.pop()
     given = metrics_files.read_metric_files(texts, higher_is_better=not lower_is_better)
     if (remote := _remote.find_configured_remote(server)) is not None:
-        body = remote.write("PUT", f"{_path(campaign)}/{quote(metric, safe='')}", {}, asdict(given))
+        body = remote.send_change("PUT", f"{_path(campaign)}/{quote(metric, safe='')}", {}, asdict(given))
     else:
         with context.open_database() as database, database.transaction() as session:
             outcome = service.put_metric(session, campaign, metric, given, actor=context.find_actor())
@@ -62,10 +62,10 @@ def import_(
         typer.echo(f"left: {n:,} {reason}")
 
 
-def list_(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
+def list_metrics(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """List the metrics of a campaign."""
     if (remote := _remote.find_configured_remote(server)) is not None:
-        items = json.loads(remote.body(_path(campaign), accept="application/json"))["items"]
+        items = json.loads(remote.fetch_body(_path(campaign), accept="application/json"))["items"]
     else:
         with context.open_database() as database, database.transaction(snapshot=True) as session:
             items = [MetricOut.model_validate(one).model_dump() for one in service.list_metrics(session, campaign)]

@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Create HITs on Mechanical Turk, and pay workers.", no_args_is_help=True)
     group.command("create")(create_study)
-    group.command("settle")(settle)
+    group.command("settle")(settle_submissions)
     app.add_typer(group, name="mturk")
 
 
@@ -77,7 +77,7 @@ def create_study(
     typer.echo(f"{study}\nWorkers can accept the HIT now.")
 
 
-def settle(
+def settle_submissions(
     campaign: Campaign,
     study: Study,
     tasks: Tasks = 1,

@@ -30,14 +30,14 @@ Organization = Annotated[str, typer.Argument(help="Key of the organization.")]
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Organizations that share this installation.", no_args_is_help=True)
-    group.command("add")(add)
-    group.command("list")(list_)
-    group.command("distribute")(distribute)
-    group.command("remove")(remove)
+    group.command("add")(add_organization)
+    group.command("list")(list_organizations)
+    group.command("distribute")(distribute_organization)
+    group.command("remove")(remove_organization)
     app.add_typer(group, name="organizations")
 
 
-def add(
+def add_organization(
     organization: Organization,
     name: Annotated[str | None, typer.Option(help="Name that people see; default: its key.")] = None,
 ) -> None:
@@ -48,7 +48,7 @@ def add(
     name = name or organization
     if len(name) > LONGEST_NAME or not name.isprintable():
         raise Invalid(places=(Place(("--name",), f"must be at most {LONGEST_NAME} printable characters"),))
-    with context.owner_url() as url:
+    with context.database_owner_url() as url:
         prepare_serving_role(url)
         organization_schemas.add_organization(url, organization, name, prepare=partial(_issue_owner_token, url))
     typer.echo(f"{organization} is ready")
@@ -61,9 +61,9 @@ def _issue_owner_token(url: str, number: int) -> None:
             typer.echo(f"Its owner's token, for one day: {issued.secret}")
 
 
-def list_(as_json: Json = False) -> None:
+def list_organizations(as_json: Json = False) -> None:
     """List organizations by number, without the default one, which has no number."""
-    with context.owner_url() as url, MigrationConnection(url) as connection:
+    with context.database_owner_url() as url, MigrationConnection(url) as connection:
         records = organization_list.list_organizations(connection, only_open=False)
     if as_json:
         items = [{"key": r.key, "name": r.name, "state": r.state, "made": r.created_at.isoformat()} for r in records]
@@ -74,9 +74,9 @@ def list_(as_json: Json = False) -> None:
     Console().print(plain_table(shown, f"{len(records)} organizations"))
 
 
-def distribute(organization: Organization) -> None:
+def distribute_organization(organization: Organization) -> None:
     """Put an organization on a node of Citus, if it was created before Citus was. Nobody can write to it meanwhile."""
-    with context.owner_url() as url:
+    with context.database_owner_url() as url:
         with MigrationConnection(url) as connection:
             number = organization_list.find_organization(connection, organization).number
             if not distribution.has_citus(connection):
@@ -85,7 +85,7 @@ def distribute(organization: Organization) -> None:
     typer.echo(f"{organization} is on a node" if done else f"{organization} was on a node already")
 
 
-def remove(
+def remove_organization(
     organization: Organization,
     confirmed: Annotated[
         bool, typer.Option("--with-all-data", help="Confirm that all its data are to be deleted.")
@@ -95,6 +95,6 @@ def remove(
     if not confirmed:
         why = "write --with-all-data: its campaigns, judgments and people are deleted, and only a backup has them then"
         raise Invalid("this deletes everything", places=(Place(("--with-all-data",), why),))
-    with context.owner_url() as url:
+    with context.database_owner_url() as url:
         organization_schemas.remove_organization(url, organization)
     typer.echo(f"{organization} is removed")

@@ -31,12 +31,12 @@ AS_JSON = typer.Option("--json", help="As JSON.")
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Campaigns of Pearmut, on its own pages and ours.", no_args_is_help=True)
-    group.command("add")(add)
-    group.command("move")(move)
+    group.command("add")(add_campaign_from_file)
+    group.command("move")(move_running_pearmut)
     app.add_typer(group, name="pearmut")
 
 
-def add(
+def add_campaign_from_file(
     files: Annotated[list[Path], typer.Argument(help="Campaign files of Pearmut, as `pearmut add` takes them.")],
     old_ids: Annotated[bool, OLD_IDS] = False,
     as_json: Annotated[bool, AS_JSON] = False,
@@ -52,7 +52,7 @@ def add(
     _show([(one, None) for one in added], as_json=as_json)
 
 
-def move(
+def move_running_pearmut(
     folder: Annotated[Path, typer.Argument(help="The folder that Pearmut ran in; stop Pearmut first.")],
     campaign: Annotated[str | None, typer.Option(help="Only this campaign.")] = None,
     old_ids: Annotated[bool, OLD_IDS] = False,

@@ -96,7 +96,7 @@ def _compile_on_server(
     path = f"/v1/campaigns/{quote(campaign, safe='')}/plan"
     query = {"dry_run": str(dry_run).lower(), **({} if pilot is None else {"pilot": pilot})}
     if replan is None and given is None:
-        body = remote.body(path, accept="application/json")
+        body = remote.fetch_body(path, accept="application/json")
     else:
         with show_progress_bar("compiling the plan") as on_progress:
             sent, where = (given, path) if replan is None else (replan.asked(), f"{path}/replan")

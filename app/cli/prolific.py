@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Create studies on Prolific, and pay participants.", no_args_is_help=True)
     group.command("create")(create_study)
-    group.command("settle")(settle)
+    group.command("settle")(settle_submissions)
     app.add_typer(group, name="prolific")
 
 
@@ -63,7 +63,7 @@ def create_study(
     typer.echo(f"{study}\nThe study is a draft. Look at it on Prolific, and publish it there.")
 
 
-def settle(
+def settle_submissions(
     campaign: Campaign,
     study: Study,
     tasks: Tasks = 1,

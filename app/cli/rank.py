@@ -127,14 +127,14 @@ def _rank_on_server(remote: _remote.Remote, asked: RankArguments) -> Iterator[by
     if asked.as_of is not None:
         query["as_of"] = asked.as_of
     if asked.table == SEGMENTS:
-        return remote.pieces(f"{path}/segments", query)
+        return remote.stream_body(f"{path}/segments", query)
     with show_progress_bar("ranking") as on_progress:
         body = long_reports.wait_for_report(remote, "GET", path, query, on_progress=on_progress)
     if asked.kind in ("", "json"):
         return iter((body,))
     query["as_of"] = json.loads(body)["data_version"]  # stored by now
     query["picture" if asked.kind == "svg" else "table"] = asked.table
-    return remote.pieces(f"{path}.{asked.kind}", query)
+    return remote.stream_body(f"{path}.{asked.kind}", query)
 
 
 def _check_table(table: str, kinds: list[str]) -> None:
@@ -153,7 +153,7 @@ def recipes(server: _remote.Server = None) -> None:
     remote = _remote.find_configured_remote(server)
     sources = {name: CHECKED_AGAINST[name] for name in NAMED}
     if remote is not None:
-        items = json.loads(remote.body("/v1/recipes", accept="application/json"))["items"]
+        items = json.loads(remote.fetch_body("/v1/recipes", accept="application/json"))["items"]
         sources = {item["name"]: item["checked_against"] for item in items}
     for name, checked_against in sources.items():
         typer.echo(f"{name}: {checked_against}")

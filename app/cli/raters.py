@@ -36,18 +36,18 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Manage raters: enrol, link, change, erase.", no_args_is_help=True)
     group.command("list")(list_raters)
-    group.command("add")(add)
-    group.command("change")(change)
-    group.command("link")(link)
-    group.command("erase")(erase)
-    group.command("purge")(purge)
+    group.command("add")(add_raters)
+    group.command("change")(change_raters)
+    group.command("link")(renew_rater_links)
+    group.command("erase")(erase_rater)
+    group.command("purge")(purge_rater)
     app.add_typer(group, name="raters")
 
 
 def list_raters(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """List raters by key, including those known only from judgments."""
     remote = _remote.find_configured_remote(server)
-    listed = list(remote.items(_path(campaign))) if remote is not None else _load_raters(campaign)
+    listed = list(remote.list_items(_path(campaign))) if remote is not None else _load_raters(campaign)
     if as_json:
         write_to_stdout([json.dumps({"items": listed, "next": None}, ensure_ascii=False).encode()])
         return
@@ -57,7 +57,7 @@ def list_raters(campaign: Campaign, as_json: Json = False, server: _remote.Serve
     Console().print(plain_table(shown, f"{campaign}: {len(listed)} raters"))
 
 
-def add(
+def add_raters(
     campaign: Campaign,
     key: Key,
     team: Annotated[str | None, typer.Option(help="Key of a team.")] = None,
@@ -74,7 +74,7 @@ def add(
         body: dict[str, object] = {"team": team, "capacity": capacity, "capacity_unit": unit}
         body |= {"person": person} if person else {}
         body |= {"contact": {"name": name, "email": email}} if contact else {}
-        made = json.loads(remote.write("PUT", f"{_path(campaign)}/{quote(key, safe='')}", {}, body))
+        made = json.loads(remote.send_change("PUT", f"{_path(campaign)}/{quote(key, safe='')}", {}, body))
         _warn(made.get("warnings", []))
         return
     wanted = Enrolment(
@@ -92,7 +92,7 @@ def _warn(told: Iterable[str]) -> None:
         typer.echo(f"Warning: {warning}", err=True)
 
 
-def change(
+def change_raters(
     campaign: Campaign,
     key: Key,
     state: Annotated[str | None, typer.Option(help=f"One of {', '.join(get_args(State))}.")] = None,
@@ -108,10 +108,10 @@ def change(
     )
     path = f"{_path(campaign)}/{quote(key, safe='')}"
     if (remote := _remote.find_configured_remote(server)) is not None:
-        seen = json.loads(remote.body(path, accept="application/json"))
+        seen = json.loads(remote.fetch_body(path, accept="application/json"))
         etag = f'"{seen["settings_version"]}"'
         body = {name: value for name, value in seen.items() if name in RaterIn.model_fields and name != "contact"}
-        remote.write("PUT", path, {}, {**body, **given}, if_match=etag)
+        remote.send_change("PUT", path, {}, {**body, **given}, if_match=etag)
         return
     with context.open_database() as database, database.transaction() as session:
         old = service.get_rater(session, campaign, key, by=THE_OPERATOR)
@@ -136,10 +136,10 @@ def _parse_rater(body: dict[str, object]) -> RaterIn:
         raise Invalid("the options are not valid", places=places) from None
 
 
-def link(campaign: Campaign, key: Key, days: Days = 90, server: _remote.Server = None) -> None:
+def renew_rater_links(campaign: Campaign, key: Key, days: Days = 90, server: _remote.Server = None) -> None:
     """Print a new link for a rater. It replaces the previous one and cannot be shown again."""
     if (remote := _remote.find_configured_remote(server)) is not None:
-        made = remote.write("POST", f"{_path(campaign)}/{quote(key, safe='')}/link", {"days": days})
+        made = remote.send_change("POST", f"{_path(campaign)}/{quote(key, safe='')}/link", {"days": days})
         typer.echo(json.loads(made)["link"])
         return
     with context.open_database() as database, database.transaction() as session:
@@ -149,7 +149,7 @@ def link(campaign: Campaign, key: Key, days: Days = 90, server: _remote.Server =
     typer.echo(f"{origin}/#{urlencode({'token': secret})}")
 
 
-def erase(
+def erase_rater(
     key: Key,
     campaign: Annotated[
         str | None, typer.Option(help="Campaign of the rater, if several campaigns have this key.")
@@ -162,7 +162,7 @@ def erase(
         typer.confirm(f"Erase the personal data of {key}? This cannot be undone", abort=True)
     if (remote := _remote.find_configured_remote(server)) is not None:
         query = {"campaign": campaign} if campaign else {}
-        erased = json.loads(remote.write("DELETE", f"/v1/raters/{quote(key, safe='')}", query))["erased"]
+        erased = json.loads(remote.send_change("DELETE", f"/v1/raters/{quote(key, safe='')}", query))["erased"]
         names = [(one["campaign"], one["rater"]) for one in erased]
     else:
         with context.open_database() as database, database.transaction() as session:
@@ -172,11 +172,11 @@ def erase(
         typer.echo(f"{where}: {rater} erased")
 
 
-def purge(campaign: Campaign, key: Key, yes: Yes = False) -> None:
+def purge_rater(campaign: Campaign, key: Key, yes: Yes = False) -> None:
     """Delete the judgments of an erased rater, as the schema's owner. The audit log keeps the hash of each row."""
     if not yes:
         typer.confirm(f"Delete everything that {key} judged in {campaign}? This cannot be undone", abort=True)
-    with context.open_database(), context.owner_url() as url:
+    with context.open_database(), context.database_owner_url() as url:
         database = Database(url, size=1)
         try:
             with database.transaction() as session:

@@ -38,7 +38,7 @@ def request(
     if not path.startswith("/"):
         raise Invalid(NOT_VALID, places=(Place(("PATH",), "must begin with /"),))
     body = _body(file) if file is not None else None
-    answer = remote.request(method.upper(), path, body, if_match=if_match)
+    answer = remote.send_request(method.upper(), path, body, if_match=if_match)
     if answer.content:
         write_to_stdout([answer.content])
 

@@ -48,11 +48,11 @@ def settings(
     remote = _remote.find_configured_remote(server)
     given = {**(_object(file) if file is not None else {}), **_pairs(changes or [])}
     if remote is not None:
-        shown: dict[str, Any] = json.loads(remote.body(_path(campaign), accept="application/json"))
+        shown: dict[str, Any] = json.loads(remote.fetch_body(_path(campaign), accept="application/json"))
         if given:
             seen = f'"{shown["settings_version"]}"'
             shown = json.loads(
-                remote.write("PATCH", _path(campaign), {}, _merge_nested_fields(shown, given), if_match=seen)
+                remote.send_change("PATCH", _path(campaign), {}, _merge_nested_fields(shown, given), if_match=seen)
             )
     else:
         with context.open_database() as database, database.transaction() as session:
@@ -84,11 +84,11 @@ def recipe(
     if remote is not None:
         at = f"{_path(campaign)}/recipes"
         if name is None:
-            _print([one["name"] for one in remote.items(at)])
+            _print([one["name"] for one in remote.list_items(at)])
         elif given is not None:
-            _print(json.loads(remote.write("PUT", f"{at}/{quote(name, safe='')}", {}, given))["recipe"])
+            _print(json.loads(remote.send_change("PUT", f"{at}/{quote(name, safe='')}", {}, given))["recipe"])
         else:
-            _print(json.loads(remote.body(f"{at}/{quote(name, safe='')}", accept="application/json"))["recipe"])
+            _print(json.loads(remote.fetch_body(f"{at}/{quote(name, safe='')}", accept="application/json"))["recipe"])
         return
     with context.open_database() as database, database.transaction() as session:
         if name is None:

@@ -21,7 +21,7 @@ from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, first_error, r
 from app.cli.serving.own_server import own_server
 from app.cli.serving.service import prepare_database, stop_on_sigterm
 from app.client import remote as _remote
-from app.client.managing import CampaignClient
+from app.client.campaign_client import CampaignClient
 from app.domain.errors import Invalid, NotFound, Place
 from app.services.access import tokens
 from app.simulation import RaterModel, make_model_template, read_model, write_model
@@ -66,9 +66,11 @@ def simulate(
         if model is not None:
             _print_tally(rehearse(managed, model, RaterPace(workers, speed, patience)), as_json=as_json)
             return
-        about, outputs = managed.about(), managed.outputs()
+        about, outputs = managed.load_facts(), managed.load_outputs()
         _write(
-            write_model(make_model_template(about, outputs, managed.raters(), seed=seed or 0, qualities=qualities)),
+            write_model(
+                make_model_template(about, outputs, managed.list_active_raters(), seed=seed or 0, qualities=qualities)
+            ),
             output,
         )
 
@@ -83,10 +85,10 @@ def _model(path: Path, campaign: str, seed: int | None) -> RaterModel:
 
 def rehearse(managed: CampaignClient, model: RaterModel, pace: RaterPace) -> RehearsalTally:
     """Let the raters of a model judge on a server, with a bar on standard error. Raises NoModelRaterEnrolled."""
-    there = sorted(model.raters.keys() & set(managed.raters()))
+    there = sorted(model.raters.keys() & set(managed.list_active_raters()))
     if not there:
         raise NoModelRaterEnrolled
-    total, links = managed.open_judgments(), managed.links(there)
+    total, links = managed.count_open_judgments(), managed.renew_rater_links(there)
     with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("judging", total=total)
         judging = run_raters(managed.remote.url, model, links, pace, judged=lambda n: progress.advance(bar, n))
@@ -106,7 +108,7 @@ def open_managed_campaign(campaign: str | None, server: str | None) -> Iterator[
     if remote is not None:
         yield CampaignClient(remote, campaign or "")
         return
-    with context.owner_url() as url:
+    with context.database_owner_url() as url:
         role = prepare_database(url, upgrade=True)
         with (
             closing(Database(url, size=2, role=role)) as database,

@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Teams of raters, each with its coordinator.", no_args_is_help=True)
     group.command("list")(list_teams)
-    group.command("put")(put)
+    group.command("put")(put_team)
     app.add_typer(group, name="teams")
 
 
@@ -41,7 +41,7 @@ def list_teams(campaign: Campaign, as_json: Json = False, server: _remote.Server
     Console().print(plain_table(shown, f"{campaign}: {len(teams)} teams"))
 
 
-def put(
+def put_team(
     campaign: Campaign,
     key: Annotated[str, typer.Argument(help="Key of the team.")],
     name: Annotated[str | None, typer.Option(help="Name of the team; default: its key.")] = None,
@@ -49,7 +49,7 @@ def put(
 ) -> None:
     """Create a team, or rename it."""
     if (remote := _remote.find_configured_remote(server)) is not None:
-        remote.write("PUT", f"{_path(campaign)}/{quote(key, safe='')}", {}, {"name": name or key})
+        remote.send_change("PUT", f"{_path(campaign)}/{quote(key, safe='')}", {}, {"name": name or key})
         return
     with context.open_database() as database, database.transaction() as session:
         service.put_team(session, campaign, key, name or key, by=THE_OPERATOR)
@@ -57,7 +57,7 @@ def put(
 
 def _load_teams(campaign: str, server: str | None) -> list[dict[str, object]]:
     if (remote := _remote.find_configured_remote(server)) is not None:
-        return list(remote.items(_path(campaign)))
+        return list(remote.list_items(_path(campaign)))
     with context.open_database() as database, database.transaction() as session:
         views = service.list_teams(session, campaign, by=THE_OPERATOR, after=None, limit=MOST)
         return [TeamOut.model_validate(view).model_dump(mode="json") for view in views]

@@ -23,13 +23,13 @@ PAGE = 200
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Credentials.", no_args_is_help=True)
-    group.command("create")(create)
-    group.command("list")(list_)
-    group.command("revoke")(revoke)
+    group.command("create")(create_token)
+    group.command("list")(list_tokens)
+    group.command("revoke")(revoke_token)
     app.add_typer(group, name="token")
 
 
-def create(
+def create_token(
     role: Annotated[str, typer.Option(help=f"One of {', '.join(GIVEN)}.")],
     campaign: Annotated[str | None, typer.Option(help="The only campaign that the token can access.")] = None,
     team: Annotated[str | None, typer.Option(help="Team of a coordinator, whose enrolments the token can see.")] = None,
@@ -43,7 +43,7 @@ def create(
     typer.echo(issued.secret)
 
 
-def list_(server: _remote.Server = None) -> None:
+def list_tokens(server: _remote.Server = None) -> None:
     """List tokens, without their secrets; with --server, those that PLUMBLINE_TOKEN manages there."""
     table = Table("token", "role", "campaign", "name", "made", "last used", "ends", "state")
     remote = _remote.find_remote_from_option(server)  # else where `token revoke` works, whatever the settings name
@@ -56,7 +56,7 @@ def list_(server: _remote.Server = None) -> None:
     Console().print(table)
 
 
-def revoke(token: Annotated[str, typer.Argument(help="The part of the token that `token list` shows.")]) -> None:
+def revoke_token(token: Annotated[str, typer.Argument(help="The part of the token that `token list` shows.")]) -> None:
     """Revoke a token, at once and for good."""
     with context.open_database() as database, database.transaction() as session:
         tokens.revoke_token(session, token, by=None)
@@ -64,7 +64,7 @@ def revoke(token: Annotated[str, typer.Argument(help="The part of the token that
 
 def _list_tokens(remote: _remote.Remote | None) -> list[TokenOut]:
     if remote is not None:
-        return [TokenOut.model_validate(item) for item in remote.items("/v1/tokens")]
+        return [TokenOut.model_validate(item) for item in remote.list_items("/v1/tokens")]
     with context.open_database() as database, database.transaction() as session:
         return [TokenOut.model_validate(view) for view in _load_all_tokens(session)]
 

@@ -22,14 +22,14 @@ WebhookId = Annotated[str, typer.Argument(help="Id of the webhook, as `list` pri
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Signed messages to your own systems when something happens.", no_args_is_help=True)
-    group.command("add")(add)
-    group.command("list")(show)
-    group.command("replay")(replay)
-    group.command("remove")(remove)
+    group.command("add")(add_webhook)
+    group.command("list")(list_webhooks)
+    group.command("replay")(replay_events)
+    group.command("remove")(remove_webhook)
     app.add_typer(group, name="webhook")
 
 
-def add(
+def add_webhook(
     campaign: Campaign,
     url: Annotated[str, typer.Argument(help="Address that messages are posted to.")],
     event: Annotated[
@@ -53,7 +53,7 @@ def add(
     typer.echo(f"{made.webhook.public_id}\n{made.secret}")
 
 
-def show(campaign: Campaign) -> None:
+def list_webhooks(campaign: Campaign) -> None:
     """List webhooks with their state."""
     with context.open_database() as database, database.transaction() as session:
         views = webhooks.list_webhooks(session, campaign, after=None, limit=webhooks.MOST)
@@ -66,7 +66,7 @@ def show(campaign: Campaign) -> None:
     Console().print(table)
 
 
-def replay(
+def replay_events(
     campaign: Campaign,
     webhook: WebhookId,
     event: Annotated[
@@ -78,7 +78,7 @@ def replay(
         webhooks.replay_events(session, campaign, webhook, event=event, actor=context.find_actor())
 
 
-def remove(campaign: Campaign, webhook: WebhookId) -> None:
+def remove_webhook(campaign: Campaign, webhook: WebhookId) -> None:
     """Delete a webhook; nothing more is sent to it."""
     with context.open_database() as database, database.transaction() as session:
         webhooks.delete_webhook(session, campaign, webhook, actor=context.find_actor())

@@ -114,20 +114,20 @@ class MTurkClient:
             raise MTurkUnreachable(f"the HIT was created; look there for its id: {error.detail}") from error
         raise MTurkUnreachable("the HIT was created; look there for its id")
 
-    def study_link(self, study: str) -> StudyLink:
+    def load_study_link(self, study: str) -> StudyLink:
         """The invitation that a HIT was made with; one that was made elsewhere names none. Raises as `create_study`."""
         with _own_errors():
             annotation = str(self._client.get_hit(HITId=study)["HIT"].get("RequesterAnnotation") or "")
         invitation = annotation.removeprefix(ANNOTATION)
         return StudyLink(invitation if re.fullmatch(INVITATION, invitation) else None, study)
 
-    def submissions(self, study: str) -> Iterator[Submission]:
+    def list_submissions(self, study: str) -> Iterator[Submission]:
         """All assignments of a HIT that were submitted, page after page. Raises as `create_study`."""
         with _own_errors():
             for page in self._client.get_paginator("list_assignments_for_hit").paginate(HITId=study):
                 yield from map(_submission, page["Assignments"])
 
-    def approve(self, submission: str) -> bool:
+    def approve_submission(self, submission: str) -> bool:
         """Pay an assignment, if it still awaits a decision; whether this did it. Raises as `create_study`."""
         with _own_errors():
             if not self._awaits(submission):
@@ -135,7 +135,7 @@ class MTurkClient:
             self._deciding.approve_assignment(AssignmentId=submission)
         return True
 
-    def refuse(self, submission: str) -> bool:
+    def reject_submission(self, submission: str) -> bool:
         """Reject an assignment, if it still awaits a decision; whether this did it. Raises as `create_study`."""
         with _own_errors():
             if not self._awaits(submission):

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import httpx
 
-from app.client.settlement import PlatformRefusal, PlatformWording, StudyLink, Submission, name_study_in_link
+from app.client.settlement import PlatformRefusal, PlatformWording, StudyLink, Submission, add_study_to_link
 from app.domain.errors import Unavailable
 
 TIMEOUT = 30.0  # seconds
@@ -83,14 +83,14 @@ class ProlificClient:
             "reward": texts.reward,
         }
         study = str(self._change("POST", "studies/", body)["id"])
-        self._change("PATCH", _study(study), {"external_study_url": name_study_in_link(url, study)})
+        self._change("PATCH", _study(study), {"external_study_url": add_study_to_link(url, study)})
         return study
 
-    def study_link(self, study: str) -> StudyLink:
+    def load_study_link(self, study: str) -> StudyLink:
         """What a study's address names. Raises as `create_study`, ProlificRefusal also where there is no such study."""
         return StudyLink.from_link(str(self._read(_study(study)).get("external_study_url") or ""))
 
-    def submissions(self, study: str) -> Iterator[Submission]:
+    def list_submissions(self, study: str) -> Iterator[Submission]:
         """All submissions of a study, page after page. Raises ProlificRefusal, ProlificUnreachable."""
         address: str | None = f"{_study(study)}submissions/"
         while address:
@@ -108,11 +108,11 @@ class ProlificClient:
             raise ProlificRefusal(f"the list of submissions goes on at {there.host}")
         return str(there)
 
-    def approve(self, submission: str) -> bool:
+    def approve_submission(self, submission: str) -> bool:
         """Pay a submission, if it still awaits a decision; whether this did it. Raises as `submissions`."""
         return self._decide(submission, "transition/", {"action": "APPROVE"})
 
-    def refuse(self, submission: str) -> bool:
+    def reject_submission(self, submission: str) -> bool:
         """Ask a participant to give a submission back unpaid; whether this did it. Raises as `submissions`."""
         return self._decide(submission, "request-return/", {"request_return_reasons": [RETURN_REASON]})
 

@@ -42,7 +42,7 @@ class Remote:
         self.url = url.rstrip("/")
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 
-    def pieces(self, path: str, query: Query | None = None, *, accept: str = "*/*") -> Iterator[bytes]:
+    def stream_body(self, path: str, query: Query | None = None, *, accept: str = "*/*") -> Iterator[bytes]:
         """A body as it comes.
 
         Raises ServerRefusal with what the server says, ServerUnreachable where nobody answers or ends.
@@ -58,17 +58,17 @@ class Remote:
                 raise _refusal(answer)
             yield from answer.iter_bytes()
 
-    def items(self, path: str) -> Iterator[dict[str, object]]:
-        """Every item of a list, page after page. Raises as `pieces`."""
+    def list_items(self, path: str) -> Iterator[dict[str, object]]:
+        """Every item of a list, page after page. Raises as `stream_body`."""
         query: dict[str, str | int | Sequence[str]] = {"limit": 200}
         while True:
-            page = json.loads(self.body(path, query, accept="application/json"))
+            page = json.loads(self.fetch_body(path, query, accept="application/json"))
             yield from page["items"]
             if page["next"] is None:
                 return
             query["cursor"] = page["next"]
 
-    def write(
+    def send_change(
         self,
         method: str,
         path: str,
@@ -94,7 +94,7 @@ class Remote:
             raise _refusal(answer)
         return answer.content
 
-    def ask(
+    def ask_without_waiting(
         self,
         method: str,
         path: str,
@@ -121,7 +121,9 @@ class Remote:
             raise _refusal(answer)
         return answer
 
-    def request(self, method: str, path: str, body: object = None, *, if_match: str | None = None) -> httpx.Response:
+    def send_request(
+        self, method: str, path: str, body: object = None, *, if_match: str | None = None
+    ) -> httpx.Response:
         """Whatever the server answers to any request, if it does not refuse. path: with its query.
 
         Raises ServerRefusal, ServerUnreachable.
@@ -135,7 +137,7 @@ class Remote:
             raise _refusal(answer)
         return answer
 
-    def send(self, path: str, body: IO[bytes]) -> None:
+    def upload_file(self, path: str, body: IO[bytes]) -> None:
         """Send a file as it is read. Raises ServerRefusal, ServerUnreachable."""
         headers = {**self._headers, "Accept": "application/json", "Content-Type": "application/octet-stream"}
         pieces = iter(lambda: body.read(PIECE), b"")
@@ -144,7 +146,7 @@ class Remote:
         if answer.status_code not in (200, 201):
             raise _refusal(answer)
 
-    def send_part(self, path: str, part: bytes, offset: int) -> bytes:
+    def upload_part(self, path: str, part: bytes, offset: int) -> bytes:
         """Send a part of a file that begins at an offset; the answer. Raises ServerRefusal, ServerUnreachable."""
         headers = {**self._headers, "Accept": "application/json", "Upload-Offset": str(offset)}
         with _translate_connection_errors(self.url):
@@ -153,9 +155,9 @@ class Remote:
             raise _refusal(answer)
         return answer.content
 
-    def body(self, path: str, query: Query | None = None, *, accept: str = "*/*") -> bytes:
-        """A whole body. Raises as `pieces`."""
-        return b"".join(self.pieces(path, query, accept=accept))
+    def fetch_body(self, path: str, query: Query | None = None, *, accept: str = "*/*") -> bytes:
+        """A whole body. Raises as `stream_body`."""
+        return b"".join(self.stream_body(path, query, accept=accept))
 
 
 def find_configured_remote(server: str | None) -> Remote | None:

@@ -67,10 +67,10 @@ class StudyLink:
         return cls(invitation if re.fullmatch(INVITATION, invitation) else None, study)
 
 
-def name_study_in_link(link: str, study: str) -> str:
+def add_study_to_link(link: str, study: str) -> str:
     """An invitation's link that names the study that leads there, as `StudyLink` reads it.
 
-    >>> name_study_in_link("https://plumbline.example.org/#invitation=i.s", "s1")
+    >>> add_study_to_link("https://plumbline.example.org/#invitation=i.s", "s1")
     'https://plumbline.example.org/#invitation=i.s&study=s1'
     """
     return f"{link}&study={quote(study, safe='')}"
@@ -96,16 +96,16 @@ class CrowdPlatform(Protocol):
 
     words: ClassVar[PlatformWording]
 
-    def study_link(self, study: str) -> StudyLink:
+    def load_study_link(self, study: str) -> StudyLink:
         """What the link of a study names."""
 
-    def submissions(self, study: str) -> Iterator[Submission]:
+    def list_submissions(self, study: str) -> Iterator[Submission]:
         """All submissions of a study."""
 
-    def approve(self, submission: str) -> bool:
+    def approve_submission(self, submission: str) -> bool:
         """Pay a submission, if it still awaits a decision; whether this did it."""
 
-    def refuse(self, submission: str) -> bool:
+    def reject_submission(self, submission: str) -> bool:
         """Do not pay a submission, if it still awaits a decision; whether this did it."""
 
 
@@ -148,11 +148,12 @@ class Decision:
 class HandedInCodes:
     """What the participants of one study handed in.
 
-    codes: of each participant's tasks. elsewhere: who handed in work of the campaign, but came by another invitation.
+    codes: of each participant's tasks. other_participants: who handed in work of the campaign, but came by another
+    invitation.
     """
 
     codes: Mapping[str, Sequence[str]]
-    elsewhere: Collection[str] = frozenset()
+    other_participants: Collection[str] = frozenset()
 
 
 def decide_submissions(
@@ -179,7 +180,7 @@ def decide_submissions(
 
 def _decide(submission: Submission, handed_in: HandedInCodes, verdicts: CodeVerdicts, tasks: int) -> tuple[Action, str]:
     codes = handed_in.codes.get(submission.participant, ())
-    if not codes and submission.participant in handed_in.elsewhere:
+    if not codes and submission.participant in handed_in.other_participants:
         return "leave", "this participant handed in work for another study or invitation"
     if not codes:
         return "leave", "no task of this participant is handed in"

@@ -13,7 +13,7 @@ from typing import Any
 
 import httpx
 
-from app.client.managing import CampaignClient
+from app.client.campaign_client import CampaignClient
 from app.client.remote import Remote, ServerRefusal
 from app.conformance import session
 from app.conformance.checks import PLANTED, CheckResult, RaterFrontEnd, list_failures
@@ -63,29 +63,31 @@ class ConformanceRun:
         managed = CampaignClient(self.remote, f"conformance-{secrets.token_hex(6)}")
         body = {"key": managed.campaign, "protocol": setup.protocol, "options": setup.options, "basis": setup.basis}
         about = {"source_language": "en", "target_language": "de", "name": "Conformance check"}
-        self.remote.write("POST", "/v1/campaigns", {}, {**body, **about})
+        self.remote.send_change("POST", "/v1/campaigns", {}, {**body, **about})
         self.made.append(managed)
-        self.remote.write("PUT", f"{managed.path}/systems/{SYSTEM}", {}, {})
+        self.remote.send_change("PUT", f"{managed.path}/systems/{SYSTEM}", {}, {})
         for n, texts in enumerate(setup.texts, 1):
             document = f"{DOCUMENT}-{n}"
             segments = [{"source": one.source or None, "references": {"ref": one.source or "-"}} for one in texts]
-            self.remote.write("PUT", f"{managed.path}/documents/{document}", {}, {"position": n, "segments": segments})
+            self.remote.send_change(
+                "PUT", f"{managed.path}/documents/{document}", {}, {"position": n, "segments": segments}
+            )
             outputs: dict[str, object] = {"segments": [one.output for one in texts]}
             if any(one.prefill is not None for one in texts):
                 outputs["prefill"] = [one.prefill for one in texts]
-            self.remote.write("PUT", f"{managed.path}/systems/{SYSTEM}/outputs/{document}", {}, outputs)
+            self.remote.send_change("PUT", f"{managed.path}/systems/{SYSTEM}/outputs/{document}", {}, outputs)
         for rater in setup.raters:
-            managed.enrol(rater, {})
-        managed.plan(DESIGN)
-        managed.step("open")
-        links = managed.links(setup.raters)
+            managed.enrol_rater(rater, {})
+        managed.freeze_plan(DESIGN)
+        managed.change_state("open")
+        links = managed.renew_rater_links(setup.raters)
         return managed, [RaterFrontEnd(self.client, managed.path, links[rater]) for rater in setup.raters]
 
     def close(self) -> None:
         """Close what was made."""
         for managed in self.made:
-            if managed.settings()["state"] == "open":
-                managed.step("close")
+            if managed.load_settings()["state"] == "open":
+                managed.change_state("close")
 
 
 def run_checks(remote: Remote, *, only: str | None = None) -> list[CheckResult]:
@@ -95,7 +97,7 @@ def run_checks(remote: Remote, *, only: str | None = None) -> list[CheckResult]:
     """
     with httpx.Client(base_url=remote.url, timeout=PATIENCE) as client:
         bench = ConformanceRun(remote, client)
-        listed = json.loads(remote.body("/v1/protocols", accept="application/json"))["items"]
+        listed = json.loads(remote.fetch_body("/v1/protocols", accept="application/json"))["items"]
         protocols = [one for one in listed if only in (None, one["name"])]
         try:
             checks = [check for protocol in protocols for check in _examples(bench, protocol)]

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from app.client.managing import CampaignClient
+from app.client.campaign_client import CampaignClient
 from app.conformance.checks import PLANTED, CheckResult, RaterFrontEnd
 
 PROBLEM = "application/problem+json"
@@ -216,6 +216,6 @@ def _check_hand_in(at: RaterSession) -> Iterator[CheckResult]:
         next_task["task"] is None and next_task["why"] == "finished",
         str(next_task),
     )
-    at.managed.step("close")
+    at.managed.change_state("close")
     closed = at.stranger.lease()
     yield CheckResult("a closed campaign gives no task", closed is None)

@@ -9,7 +9,7 @@ from typing import Final
 
 from PIL import Image, ImageDraw
 
-from app.client.managing import CampaignClient
+from app.client.campaign_client import CampaignClient
 from app.client.remote import Remote, ServerRefusal
 from app.demo.people import TEMPERS
 from app.protocols.base import Span
@@ -160,7 +160,7 @@ def make_picture_campaign(remote: Remote) -> CampaignClient:
     """Make the campaign, with its raters, and open it; one that is there stays as it is."""
     managed = CampaignClient(remote, PICTURES)
     try:
-        managed.settings()
+        managed.load_settings()
     except ServerRefusal:
         _make(managed)
     return managed
@@ -168,7 +168,7 @@ def make_picture_campaign(remote: Remote) -> CampaignClient:
 
 def picture_rater_model(managed: CampaignClient) -> RaterModel:
     """Those who judge the drawings' descriptions, all but the guest: they look for the errors that were planted."""
-    model = make_model_template(managed.about(), _planted_texts(), RATERS_OF_PICTURES, seed=SEED)
+    model = make_model_template(managed.load_facts(), _planted_texts(), RATERS_OF_PICTURES, seed=SEED)
     return model.model_copy(update={"raters": {rater: TEMPERS[rater] for rater in RATERS_OF_PICTURES}})
 
 
@@ -193,17 +193,21 @@ def _source(n: int) -> str:
 def _make(managed: CampaignClient) -> None:
     remote, path = managed.remote, managed.path
     body = {"key": PICTURES, "name": "Descriptions of drawings", "protocol": "custom", "target_language": "en"}
-    remote.write("POST", "/v1/campaigns", {}, {**body, "options": OWN_PROTOCOL})
+    remote.send_change("POST", "/v1/campaigns", {}, {**body, "options": OWN_PROTOCOL})
     for system in SYSTEMS:
-        remote.write("PUT", f"{path}/systems/{system}", {}, {})
+        remote.send_change("PUT", f"{path}/systems/{system}", {}, {})
     for n, drawing in enumerate(DRAWINGS, 1):
         picture = draw_picture(drawing.shape, drawing.colour, drawing.ground)
-        remote.send(f"{path}/media/drawing-{n}.png", io.BytesIO(picture))
+        remote.upload_file(f"{path}/media/drawing-{n}.png", io.BytesIO(picture))
         document = f"{path}/documents/drawing-{n}"
-        remote.write("PUT", document, {}, {"position": n, "domain": "drawings", "segments": [{"source": _source(n)}]})
+        remote.send_change(
+            "PUT", document, {}, {"position": n, "domain": "drawings", "segments": [{"source": _source(n)}]}
+        )
         for system, description in zip(SYSTEMS, drawing.descriptions, strict=True):
-            remote.write("PUT", f"{path}/systems/{system}/outputs/drawing-{n}", {}, {"segments": [description.text]})
+            remote.send_change(
+                "PUT", f"{path}/systems/{system}/outputs/drawing-{n}", {}, {"segments": [description.text]}
+            )
     for rater in (*RATERS_OF_PICTURES, GUEST_OF_PICTURES):
-        managed.enrol(rater, {})
-    managed.plan(DESIGN)
-    managed.step("open")
+        managed.enrol_rater(rater, {})
+    managed.freeze_plan(DESIGN)
+    managed.change_state("open")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.dealing import draw_documents
+from app.design.assignment import draw_documents
 from app.design.design import BucketRules, Design, ExplicitBucket
 from app.design.values import Codes, Rater
 from app.domain.errors import Invalid, Place

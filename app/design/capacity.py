@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.design.dealing import check_pools
+from app.design.assignment import check_pools
 from app.design.layout import AllocationInput
 from app.design.values import Codes
 from app.domain.errors import Invalid
@@ -12,7 +12,7 @@ from app.domain.errors import Invalid
 _FINE = 1_000_000  # shares of a capacity are compared in whole millionths
 
 
-def deal_by_capacity(rng: np.random.Generator, layout: AllocationInput, capacity: Codes, weight: Codes) -> Codes:
+def assign_by_capacity(rng: np.random.Generator, layout: AllocationInput, capacity: Codes, weight: Codes) -> Codes:
     """Deal every group to the raters of its bucket whose share of their capacity stays lowest.
 
     Heavy groups go first, ties at random. Raters who end up above their capacity hand groups on, along chains.

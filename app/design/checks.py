@@ -56,7 +56,7 @@ class ControlDensity:
     overall: float
 
     @property
-    def is_far_above_asked(self) -> bool:
+    def is_far_above_requested(self) -> bool:
         """Whether there are more by a quarter than are asked for."""
         return self.overall > OVERSHOOT * self.asked
 

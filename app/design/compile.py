@@ -8,20 +8,20 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from app.design.assemble import assemble_tasks
+from app.design.assignment import check_pools
 from app.design.buckets import BucketAssignment, fill_buckets, one_rater_per_person
 from app.design.calibration import draw_common_documents, sample_calibration_set
 from app.design.choose import choose_documents, choose_systems
-from app.design.dealing import check_pools
 from app.design.design import Design
 from app.design.grouping import GroupedOutputs, cut_documents, group_outputs, make_allocation_input
-from app.design.latin_square import deal_latin_squares, explain_unmet_cells
+from app.design.latin_square import assign_latin_squares, explain_unmet_cells
 from app.design.layout import AllocationInput
 from app.design.order import UnplacedItem
 from app.design.overlap import choose_overlap
 from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, Task, UnmetRequest, digest_of_json
 from app.design.task_maker import TaskInputs
 from app.design.values import Codes, Floats, Rater, System, TestSet, WorkSize
-from app.design.workload import GroupAllocation, deal_work
+from app.design.workload import GroupAllocation, assign_work
 from app.domain.errors import Invalid, Place
 
 
@@ -182,7 +182,7 @@ def _allocate_groups(
     layout = make_allocation_input(design, grouped, buckets.of_document, buckets.pools, len(raters), ratings)
     if design.structure == "latin_square":
         return grouped, _latin(draw, grouped, layout, names, buckets), layout
-    return grouped, deal_work(draw.rng("deal"), design, grouped, layout, raters, buckets.names), layout
+    return grouped, assign_work(draw.rng("deal"), design, grouped, layout, raters, buckets.names), layout
 
 
 def _ratings(draw: SeedStreams, design: Design, grouped: GroupedOutputs, buckets: BucketAssignment) -> Codes:
@@ -217,7 +217,7 @@ def _latin(
         sentences = [
             n for n, stretch in enumerate(grouped.stretches) if buckets.of_document[stretch.document] == bucket
         ]
-        squares = deal_latin_squares(draw.rng("latin", bucket), len(sentences), len(names), len(pool))
+        squares = assign_latin_squares(draw.rng("latin", bucket), len(sentences), len(names), len(pool))
         for sentence, row in zip(sentences, squares, strict=True):
             for rater, system in zip(pool, row, strict=True):
                 raters[group_of[sentence, int(system)], 0] = rater

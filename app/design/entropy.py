@@ -9,7 +9,7 @@ from math import comb
 
 import numpy as np
 
-from app.design.dealing import check_pools, compute_rater_loads, deal_campaign
+from app.design.assignment import assign_campaign, check_pools, compute_rater_loads
 from app.design.layout import AllocationInput
 from app.design.values import Bools, Codes, Floats
 from app.domain.errors import Invalid, Place
@@ -80,7 +80,7 @@ def _sets(rng: np.random.Generator, pool: Codes, k: int) -> Codes:
     return orders[:, places].reshape(-1, k)
 
 
-def deal_to_entropy(
+def assign_to_entropy(
     rng: np.random.Generator, layout: AllocationInput, target: float, studies: int = 1, *, restarts: int = RESTARTS
 ) -> Codes:
     """Deal so that the normalized entropy of the work is within .03 of a target, in many studies at once.
@@ -183,7 +183,7 @@ def reachable_entropies(
 
 def _entropy_of_even_deal(rng: np.random.Generator, layout: AllocationInput) -> float:
     even = np.full((layout.n_groups, int(layout.ratings.max(initial=1))), -1, dtype=np.int64)
-    deal_campaign(rng, layout, even)
+    assign_campaign(rng, layout, even)
     return float(normalized_entropy(compute_rater_loads(layout, even[None]))[0])
 
 

@@ -22,7 +22,7 @@ def explain_unmet_cells(number: int, systems: int) -> tuple[UnmetRequest, ...]:
     return (UnmetRequest(f"{number} outputs are edited by nobody", f"{why}: enrol more raters, or leave systems out"),)
 
 
-def deal_latin_squares(rng: np.random.Generator, sentences: int, systems: int, raters: int) -> Codes:
+def assign_latin_squares(rng: np.random.Generator, sentences: int, systems: int, raters: int) -> Codes:
     """Which system's output each rater edits of each sentence, shape (sentences, raters).
 
     Blocks of as many sentences as there are systems take one square each (rows are sentences, columns raters,
@@ -38,7 +38,7 @@ def deal_latin_squares(rng: np.random.Generator, sentences: int, systems: int, r
 
     Examples
     --------
-    >>> dealt = deal_latin_squares(np.random.default_rng(1), 603, 9, 9)
+    >>> dealt = assign_latin_squares(np.random.default_rng(1), 603, 9, 9)
     >>> set(np.bincount(dealt[:, 4]).tolist())
     {67}
     """

@@ -74,15 +74,15 @@ def refill_groups(
     order = [wanted[n] for n in rng.permutation(len(wanted))]
     for group in order:
         own = group.intended_rater
-        if own is not None and hands.can(group, own, again=group.late):
-            hands.give(group, own)
+        if own is not None and hands.can_take(group, own, again=group.late):
+            hands.give_group(group, own)
     for group in order:
         if group.material not in hands.assignments:
             pool = hands.pools[group.bucket]
             shuffled = [pool[n] for n in rng.permutation(len(pool))]
-            hands.give_least(group, [key for key in shuffled if hands.can(group, key)])
+            hands.give_to_least_loaded(group, [key for key in shuffled if hands.can_take(group, key)])
     if rebalance:
-        hands.level(rng, [group for group in order if not group.late and group.square is None])
+        hands.even_out(rng, [group for group in order if not group.late and group.square is None])
     return GroupRefill(
         tuple((group, hands.assignments[group.material]) for group in wanted),
         _list_unmet_requests(wanted, buckets, hands.assignments),
@@ -109,7 +109,7 @@ class _GroupHolders:
         self._of: Counter[str] = Counter()
         self._found = grouped
 
-    def can(self, group: OpenGroup, key: str, *, again: bool = False) -> bool:
+    def can_take(self, group: OpenGroup, key: str, *, again: bool = False) -> bool:
         """Whether a rater is there, has room, and has no other rating of the unit (unless again)."""
         rater = self._able.get(key)
         if rater is None or (not again and key in self._on_unit[group.unit]):
@@ -117,7 +117,7 @@ class _GroupHolders:
         size = self._found.group_size(group.material)
         return rater.capacity is None or (self._load[key] + size).count_in(rater.capacity_unit) <= rater.capacity
 
-    def give(self, group: OpenGroup, key: str) -> None:
+    def give_group(self, group: OpenGroup, key: str) -> None:
         """Give a group to a rater."""
         self.assignments[group.material] = key
         self._load[key] += self._found.group_size(group.material)
@@ -125,14 +125,16 @@ class _GroupHolders:
         self._groups[group.bucket, key] += 1
         self._of[key] += 1
 
-    def give_least(self, group: OpenGroup, able: Sequence[str]) -> None:
+    def give_to_least_loaded(self, group: OpenGroup, able: Sequence[str]) -> None:
         """Give a group to whoever of some raters has fewest of its bucket, then least to do; to nobody if none can."""
         if able:
-            self.give(group, min(able, key=lambda key: (self._groups[group.bucket, key], self._load[key].segments)))
+            self.give_group(
+                group, min(able, key=lambda key: (self._groups[group.bucket, key], self._load[key].segments))
+            )
         else:
             self.assignments[group.material] = None
 
-    def level(self, rng: np.random.Generator, groups: Sequence[OpenGroup]) -> None:
+    def even_out(self, rng: np.random.Generator, groups: Sequence[OpenGroup]) -> None:
         """Pass groups on to raters who have at least two fewer; each lessens the sum of squares, so it ends."""
         moved = True
         while moved:
@@ -142,13 +144,13 @@ class _GroupHolders:
                 fewer = [] if holder is None else self._with_fewer(group, holder)
                 if holder is not None and fewer:
                     self._assign_group(group, holder)
-                    self.give(group, min(fewer, key=lambda key: (self._of[key], self._load[key].segments)))
+                    self.give_group(group, min(fewer, key=lambda key: (self._of[key], self._load[key].segments)))
                     moved = True
 
     def _with_fewer(self, group: OpenGroup, holder: str) -> list[str]:
         """Raters of a group's bucket with at least two groups fewer than who has it, and who can take it."""
         pool = self.pools[group.bucket]
-        return [key for key in pool if self._of[key] + 2 <= self._of[holder] and self.can(group, key)]
+        return [key for key in pool if self._of[key] + 2 <= self._of[holder] and self.can_take(group, key)]
 
     def _assign_group(self, group: OpenGroup, key: str) -> None:
         self._load[key] += self._found.group_size(group.material).multiplied_by(-1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.design.dealing import count_groups_by_bucket, draw_documents
+from app.design.assignment import count_groups_by_bucket, draw_documents
 from app.design.design import Overlap
 from app.design.layout import AllocationInput
 from app.design.values import Codes
@@ -27,7 +27,7 @@ def choose_overlap(rng: np.random.Generator, overlap: Overlap, bucket_of_documen
     return np.sort(np.concatenate([documents[of] for documents, of in zip(members, drawn, strict=True)]))
 
 
-def deal_overlap(rng: np.random.Generator, layout: AllocationInput, raters: Codes, groups: Codes) -> None:
+def assign_overlap(rng: np.random.Generator, layout: AllocationInput, raters: Codes, groups: Codes) -> None:
     """Give groups their raters, in place: of those with fewest in the bucket, the ones who have met least.
 
     So loads within a bucket stay within one group, and every pair of raters that a bucket allows shares some.

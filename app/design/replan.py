@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from app.design.added_squares import AddedSquares, deal_added_squares
+from app.design.added_latin_squares import AddedSquares, assign_added_squares
 from app.design.assemble import assemble_tasks
 from app.design.buckets import one_rater_per_person
 from app.design.compile import SeedStreams, inputs_digest
@@ -221,7 +221,7 @@ def _squares(
         return AddedSquares({}, ())
     before = set(plan.systems) & set(systems)
     edited = [set[str]().union(*(state.entries[group.number] for group in groups)) for groups in state.units.values()]
-    squares = deal_added_squares(
+    squares = assign_added_squares(
         lambda bucket: draw.rng("latin", bucket),
         grouped,
         test_set,

@@ -1,6 +1,6 @@
 """Simulated studies: who would have rated what, had the study been run again under a design.
 
-The same dealing as in a campaign (`dealing.py`, `entropy.py`), over the raters who really rated a bucket.
+The same assignment as in a campaign (`assignment.py`, `entropy.py`), over the raters who really rated a bucket.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.design.dealing import deal_studies
+from app.design.assignment import assign_studies
 from app.design.design import Grouping
-from app.design.entropy import deal_to_entropy
+from app.design.entropy import assign_to_entropy
 from app.design.layout import make_items_layout
 from app.design.values import Bools, Codes
 from app.domain.errors import Invalid
@@ -65,5 +65,5 @@ def simulate_rater_assignments(
         grouping, bucket_of_document, n_systems, pools, n_raters, ratings=ratings, present=present
     )
     if entropy is None:
-        return items.raters_of_outputs(deal_studies(rng, items.layout, studies))
-    return items.raters_of_outputs(deal_to_entropy(rng, items.layout, entropy, studies))
+        return items.raters_of_outputs(assign_studies(rng, items.layout, studies))
+    return items.raters_of_outputs(assign_to_entropy(rng, items.layout, entropy, studies))

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.capacity import deal_by_capacity
-from app.design.dealing import check_pools, count_groups_by_bucket, deal_campaign
+from app.design.assignment import assign_campaign, check_pools, count_groups_by_bucket
+from app.design.capacity import assign_by_capacity
 from app.design.design import Design
-from app.design.entropy import deal_to_entropy
+from app.design.entropy import assign_to_entropy
 from app.design.even_out import EvenedLoads, even_out_loads
 from app.design.grouping import GroupedOutputs
 from app.design.layout import AllocationInput
-from app.design.overlap import deal_overlap
+from app.design.overlap import assign_overlap
 from app.design.values import Bools, Codes, Floats, Rater
 from app.domain.errors import Invalid, Place
 
@@ -28,7 +28,7 @@ class GroupAllocation:
     evened: EvenedLoads | None = None
 
 
-def deal_work(
+def assign_work(
     rng: np.random.Generator,
     design: Design,
     grouped: GroupedOutputs,
@@ -45,17 +45,17 @@ def deal_work(
     """
     check_pools(layout, tuple(names))
     if design.balance.kind == "entropy" and design.balance.entropy is not None:
-        dealt = deal_to_entropy(rng, layout, design.balance.entropy)[0]
+        dealt = assign_to_entropy(rng, layout, design.balance.entropy)[0]
         return GroupAllocation(dealt, _given_loads(layout, dealt))
     if design.balance.kind == "capacity":
-        dealt = deal_by_capacity(rng, layout, *compute_capacities(design, grouped, raters))
+        dealt = assign_by_capacity(rng, layout, *compute_capacities(design, grouped, raters))
         return GroupAllocation(dealt, _given_loads(layout, dealt))
     dealt = np.full((layout.n_groups, int(layout.ratings.max(initial=1))), -1, dtype=np.int64)
-    deal_overlap(rng, layout, dealt, np.flatnonzero(layout.ratings > design.ratings_per_item))
+    assign_overlap(rng, layout, dealt, np.flatnonzero(layout.ratings > design.ratings_per_item))
     if design.unit == "items":
-        deal_campaign(rng, layout, dealt)
+        assign_campaign(rng, layout, dealt)
     else:
-        deal_by_weight(rng, layout, dealt)
+        assign_by_weight(rng, layout, dealt)
     if not design.even_out:
         return GroupAllocation(dealt, _by_chance(layout, dealt))
     evened = even_out_loads(rng, layout, dealt)
@@ -79,8 +79,8 @@ def compute_capacities(design: Design, grouped: GroupedOutputs, raters: Sequence
     return np.array(room, dtype=np.int64), np.stack([sizes[rater.capacity_unit] for rater in raters], axis=1)
 
 
-def deal_by_weight(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> None:
-    """Deal as `deal_campaign`, in place, but even in weight too: heavy groups first, lightest loaded raters first.
+def assign_by_weight(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> None:
+    """Deal as `assign_campaign`, in place, but even in weight too: heavy groups first, lightest loaded raters first.
 
     Groups of a cell go in blocks of as many as there are raters, so the numbers of groups still differ by one at most.
     """

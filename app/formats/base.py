@@ -381,7 +381,7 @@ class DocumentLines(Protocol):
         """Take in one line; what is wrong with it goes to the log."""
 
     def campaign_facts(self) -> object:
-        """What the lines say of the campaign, for `LineSharing.head`."""
+        """What the lines say of the campaign, for `SharedLines.make_campaign_row`."""
 
     def records(self) -> Iterator[Record | GroupedAnswers]:
         """All records of the lines but the campaign's, document by document; once only."""
@@ -394,17 +394,17 @@ class DocumentLines(Protocol):
 class SharedLines:
     """How the lines of large files are shared out among several readers, each of which has whole documents.
 
-    part: makes a reader of some of the lines of files by these names. route: for the first line of a file, what tells
-    of a line what it is about, and whether that line is data too; what is about the same must come to the same reader.
-    head: what all parts say of the campaign, by their facts. some: files without any judgment are refused.
-    last: notes to the log of all readers what only all records together can tell.
+    make_reader: of some of the lines of files by these names. make_document_finder: for the first line of a file, what
+    finds the document of a line, and whether that first line is data too; a document must come to one reader.
+    make_campaign_row: what all readers say of the campaign, by their facts. requires_judgments: files without any
+    judgment are refused. finish_log: notes to the log of all readers what only all records together can tell.
     """
 
-    part: Callable[[Sequence[str], ReadContext, ReadLog], DocumentLines]
-    route: Callable[[FileLine, str, ReadLog], tuple[Callable[[str], str], bool]]
-    head: Callable[[Sequence[str], Sequence[Any]], CampaignRow]
-    some: bool = False
-    last: Callable[[ReadContext, ReadLog], None] | None = None
+    make_reader: Callable[[Sequence[str], ReadContext, ReadLog], DocumentLines]
+    make_document_finder: Callable[[FileLine, str, ReadLog], tuple[Callable[[str], str], bool]]
+    make_campaign_row: Callable[[Sequence[str], Sequence[Any]], CampaignRow]
+    requires_judgments: bool = False
+    finish_log: Callable[[ReadContext, ReadLog], None] | None = None
 
 
 class Writer(Protocol):

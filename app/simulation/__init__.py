@@ -1,7 +1,7 @@
 """Simulated raters: what they think of a text, how they answer, and how they sit through a task. Pure and seeded.
 
-Nobody here does any input or output: `session_acts` says what a front-end would send next, and whoever drives it
-sends it.
+Nobody here does any input or output: `list_session_actions` says what a front-end would send next, and whoever drives
+it sends it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from app.simulation.session import (
     SendHeartbeat,
     SendJudgment,
     SendPreference,
-    session_acts,
+    list_session_actions,
 )
 from app.simulation.simulated_rater import SimulatedRater
 from app.simulation.task_view import SeenTask, read_task
@@ -49,10 +49,10 @@ __all__ = [
     "SimulatedRater",
     "TextTruth",
     "draw_answers",
+    "list_session_actions",
     "make_model_template",
     "read_model",
     "read_task",
-    "session_acts",
     "text_key",
     "write_model",
 ]

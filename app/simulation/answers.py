@@ -32,19 +32,19 @@ WRONG = "xxx"  # what takes the place of a word that is edited
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
-    """What an answer is made from. lower: names of criteria, or of fields, of which less is better. taste: how often a
-    mark is made that nothing asks for."""
+    """What an answer is made from. lower_is_better: names of criteria, or of fields, of which less is better.
+    stray_marks: how often a mark is made that nothing asks for."""
 
     shown: SeenSegment
     opinion: Opinion
     draws: Draws
-    taste: float = 0.0
-    lower: frozenset[str] = frozenset()
+    stray_marks: float = 0.0
+    lower_is_better: frozenset[str] = frozenset()
 
-    def toward(self, name: str) -> float:
+    def directed_opinion(self, name: str) -> float:
         """The opinion from 0 to 1, in the direction of a field or criterion."""
         value = self.opinion.value / 100.0
-        return 1.0 - value if name in self.lower else value
+        return 1.0 - value if name in self.lower_is_better else value
 
 
 def answer(protocol: str, form: RaterForm, sheet: AnswerContext) -> dict[str, object]:
@@ -58,7 +58,7 @@ def answer(protocol: str, form: RaterForm, sheet: AnswerContext) -> dict[str, ob
     return payload
 
 
-def preference_answer(protocol: str, widget: Preference, values: Sequence[float]) -> dict[str, object]:
+def make_preference_payload(protocol: str, widget: Preference, values: Sequence[float]) -> dict[str, object]:
     """Columns by what is thought of each, best first. values: 0 to 100, one a column."""
     groups = [
         [column for column, value in enumerate(values, 1) if value == wanted]
@@ -74,10 +74,14 @@ def preference_answer(protocol: str, widget: Preference, values: Sequence[float]
 def _field_value(widget: Widget, sheet: AnswerContext) -> Mapping[str, object]:
     match widget:
         case Slider():
-            return {widget.field: _on_scale(sheet.toward(widget.field), widget.minimum, widget.maximum, widget.step)}
+            return {
+                widget.field: _on_scale(
+                    sheet.directed_opinion(widget.field), widget.minimum, widget.maximum, widget.step
+                )
+            }
         case Choice():
             points = [value for value, _ in sorted(widget.points)]
-            return {widget.field: points[min(int(sheet.toward(widget.field) * len(points)), len(points) - 1)]}
+            return {widget.field: points[min(int(sheet.directed_opinion(widget.field) * len(points)), len(points) - 1)]}
         case Criteria():
             return {widget.field: {one.name: _criterion(one, sheet) for one in widget.criteria}}
         case Count():
@@ -113,7 +117,7 @@ def _on_scale(value: float, minimum: float, maximum: float, step: float | None) 
 def _criterion(scale: CriterionScale, sheet: AnswerContext) -> float:
     """One criterion: mostly the opinion, a little of its own."""
     own = 0.1 * (sheet.draws.uniform(*sheet.opinion.key, scale.name) - 0.5)
-    value = min(max(sheet.toward(scale.name) + own, 0.0), 1.0)
+    value = min(max(sheet.directed_opinion(scale.name) + own, 0.0), 1.0)
     if scale.points:
         values = sorted(point for point, _ in scale.points)
         return values[min(int(value * len(values)), len(values) - 1)]
@@ -151,7 +155,7 @@ def _errors_seen(widget: Spans, sheet: AnswerContext) -> Iterator[Span]:
             yield _mark(widget, sheet, severity, n)
         return
     yield from known
-    if sheet.draws.happens(sheet.taste, *sheet.opinion.key, "taste"):
+    if sheet.draws.happens(sheet.stray_marks, *sheet.opinion.key, "taste"):
         yield _mark(widget, sheet, "minor", len(known))
 
 

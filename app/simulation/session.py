@@ -1,6 +1,6 @@
 """A session: how a rater goes through a task, as the requests that their front-end would send, one after another.
 
-`session_acts` is a generator: it says what is to be sent, and is told the revision that came back.
+`list_session_actions` is a generator: it says what is to be sent, and is told the revision that came back.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from app.protocols import RaterForm, get_protocol, list_judged_levels, make_rater_form
 from app.protocols.base import Level, Preference, Protocol, resolve_scoring_options
-from app.simulation.answers import AnswerContext, answer, preference_answer
+from app.simulation.answers import AnswerContext, answer, make_preference_payload
 from app.simulation.model import RaterModel, text_key
 from app.simulation.simulated_rater import Opinion, SimulatedRater
 from app.simulation.task_view import SeenAnswer, SeenItem, SeenScreen, SeenSegment, SeenTask
@@ -116,7 +116,7 @@ class _Session:
         return SendHeartbeat(events)
 
 
-def session_acts(mind: SimulatedRater, task: SeenTask, forms: CampaignForms, *, page: str) -> SessionActs:
+def list_session_actions(mind: SimulatedRater, task: SeenTask, forms: CampaignForms, *, page: str) -> SessionActs:
     """What a rater sends while they go through a task; send it the revision that each answer got.
 
     What has an answer already is not judged again, so that a session can be taken up where it was left; what was set
@@ -236,5 +236,7 @@ def _screen(session: _Session, screen: SeenScreen) -> Generator[Act, int | None,
         for n in screen.items
     ]
     yield SendPreference(
-        screen.screen, preference_answer(session.forms.protocol.name, widget, values), _revision_seen(screen.judgment)
+        screen.screen,
+        make_preference_payload(session.forms.protocol.name, widget, values),
+        _revision_seen(screen.judgment),
     )

@@ -81,7 +81,7 @@ def load_campaign_jobs_page(
     return session.execute(query.order_by(jobs.c.id.desc()).limit(limit)).all()
 
 
-def count_versions_of_question(session: Session, campaign_id: int, kind: str, question: str) -> int:
+def count_versions_of_request(session: Session, campaign_id: int, kind: str, question: str) -> int:
     """How many jobs of a kind have answered a question, by what they keep as `question`, under whichever key.
 
     Those that were asked for only to look do not count.

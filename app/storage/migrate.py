@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import Conflict
 from app.storage import audit, distribution, organization_list, queue_schema, seals
 from app.storage.db import APP_ROLE, sqlalchemy_url, translate_database_errors
-from app.storage.numbering import find_misnumbered, number_new_tables, number_rows
+from app.storage.numbering import find_misnumbered_rows, number_new_tables, number_rows
 from app.storage.organizations import DEFAULT, organization_schema
 
 MIGRATION_LOCK = 7_215_340_911  # any constant: the same for every starter
@@ -146,7 +146,7 @@ def check_schema(url: str, *, or_later: bool = False) -> None:
             if _is_later(connection, or_later=or_later):
                 continue
             _check(connection)
-            if misnumbered := find_misnumbered(connection, organization.number):
+            if misnumbered := find_misnumbered_rows(connection, organization.number):
                 raise SchemaDiffers(f"rows of {', '.join(misnumbered)} are not numbered for {organization.key}")
 
 
@@ -234,7 +234,7 @@ def grant_serving_role(connection: sa.Connection, organization: int) -> None:
         return
     schema = organization_schema(organization)
     shared: tuple[str, ...] = queue_schema.GRANTS if organization == DEFAULT else ()
-    if organization == DEFAULT and organization_list.has_list(connection):
+    if organization == DEFAULT and organization_list.has_organization_list(connection):
         shared += organization_list.GRANTS
     for statement in (
         f"GRANT USAGE ON SCHEMA {schema} TO {APP_ROLE}",

@@ -48,7 +48,7 @@ def number_rows(connection: sa.Connection, organization: int) -> None:
         connection.execute(sa.text(f"{alter} SET MINVALUE {first} SET MAXVALUE {last} SET START {first} RESTART"))
 
 
-def find_misnumbered(connection: sa.Connection, organization: int) -> list[str]:
+def find_misnumbered_rows(connection: sa.Connection, organization: int) -> list[str]:
     """Tables of the current schema that count outside of the organization's numbers."""
     return [counter.table for counter in _list_others(connection, organization)]
 

@@ -76,7 +76,7 @@ def is_organization_key(text: str) -> bool:
     return re.fullmatch("[a-z0-9][a-z0-9-]{0,62}", text) is not None
 
 
-def make_list(connection: sa.Connection) -> None:
+def make_organization_list(connection: sa.Connection) -> None:
     """Make the shared schema, if it is missing. Raises OrganizationsNotAllowed."""
     try:
         connection.execute(sa.text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
@@ -88,14 +88,14 @@ def make_list(connection: sa.Connection) -> None:
     connection.execute(sa.text(_UNIQUE))
 
 
-def has_list(connection: sa.Connection | Session) -> bool:
+def has_organization_list(connection: sa.Connection | Session) -> bool:
     """Whether this installation has had an organization beside the default one."""
     return bool(connection.execute(sa.text(f"SELECT to_regclass('{SCHEMA}.organizations') IS NOT NULL")).scalar())
 
 
 def list_organizations(connection: sa.Connection | Session, *, only_open: bool = True) -> Sequence[OrganizationRecord]:
     """The organizations beside the default one, by number. only_open: not those whose tables are being made."""
-    if not has_list(connection):
+    if not has_organization_list(connection):
         return ()
     states = "state = 'open'" if only_open else "state <> 'removed'"
     rows = connection.execute(sa.text(f"{_SHOWN} WHERE {states} ORDER BY number"))

@@ -29,7 +29,7 @@ def add_organization(
     """
     with MigrationConnection(url) as connection:
         migrate.require_head(connection)
-        organization_list.make_list(connection)
+        organization_list.make_organization_list(connection)
         migrate.grant_serving_role(connection, DEFAULT)
         begun = [one for one in organization_list.list_organizations(connection, only_open=False) if one.key == key]
         record = begun[0] if begun and begun[0].state == "preparing" else None

@@ -57,8 +57,8 @@ class Language:
 
 LANGUAGES: Mapping[str, Language] = MappingProxyType(
     {
-        ENGLISH: Language("English", plurals.english_german_form, ",", ".", managers=True),
-        "de": Language("Deutsch", plurals.english_german_form, ".", ",", managers=True),
+        ENGLISH: Language("English", plurals.english_or_german_form, ",", ".", managers=True),
+        "de": Language("Deutsch", plurals.english_or_german_form, ".", ",", managers=True),
         "fr": Language("Français", plurals.french_form, "\u202f", ","),
         "es": Language("Español", plurals.spanish_form, ".", ","),
         "cs": Language("Čeština", plurals.czech_form, "\u00a0", ","),

@@ -8,10 +8,10 @@ from __future__ import annotations
 MILLION = 1_000_000
 
 
-def english_german_form(n: int) -> str:
+def english_or_german_form(n: int) -> str:
     """English and German.
 
-    >>> [english_german_form(n) for n in (0, 1, 2)]
+    >>> [english_or_german_form(n) for n in (0, 1, 2)]
     ['other', 'one', 'other']
     """
     return "one" if n == 1 else "other"

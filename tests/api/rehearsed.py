@@ -18,9 +18,9 @@ from app.simulation import (
     PlantedText,
     SendJudgment,
     SimulatedRater,
+    list_session_actions,
     make_model_template,
     read_task,
-    session_acts,
 )
 from app.simulation.session import SendHeartbeat, SendPreference
 from app.simulation.task_view import SeenTask
@@ -161,7 +161,11 @@ class Rehearsed:
     def _sit(
         self, mind: SimulatedRater, forms: CampaignForms, task: SeenTask, session: dict[str, str], most: int | None
     ) -> None:
-        acts, came, here = session_acts(mind, task, forms, page=f"p{mind.judged}"), None, f"/v1/tasks/{task.task}"
+        acts, came, here = (
+            list_session_actions(mind, task, forms, page=f"p{mind.judged}"),
+            None,
+            f"/v1/tasks/{task.task}",
+        )
         while most is None or mind.judged < most:
             try:
                 act = acts.send(came)

@@ -78,13 +78,15 @@ def test_a_plan_that_a_job_compiles_is_waited_for_and_then_frozen(
 def _draft(remote: Remote) -> None:
     """Two systems on two documents, and two raters."""
     made = {"key": "draft", "protocol": "da", "target_language": "de"}
-    remote.write("POST", "/v1/campaigns", {}, made)
+    remote.send_change("POST", "/v1/campaigns", {}, made)
     for key in ("d1", "d2"):
-        remote.write("PUT", f"/v1/campaigns/draft/documents/{key}", {}, {"segments": [{"source": f"{key} is here."}]})
+        remote.send_change(
+            "PUT", f"/v1/campaigns/draft/documents/{key}", {}, {"segments": [{"source": f"{key} is here."}]}
+        )
     for system in ("A", "B"):
-        remote.write("PUT", f"/v1/campaigns/draft/systems/{system}", {}, {})
+        remote.send_change("PUT", f"/v1/campaigns/draft/systems/{system}", {}, {})
         for key in ("d1", "d2"):
             where = f"/v1/campaigns/draft/systems/{system}/outputs/{key}"
-            remote.write("PUT", where, {}, {"segments": [f"{system} says {key}."]})
+            remote.send_change("PUT", where, {}, {"segments": [f"{system} says {key}."]})
     for rater in ("r1", "r2"):
-        remote.write("PUT", f"/v1/campaigns/draft/raters/{rater}", {}, {})
+        remote.send_change("PUT", f"/v1/campaigns/draft/raters/{rater}", {}, {})

@@ -17,7 +17,7 @@ import pytest
 from app.cli.kit.raters_at_work import RaterPace
 from app.cli.simulate import rehearse
 from app.client import remote
-from app.client.managing import CampaignClient
+from app.client.campaign_client import CampaignClient
 from app.client.remote import Remote
 from app.demo.pictures import GUEST_OF_PICTURES, PICTURES, SYSTEMS, make_picture_campaign, picture_rater_model
 from app.services.campaigns.campaigns import NewCampaign, create_campaign
@@ -76,7 +76,7 @@ def test_an_upload_that_broke_goes_on_where_it_ended(
     monkeypatch.setenv("PLUMBLINE_TOKEN", served.secret)
     monkeypatch.setattr("app.cli.media.PART", 50_000)
     sent: list[int] = []
-    send = remote.Remote.send_part
+    send = remote.Remote.upload_part
 
     def broken(self: remote.Remote, path: str, part: bytes, offset: int) -> bytes:
         sent.append(offset)
@@ -84,7 +84,7 @@ def test_an_upload_that_broke_goes_on_where_it_ended(
             raise remote.ServerUnreachable("the network went away")
         return send(self, path, part, offset)
 
-    monkeypatch.setattr(remote.Remote, "send_part", broken)
+    monkeypatch.setattr(remote.Remote, "upload_part", broken)
     words = ("media", "add", "talks", tmp_path / "long.wav", "--server", served.url)
     assert command(spine.url, *words).returncode != 0
     assert command(spine.url, *words).returncode == 0
@@ -97,7 +97,7 @@ def test_an_upload_that_broke_goes_on_where_it_ended(
 def test_the_demo_has_a_campaign_with_pictures_judged_by_a_protocol_of_its_manager(served: Served) -> None:
     for _ in range(2):
         managed = make_picture_campaign(Remote(served.url, served.secret))
-    about = managed.settings()
+    about = managed.load_settings()
     assert (about["state"], about["protocol"]) == ("open", "custom")
     parts = about["options"]["parts"]
     assert [part["kind"] for part in parts] == ["spans", "slider", "slider", "yes_no"]
@@ -106,11 +106,11 @@ def test_the_demo_has_a_campaign_with_pictures_judged_by_a_protocol_of_its_manag
 
     assert rehearse(managed, picture_rater_model(managed), RaterPace()).judgments > 20
     assert rehearse(managed, picture_rater_model(managed), RaterPace()).judgments == 0
-    ranking = json.loads(managed.remote.body(f"{managed.path}/ranking", accept="application/json"))
+    ranking = json.loads(managed.remote.fetch_body(f"{managed.path}/ranking", accept="application/json"))
     assert [row["system"] for row in ranking["systems"]] == list(SYSTEMS)
     assert len({tuple(label.partition("/")[::2]) for label in categories(managed)}) > 3
 
-    secret = managed.links([GUEST_OF_PICTURES])[GUEST_OF_PICTURES]
+    secret = managed.renew_rater_links([GUEST_OF_PICTURES])[GUEST_OF_PICTURES]
     rater = {"Authorization": f"Bearer {secret}"}
     task = httpx.post(f"{served.url}/v1/campaigns/{PICTURES}/lease", headers=rater).json()["task"]
     (shown, *texts) = task["items"][0]["segments"][0]["texts"]
@@ -120,7 +120,7 @@ def test_the_demo_has_a_campaign_with_pictures_judged_by_a_protocol_of_its_manag
 
 def categories(managed: CampaignClient) -> set[str]:
     """Categories of all marked errors, from the export."""
-    lines = b"".join(managed.remote.pieces(f"{managed.path}/exports/jsonl")).splitlines()
+    lines = b"".join(managed.remote.stream_body(f"{managed.path}/exports/jsonl")).splitlines()
     judgments = [line for line in map(json.loads, lines) if line["type"] == "judgment"]
     return {error["category"] for one in judgments for error in one["payload"].get("errors", ())}
 

@@ -190,7 +190,7 @@ def test_a_hit_leads_to_the_campaign_and_its_workers_are_paid_once_or_rejected(
         declining.setattr("typer.confirm", lambda _: next(answers))
         declined = run("create", campaign, *NEW)
     assert (declined.returncode, "The campaign is not open yet." in declined.stdout.decode()) == (1, True), declined
-    listed = served.managed(campaign).remote.items(f"/v1/campaigns/{campaign}/invitations")
+    listed = served.managed(campaign).remote.list_items(f"/v1/campaigns/{campaign}/invitations")
     assert [one["live"] for one in listed] == [False]
     assert mturk["asked"] == []
     with monkeypatch.context() as opening:
@@ -248,7 +248,7 @@ def test_what_mechanical_turk_refuses_leaves_no_invitation(
     mturk["refuses"] = True
     refused = run("create", opened, *NEW, "--yes")
     assert (refused.returncode, "your balance is too low" in refused.stderr.decode()) == (2, True)
-    listed = served.managed(opened).remote.items(f"/v1/campaigns/{opened}/invitations")
+    listed = served.managed(opened).remote.list_items(f"/v1/campaigns/{opened}/invitations")
     assert sorted(one["live"] for one in listed) == [False, True]
 
 
@@ -259,7 +259,7 @@ def test_a_hit_whose_answer_is_lost_is_made_once_and_keeps_its_invitation(
     made = run("create", opened, *NEW, "--yes")
     assert (made.returncode, made.stdout.decode().splitlines()[:1]) == (0, ["H1"]), made
     assert [operation for operation, _ in mturk["asked"]] == ["CreateHIT", "CreateHIT", "ListHITs", "ListHITs"]
-    listed = served.managed(opened).remote.items(f"/v1/campaigns/{opened}/invitations")
+    listed = served.managed(opened).remote.list_items(f"/v1/campaigns/{opened}/invitations")
     assert sorted(one["live"] for one in listed) == [True, True]
 
 

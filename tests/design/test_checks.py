@@ -40,9 +40,9 @@ def test_the_report_counts_what_the_tasks_hold(grouping: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("systems", "limit", "is_far_above_asked"), [(2, 100, True), (6, 100, False), (14, 600, False)]
+    ("systems", "limit", "is_far_above_requested"), [(2, 100, True), (6, 100, False), (14, 600, False)]
 )
-def test_many_more_controls_than_asked_for_are_told(systems: int, limit: int, is_far_above_asked: bool) -> None:
+def test_many_more_controls_than_asked_for_are_told(systems: int, limit: int, is_far_above_requested: bool) -> None:
     """Two ratings and a control fill a task of a short group; a long one shares its controls over a chain."""
     documents = tuple(DesignDocument(f"d{n}", (9,) * 31) for n in range(6))
     compared = [System(f"s{n:02}") for n in range(systems)]
@@ -50,9 +50,9 @@ def test_many_more_controls_than_asked_for_are_told(systems: int, limit: int, is
     design = {"overlap": None, "controls": {"bad_reference": {"rate": 0.12}}, "task": {"max_segments": limit}}
     density = check_plan(compiled(design, (TestSet(documents, outputs), compared, [Rater("r1")]))).control_density
     assert density is not None
-    assert (density.asked, density.is_far_above_asked) == (0.12, is_far_above_asked)
+    assert (density.asked, density.is_far_above_requested) == (0.12, is_far_above_requested)
     assert density.least >= 0.12
-    assert (density.overall > 0.3) == is_far_above_asked
+    assert (density.overall > 0.3) == is_far_above_requested
 
 
 def test_every_pair_of_systems_is_judged_together_as_often_as_there_are_ratings_under_psxs() -> None:

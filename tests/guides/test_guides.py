@@ -110,7 +110,9 @@ def test_the_front_end_that_is_shown_judges_all_there_is(
     assert seen == [texts] * asked
     assert work(served.url, secret, live.key, "anna", ask) == "finished"
     assert len(seen) == asked
-    progress = served.managed(live.key).remote.body(f"/v1/campaigns/{live.key}/progress", accept="application/json")
+    progress = served.managed(live.key).remote.fetch_body(
+        f"/v1/campaigns/{live.key}/progress", accept="application/json"
+    )
     assert json.loads(progress)["share"] == 1
 
 

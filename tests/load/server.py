@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 import uvicorn
 
-from app.client.managing import CampaignClient
+from app.client.campaign_client import CampaignClient
 from app.client.remote import Remote
 from app.main import create_app
 from app.services.access import tokens
@@ -103,7 +103,7 @@ def set_up(
     managed = served.managed(campaign)
     remote, path = managed.remote, managed.path
     body = {"key": campaign, "protocol": protocol, "target_language": "de", "settings": dict(settings or {})}
-    remote.write("POST", "/v1/campaigns", {}, body)
+    remote.send_change("POST", "/v1/campaigns", {}, body)
     read = httpx.post(
         f"{served.url}{path}/imports",
         params={"format": "jsonl"},
@@ -113,9 +113,9 @@ def set_up(
     )
     assert read.status_code == httpx.codes.OK, read.text
     for rater in made.raters:
-        managed.enrol(rater, {})
-    managed.plan(design)
-    managed.step("open")
+        managed.enrol_rater(rater, {})
+    managed.freeze_plan(design)
+    managed.change_state("open")
     return managed
 
 

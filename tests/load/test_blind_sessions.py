@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from app import protocols
-from app.client.managing import CampaignClient
+from app.client.campaign_client import CampaignClient
 from app.main import create_app
 from app.protocols.base import CampaignOptions, resolve_scoring_options
 from app.services.tasks import tasks
@@ -19,9 +19,9 @@ from app.simulation import (
     HandIn,
     SendJudgment,
     SimulatedRater,
+    list_session_actions,
     make_model_template,
     read_task,
-    session_acts,
 )
 from app.simulation.session import SendHeartbeat, SendPreference
 from app.storage.db import Database
@@ -95,7 +95,7 @@ class Place:
 
     def eye(self, managed: CampaignClient, rater: str) -> Eye:
         """A rater's front-end, under a new link."""
-        return Eye(self.client, managed.links((rater,))[rater])
+        return Eye(self.client, managed.renew_rater_links((rater,))[rater])
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def campaign(served: Served, name: str, *, key: str = "") -> CampaignClient:
     """A campaign in which everything that has a name bears the mark, but for its key and its raters."""
     protocol = protocols.get_protocol(name)
     managed = served.managed(key or f"c-{name.replace('_', '-')}")
-    write, path = managed.remote.write, managed.path
+    write, path = managed.remote.send_change, managed.path
     body = {"protocol": name, "options": options_for(name), "basis": protocol.bases[0], "target_language": "de"}
     settings = {"note": f"{MARK}settings"} | ({"prefill": "default"} if protocol.accepts_prefill else {})
     write("POST", "/v1/campaigns", {}, {"key": managed.campaign, "name": "A campaign", **body, "settings": settings})
@@ -149,11 +149,11 @@ def campaign(served: Served, name: str, *, key: str = "") -> CampaignClient:
                 outputs["prefill"] = [[span]] * 2
             write("PUT", f"{path}/systems/{system}/outputs/{document}", {}, outputs)
     for rater in ("r1", "r2"):
-        managed.enrol(rater, {"attributes": {f"{MARK}attribute": f"{MARK}a"}} if rater == "r2" else {})
+        managed.enrol_rater(rater, {"attributes": {f"{MARK}attribute": f"{MARK}a"}} if rater == "r2" else {})
     columns = 2 if protocol.contrastive else 1
     design = {"grouping": "psxs", "ratings_per_item": 2, "controls": CONTROLS, "task": {"columns": columns}, "seed": 3}
-    managed.plan(design)
-    managed.step("open")
+    managed.freeze_plan(design)
+    managed.change_state("open")
     return managed
 
 
@@ -168,7 +168,7 @@ def sit(eye: Eye, forms: CampaignForms, mind: SimulatedRater, path: str) -> int:
         task = read_task(told["task"])
         here = f"/v1/tasks/{task.task}"
         assert not any(one["judgment"] for item in told["task"]["items"] for one in item["segments"])
-        acts, came = session_acts(mind, task, forms, page=f"p{n}"), None
+        acts, came = list_session_actions(mind, task, forms, page=f"p{n}"), None
         while True:
             try:
                 act = acts.send(came)
@@ -194,7 +194,7 @@ def sit(eye: Eye, forms: CampaignForms, mind: SimulatedRater, path: str) -> int:
 def session(place: Place, name: str) -> Eye:
     """What the second of two raters is sent, after the first has judged everything that both are given."""
     managed = campaign(place.served, name)
-    planted = make_model_template(managed.about(), managed.outputs(), ("r1", "r2"), seed=1)
+    planted = make_model_template(managed.load_facts(), managed.load_outputs(), ("r1", "r2"), seed=1)
     forms = CampaignForms.from_model(planted)
     for rater in ("r2", "r1"):
         eye = place.eye(managed, rater)

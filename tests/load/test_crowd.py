@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_raters
-from app.client.managing import CampaignClient
+from app.client.campaign_client import CampaignClient
 from app.simulation import RaterModel, make_model_template, write_model
 from app.storage.db import Database
 from app.storage.leases import leases
@@ -69,7 +69,7 @@ def run_out(url: str, raters: tuple[str, ...]) -> int:
 
 def model(managed: CampaignClient, tempers: Mapping[str, Mapping[str, object]]) -> RaterModel:
     """Raters as they are drawn, but for what is said of some."""
-    drawn = make_model_template(managed.about(), managed.outputs(), managed.raters(), seed=3)
+    drawn = make_model_template(managed.load_facts(), managed.load_outputs(), managed.list_active_raters(), seed=3)
     changed = {key: temper.model_copy(update=dict(tempers.get(key, {}))) for key, temper in drawn.raters.items()}
     return drawn.model_copy(update={"raters": changed})
 
@@ -131,7 +131,7 @@ def crowd(url: str, path: Path, documents: int) -> None:
         found = model(managed, asleep)
         kill_some(url, served, found, path)
         run_out(url, KILLED)
-        links = managed.links(RATERS)
+        links = managed.renew_rater_links(RATERS)
         tally = asyncio.run(with_sleepers(url, served, found, links))
         back = asyncio.run(
             run_raters(served.url, only(found, KILLED), links, RaterPace(workers=len(KILLED), patience=1))

@@ -13,7 +13,7 @@ from scipy.stats import kendalltau
 
 from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_raters
 from app.cli.serving.own_server import own_server
-from app.client.managing import CampaignClient
+from app.client.campaign_client import CampaignClient
 from app.services.access import tokens
 from app.simulation import RaterModel, make_model_template
 from app.storage.db import Database
@@ -36,16 +36,18 @@ FULL = Made([8] * 48 + [7] * 133, {f"S{n:02}": 90.0 - 2.5 * n for n in range(15)
 
 def judged(managed: CampaignClient, made: Made, pace: RaterPace) -> tuple[RaterModel, RehearsalTally]:
     """Let the raters judge all that there is."""
-    planted = make_model_template(managed.about(), managed.outputs(), managed.raters(), seed=7, qualities=made.systems)
-    links = managed.links(made.raters)
+    planted = make_model_template(
+        managed.load_facts(), managed.load_outputs(), managed.list_active_raters(), seed=7, qualities=made.systems
+    )
+    links = managed.renew_rater_links(made.raters)
     return planted, asyncio.run(run_raters(managed.remote.url, planted, links, pace))
 
 
 def closed_and_ranked(managed: CampaignClient, planted: RaterModel) -> tuple[list[str], float]:
     """Systems as they were ranked, and Kendall's tau to the planted order."""
-    managed.step("close")
-    assert managed.settings()["state"] == "closed"
-    ranked = json.loads(managed.remote.body(f"{managed.path}/ranking", {"seed": 1}, accept="application/json"))
+    managed.change_state("close")
+    assert managed.load_settings()["state"] == "closed"
+    ranked = json.loads(managed.remote.fetch_body(f"{managed.path}/ranking", {"seed": 1}, accept="application/json"))
     order = [one["system"] for one in ranked["systems"]]
     places = {key: n for n, key in enumerate(planted.order)}
     return order, float(kendalltau(range(len(order)), [places[key] for key in order]).statistic)
@@ -97,11 +99,13 @@ def test_raters_who_ignore_the_texts_do_not_recover_it(database_url: str) -> Non
     with serving(database_url) as served:
         managed = set_up(served, "blind", SMALL, DESIGN)
         planted = make_model_template(
-            managed.about(), managed.outputs(), managed.raters(), seed=7, qualities=SMALL.systems
+            managed.load_facts(), managed.load_outputs(), managed.list_active_raters(), seed=7, qualities=SMALL.systems
         )
         careless = {key: one.model_copy(update={"careless": True}) for key, one in planted.raters.items()}
         blind = planted.model_copy(update={"raters": careless})
-        asyncio.run(run_raters(served.url, blind, managed.links(RATERS), RaterPace(workers=7, patience=LONG)))
+        asyncio.run(
+            run_raters(served.url, blind, managed.renew_rater_links(RATERS), RaterPace(workers=7, patience=LONG))
+        )
         order, _ = closed_and_ranked(managed, planted)
 
     assert tuple(order) != planted.order

@@ -55,11 +55,13 @@ it would be drawn anew in every run, and one interval of 95 % in twenty leaves o
 def judged(served: Served, key: str, design: dict[str, Any]) -> None:
     """Let the raters judge all that there is."""
     managed = set_up(served, key, MADE, design)
-    model = make_model_template(managed.about(), managed.outputs(), managed.raters(), seed=7, qualities=MADE.systems)
+    model = make_model_template(
+        managed.load_facts(), managed.load_outputs(), managed.list_active_raters(), seed=7, qualities=MADE.systems
+    )
     tempers = {rater: one.model_copy(update={"revisions": 0.2}) for rater, one in model.raters.items()}
     planted = model.model_copy(update={"raters": tempers})
-    asyncio.run(run_raters(served.url, planted, managed.links(MADE.raters), RaterPace(workers=4)))
-    managed.step("close")
+    asyncio.run(run_raters(served.url, planted, managed.renew_rater_links(MADE.raters), RaterPace(workers=4)))
+    managed.change_state("close")
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,8 @@ from app.simulation import (
     RaterTraits,
     SendJudgment,
     SimulatedRater,
+    list_session_actions,
     make_model_template,
-    session_acts,
 )
 from app.stats.quality.report import QualityReport
 from app.stats.ratings import RatingRole
@@ -74,7 +74,7 @@ def judged(structure: str, seed: int, documents: int) -> QualityReport:
             rows = [
                 (known[item.system or "", item.document, s], role_of(item)) for item in task.items for s in of(item)
             ]
-            for act in session_acts(mind, shown(rows, rng), forms, page=f"{rater}{task.number}"):
+            for act in list_session_actions(mind, shown(rows, rng), forms, page=f"{rater}{task.number}"):
                 if isinstance(act, SendJudgment) and act.segment is not None:
                     payload = protocol.payload.model_validate(act.payload)
                     score = protocol.score(

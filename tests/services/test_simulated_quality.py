@@ -18,8 +18,8 @@ from app.simulation import (
     RaterTraits,
     SendJudgment,
     SimulatedRater,
+    list_session_actions,
     make_model_template,
-    session_acts,
 )
 from app.simulation.task_view import SeenItem, SeenScreen, SeenSegment, SeenTask, SeenText, UnansweredAddress
 from app.stats.quality.report import QualityReport, make_quality_report
@@ -115,7 +115,7 @@ def campaign(*, bad: bool, seed: int) -> QualityReport:
             mind, clock = SimulatedRater.start(made, rater), 0
             for n, task in enumerate(tasks(rater, [d for d, both in who.items() if rater in both], rng)):
                 first: dict[int, tuple[float, int, int]] = {}
-                for act in session_acts(mind, shown(task, rng), forms, page=f"{rater}{n}"):
+                for act in list_session_actions(mind, shown(task, rng), forms, page=f"{rater}{n}"):
                     if isinstance(act, SendJudgment) and act.segment is not None:
                         payload = protocol.payload.model_validate(act.payload)
                         score = protocol.score(payload, JudgedTexts("", "x", ()), options).score

@@ -30,12 +30,12 @@ from app.simulation import (
     RaterTraits,
     SendJudgment,
     SimulatedRater,
+    list_session_actions,
     make_model_template,
     read_model,
-    session_acts,
     write_model,
 )
-from app.simulation.answers import AnswerContext, answer, preference_answer
+from app.simulation.answers import AnswerContext, answer, make_preference_payload
 from app.simulation.draws import Draws
 from app.simulation.simulated_rater import Opinion
 from app.simulation.task_view import (
@@ -120,7 +120,7 @@ def test_every_form_is_filled_in_so_that_the_server_takes_it(name, value, seed, 
 def test_columns_are_compared_by_what_is_thought_of_each(values, mode):
     (asked,) = screen_widgets(next(one for one in protocols.ALL.values() if one.contrastive), mode)
 
-    sent = preference_answer("p", asked, values)
+    sent = make_preference_payload("p", asked, values)
 
     payload = protocols.PreferencePayload.model_validate(sent)
     check_preference(payload, asked, protocol="p", columns=len(values))
@@ -140,7 +140,7 @@ def test_better_opinions_score_better_in_every_protocol_that_ranks(name):
 
     def score(value):
         forms = CampaignForms.from_model(model(protocol=name, options=dict(protocol.examples[0].options), basis=basis))
-        sheet = AnswerContext(shown, Opinion(value, None, (str(value),)), Draws(1), lower=forms.lower)
+        sheet = AnswerContext(shown, Opinion(value, None, (str(value),)), Draws(1), lower_is_better=forms.lower)
         payload = protocol.payload.model_validate(answer(name, form, sheet))
         return sign * protocol.score(payload, JudgedTexts("", text, ()), options).score
 
@@ -203,9 +203,11 @@ def test_known_errors_are_marked_where_they_are_and_some_are_missed():
 def test_a_sitting_judges_what_is_missing_hands_in_and_can_be_taken_up_again():
     forms, texts = CampaignForms.from_model(model()), [t.text for t in TEXTS[:3]]
 
-    acts = list(session_acts(SimulatedRater.start(model(), "r1"), task(texts), forms, page="p"))
+    acts = list(list_session_actions(SimulatedRater.start(model(), "r1"), task(texts), forms, page="p"))
     rest = list(
-        session_acts(SimulatedRater.start(model(), "r1"), task(texts, (UnansweredAddress(1, 3),)), forms, page="p")
+        list_session_actions(
+            SimulatedRater.start(model(), "r1"), task(texts, (UnansweredAddress(1, 3),)), forms, page="p"
+        )
     )
 
     assert [one.segment for one in acts if isinstance(one, SendJudgment) and one.seen == 0] == [1, 2, 3]
@@ -224,7 +226,7 @@ def test_what_was_set_aside_and_is_asked_again_is_built_on(revision):
     calm = model(raters={"r1": RaterTraits(revisions=0.0)}, protocol="esa", options={"document_score": True})
 
     acts = list(
-        session_acts(
+        list_session_actions(
             SimulatedRater.start(calm, "r1"), replace(told, items=(shown,)), CampaignForms.from_model(calm), page="p"
         )
     )
@@ -239,7 +241,7 @@ def test_a_rater_who_drops_out_leaves_in_the_middle():
     stops = model(raters={"r1": RaterTraits(stops_after=2, revisions=0.0)})
 
     acts = list(
-        session_acts(
+        list_session_actions(
             SimulatedRater.start(stops, "r1"),
             task([t.text for t in TEXTS[:3]]),
             CampaignForms.from_model(stops),
@@ -252,7 +254,9 @@ def test_a_rater_who_drops_out_leaves_in_the_middle():
 
 
 def judged(raters, rater, texts):
-    acts = session_acts(SimulatedRater.start(raters, rater), task(texts), CampaignForms.from_model(raters), page="p")
+    acts = list_session_actions(
+        SimulatedRater.start(raters, rater), task(texts), CampaignForms.from_model(raters), page="p"
+    )
     return [one for one in acts if isinstance(one, SendJudgment)]
 
 
@@ -289,7 +293,7 @@ def test_who_copies_nobody_there_or_who_copies_is_refused(copies):
 
 def test_revisions_name_the_revision_that_they_saw():
     often = model(raters={"r1": RaterTraits(revisions=1.0)})
-    acting = session_acts(
+    acting = list_session_actions(
         SimulatedRater.start(often, "r1"), task([TEXTS[0].text]), CampaignForms.from_model(often), page="p"
     )
     seen, came = [], None

@@ -14,7 +14,7 @@ from app.services.campaigns.setup import SetupFacts, get_setup_facts
 from app.storage.db import Database
 from app.ui.manager import table
 from app.ui.manager.pages import WAY
-from app.ui.manager.setup_steps import find_next_step, make_way
+from app.ui.manager.setup_steps import find_next_step, list_setup_steps
 from app.ui.messages import load_page_messages
 
 NOTHING = SetupFacts(
@@ -66,12 +66,12 @@ def campaign(database: Database) -> CampaignInfo:
 def test_the_first_thing_that_is_missing_comes_next(
     facts: SetupFacts, state: str, expected: str | None, campaign: CampaignInfo
 ) -> None:
-    found = find_next_step(make_way(facts, replace(campaign, state=state), ENGLISH))
+    found = find_next_step(list_setup_steps(facts, replace(campaign, state=state), ENGLISH))
     assert (found.name if found else None) == expected
 
 
 def test_imported_judgments_need_no_raters_and_no_plan(campaign: CampaignInfo) -> None:
-    states = {step.name: step.state for step in make_way(replace(TEXTS, judgments=True), campaign, ENGLISH)}
+    states = {step.name: step.state for step in list_setup_steps(replace(TEXTS, judgments=True), campaign, ENGLISH)}
     assert [name for name, state in states.items() if state == "skipped"] == [
         "Guidelines and consent",
         "Raters",
@@ -86,7 +86,7 @@ def test_every_step_leads_to_a_page_and_only_a_planned_campaign_is_opened(campai
     ends = {page.path for page in table.PAGES.values()}
     for facts in (NOTHING, TEXTS, RATERS, PLANNED, JUDGED, DONE):
         for state in ("draft", "planned", "open", "paused", "closed"):
-            steps = make_way(facts, replace(campaign, state=state), ENGLISH)
+            steps = list_setup_steps(facts, replace(campaign, state=state), ENGLISH)
             assert {step.page for step in steps} <= ends
             posts = [step.post for step in steps if step.post]
             assert posts == (["open"] if state == "planned" else [])
@@ -134,5 +134,5 @@ def test_pages_of_a_draft_say_what_comes_next_and_what_cannot_be_used_yet(sign_i
 def test_steps_are_told_in_the_language_of_the_page(campaign: CampaignInfo) -> None:
     german = load_page_messages("de", WAY)
     for facts in (NOTHING, TEXTS, RATERS, PLANNED, JUDGED, DONE):
-        marked = [step.said for step in make_way(facts, campaign, german) if "<span lang=" in step.said]
+        marked = [step.said for step in list_setup_steps(facts, campaign, german) if "<span lang=" in step.said]
         assert marked == ['<span lang="en">Error span annotation</span>']  # the protocol's own title

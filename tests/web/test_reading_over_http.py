@@ -151,7 +151,7 @@ def test_what_takes_long_is_waited_for_and_is_the_same(
 def test_what_was_waited_for_is_shown_although_the_data_have_moved_on(
     origin: str, database: Database, command: Command, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
-    before, ask = command(database.url, *arguments).stdout, Remote.ask
+    before, ask = command(database.url, *arguments).stdout, Remote.ask_without_waiting
     with database.transaction() as session:
         monkeypatch.setenv("PLUMBLINE_TOKEN", tokens.issue_token(session, role="manager", campaign="demo").secret)
         session.execute(text("DELETE FROM reports"))
@@ -163,7 +163,7 @@ def test_what_was_waited_for_is_shown_although_the_data_have_moved_on(
                 exclusions.create_exclusion(session, "demo", ExclusionRule("system", "A"), reason="late", actor="test")
         return answer
 
-    monkeypatch.setattr(Remote, "ask", ask_then_exclude)
+    monkeypatch.setattr(Remote, "ask_without_waiting", ask_then_exclude)
     monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
     monkeypatch.setattr(long_reports, "LOOK_EVERY", 0.05)
     with draining(database):

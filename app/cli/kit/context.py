@@ -16,7 +16,7 @@ from app.storage.server_checks import check_server_url
 
 
 @contextmanager
-def owner_url() -> Iterator[str]:
+def database_owner_url() -> Iterator[str]:
     """The address under which the schema's owner connects; embedded Postgres runs while it is in use."""
     with own_database() as (url, _):
         yield url
@@ -41,7 +41,7 @@ def open_database(*, watched: bool = False, of_all: bool = False) -> Iterator[Da
     Within the block everything is about the organization that the settings name. watched: as `Database` says. of_all:
     whatever they name, for what goes through all organizations. Raises OrganizationNotFound.
     """
-    with owner_url() as url:
+    with database_owner_url() as url:
         role = prepare_serving_role(url)
         check_server_url(url, serving_role=role)
         migrate.upgrade_schema(url)

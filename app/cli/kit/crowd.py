@@ -44,13 +44,13 @@ def find_server(server: str | None) -> Remote:
 
 def read_verdicts(remote: Remote, campaign: str) -> CodeVerdicts:
     """The templates of a campaign's completion codes."""
-    settings: dict[str, Any] = json.loads(remote.body(_path(campaign), accept="application/json"))["settings"]
+    settings: dict[str, Any] = json.loads(remote.fetch_body(_path(campaign), accept="application/json"))["settings"]
     return CodeVerdicts.from_settings(settings)
 
 
 def is_open(remote: Remote, campaign: str) -> bool:
     """Whether those who come to a campaign can work now."""
-    return bool(json.loads(remote.body(_path(campaign), accept="application/json"))["state"] == "open")
+    return bool(json.loads(remote.fetch_body(_path(campaign), accept="application/json"))["state"] == "open")
 
 
 def invite_study(remote: Remote, campaign: str, wanted: Mapping[str, object], make: Callable[[str, str], str]) -> str:
@@ -58,11 +58,11 @@ def invite_study(remote: Remote, campaign: str, wanted: Mapping[str, object], ma
 
     wanted: of the invitation. make: the study, given the invitation's link and its id; it may ask first.
     """
-    invitation = json.loads(remote.write("POST", f"{_path(campaign)}/invitations", {}, wanted))
+    invitation = json.loads(remote.send_change("POST", f"{_path(campaign)}/invitations", {}, wanted))
     try:
         return make(invitation["link"], invitation["invitation"])
     except (PlatformRefusal, typer.Exit, typer.Abort):
-        remote.request("DELETE", f"{_path(campaign)}/invitations/{invitation['invitation']}")
+        remote.send_request("DELETE", f"{_path(campaign)}/invitations/{invitation['invitation']}")
         raise
 
 
@@ -76,7 +76,7 @@ def settle_study(
     verdicts = read_verdicts(remote, campaign)
     invitation = _find_invitation(platform, remote, campaign, study)
     handed_in = _read_handed_in(remote, campaign, invitation)
-    decisions = decide_submissions(platform.submissions(study), handed_in, verdicts, tasks=tasks)
+    decisions = decide_submissions(platform.list_submissions(study), handed_in, verdicts, tasks=tasks)
     _print_decisions(decisions, platform.words)
     to_do = [decision for decision in decisions if decision.action != "leave"]
     if dry_run or not to_do:
@@ -90,7 +90,7 @@ def settle_study(
 
 def _find_invitation(platform: CrowdPlatform, remote: Remote, campaign: str, study: str) -> str:
     """The campaign's invitation that is this study's alone. Raises Invalid where there is none."""
-    link, words = platform.study_link(study), platform.words
+    link, words = platform.load_study_link(study), platform.words
     where = f"its link on {words.name}"
     if link.invitation is None:
         raise _not_of_the_campaign(f"{where} leads to no invitation; `plumbline {words.command} create` makes both")
@@ -101,7 +101,7 @@ def _find_invitation(platform: CrowdPlatform, remote: Remote, campaign: str, stu
         why = f"{where} is that of the study {link.study}, so work for that one would be paid twice"
         raise _not_of_the_campaign(why)
     try:
-        remote.body(f"{_path(campaign)}/invitations/{link.invitation}")
+        remote.fetch_body(f"{_path(campaign)}/invitations/{link.invitation}")
     except ServerRefusal as error:
         if error.status != 404:
             raise
@@ -116,7 +116,7 @@ def _not_of_the_campaign(why: str) -> Invalid:
 def _read_handed_in(remote: Remote, campaign: str, invitation: str) -> HandedInCodes:
     codes: dict[str, list[str]] = defaultdict(list)
     elsewhere = set()
-    for completion in remote.items(f"{_path(campaign)}/completions"):
+    for completion in remote.list_items(f"{_path(campaign)}/completions"):
         participant = str(completion["external_id"] or "")
         if participant and completion["invitation"] == invitation:
             codes[participant].append(str(completion["code"]))
@@ -128,7 +128,7 @@ def _read_handed_in(remote: Remote, campaign: str, invitation: str) -> HandedInC
 def _carry_out(platform: CrowdPlatform, decisions: list[Decision]) -> None:
     for decision in decisions:
         approves = decision.action == "approve"
-        done = (platform.approve if approves else platform.refuse)(decision.submission.id)
+        done = (platform.approve_submission if approves else platform.reject_submission)(decision.submission.id)
         what = "paid" if approves else platform.words.refused
         typer.echo(f"{decision.submission.id}: {what if done else 'decided meanwhile, left as it is'}")
 

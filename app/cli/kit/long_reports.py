@@ -36,11 +36,11 @@ def wait_for_report(
 
     accept: its media type, where it is not JSON; the path must be one that answers with it.
     """
-    answer = remote.ask(method, path, query, body, accept=accept)
+    answer = remote.ask_without_waiting(method, path, query, body, accept=accept)
     if answer.status_code == 200:
         return answer.content
     _wait_for_job(remote, answer, on_progress)
-    return remote.ask("GET", f"{answer.headers['Location']}/report", accept=accept).content
+    return remote.ask_without_waiting("GET", f"{answer.headers['Location']}/report", accept=accept).content
 
 
 def post_and_wait(
@@ -52,12 +52,12 @@ def post_and_wait(
     """
     once = secrets.token_hex(16)
     for _ in range(MOST_ASKED):
-        answer = remote.ask("POST", path, query, body, creates=once)
+        answer = remote.ask_without_waiting("POST", path, query, body, creates=once)
         if answer.status_code != 202:
             return answer.content
         job = _wait_for_job(remote, answer, on_progress)
         if job["state"] != "done":
-            remote.ask("GET", f"{answer.headers['Location']}/report")
+            remote.ask_without_waiting("GET", f"{answer.headers['Location']}/report")
     raise ChangesTooFast
 
 
@@ -74,4 +74,4 @@ def _wait_for_job(remote: Remote, answer: httpx.Response, on_progress: Progress)
             told = job["waiting"]
             print(f"plumbline: {told}", file=sys.stderr)  # noqa: T201  (this is the command line)
         time.sleep(LOOK_EVERY)
-        answer = remote.ask("GET", address)
+        answer = remote.ask_without_waiting("GET", address)

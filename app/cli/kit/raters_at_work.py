@@ -34,8 +34,8 @@ from app.simulation import (
     SendPreference,
     SimulatedRater,
     draw_answers,
+    list_session_actions,
     read_task,
-    session_acts,
 )
 
 TRIES = 8
@@ -197,7 +197,7 @@ class _Rater:
 
     async def _work_through_task(self, task: SeenTask) -> bool:
         """Go through a task; whether the rater left in the middle."""
-        acts = session_acts(self.mind, task, self.forms, page=secrets.token_hex(8))
+        acts = list_session_actions(self.mind, task, self.forms, page=secrets.token_hex(8))
         came: int | None = None
         for _ in itertools.count():
             try:

@@ -35,7 +35,7 @@ class RemoteBackend:
         """Make a campaign."""
         body = wanted.model_dump(mode="json", exclude={"files", "raters", "design"}, exclude_none=True)
         body |= {"series": series, "basis": wanted.basis or choose_default_basis(wanted.protocol)}
-        self._remote.write("POST", "/v1/campaigns", {}, body)
+        self._remote.send_change("POST", "/v1/campaigns", {}, body)
 
     def import_files(self, campaign: str, files: ManifestFiles, inputs: Sequence[InputFile]) -> Mapping[str, object]:
         """Announce an import, send its files and commit it; what was stored, by noun."""
@@ -44,26 +44,26 @@ class RemoteBackend:
         if wrong:
             raise Invalid("some file names cannot be sent; rename the files", places=wrong)
         path = f"{_path(campaign)}/imports"
-        announced = self._remote.write("POST", path, {}, {"format": files.format, "options": files.options})
+        announced = self._remote.send_change("POST", path, {}, {"format": files.format, "options": files.options})
         path = f"{path}/{json.loads(announced)['import']}"
         for name, file in names.items():
             with file.open() as body:
-                self._remote.send(f"{path}/files/{quote(name, safe='')}", body)
+                self._remote.upload_file(f"{path}/files/{quote(name, safe='')}", body)
         query = {"skip_bad_lines": str(files.skip_bad_lines).lower()}
-        stored: Mapping[str, object] = json.loads(self._remote.write("POST", f"{path}/commit", query))["stored"]
+        stored: Mapping[str, object] = json.loads(self._remote.send_change("POST", f"{path}/commit", query))["stored"]
         return stored
 
     def put_team(self, campaign: str, team: str) -> None:
         """Make a team that there is not."""
         path = f"{_path(campaign)}/teams/{quote(team, safe='')}"
         if self._get_or_none(path) is None:
-            self._remote.write("PUT", path, {}, {"name": team})
+            self._remote.send_change("PUT", path, {}, {"name": team})
 
     def put_rater(self, campaign: str, rater: ManifestRater) -> None:
         """Enrol a rater; the same again changes nothing."""
         left_out = {"key", *({"person", "contact"} - rater.stated_identity)}
         body = rater.model_dump(mode="json", exclude=left_out)
-        self._remote.write("PUT", f"{_path(campaign)}/raters/{quote(rater.key, safe='')}", {}, body)
+        self._remote.send_change("PUT", f"{_path(campaign)}/raters/{quote(rater.key, safe='')}", {}, body)
 
     def find_plan(self, campaign: str) -> FrozenPlan | None:
         """The plan in force."""
@@ -81,28 +81,30 @@ class RemoteBackend:
 
     def open_campaign(self, campaign: str) -> None:
         """Open a campaign."""
-        self._remote.write("POST", f"{_path(campaign)}/open", {})
+        self._remote.send_change("POST", f"{_path(campaign)}/open", {})
 
     def load_raters_with_links(self, campaign: str) -> frozenset[str]:
         """Raters who have a link or a token that works."""
-        tokens = self._remote.items("/v1/tokens")
+        tokens = self._remote.list_items("/v1/tokens")
         return frozenset(str(one["rater"]) for one in tokens if one["live"] and one["campaign"] == campaign)
 
     def create_link(self, campaign: str, rater: str, days: int) -> tuple[str, str]:
         """A new link for a rater, and its end."""
         path = f"{_path(campaign)}/raters/{quote(rater, safe='')}/link"
-        made = json.loads(self._remote.write("POST", path, {"days": days}))
+        made = json.loads(self._remote.send_change("POST", path, {"days": days}))
         return made["link"], made["expires_at"]
 
     def load_progress(self, campaign: str) -> Mapping[str, object]:
         """How far a campaign is."""
-        progress_now: Mapping[str, object] = json.loads(self._remote.body(f"{_path(campaign)}/progress", accept=JSON))
+        progress_now: Mapping[str, object] = json.loads(
+            self._remote.fetch_body(f"{_path(campaign)}/progress", accept=JSON)
+        )
         return progress_now
 
     def _get_or_none(self, path: str) -> Any:
         """What is at an address, None where there is nothing."""
         try:
-            return json.loads(self._remote.body(path, accept=JSON))
+            return json.loads(self._remote.fetch_body(path, accept=JSON))
         except ServerRefusal as error:
             if error.status == 404:
                 return None

@@ -47,7 +47,7 @@ class SupervisorEnd:
         """The descriptor of the other end."""
         return self._theirs.fileno()
 
-    def close_passed_end(self) -> None:
+    def close_inherited_end(self) -> None:
         """The process has its end: ours notices when it is gone."""
         self._theirs.close()
 

@@ -28,7 +28,7 @@ class ServerNotStarted(Unavailable):
 
 
 @contextmanager
-def serve_beside(url: str, role: str | None, listener: socket.socket) -> Iterator[SpawnProcess]:
+def serve_in_background(url: str, role: str | None, listener: socket.socket) -> Iterator[SpawnProcess]:
     """Serve a database on a listening socket from a process of its own, from when it is ready until the block ends.
 
     Raises NotStarted.
@@ -48,7 +48,7 @@ def serve_beside(url: str, role: str | None, listener: socket.socket) -> Iterato
 @contextmanager
 def own_server(url: str, role: str | None) -> Iterator[str]:
     """The origin of a server that is started on a free loopback port. Raises NotStarted."""
-    with service.open_listening_socket("127.0.0.1", 0) as listener, serve_beside(url, role, listener):
+    with service.open_listening_socket("127.0.0.1", 0) as listener, serve_in_background(url, role, listener):
         yield service.origin_of(listener)
 
 

@@ -182,7 +182,7 @@ class SupervisedProcess:
         except OSError as error:  # no memory, no process, no file to be had now
             self._gone(f"it cannot be started ({error.strerror})")
             return
-        self._kept.close_passed_end()
+        self._kept.close_inherited_end()
         self._still = ProcessIdleWatch(self._process.pid)
         self._silent = self._ran = 0.0
 

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from app.domain.spans import parse_severity
-from app.formats.kit.media_spans import format_stretch, pop_stretch
+from app.formats.kit.media_spans import format_time_span, pop_time_span
 from app.formats.kit.strict_json import NotStrictError, parse_json_value
 
 MISSING = "missing"
@@ -44,7 +44,7 @@ def _mark(error: object, text: str | None, repaired: Counter[str]) -> dict[str, 
     if not isinstance(error, dict) or plain is None:
         raise ValueError(f"marked errors: unknown severity {str(severity)[:40]!r}")
     mark: dict[str, object] = {"severity": plain}
-    mark.update(pop_stretch(dict(error)) or _place(error, text, repaired))
+    mark.update(pop_time_span(dict(error)) or _place(error, text, repaired))
     category = _category(error.get("error_type"))
     if category:
         mark["category"] = category
@@ -100,7 +100,7 @@ def _make_appraise_error(error: Mapping[str, object], lost: Counter[str]) -> dic
         mark["error_type"] = str(category).split("/") if category else None
         lost["that an error with a category was filled in beforehand"] += bool(prefill)
     lost["which prefilled error an error came from"] += prefill not in (None, PREFILLED)
-    stretch = format_stretch(error)
+    stretch = format_time_span(error)
     if stretch:
         return {**mark, "start_i": MISSING, "end_i": MISSING, **stretch}
     mark["start_i"], mark["end_i"] = _written_place(error, "error_type" not in mark, lost)

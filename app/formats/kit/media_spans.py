@@ -14,12 +14,12 @@ TIMES = ("start_ms", "end_ms")
 SIDE = "side"
 
 
-def format_stretch(error: Mapping[str, object]) -> dict[str, object]:
+def format_time_span(error: Mapping[str, object]) -> dict[str, object]:
     """The members of an error in time; none of any other.
 
-    >>> format_stretch({"start_ms": 500, "end_ms": 900, "side": "source", "severity": "minor"})
+    >>> format_time_span({"start_ms": 500, "end_ms": 900, "side": "source", "severity": "minor"})
     {'start_ms': 500, 'end_ms': 900, 'side': 'source'}
-    >>> format_stretch({"start": 0, "end": 2, "side": "source"})
+    >>> format_time_span({"start": 0, "end": 2, "side": "source"})
     {}
     """
     if error.get("start_ms") is None:
@@ -28,12 +28,12 @@ def format_stretch(error: Mapping[str, object]) -> dict[str, object]:
     return {name: error[name] for name in TIMES} | source
 
 
-def pop_stretch(members: MutableMapping[str, object]) -> dict[str, object]:
+def pop_time_span(members: MutableMapping[str, object]) -> dict[str, object]:
     """The same as payloads have it, taken out of the members; nothing where they say no stretch of time.
 
-    >>> pop_stretch({"start_ms": 500, "end_ms": 900, "note": "x"})
+    >>> pop_time_span({"start_ms": 500, "end_ms": 900, "note": "x"})
     {'start_ms': 500, 'end_ms': 900}
-    >>> pop_stretch({"start_ms": 900, "end_ms": 500}), pop_stretch({"start_ms": "a", "end_ms": 1})
+    >>> pop_time_span({"start_ms": 900, "end_ms": 500}), pop_time_span({"start_ms": "a", "end_ms": 1})
     ({}, {})
     """
     start, end = (members.get(name) for name in TIMES)

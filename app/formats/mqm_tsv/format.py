@@ -48,7 +48,7 @@ FIRST_LINE = "; the first line was taken for data, as it names no columns"
 class MQMDocumentLines:
     """Rows of the lines that this reader has, sorted; see `Part`."""
 
-    def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:  # noqa: ARG002 (see LineSharing)
+    def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:  # noqa: ARG002 (see SharedLines)
         _check_options(context)
         self._human = parse_list_option(context.options, HUMAN)
         if "split" in context.options:
@@ -201,6 +201,10 @@ FORMAT = Format(
     options=OPTIONS,
     by_document=True,
     spread=SharedLines(
-        part=MQMDocumentLines, route=make_document_finder, head=_campaign, some=True, last=_note_unknown_humans
+        make_reader=MQMDocumentLines,
+        make_document_finder=make_document_finder,
+        make_campaign_row=_campaign,
+        requires_judgments=True,
+        finish_log=_note_unknown_humans,
     ),
 )

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from app.formats.base import FileLine, Given, JudgmentRow, ReadLog
-from app.formats.kit.media_spans import pop_stretch
+from app.formats.kit.media_spans import pop_time_span
 from app.formats.kit.strict_json import canonical_json
 from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, parse_metadata, token_spans
 from app.formats.mqm_tsv.rows import ATTENTION, ERROR, NO_ERROR, MqmMark, metadata_timestamp, unpack_spans
@@ -154,7 +154,7 @@ class JudgmentMaker:
         note = metadata.get("note")
         if isinstance(note, str) and 0 < len(note) <= LONGEST_NOTE:
             span["note"] = metadata.pop("note")
-        return span if places else {**span, **pop_stretch(metadata)}
+        return span if places else {**span, **pop_time_span(metadata)}
 
     def _places(
         self, where: JudgedOutput, row: MqmMark, metadata: dict[str, object], tokens: Mapping[str, list[str]]

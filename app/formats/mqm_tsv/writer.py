@@ -14,7 +14,7 @@ from datetime import datetime
 
 from app.domain.spans import insert_span_marks
 from app.formats.base import CampaignRow, JudgmentRow, Record, SegmentRow
-from app.formats.kit.media_spans import format_stretch
+from app.formats.kit.media_spans import format_time_span
 from app.formats.kit.strict_json import canonical_json
 from app.formats.kit.written_judgments import JudgedAddress, RecordTable, gather_records
 from app.formats.mqm_tsv.rows import COLUMNS, metadata_timestamp
@@ -192,7 +192,7 @@ def _error(
         lost["that an error is an omission"] += 1
     if error.get("prefill"):
         lost["which prefilled error an error came from"] += 1
-    metadata = {**rest, **about, **({"note": error["note"]} if error.get("note") else {}), **format_stretch(error)}
+    metadata = {**rest, **about, **({"note": error["note"]} if error.get("note") else {}), **format_time_span(error)}
     severity = str(error.get("severity", "")).capitalize()
     return texts["source"], texts["target"], _cell(category, lost), severity, _metadata(metadata, submitted)
 

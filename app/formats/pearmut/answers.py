@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from app import protocols
 from app.domain.keys import make_key
-from app.formats.kit.media_spans import format_stretch
+from app.formats.kit.media_spans import format_time_span
 from app.formats.pearmut.spans import SpanReader, code_point_positions, find_token
 from app.protocols.cesa import FAULT
 
@@ -87,7 +87,7 @@ def format_marks(errors: object, text: str | None, lost: Counter[str]) -> list[d
         lost["which prefilled error an error came from"] += bool(error.get("prefill"))
         category = None if start == len(places) + 1 and error.get("category") == FAULT else error.get("category")
         said = {"severity": None if severity == "undecided" else severity, "category": category or None}
-        marks.append({"start_i": start, "end_i": end, **said, **format_stretch(error)})
+        marks.append({"start_i": start, "end_i": end, **said, **format_time_span(error)})
     return marks
 
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from app.domain.errors import Invalid
 from app.domain.spans import parse_severity
 from app.formats.base import ReadLog
-from app.formats.kit.media_spans import pop_stretch
+from app.formats.kit.media_spans import pop_time_span
 from app.protocols.cesa import FAULT
 
 UNDECIDED = "undecided"
@@ -95,7 +95,7 @@ class SpanReader:
             mark["category"] = category
         places = code_point_positions(text, skip_line_ends=self._skip_line_ends)
         if start >= len(places):
-            if stretch := pop_stretch(dict(span)):
+            if stretch := pop_time_span(dict(span)):
                 return {**mark, **stretch}
             return {**mark, **self._token(start - len(places), "category" in mark)}
         if end >= len(places):

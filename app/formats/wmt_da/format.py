@@ -363,5 +363,7 @@ FORMAT = Format(
     options=OPTIONS,
     by_document=True,
     by_segment=True,
-    spread=SharedLines(part=DADocumentLines, route=make_document_finder, head=_head_of),
+    spread=SharedLines(
+        make_reader=DADocumentLines, make_document_finder=make_document_finder, make_campaign_row=_head_of
+    ),
 )

@@ -17,7 +17,7 @@ from app.reports.source.registration import (
     add_standing_exclusions,
     compare_with_lock,
     load_registration,
-    restore_asked_recipe,
+    restore_requested_recipe,
 )
 from app.reports.source.snapshot import Snapshot
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
@@ -70,7 +70,7 @@ class RankingInput:
             self.documents,
             self.errors_without_weight,
         )
-        return restore_asked_recipe(note_on_humans(ranking, self.words), self.recipe, self.registration)
+        return restore_requested_recipe(note_on_humans(ranking, self.words), self.recipe, self.registration)
 
     def make_body(self) -> bytes:
         """The ranking as canonical JSON. Raises Invalid where the recipe does not fit the data."""

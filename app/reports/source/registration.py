@@ -77,7 +77,7 @@ def add_standing_exclusions(recipe: Recipe, stands: Registration) -> Recipe:
     return replace(recipe, exclude=tuple(sorted({*recipe.exclude, *standing}))) if standing else recipe
 
 
-def restore_asked_recipe(ranking: Ranking, recipe: Recipe, stands: Registration) -> Ranking:
+def restore_requested_recipe(ranking: Ranking, recipe: Recipe, stands: Registration) -> Ranking:
     """A ranking under `applied(recipe)` as one under the recipe: it says what was left out, but not which rater."""
     reasons = {
         f"excluded {one.exclusion.what}:{one.exclusion.key}": one.reason

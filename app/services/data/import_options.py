@@ -52,7 +52,7 @@ def make_campaign_record(about: Mapping[str, str]) -> list[Record]:
     return [CampaignRow(HERE, **about)] if about else []  # type: ignore[arg-type]  # names of ABOUT
 
 
-def read_campaign_head(
+def find_campaign_row(
     records: Iterator[Record | RemoteRecords], log: ReadLog
 ) -> tuple[CampaignRow, Iterator[Record | RemoteRecords]]:
     """What the files say of the campaign, and all the records still: readers say it first, or each judgment does."""

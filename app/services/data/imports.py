@@ -21,8 +21,8 @@ from app.services.data.import_options import (
     FormatNotReadable,
     check_import_options,
     choose_default_basis,
+    find_campaign_row,
     make_campaign_record,
-    read_campaign_head,
     split_import_options,
 )
 from app.services.data.intake import ImportIntake, Progress, import_records
@@ -365,7 +365,7 @@ def _campaign(
     """The campaign to fill, made of what the files say of it where there is none yet."""
     if known is not None:
         return known, records
-    head, records = read_campaign_head(records, log)
+    head, records = find_campaign_row(records, log)
     new = NewCampaign(
         key=key,
         name=head.name,

@@ -175,7 +175,7 @@ def _warnings(checks: PlanChecks) -> list[str]:
 
 def _control_warnings(checks: PlanChecks) -> Iterator[str]:
     density = checks.control_density
-    if density is not None and density.is_far_above_asked:
+    if density is not None and density.is_far_above_requested:
         told = f"control items are {density.overall:.0%} of all items, and {density.asked:.0%} were requested"
         yield f"{told}: tasks are so short that one control exceeds this share; make tasks longer, or split documents"
     for places in checks.places:

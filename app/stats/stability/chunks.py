@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from app.design.dealing import draw_documents
+from app.design.assignment import draw_documents
 from app.design.simulate import simulate_rater_assignments
 from app.design.values import Codes
 from app.domain.errors import Invalid

@@ -25,7 +25,7 @@ class OsAccount:
     gid: int
 
     @property
-    def is_us(self) -> bool:
+    def is_current_account(self) -> bool:
         """Whether this process runs as this account."""
         return self.uid == os.geteuid()
 
@@ -53,9 +53,9 @@ class OsAccount:
             umask=0o077,
             start_new_session=True,  # an interrupt at our terminal is not one for the server
             pass_fds=pass_fds,
-            user=None if self.is_us else self.uid,
-            group=None if self.is_us else self.gid,
-            extra_groups=None if self.is_us else [],
+            user=None if self.is_current_account else self.uid,
+            group=None if self.is_current_account else self.gid,
+            extra_groups=None if self.is_current_account else [],
         )
 
 

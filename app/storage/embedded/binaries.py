@@ -89,7 +89,7 @@ def make_programs_reachable(account: OsAccount, bin_dir: Path, copies: Path = CO
 
     Raises PostgresNotFound where programs that are not the wheel's are out of reach.
     """
-    if account.is_us or _runs(account, bin_dir):
+    if account.is_current_account or _runs(account, bin_dir):
         return bin_dir
     wheel = bin_dir.parents[1]
     if wheel.name != WHEEL:

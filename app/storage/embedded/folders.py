@@ -50,7 +50,7 @@ def own_data_folder(folder: Path, account: OsAccount) -> None:
         raise BadDataFolder(f"{folder} belongs to another user")
     change_owner(folder, account)
     folder.chmod(0o700)
-    if not account.is_us and (closed := _closed_to(account, folder)):
+    if not account.is_current_account and (closed := _closed_to(account, folder)):
         hint = "under root the server runs as another user, so keep its data in /var/lib/plumbline or the like"
         raise BadDataFolder(f"{folder} lies in {closed}, which is closed to other users; {hint}")
 
@@ -65,7 +65,7 @@ def _closed_to(account: OsAccount, folder: Path) -> Path | None:
 
 def change_owner(path: Path, account: OsAccount) -> None:
     """Make the account the owner of a file or folder, where we are somebody else."""
-    if not account.is_us:
+    if not account.is_current_account:
         os.chown(path, account.uid, account.gid, follow_symlinks=False)
 
 
@@ -88,7 +88,7 @@ def write_private_file(path: Path, text: str, account: OsAccount | None = None) 
             file.write(text)
             file.flush()
             os.fsync(handle)
-            if account and not account.is_us:
+            if account and not account.is_current_account:
                 os.fchown(handle, account.uid, account.gid)
         scratch.replace(path)
     except BaseException:

@@ -44,7 +44,7 @@ class EmbeddedServer:
         """
         address = f"postgresql://{_LOGINS[role]}@:{folders.PORT}/{quote(database, safe='')}"
         address += f"?host={quote(str(self.cluster.sockets), safe='')}"
-        if not self.cluster.account.is_us:
+        if not self.cluster.account.is_current_account:
             address += f"&passfile={quote(str(self.cluster.home / settings.PASSWORDS), safe='')}"
         return address
 

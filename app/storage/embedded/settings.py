@@ -52,7 +52,7 @@ def write_server_settings(cluster: Path, sockets: Path, account: OsAccount) -> N
     write_private_file(cluster / "postgresql.conf", settings, account)
     if not os.path.lexists(cluster / "local.conf"):
         write_private_file(cluster / "local.conf", "# Settings of your own\n", account)
-    method = "peer map=plumbline" if account.is_us else "scram-sha-256"
+    method = "peer map=plumbline" if account.is_current_account else "scram-sha-256"
     write_private_file(cluster / "pg_hba.conf", f"local all all {method}\n", account)
     write_private_file(cluster / "pg_ident.conf", _ident_map(account), account)
 
@@ -68,7 +68,7 @@ def _quote(text: str) -> str:
 def _ident_map(account: OsAccount) -> str:
     """With peer authentication: the operating system user that may be each of the three roles."""
     name = find_user_name(account.uid)
-    if not account.is_us or name is None:
+    if not account.is_current_account or name is None:
         return ""
     return "".join(f'plumbline "{_double_quotes(name)}" {role}\n' for role in (ADMIN, OWNER, APP))
 
@@ -94,7 +94,7 @@ def read_or_make_passwords(home: Path, account: OsAccount, *, fresh: bool) -> di
 
     Raises DatabasePasswordsLost where the file is missing though the cluster is there.
     """
-    if account.is_us:
+    if account.is_current_account:
         return {}
     file = home / PASSWORDS
     if not file.exists():

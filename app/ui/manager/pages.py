@@ -17,7 +17,7 @@ from app.services.campaigns.setup import SetupFacts, get_setup_facts
 from app.storage.campaigns import CampaignNotFound
 from app.ui.assets import FOLDER
 from app.ui.manager.contents import PageVisit
-from app.ui.manager.setup_steps import DRAFT, find_next_step, make_way
+from app.ui.manager.setup_steps import DRAFT, find_next_step, list_setup_steps
 from app.ui.manager.table import COORDINATOR, GROUPS, MANAGER, PAGES, VIEWER, WHY_NOT, Contents, ManagerPage
 from app.ui.messages import load_page_messages, request_language
 from app.ui.pages import render_page
@@ -126,7 +126,7 @@ def render_campaign_page(
     with find_database(request).transaction(snapshot=True) as session:
         facts = get_setup_facts(session, about.key)
     base = f"/campaigns/{quote(about.key, safe='')}"
-    way = make_way(facts, about, load_page_messages(request_language(request), WAY))
+    way = list_setup_steps(facts, about, load_page_messages(request_language(request), WAY))
     shared = {
         "heading": shown.name,
         "campaign": about,

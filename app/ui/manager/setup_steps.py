@@ -45,7 +45,7 @@ class _Draft:
     of_collecting: bool = False
 
 
-def make_way(facts: SetupFacts, campaign: CampaignInfo, words: PageMessages) -> list[SetupStep]:
+def list_setup_steps(facts: SetupFacts, campaign: CampaignInfo, words: PageMessages) -> list[SetupStep]:
     """The steps in their order, in the language of the words."""
     imported = facts.judgments and not facts.plan
     steps: list[SetupStep] = []

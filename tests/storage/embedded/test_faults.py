@@ -48,7 +48,7 @@ def stopped(data_dir: Path) -> embedded.EmbeddedServer:
 def bystander(stopped: embedded.EmbeddedServer) -> Iterator[subprocess.Popen[bytes]]:
     """A living process of the server's user that is no server, named in postmaster.pid."""
     account = stopped.cluster.account
-    ours = account.is_us
+    ours = account.is_current_account
     process = subprocess.Popen(
         ["sleep", "600"], user=None if ours else account.uid, group=None if ours else account.gid, cwd="/"
     )

@@ -261,13 +261,13 @@ def read_records_parallel(
             readers.append(ReaderProcess(begin))
             stack.callback(readers[-1].close)
         facts = _share_out_lines(format.spread, readers, files, context.limits, log)
-        yield format.spread.head(names, facts)
+        yield format.spread.make_campaign_row(names, facts)
         elsewhere = RemoteRecords(readers, log, by_segment=format.by_segment)
         yield elsewhere
-    if format.spread.last is not None:
-        format.spread.last(context, log)
+    if format.spread.finish_log is not None:
+        format.spread.finish_log(context, log)
     log.finish()
-    if format.spread.some and not elsewhere.n_judgments:
+    if format.spread.requires_judgments and not elsewhere.n_judgments:
         raise Invalid(f"there are no judgments in {', '.join(names)}")
 
 
@@ -323,7 +323,7 @@ def _deal_file(
     known: dict[str, int] = {}
     lines = formats.read_lines(file, limits, own)
     for number, line in lines:
-        about, is_data = spread.route(FileLine(file.name, number), line, own)
+        about, is_data = spread.make_document_finder(FileLine(file.name, number), line, own)
         for reader in readers:
             reader.send_lines()
             reader.send(FileStart(file.name, number, line))

@@ -67,7 +67,7 @@ def _read(inbox: Connection, outbox: Connection) -> None:
         raise Invalid(f"{begin.format} is read by one process")
     log = ReadLog(skip_bad_lines=True)  # whether they are to be skipped is for whoever has them all to say
     context = ReadContext(begin.options, begin.limits, begin.protocol)
-    with closing(spread.part(begin.names, context, log)) as part:
+    with closing(spread.make_reader(begin.names, context, log)) as part:
         _take_in(inbox, outbox, part, log)
         outbox.send(ReaderFacts(part.campaign_facts(), log))
         _send_chunks(outbox, part, inbox.recv(), log)

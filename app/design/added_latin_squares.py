@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.grouping import GroupedOutputs
-from app.design.latin_square import deal_latin_squares, explain_unmet_cells
+from app.design.latin_square import assign_latin_squares, explain_unmet_cells
 from app.design.open_groups import LatinSquareCell
 from app.design.plan import Bucket, UnmetRequest
 from app.design.values import TestSet
@@ -32,7 +32,7 @@ class AddedSquares:
         return self.cells.get((stretch, system))
 
 
-def deal_added_squares(
+def assign_added_squares(
     rngs: Callable[[int], np.random.Generator],
     grouped: GroupedOutputs,
     test_set: TestSet,
@@ -74,7 +74,7 @@ def deal_added_squares(
         sentences = [n for key in able for n in stretches[key]]
         if sentences:
             uncovered += len(sentences) * (len(systems) - len(bucket.raters))
-            rows = deal_latin_squares(rngs(bucket.number), len(sentences), len(systems), len(bucket.raters))
+            rows = assign_latin_squares(rngs(bucket.number), len(sentences), len(systems), len(bucket.raters))
             for n, row in zip(sentences, rows.tolist(), strict=True):
                 for nth, (rater, system) in enumerate(zip(bucket.raters, row, strict=True), 1):
                     cells[n, systems[system]] = LatinSquareCell(nth, rater, 1 / len(systems))

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.design.capacity import deal_by_capacity
-from app.design.dealing import compute_rater_loads, deal_campaign, deal_studies, deal_to_pool, draw_documents
-from app.design.entropy import TOLERANCE, deal_to_entropy, normalized_entropy, reachable_entropies
+from app.design.assignment import assign_campaign, assign_studies, assign_to_pool, compute_rater_loads, draw_documents
+from app.design.capacity import assign_by_capacity
+from app.design.entropy import TOLERANCE, assign_to_entropy, normalized_entropy, reachable_entropies
 from app.design.even_out import even_out_loads
 from app.design.layout import AllocationInput, make_items_layout
-from app.design.overlap import deal_overlap
+from app.design.overlap import assign_overlap
 from app.domain.errors import Invalid
 
 GROUPINGS = ("psxs", "system_balanced", "none")
@@ -26,7 +26,7 @@ def test_every_group_gets_k_places_and_loads_differ_by_at_most_one(
     groups: int, raters: int, data: st.DataObject
 ) -> None:
     k = data.draw(st.integers(1, raters))
-    dealt = deal_to_pool(
+    dealt = assign_to_pool(
         np.random.default_rng(data.draw(st.integers(0, 99))), rows=3, groups=groups, raters=raters, ratings=k
     )
     assert dealt.shape == (3, groups, k)
@@ -36,7 +36,7 @@ def test_every_group_gets_k_places_and_loads_differ_by_at_most_one(
 
 
 def test_a_deal_treats_all_raters_alike() -> None:
-    dealt = deal_to_pool(np.random.default_rng(7), rows=30_000, groups=5, raters=3, ratings=1)[:, :, 0]
+    dealt = assign_to_pool(np.random.default_rng(7), rows=30_000, groups=5, raters=3, ratings=1)[:, :, 0]
     shares = np.stack([np.bincount(column, minlength=3) for column in dealt.T]) / len(dealt)
     assert np.abs(shares - 1 / 3).max() < 4 * np.sqrt(2 / 9 / len(dealt))
 
@@ -45,7 +45,9 @@ def test_a_deal_treats_all_raters_alike() -> None:
 def test_who_had_more_before_is_not_more_than_one_ahead_after(seed: int, before: list[int], groups: int) -> None:
     had = np.array(before)
     for k in range(1, len(before) + 1):
-        dealt = deal_to_pool(np.random.default_rng(seed), rows=1, groups=groups, raters=len(had), ratings=k, before=had)
+        dealt = assign_to_pool(
+            np.random.default_rng(seed), rows=1, groups=groups, raters=len(had), ratings=k, before=had
+        )
         assert np.ptp(had + np.bincount(dealt.ravel(), minlength=len(had))) <= 1
 
 
@@ -54,7 +56,7 @@ def test_a_study_rates_each_output_once_by_a_rater_of_its_bucket(grouping: str) 
     bucket = np.repeat([0, 1, 2], [7, 5, 9])
     pools = [np.array([0, 1, 2]), np.array([2, 3]), np.array([1, 3, 4])]
     items = make_items_layout(grouping, bucket, 4, pools, 5)
-    raters = items.raters_of_outputs(deal_studies(np.random.default_rng(3), items.layout, 20))
+    raters = items.raters_of_outputs(assign_studies(np.random.default_rng(3), items.layout, 20))
     assert raters.shape == (20, 21, 4, 1)
     for document, of in enumerate(bucket):
         assert set(raters[:, document].ravel().tolist()) <= set(pools[of].tolist())
@@ -70,7 +72,7 @@ def test_a_study_rates_each_output_once_by_a_rater_of_its_bucket(grouping: str) 
 def test_outputs_that_there_are_not_get_no_rater() -> None:
     present = np.array([[True, False], [True, True]])
     items = make_items_layout("none", np.array([0, 0]), 2, [np.array([0, 1])], 2, present=present)
-    raters = items.raters_of_outputs(deal_studies(np.random.default_rng(0), items.layout, 5))
+    raters = items.raters_of_outputs(assign_studies(np.random.default_rng(0), items.layout, 5))
     assert (raters[:, 0, 1] == -1).all()
     assert (raters[:, present] >= 0).all()
 
@@ -80,19 +82,19 @@ def test_a_campaign_needs_as_many_people_in_a_bucket_as_an_output_has_ratings(pe
     layout = make_items_layout("psxs", np.zeros(4, dtype=np.int64), 2, [np.arange(people)], people, ratings=3).layout
     raters = np.full((4, 3), -1)
     if dealt:
-        deal_campaign(np.random.default_rng(1), layout, raters)
+        assign_campaign(np.random.default_rng(1), layout, raters)
         assert [sorted(row) for row in raters.tolist()] == [[0, 1, 2]] * 4
     else:
         with pytest.raises(Invalid, match="bucket 1 has 2 raters"):
-            deal_campaign(np.random.default_rng(1), layout, raters)
+            assign_campaign(np.random.default_rng(1), layout, raters)
 
 
 def test_a_campaign_deals_by_the_code_that_deals_studies() -> None:
     items = make_items_layout("psxs", np.repeat([0, 1], [6, 3]), 3, [np.arange(3), np.arange(3)], 3)
     dealt = np.full((9, 1), -1, dtype=np.int64)
-    deal_campaign(np.random.default_rng(5), items.layout, dealt)
+    assign_campaign(np.random.default_rng(5), items.layout, dealt)
     assert np.ptp(compute_rater_loads(items.layout, dealt[None])) == 0
-    assert np.ptp(compute_rater_loads(items.layout, deal_studies(np.random.default_rng(5), items.layout, 1))) == 0
+    assert np.ptp(compute_rater_loads(items.layout, assign_studies(np.random.default_rng(5), items.layout, 1))) == 0
 
 
 @pytest.mark.parametrize(
@@ -146,7 +148,7 @@ def test_an_entropy_target_is_met_within_its_tolerance(grouping: str, target: fl
     layout = make_items_layout(grouping, np.arange(70) % 7, 3, [np.sort(pool) for pool in pools], 7, ratings=k).layout
     if k == 2:
         target = max(target, 0.85)
-    dealt = deal_to_entropy(np.random.default_rng(seed), layout, target, studies=5)
+    dealt = assign_to_entropy(np.random.default_rng(seed), layout, target, studies=5)
     assert (np.abs(normalized_entropy(compute_rater_loads(layout, dealt)) - target) <= TOLERANCE + 1e-9).all()
     assert all(len(set(group)) == k for group in dealt.reshape(-1, k).tolist())
 
@@ -154,7 +156,7 @@ def test_an_entropy_target_is_met_within_its_tolerance(grouping: str, target: fl
 def test_an_entropy_out_of_reach_is_refused_with_the_range() -> None:
     layout = make_items_layout("psxs", np.zeros(12, dtype=np.int64), 2, [np.arange(3)], 6).layout
     with pytest.raises(Invalid, match=r"found reachable with these buckets: 0\.000 to 0\.613"):
-        deal_to_entropy(np.random.default_rng(1), layout, 0.9)
+        assign_to_entropy(np.random.default_rng(1), layout, 0.9)
 
 
 def test_the_range_of_a_refusal_denies_nothing_that_can_be_dealt() -> None:
@@ -164,7 +166,7 @@ def test_the_range_of_a_refusal_denies_nothing_that_can_be_dealt() -> None:
     low, high = exact_range(layout)
     for seed in range(20):
         with pytest.raises(Invalid, match=rf"found reachable with these buckets: {low:.3f} to {high:.3f}"):
-            deal_to_entropy(np.random.default_rng(seed), layout, 0.85)
+            assign_to_entropy(np.random.default_rng(seed), layout, 0.85)
 
 
 def least_spread(layout: AllocationInput) -> tuple[int, int]:
@@ -193,7 +195,7 @@ def test_evening_out_reaches_what_brute_force_finds(seed: int) -> None:
     pools = [np.sort(rng.permutation(n_raters)[: int(rng.integers(2, 4))]) for _ in range(n_buckets)]
     bucket = np.repeat(np.arange(n_buckets), rng.integers(2, 6, size=n_buckets))
     layout = make_items_layout("psxs", bucket, 3, pools, n_raters, ratings=int(rng.integers(1, 3))).layout
-    dealt = deal_studies(rng, layout, 1)[0]
+    dealt = assign_studies(rng, layout, 1)[0]
     evened = even_out_loads(rng, layout, dealt)
     held = Counter(dealt.ravel().tolist())
     used = np.unique(np.concatenate(pools)).tolist()
@@ -228,7 +230,7 @@ def test_several_people_share_each_systems_outputs_out_evenly_too(seed: int) -> 
     """36 outputs, 12 of each of three systems, two ratings each by four raters: 18 for each, some 6 of every system."""
     layout = make_items_layout("system_balanced", np.zeros(12, dtype=np.int64), 3, [np.arange(4)], 4, ratings=2).layout
     raters = np.full((36, 2), -1)
-    deal_overlap(np.random.default_rng(seed), layout, raters, np.arange(36))
+    assign_overlap(np.random.default_rng(seed), layout, raters, np.arange(36))
     of_system = np.zeros((3, 4), dtype=np.int64)
     np.add.at(of_system, (layout.cell[:, None], raters), 1)
     assert np.ptp(of_system.sum(axis=0)) <= 1
@@ -240,6 +242,6 @@ def test_who_has_room_for_three_times_as_much_gets_three_times_as_many(capacity:
     groups = np.zeros(8, dtype=np.int64)
     every = AllocationInput(groups, np.array([0]), (np.array([0, 1]),), 2, groups + 1, groups + 1)
     for seed in range(5):
-        dealt = deal_by_capacity(np.random.default_rng(seed), every, np.array(capacity), np.ones((8, 2), np.int64))
+        dealt = assign_by_capacity(np.random.default_rng(seed), every, np.array(capacity), np.ones((8, 2), np.int64))
         assert sorted(np.bincount(dealt.ravel(), minlength=2)) == [2, 6]
         assert np.bincount(dealt.ravel()).argmax() == np.argmax(capacity)

@@ -31,21 +31,21 @@ class CampaignClient:
         """Of the campaign."""
         return f"/v1/campaigns/{quote(self.campaign, safe='')}"
 
-    def settings(self) -> dict[str, Any]:
+    def load_settings(self) -> dict[str, Any]:
         """The campaign as it is shown. Raises ServerRefusal, ServerUnreachable."""
-        settings: dict[str, Any] = json.loads(self.remote.body(self.path, accept="application/json"))
+        settings: dict[str, Any] = json.loads(self.remote.fetch_body(self.path, accept="application/json"))
         return settings
 
-    def about(self) -> CampaignFacts:
+    def load_facts(self) -> CampaignFacts:
         """What a model of raters says of it."""
-        settings = self.settings()
+        settings = self.load_settings()
         return CampaignFacts(self.campaign, settings["protocol"], settings["options"], settings["basis"])
 
-    def raters(self) -> list[str]:
+    def list_active_raters(self) -> list[str]:
         """Keys of those who are enrolled and active."""
-        return [str(one["key"]) for one in self.remote.items(f"{self.path}/raters") if one["state"] == "active"]
+        return [str(one["key"]) for one in self.remote.list_items(f"{self.path}/raters") if one["state"] == "active"]
 
-    def outputs(self) -> Iterator[PlantedText]:
+    def load_outputs(self) -> Iterator[PlantedText]:
         """Every output, read from the export as it comes."""
         sources: dict[tuple[str, int], str | None] = {}
         for line in self._lines():
@@ -57,35 +57,35 @@ class CampaignClient:
 
     def _lines(self) -> Iterator[dict[str, Any]]:
         rest = b""
-        for piece in self.remote.pieces(f"{self.path}/exports/jsonl"):
+        for piece in self.remote.stream_body(f"{self.path}/exports/jsonl"):
             *whole, rest = (rest + piece).split(b"\n")
             yield from map(json.loads, filter(None, whole))
 
-    def links(self, raters: Iterable[str]) -> dict[str, str]:
+    def renew_rater_links(self, raters: Iterable[str]) -> dict[str, str]:
         """A token for each rater, out of a new link; the links they had end."""
         return {rater: self._token(rater) for rater in raters}
 
     def _token(self, rater: str) -> str:
         path = f"{self.path}/raters/{quote(rater, safe='')}/link"
-        link: str = json.loads(self.remote.write("POST", path, {"days": LINK_DAYS}))["link"]
+        link: str = json.loads(self.remote.send_change("POST", path, {"days": LINK_DAYS}))["link"]
         tokens = parse_qs(urlsplit(link).fragment).get("token")
         if not tokens:
             raise LinkWithoutToken
         return tokens[0]
 
-    def open_judgments(self) -> int:
+    def count_open_judgments(self) -> int:
         """Judgments of segments that tasks still ask for, as far as tasks are not handed in."""
-        tasks = self.remote.items(f"{self.path}/tasks")
+        tasks = self.remote.list_items(f"{self.path}/tasks")
         return sum(int(str(one["segments"] or 0)) for one in tasks if one["state"] in ("free", "leased"))
 
-    def enrol(self, rater: str, enrolment: Mapping[str, object]) -> None:
+    def enrol_rater(self, rater: str, enrolment: Mapping[str, object]) -> None:
         """Enrol a rater. Raises ServerRefusal, ServerUnreachable."""
-        self.remote.write("PUT", f"{self.path}/raters/{quote(rater, safe='')}", {}, enrolment)
+        self.remote.send_change("PUT", f"{self.path}/raters/{quote(rater, safe='')}", {}, enrolment)
 
-    def plan(self, design: Mapping[str, object]) -> None:
+    def freeze_plan(self, design: Mapping[str, object]) -> None:
         """Compile a design and freeze it. Raises ServerRefusal, ServerUnreachable."""
-        self.remote.write("POST", f"{self.path}/plan", {}, design)
+        self.remote.send_change("POST", f"{self.path}/plan", {}, design)
 
-    def step(self, step: str) -> None:
+    def change_state(self, step: str) -> None:
         """Open, pause or close it. Raises ServerRefusal, ServerUnreachable."""
-        self.remote.write("POST", f"{self.path}/{step}", {})
+        self.remote.send_change("POST", f"{self.path}/{step}", {})
