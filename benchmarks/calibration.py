@@ -20,7 +20,7 @@ from functools import partial
 from math import ceil, sqrt
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from scipy import special
@@ -277,7 +277,7 @@ def _forecast_once(world: SimulatedWorld, number: int) -> Trial:
 def _by_document(rows: Ratings) -> tuple[Floats, Floats]:
     """Sums of the differences of two systems by document, and segments behind them."""
     ahead = np.where(rows.system == 1, rows.score, -rows.score)
-    sums: Floats = np.bincount(rows.document, weights=ahead)
+    sums = np.bincount(rows.document, weights=ahead).astype(np.float64)
     return sums, np.bincount(rows.document[rows.system == 0]).astype(np.float64)
 
 
@@ -308,7 +308,7 @@ def _flags_once(world: SimulatedWorld, number: int) -> Trial | None:
 
 def together(first: Ratings, second: Ratings) -> Ratings:
     """Two ratings of the same outputs as one set of rows."""
-    columns = {name: np.concatenate((getattr(first, name), getattr(second, name))) for name in COLUMNS}
+    columns: dict[str, Any] = {name: np.concatenate((getattr(first, name), getattr(second, name))) for name in COLUMNS}
     columns["judgment"] = np.arange(columns["judgment"].size, dtype=np.int32)
     return replace(first, **columns).canonical()
 

@@ -214,6 +214,10 @@ def _ends(taken: Sequence[float]) -> dict[str, float]:
     return {"p50": taken[len(taken) // 2], "p99": taken[int(len(taken) * 0.99)]}
 
 
+async def _connect(loop: asyncio.AbstractEventLoop, caller: Caller, host: str, port: int) -> None:
+    await loop.create_connection(lambda: caller, host, port)
+
+
 async def drive(host: str, port: int, seconds: float, plan: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Figures of one run: a fifth of the time to warm up, then what is counted."""
     taken: list[float] = []
@@ -221,7 +225,7 @@ async def drive(host: str, port: int, seconds: float, plan: Sequence[Sequence[st
     loop = asyncio.get_running_loop()
     callers = [Caller([one.encode() for one in requests], taken, statuses) for requests in plan]
     for caller in callers:
-        await loop.create_connection(lambda caller=caller: caller, host, port)
+        await _connect(loop, caller, host, port)
     await asyncio.sleep(seconds / 5)
     for caller in callers:
         caller.recording = True

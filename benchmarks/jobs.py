@@ -15,8 +15,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -49,6 +50,7 @@ def table(data: MultiplyRated, file: Path) -> None:
     """The campaign as a file of MQM: its errors minor or major as its scores say."""
     with file.open("w") as out:
         out.write(HEAD)
+        assert data.errors is not None
         first = {int(d): n for n, d in reversed(list(enumerate(data.document.tolist())))}
         for n, d in enumerate(data.document.tolist()):
             pool = data.pools[data.bucket[d]]
@@ -151,6 +153,11 @@ def beside(database: Database, n: int = 100) -> list[float]:
     return taken
 
 
+def _post_times(address: tuple[str, int], plans: Sequence[Sequence[Sequence[str]]], turn: int) -> list[float]:
+    """The slowest posts of one turn, in milliseconds."""
+    return [1e3 * load(address, plans[turn % 2], SECONDS)["p99"]]
+
+
 def in_turns(database: Database, url: str, busy: psutil.Process, plan: Mapping[str, str]) -> None:
     """Print how long posts and transactions take beside processes that compute, and beside the same ones paused."""
     with serving(url, 1) as address:
@@ -160,7 +167,7 @@ def in_turns(database: Database, url: str, busy: psutil.Process, plan: Mapping[s
             compared(
                 f"a post, {raters} at once, p99",
                 busy,
-                lambda turn, plans=asked: [1e3 * load(address, plans[turn % 2], SECONDS)["p99"]],
+                partial(_post_times, address, asked),
                 statistics.median,
             )
     compared("a durable transaction, p99", busy, lambda _: beside(database), p99)

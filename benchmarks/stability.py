@@ -10,10 +10,12 @@ campaign of their size. Linear algebra has one thread a process. All but the las
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import resource
 import sys
 import time
+from collections.abc import Callable
 from statistics import median
 
 import numpy as np
@@ -138,8 +140,8 @@ def against_loops(data: MultiplyRated, studies: int = 4) -> None:
         )[:, 0]
         means = sums.sum(axis=1) / found.n_segments.sum()
         held = stable_rankings(made, order_pairs(means, -1))
-        pairs = list(zip(*np.triu_indices(SYSTEMS, k=1), strict=True))
-        named = [{p if c > 0 else p[::-1] for p, c in zip(pairs, row, strict=True) if c} for row in made]
+        pairs = list(itertools.combinations(range(SYSTEMS), 2))
+        named = [{(a, b) if c > 0 else (b, a) for (a, b), c in zip(pairs, row, strict=True) if c} for row in made]
         return means, named, float((held.sum() - studies) / (studies * (studies - 1)))
 
     started = time.process_time()
@@ -185,7 +187,7 @@ def paper(data: MultiplyRated, workers: int) -> None:
     print("; ".join(dict.fromkeys(curve.why for curve in curves if curve.why)))
 
 
-def seconds(what: object) -> float:
+def seconds(what: Callable[[], object]) -> float:
     """Processor time of a call, which other work on the machine changes less than its length."""
     started = time.process_time()
     what()

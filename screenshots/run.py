@@ -1,7 +1,7 @@
 """Make the pictures of README and documents anew: `make screenshots`, or `python -m screenshots.run [NAME …]`.
 
-The demo is started on a folder that is thrown away; its seed is fixed, and what hangs on the clock is hidden. Fonts are
-those of the machine. `--every FOLDER` pictures every page in every look instead, for somebody to look at.
+The demo is started on a folder that is thrown away; its seed is fixed, and what depends on the clock is hidden. Fonts
+are those of the machine. `--every FOLDER` pictures every page in every look instead, for somebody to look at.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def _settled(page: Page) -> None:
 class Shot:
     """A page of the demo. looks: those that the documents show. ready: what is done on it before it is pictured.
 
-    top: what is scrolled to the upper edge; empty for the page's own. hidden: what hangs on the clock, as selectors.
+    top: what is scrolled to the upper edge; empty for the page's own. hidden: what depends on the clock, as selectors.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What hangs on the clock or on chance is taken out of what is pictured, so that the same program gives the same."""
+"""What depends on the clock or on chance is taken out of what is pictured, so that the same program gives the same."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from playwright.sync_api import Page, Route
 
-# How many answers one commit took hangs on how busy the machine was, and with it the number of the data version.
+# How many answers one commit took depends on how busy the machine was, and with it the number of the data version.
 VERSION: Final = re.compile(r"([Dd]ata version) [\d,]+")
 DRAWN: Final = re.compile(r"/campaigns/.*\.svg")
 UNTOLD: Final = r"\1 …"

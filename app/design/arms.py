@@ -54,7 +54,7 @@ def assign_arms_to_groups(rng: np.random.Generator, unit: Codes, rater: Codes, n
 
 
 def _split(rng: np.random.Generator, node: Codes, most: int) -> list[tuple[int, int]]:
-    """The part of its node that each edge hangs on; a part has `most` edges, at random, the last one the rest."""
+    """The part of its node that each edge depends on; a part has `most` edges, at random, the last one the rest."""
     count: Counter[int] = Counter()
     result = [(0, 0)] * len(node)
     for edge in rng.permutation(len(node)).tolist():

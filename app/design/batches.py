@@ -169,7 +169,7 @@ def share_controls(
     """What each part of a group has of its control items.
 
     None where there are none, where the items are not of one group, and where screens are not equally wide: then how
-    many there must be hangs on which of them come again.
+    many there must be depends on which of them come again.
     """
     shown = [screen for part in parts for screen in part]
     pieces = [piece for screen in shown for piece in screen]

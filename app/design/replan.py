@@ -157,7 +157,7 @@ class _PlanProgress:
         """Whether a unit is one output, not a whole stretch."""
         return plan.design.grouping != "psxs"
 
-    def goes_on_from(self, planned: Sequence[Group]) -> tuple[Group | None, bool]:
+    def continues_from(self, planned: Sequence[Group]) -> tuple[Group | None, bool]:
         """The group of a rating that what is left of it goes on from, and whether some of the rating is finished."""
         still = [group for group in planned if group.number not in self.finished]
         theirs = [group for group in planned if group.rater in self.staying]
@@ -268,7 +268,7 @@ def _open_work(
             rest, known = _open_entries(grouped, pack, state, planned)
             credited += known
             if rest:
-                before, late = state.goes_on_from(planned)
+                before, late = state.continues_from(planned)
                 wanted.append(OpenGroup(len(members), units[names[0]], nth, bucket_of[key], before, late, square))
                 members.append(rest)
     return GroupedOutputs(grouped.stretches, grouped.entries, tuple(members)), wanted, tuple(credited)

@@ -42,11 +42,11 @@ class TaskInputs:
     shared: tuple[tuple[UnplacedItem, ...], ...]
     labels: tuple[tuple[int, int], ...] | None = None
     arms: tuple[int | None, ...] | None = None
-    shared_left: Mapping[str, tuple[tuple[UnplacedItem, ...], ...]] | None = None
+    remaining_shared: Mapping[str, tuple[tuple[UnplacedItem, ...], ...]] | None = None
 
     def shared_packs_of(self, rater: str) -> tuple[tuple[UnplacedItem, ...], ...]:
         """Packs of items that this rater has to judge beside the groups."""
-        return self.shared if self.shared_left is None else self.shared_left.get(rater, ())
+        return self.shared if self.remaining_shared is None else self.remaining_shared.get(rater, ())
 
 
 @dataclass(slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Chance by name: a draw hangs on the seed and on what it is for, never on when it is made.
+"""Chance by name: a draw depends on the seed and on what it is for, never on when it is made.
 
 So a rater who is stopped and started again answers as if nothing had happened, on any machine and with any number of
 workers.

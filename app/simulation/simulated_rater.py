@@ -25,7 +25,7 @@ WEIGHTS = {"neutral": 0.0, "minor": 1.0, "major": 5.0, "critical": 25.0}
 @dataclass(frozen=True, slots=True)
 class Opinion:
     """What a rater thinks of one text. value: 0 to 100, more is better. errors: those they see; None where the model
-    does not say which there are. key: what further draws about this answer hang on."""
+    does not say which there are. key: what further draws about this answer depend on."""
 
     value: float
     errors: tuple[Span, ...] | None

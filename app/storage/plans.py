@@ -237,7 +237,7 @@ def load_all_systems(session: Session, campaign_id: int) -> list[Row]:
 def load_donor_texts(session: Session, campaign_id: int, most: int) -> list[str]:
     """Texts of the target language to take spans from, sorted: references, where there are any, else outputs.
 
-    Of more than `most` those with the smallest hashes, which hang on nothing but the texts.
+    Of more than `most` those with the smallest hashes, which depend on nothing but the texts.
     """
     for table in ("reference_texts", "outputs"):
         query = text(

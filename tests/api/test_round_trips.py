@@ -132,7 +132,7 @@ def test_every_protocol_comes_back_or_is_counted(bench: Bench, protocol: str, st
 
 
 KNOWN = (("tasks", "state"), ("leases", "ended_how"), ("enrolments", "state"), ("systems", "state"))
-"""Columns of what judgments hang on whose values the tables themselves know."""
+"""Columns of what judgments depend on whose values the tables themselves know."""
 
 
 @pytest.mark.soak

@@ -13,7 +13,7 @@ RULES = {
     "resultTypes": ["violations"],
 }
 OF_LOOKS = ("color-contrast", "target-size", "scrollable-region-focusable")
-"""Rules whose answer hangs on colours and widths; the others read the document, which is one in every look."""
+"""Rules whose answer depends on colours and widths; the others read the document, which is one in every look."""
 # Only what is wrong comes back: what is right is as long as the page, and nobody reads it.
 RUN = "rules => (globalThis.axe ? axe.run(rules).then((found) => found.violations) : null)"
 

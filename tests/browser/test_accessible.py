@@ -51,7 +51,7 @@ TEST = {
 
 
 def in_turn(what: str) -> Sequence[Look]:
-    """The look that a page is checked in, which hangs on its name alone; both where they are asked for."""
+    """The look that a page is checked in, which depends on its name alone; both where they are asked for."""
     return LOOKS if os.environ.get(EVERY_LOOK) else (LOOKS[crc32(what.encode()) % len(LOOKS)],)
 
 

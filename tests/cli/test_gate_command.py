@@ -1,4 +1,4 @@
-"""What goes wrong with `plumbline gate` ends with 2: 1 says that the claim does not hold, and a merge hangs on it."""
+"""What goes wrong with `plumbline gate` ends with 2: 1 says that the claim does not hold, and a merge depends on it."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def test_two_workers_share_a_job_and_one_finishes_it_when_the_other_is_killed(be
         left, chunks = held(bench, job), (bench.now(job).total or 0) - bench.now(job).done
         assert left
         until(lambda: not left & held(bench, job), "what it had is taken", within=STALLED_AFTER + SLACK)
-        # What the other has to do by itself hangs on the machine: two seconds a chunk, of some tenths each.
+        # What the other has to do by itself depends on the machine: two seconds a chunk, of some tenths each.
         rest = STALLED_AFTER + SLACK + 2 * chunks - (time.monotonic() - killed)
         until(lambda: bench.now(job).has_ended, "the other finishes", within=rest)
         print(f"\nfinished {time.monotonic() - killed:.1f} s after the kill, {chunks} chunks were left")  # noqa: T201  (a figure)

@@ -51,7 +51,7 @@ class Compared:
 
 
 def tau(design: Mapping[str, object], seed: int, alike: bool) -> float:
-    """Kendall's tau-b of a ranking to the planted qualities. Texts, raters and their draws hang on the seed alone."""
+    """Kendall's tau-b of a ranking to the planted qualities. Texts, raters and their draws depend on the seed alone."""
     rng = np.random.default_rng(seed)
     lengths = {f"d{n:02}": int(rng.choice(SEGMENTS)) for n in range(DOCUMENTS)}
     places = [(s, d, p) for s in SYSTEMS for d, segments in lengths.items() for p in range(1, segments + 1)]

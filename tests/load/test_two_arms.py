@@ -47,8 +47,8 @@ FROM ended e WHERE e.id = j.id;
 ALTER TABLE judgments ENABLE TRIGGER USER;"""
 """A rehearsal takes seconds of the server's clock: times are put to where raters would have left them.
 
-How long each answer takes hangs on how many of the rater's came before. By its number, which hangs on who came first,
-it would be drawn anew in every run, and one interval of 95 % in twenty leaves out what was planted.
+How long each answer takes depends on how many of the rater's came before. By its number, which depends on who came
+first, it would be drawn anew in every run, and one interval of 95 % in twenty leaves out what was planted.
 """
 
 

@@ -1,4 +1,4 @@
-"""Simulated raters: answers fit every form, hang on the seed alone, and follow what is planted."""
+"""Simulated raters: answers fit every form, depend on the seed alone, and follow what is planted."""
 
 from __future__ import annotations
 

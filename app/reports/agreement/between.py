@@ -69,7 +69,7 @@ class SharedUnits:
 
     units: UnitValues
     differing: int
-    turned: bool
+    negated: bool
     systems: tuple[str, ...] = ()
 
 
@@ -77,7 +77,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Between
     campaign_ratings = [keep_complete_raters(load_raw_ratings(session, one, options), options) for one in snapshots]
     texts = [load_source_digests(session, one.campaign_id) for one in snapshots]
     shared = _shared_units(campaign_ratings, texts, options)
-    same = len({one.scale for one in campaign_ratings}) == 1 and not shared.turned
+    same = len({one.scale for one in campaign_ratings}) == 1 and not shared.negated
     choices = make_coefficient_settings(campaign_ratings[0], options.tolerance, options.levels, options.bins)
 
     @cache
@@ -185,7 +185,7 @@ def _view(
     dropped = [{**one, "campaign": each.snapshot.campaign.key} for each in campaign_ratings for one in each.dropped]
     if shared.differing:
         dropped.append({"reason": "unit whose source differs between campaigns", "n": shared.differing})
-    same = len({one.scale for one in campaign_ratings}) == 1 and not shared.turned
+    same = len({one.scale for one in campaign_ratings}) == 1 and not shared.negated
     return BetweenView(
         campaigns={one.snapshot.campaign.key: one.snapshot.version for one in campaign_ratings},
         data_hash=" ".join(one.data_hash for one in campaign_ratings),
@@ -215,7 +215,7 @@ def _campaign_line(ratings: RawRatings, shared: SharedUnits) -> CampaignLine:
         n_units=np.unique(rows.segment.astype(np.int64) * max(rows.n_systems, 1) + rows.system).size,
         n_raters=np.unique(rows.rater).size,
         mean=number_or_none(float(rows.score.mean())) if len(rows) else None,
-        turned=shared.turned and not rows.higher_is_better,
+        turned=shared.negated and not rows.higher_is_better,
     )
 
 
@@ -250,7 +250,7 @@ def _warnings(campaign_ratings: Sequence[RawRatings], shared: SharedUnits, *, sa
     warnings = []
     if not same_scale:
         warnings.append("the scales differ: only correlations and rankings are compared")
-    if shared.turned:
+    if shared.negated:
         warnings.append("penalties are negated so that higher is better throughout")
     if np.unique(shared.units.document).size < work.FEW_DOCUMENTS:
         warnings.append("few documents, so intervals are imprecise")

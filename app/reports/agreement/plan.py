@@ -30,7 +30,7 @@ class AgreementCoefficient:
     """
 
     key: str
-    of: OfDocuments
+    estimate: OfDocuments
     tolerance: float | None = None
     expected: float | None = None
     observed: OfDocuments | None = None
@@ -40,7 +40,7 @@ class AgreementCoefficient:
     @property
     def bootstrap_statistic(self) -> OfDocuments:
         """What the bootstrap computes: nothing where the interval comes from elsewhere."""
-        return _not_drawn if self.jackknife else self.of
+        return _not_drawn if self.jackknife else self.estimate
 
 
 def _not_drawn(weights: Floats) -> Floats:

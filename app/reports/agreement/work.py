@@ -136,11 +136,11 @@ def make_statistic_view(
     coefficient: AgreementCoefficient, ends: Interval | None, units: UnitValues, level: float | None
 ) -> Statistic:
     """One coefficient as it is shown. level: of intervals, None where none are asked for."""
-    value = number_or_none(float(coefficient.of(units.unit_document_weights())[0]))
+    value = number_or_none(float(coefficient.estimate(units.unit_document_weights())[0]))
     if coefficient.jackknife and level is not None:
         raters, documents = np.unique(units.rater).size, np.unique(units.document).size
         few = documents * raters * (raters - 1) // 2 <= MOST_LEFT_OUT
-        ends = interval_or_none(*bootstrap.jackknife_interval(coefficient.of, units, level)) if few else None
+        ends = interval_or_none(*bootstrap.jackknife_interval(coefficient.estimate, units, level)) if few else None
     return Statistic(
         statistic=coefficient.key,
         tolerance=coefficient.tolerance,
@@ -162,7 +162,7 @@ def _by_length(plan: LevelPlan, choices: CoefficientSettings, length: Codes) -> 
         return []
     t = main_tolerance(choices)
     chance = None if t is None else closed_form_chance(choices, t)
-    of = {one.key: one.of for one in plan.statistics if one.tolerance is None}
+    of = {one.key: one.estimate for one in plan.statistics if one.tolerance is None}
     of_kappa = None if t is None else kappa.tolerance_kappa(units, t, chance=chance)
     count, lines = rater_pair_counter(units), []
     for low, high in LENGTHS:
@@ -318,7 +318,7 @@ def list_agreement_warnings(ratings: RawRatings, plans: Sequence[LevelPlan], cho
         if 0 < documents < FEW_DOCUMENTS:
             messages.append(f"{plan.level}: only {documents} documents, so intervals are imprecise")
         missing = sorted(
-            {one.key for one in plan.statistics if np.isnan(one.of(plan.units.unit_document_weights())[0])}
+            {one.key for one in plan.statistics if np.isnan(one.estimate(plan.units.unit_document_weights())[0])}
         )
         if missing:
             messages.append(f"{plan.level}: undefined for these scores: {', '.join(missing)}")

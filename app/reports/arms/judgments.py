@@ -50,7 +50,7 @@ class ArmCondition:
 
 @dataclass(frozen=True, slots=True)
 class JudgmentsByCondition:
-    """A campaign's judgments that count. of: condition of each row. documents: by code.
+    """A campaign's judgments that count. condition: condition of each row. documents: by code.
 
     dropped: judgments that do not count, by reason. judgment_ids: of each row, as they are stored.
     """
@@ -58,7 +58,7 @@ class JudgmentsByCondition:
     snapshot: Snapshot
     data_hash: str
     names: tuple[ArmCondition, ...]
-    of: Codes
+    condition: Codes
     work: TimedJudgments
     events: EventTable
     documents: DocumentTable
@@ -68,7 +68,7 @@ class JudgmentsByCondition:
 
     def where(self, condition: int) -> tuple[TimedJudgments, EventTable]:
         """The rows of one condition."""
-        mine = self.of == condition
+        mine = self.condition == condition
         return self.work.where(mine), select_events(self.events, mine)
 
     def judgment_paces(self) -> JudgmentPaces:
@@ -77,7 +77,7 @@ class JudgmentsByCondition:
         keep = first_rows_of_judgments(rows) & (rows.kind == RatingKind.SEGMENT) & (np.nan_to_num(work.words) > 0)
         keep &= np.nan_to_num(work.seconds) > 0
         pace = np.log(work.seconds[keep] / work.words[keep])
-        return JudgmentPaces(rows.rater[keep], rows.task[keep], self.of[keep], self.events.submitted[keep], pace)
+        return JudgmentPaces(rows.rater[keep], rows.task[keep], self.condition[keep], self.events.submitted[keep], pace)
 
 
 def load_conditions(session: Session, snapshot: Snapshot, options: InclusionOptions) -> JudgmentsByCondition:
@@ -100,7 +100,7 @@ def load_conditions(session: Session, snapshot: Snapshot, options: InclusionOpti
         snapshot=snapshot,
         data_hash=_hash(session, snapshot, rows, read),
         names=names,
-        of=of_task[rows.task],
+        condition=of_task[rows.task],
         work=work,
         events=events,
         documents=read.documents,

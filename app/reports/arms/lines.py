@@ -98,7 +98,7 @@ class ArmPace(FiniteResultPart):
 
 
 class ArmRevisions(FiniteResultPart):
-    """Answers that were changed under a condition."""
+    """Revised answers under a condition."""
 
     arm: str
     segments: int

@@ -47,7 +47,7 @@ def count_prefills(session: Session, conditions: JudgmentsByCondition) -> Counts
     protocol = campaign_protocol(conditions.snapshot.campaign)
     if not protocol.accepts_prefill:
         return {}
-    rater, of = conditions.work.rows.rater.tolist(), conditions.of.tolist()
+    rater, of = conditions.work.rows.rater.tolist(), conditions.condition.tolist()
     row = {one: i for i, one in enumerate(conditions.judgment_ids.tolist())}  # one of several of a shared output
     counts: dict[tuple[int, int], Counter[str]] = {}
     for answer in prefills.stream_answered_prefills(

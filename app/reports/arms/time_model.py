@@ -78,7 +78,7 @@ def _make_judgment_times(conditions: JudgmentsByCondition, order: Sequence[int])
         seconds=work.seconds[keep],
         rater=rows.rater[keep],
         document=rows.document[keep],
-        condition=place[conditions.of[keep]],
+        condition=place[conditions.condition[keep]],
         words=work.words[keep],
         errors=np.where(errors < 0, np.nan, errors),
         position=rows.labels.segment_position[rows.segment[keep]],

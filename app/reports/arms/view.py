@@ -30,7 +30,7 @@ POSITIONS = (("first_third", "first third"), ("last_third", "last third"))
 
 
 class ArmsView(ReportHead):
-    """Arms side by side: how long judging takes, how that changes with work, and how often answers are changed."""
+    """Comparison of arms: how long judging takes, how that changes with work, and how often answers are changed."""
 
     rejected: bool = Field(default=False, description="Tasks that quality control rejected count, too.")
     raters: str = Field("all", description="Or complete: only those who finished their work.")

@@ -48,7 +48,7 @@ def rater_tendency_picture(view: ComponentsView) -> bytes:
 
 
 def generalizability_picture(view: ComponentsView) -> bytes:
-    """Generalizability by documents, a line for each number of ratings an item."""
+    """Generalizability by documents, a line for each number of ratings per item."""
     steps_by_ratings: dict[int, list[LinePoint]] = {}
     for decision in view.decisions:
         if decision.generalizability is not None:

@@ -107,7 +107,7 @@ class StabilityForecaster:
         )
 
     def _parametric(self, pool: Pool, each: int | None = None) -> dict[str, Any]:
-        """Studies from components, with as many ratings an item as the campaign has, or so many."""
+        """Studies from components, with as many ratings per item as the campaign has, or so many."""
         planner = PowerPlanner(
             PowerOptions(recipe=self.options.recipe, seed=self.options.seed), self.data, self.protocol
         )

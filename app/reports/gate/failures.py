@@ -35,7 +35,7 @@ def find_failed_rows(session: Session, inputs: RecipeInput, score: float | None)
     if score is not None:
         failed = rows.score <= score if rows.higher_is_better else rows.score >= score
         return FailedRows(failed, f"a rating of {score:g} or {'less' if rows.higher_is_better else 'more'}")
-    widget = None if marked is None else next((w for w in marked.read.protocol.form if isinstance(w, Spans)), None)
+    widget = None if marked is None else next((w for w in marked.reading.protocol.form if isinstance(w, Spans)), None)
     if marked is None or widget is None or (rows.n_errors < 0).all():
         return None
     errors = side_tables.load_error_table(

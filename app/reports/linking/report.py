@@ -60,10 +60,10 @@ class LinkingOptions(ScoreSourceOptions):
 @dataclass(frozen=True, slots=True)
 class CampaignMeans:
     """A campaign's means over raters. test: units of systems, mean: of each; common, items: mean of each output and
-    calibration item, and whether it is a human translation, by address; of: the campaign.
+    calibration item, and whether it is a human translation, by address; parts: the campaign.
     """
 
-    of: CampaignParts
+    parts: CampaignParts
     test: UnitValues
     mean: Floats
     common: dict[Address, tuple[float, bool]]
@@ -100,7 +100,7 @@ def _view(parts: Sequence[CampaignParts], options: LinkingOptions) -> LinkingVie
         warnings += _link_warnings(parts[0], part, anchored, linked, options)
         links.append(_link_view(part.key, linked, which, options))
         systems += _systems(part, part_means, linked, options, n)
-    alone = [one.of.key for one in means if one.n_raters == 1]
+    alone = [one.parts.key for one in means if one.n_raters == 1]
     warnings += [f"{key} has only one rater, so the link holds for this rater's scores only" for key in alone]
     if not systems:
         warnings = [NOTHING]
@@ -164,11 +164,11 @@ def _choose_anchors(base: CampaignMeans, other: CampaignMeans, options: LinkingO
 
     Beside them which of both, and how many were left out because their sources differ.
     """
-    items = {a for a in base.items.keys() & other.items.keys() if have_same_source(base.of, other.of, a)}
+    items = {a for a in base.items.keys() & other.items.keys() if have_same_source(base.parts, other.parts, a)}
     calibration = options.anchors == "calibration" or (options.anchors == "auto" and bool(items))
     ours, theirs = (base.items, other.items) if calibration else (base.common, other.common)
     both = ours.keys() & theirs.keys()
-    chosen = sorted(a for a in both if have_same_source(base.of, other.of, a))
+    chosen = sorted(a for a in both if have_same_source(base.parts, other.parts, a))
     documents = {key: i for i, key in enumerate(sorted({a[0] for a in chosen}))}
     anchors = LinkAnchors(
         base=np.array([ours[a][0] for a in chosen], dtype=np.float64),

@@ -1,4 +1,4 @@
-"""How far automatic metrics say what the human scores of a campaign say, and how far that hangs on the latter."""
+"""How far automatic metrics say what the human scores of a campaign say, and how far that depends on the latter."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.metrics.between import MOST_METRICS, adjust_metric_comparisons, compare_metric_pair, list_metric_pairs
 from app.reports.metrics.charts import metric_spread_picture
+from app.reports.metrics.metric_pairs import (
+    MOST_METRICS,
+    adjust_metric_comparisons,
+    compare_metric_pair,
+    list_metric_pairs,
+)
 from app.reports.metrics.view import MetricsView, make_caption, make_csv, make_tables
 from app.reports.metrics.work import (
     LINES,

@@ -154,7 +154,7 @@ def _make_scored_campaign(campaign: work.CampaignScores, lines: Sequence[work.Ra
         protocol=campaign.snapshot.campaign.protocol,
         basis=campaign.snapshot.campaign.basis,
         unit=campaign.unit,
-        turned=campaign.turned,
+        turned=campaign.negated,
         n_outputs=sum(len(line.at) for line in lines),
         n_ratings=campaign.n_ratings,
     )
@@ -224,7 +224,7 @@ def _warnings(
         warnings.append(NO_SCORES)
     if postediting.texts:
         warnings += [NOTHING_SHARED.format(key) for key, ones in lines.items() if not ones]
-    if turned := [one.snapshot.campaign.key for one in others if one.turned]:
+    if turned := [one.snapshot.campaign.key for one in others if one.negated]:
         warnings.append(f"penalties are negated so that higher is better: {', '.join(turned)}")
     few = sorted({line.system for ones in lines.values() for line in ones if len(line.at) < relation.FEWEST})
     if few:

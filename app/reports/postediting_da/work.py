@@ -39,7 +39,7 @@ class CampaignScores:
 
     snapshot: Snapshot
     scores: Mapping[Output, tuple[float, float, int]]
-    turned: bool
+    negated: bool
     unit: str
     different: int
     data_hash: str
@@ -70,7 +70,7 @@ def load_scores(
     return CampaignScores(
         snapshot=snapshot,
         scores=scores,
-        turned=not inputs.rows.higher_is_better,
+        negated=not inputs.rows.higher_is_better,
         unit="raw" if recipe.normalize == "none" else recipe.normalize,
         different=different,
         data_hash=inputs.data_hash,

@@ -69,7 +69,7 @@ class PowerOptions(RecipeOptions):
     )
 
     def designs(self) -> tuple[tuple[Grouping, int], ...]:
-        """Grouping and ratings an item of every design. Raises Invalid for one that there is not."""
+        """Grouping and ratings per item of every design. Raises Invalid for one that there is not."""
         groupings = self.groupings.split(",")
         if set(groupings) - set(GROUPINGS):
             raise _invalid_option("groupings", f"there are: {', '.join(GROUPINGS)}")

@@ -66,7 +66,7 @@ class StudySizeLine(ResultPart):
 
 
 class DesignLine(ResultPart):
-    """One design: a grouping and a number of ratings an item."""
+    """One design: a grouping and a number of ratings per item."""
 
     grouping: Grouping
     ratings_per_item: int

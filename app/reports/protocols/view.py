@@ -1,4 +1,4 @@
-"""Protocols side by side on the same outputs, as they are stored and shown."""
+"""Comparison of protocols on the same outputs, as they are stored and shown."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class BridgeView(FiniteResultPart):
 
 
 class ProtocolsView(ReportHead):
-    """Protocols side by side."""
+    """Comparison of protocols."""
 
     order: list[str] = Field(description="Expected order of systems; empty: human translations above systems.")
     draws: int

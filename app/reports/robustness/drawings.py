@@ -1,4 +1,4 @@
-"""What a ranking hangs on: shares of changed rankings as bars, and ranks over the factors as lines."""
+"""What a ranking depends on: shares of changed rankings as bars, and ranks over the factors as lines."""
 
 from __future__ import annotations
 

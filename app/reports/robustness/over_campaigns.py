@@ -1,4 +1,5 @@
-"""What the rankings of several campaigns hang on: counts over campaigns, and by protocol, basis, style and platform."""
+"""What the rankings of several campaigns depend on: counts over campaigns, and by protocol, basis, style "
+"and platform."""
 
 from __future__ import annotations
 
@@ -71,7 +72,7 @@ class ChangeTotalsView(BaseModel):
 
 
 class ComparedView(ReportHead):
-    """What the rankings of several campaigns hang on."""
+    """What the rankings of several campaigns depend on."""
 
     recipe: str
     of_campaigns: list[CampaignView]

@@ -1,4 +1,4 @@
-"""What a ranking hangs on: systems, references, raters, documents and domains left out, degraded or inflated."""
+"""What a ranking depends on: systems, references, raters, documents and domains left out, degraded or inflated."""
 
 from __future__ import annotations
 

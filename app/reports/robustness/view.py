@@ -99,7 +99,7 @@ class GroupView(BaseModel):
 
 
 class RobustnessView(ReportHead):
-    """What a ranking hangs on."""
+    """What a ranking depends on."""
 
     recipe: str
     recipe_hash: str

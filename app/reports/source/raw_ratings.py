@@ -72,7 +72,7 @@ class RawRatings:
     """
 
     snapshot: Snapshot
-    read: ScoreReading
+    reading: ScoreReading
     rows: Ratings
     ids: side_tables.Ids
     documents: DocumentTable
@@ -154,7 +154,7 @@ def _choose_values(session: Session, raw: RawRatings, on: On) -> RawRatings:
         return raw
     rows = raw.rows
     if (rows.n_errors < 0).any() or find_spans_field(raw) is None:
-        what = f"{raw.read.protocol.name} marks no errors"
+        what = f"{raw.reading.protocol.name} marks no errors"
         raise Invalid("the question does not fit the campaign", places=(Place(("query", "on"), what),))
     if on == "errors":
         counted = replace(rows, score=rows.n_errors.astype(np.float64), higher_is_better=False, scale=None)
@@ -166,7 +166,7 @@ def _choose_values(session: Session, raw: RawRatings, on: On) -> RawRatings:
 
 def find_spans_field(raw: RawRatings) -> str | None:
     """The field of the payload that holds marked errors; None where the protocol marks none."""
-    return next((widget.field for widget in raw.read.protocol.form if isinstance(widget, Spans)), None)
+    return next((widget.field for widget in raw.reading.protocol.form if isinstance(widget, Spans)), None)
 
 
 def load_marked_errors(session: Session, raw: RawRatings) -> ErrorTable:

@@ -48,7 +48,7 @@ class MarkedRatings:
 
     rows: Ratings
     ids: Ints
-    read: ScoreReading
+    reading: ScoreReading
     errors_without_weight: ErrorsWithoutWeight | None
 
 

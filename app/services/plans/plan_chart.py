@@ -26,13 +26,13 @@ class RaterLoad:
 
 @dataclass(frozen=True, slots=True)
 class PlanPicture:
-    """What is drawn. told: sentences below."""
+    """What is drawn. notes: sentences below."""
 
     campaign: str
     heading: str
     raters: tuple[RaterLoad, ...]
     systems: tuple[str, ...]
-    told: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def draw_plan_chart(view: PlanPicture) -> bytes:
@@ -44,7 +44,7 @@ def draw_plan_chart(view: PlanPicture) -> bytes:
     head = HEAD + max(map(len, shown), default=4) * CHARACTER * 0.9 + 14
     width = max(grid + len(shown) * CELL + MARGIN, 560.0)
     bottom = head + max(1, len(view.raters)) * ROW
-    told = wrap_sentences(view.told, width)
+    told = wrap_sentences(view.notes, width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 22 + len(told) * LINE + MARGIN)

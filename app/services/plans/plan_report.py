@@ -225,5 +225,5 @@ def _draw_plan(campaign: str, version: int | None, report: Mapping[str, Any]) ->
             RaterLoad(load["rater"], load["segments"], load["hours"], table.get(load["rater"], {})) for load in loads
         ),
         systems=tuple(systems[:MOST_SYSTEMS]),
-        told=tuple(told),
+        notes=tuple(told),
     )

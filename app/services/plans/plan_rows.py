@@ -207,7 +207,7 @@ class MediaNotDegradable(Invalid):
 
 
 def _make_degraded_texts(session: Session, target: PlanTarget, plan: Plan, items: Sequence[PlanItem]) -> Iterator[Row]:
-    """Every degraded text once; its draw hangs on its own address, so that it is the same in every plan of a seed.
+    """Every degraded text once; its draw depends on its own address, so that it is the same in every plan of a seed.
 
     What was degraded for an earlier plan stays as it was: raters may have seen it.
     """

@@ -17,7 +17,7 @@ from app.stats.ratings import Floats
 Method = Literal["raw", "cs", "ht", "cs_ht"]
 METHODS: tuple[Method, ...] = get_args(Method)
 NARROW = 0.5
-"""Fixed points closer than this give a line that hangs on their error."""
+"""Fixed points closer than this give a line that depends on their error."""
 
 
 @dataclass(frozen=True, slots=True)

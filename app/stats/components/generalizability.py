@@ -40,7 +40,7 @@ def planning_components_of_fit(fitted: ComponentsFit, *, source: str) -> Varianc
     """The components of a fit as the planner takes them; terms that are not in the model count 0.
 
     What a term that is left out would have said is in the term it cannot be told from: right for studies of the same
-    number of ratings an item, not for others. See `contrast_components` for what that says of systems.
+    number of ratings per item, not for others. See `contrast_components` for what that says of systems.
     """
     return planning_components(contrast_components(fitted, fitted.components), source=source)
 

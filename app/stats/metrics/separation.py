@@ -64,7 +64,7 @@ def compute_metric_separation(human: PairPValues, metric: Floats, *, alpha: floa
     metric : difference of the metric's scores of the same pairs, higher is better, NaN where one is missing; shape
         (pairs,).
     Pairs without a human test or a difference of the metric are left out. `better` takes every pair from either side,
-    so it does not hang on which system of a pair is named first.
+    so it does not depend on which system of a pair is named first.
     """
     known = np.isfinite(human.p) & np.isfinite(metric)
     is_separated = significant_pairs(human, alpha) & known

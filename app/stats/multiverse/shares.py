@@ -1,4 +1,4 @@
-"""Of all universes: the share in which each claim holds, and which choice it hangs on."""
+"""Of all universes: the share in which each claim holds, and which choice it depends on."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def raters_needed(
 
     V = a + b/R in every grouping, a with raters without end, b/R rater × system less what a grouping adds by 1 − 1/R;
     so R = b/(wanted − a). Where b is not above 0, more raters lower nothing. There are no more raters than shares of
-    the work: documents × ratings an item, and that many for each system where its outputs are dealt apart.
+    the work: documents × ratings per item, and that many for each system where its outputs are dealt apart.
     `layout.raters` does not matter.
 
     >>> c = VarianceComponents(0.36, 0, 0.64, 0.09, 0.25, 0, 0.16, 1.44)

@@ -25,7 +25,7 @@ FlagTexts = Iterator[tuple[int, str]]
 class FlagEvidence:
     """What is flagged, by rater code."""
 
-    ways: dict[int, ScoringHabits]
+    habits: dict[int, ScoringHabits]
     speeds: dict[int, RaterSpeed]
     panel: dict[int, PanelComparison]
     again: dict[int, RepeatConsistency]
@@ -36,9 +36,9 @@ class FlagEvidence:
 
 def flag_raters(limits: FlagLimits, evidence: FlagEvidence, names: tuple[str, ...]) -> dict[int, tuple[Flag, ...]]:
     """The flags of each rater (by code) who has habits: by which check, and what is to be seen. names: by code."""
-    flags: dict[int, list[Flag]] = {r: [] for r in evidence.ways}
+    flags: dict[int, list[Flag]] = {r: [] for r in evidence.habits}
     by_check: dict[Check, FlagTexts] = {
-        "habits": _habit_flags(limits, evidence.ways),
+        "habits": _habit_flags(limits, evidence.habits),
         "speed": _speed_flags(limits, evidence.speeds),
         "panel": _panel_flags(limits, evidence.panel),
         "repeats": _repeat_flags(limits, evidence.again),

@@ -48,7 +48,7 @@ def summarize_repeats(
 ) -> dict[int, RepeatConsistency]:
     """Agreement of each rater (by code) with themself; raters without a repeat are not in it.
 
-    Sources: Graham et al. 2013 (repeats); ICC(1) as in decisions §9 with two ratings an item (Shrout & Fleiss 1979).
+    Sources: Graham et al. 2013 (repeats); ICC(1) as in decisions §9 with two ratings per item (Shrout & Fleiss 1979).
     """
     within = default_tolerance(ratings.scale) if tolerance is None else tolerance
     pairs = pair_with_originals(ratings, links, RatingRole.REPEAT)

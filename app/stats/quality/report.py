@@ -341,14 +341,14 @@ def _rater(
     failed = {check for check, _ in flags} | ({"controls"} if verdict == "fail" else set())
     return RaterQuality(
         rater=rows.labels.raters[rater],
-        n_judgments=evidence.ways[rater].n,
+        n_judgments=evidence.habits[rater].n,
         verdict=verdict,
         why=control.why if control else "no degraded items",
         completion=completion_for_verdict(verdict),
         control=control,
         repeats=evidence.again.get(rater),
         panel=evidence.panel.get(rater),
-        habits=evidence.ways[rater],
+        habits=evidence.habits[rater],
         speed=evidence.speeds.get(rater),
         drift=evidence.drifts.get(rater),
         flags=tuple(text for _, text in flags),

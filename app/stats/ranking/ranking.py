@@ -222,18 +222,22 @@ def _left_out(
     return influences
 
 
+RANK_RANGE_NOTE = "rank ranges count pairwise wins and losses; they are not simultaneous"
+INFLUENCE_NOTE = (
+    "a claim depends on the units without which the better system is no longer ahead; normalization is not repeated "
+    "without them"
+)
 NOTES = (
     "intervals hold for one system or pair at a time and are not adjusted for their number",
-    "rank ranges count pairwise wins and losses; they are not simultaneous",
+    RANK_RANGE_NOTE,
     (
-        "alpha holds for one look: with eight looks during a campaign, up to .19 of equal pairs are claimed at .05; "
-        "look once, after closing"
+        "alpha holds for one look: with eight looks during a campaign, up to .19 of equal pairs are "
+        "claimed at .05; look "
+        "once, after closing"
     ),
-    (
-        "a claim depends on the units without which the better system is no longer ahead; normalization is not "
-        "repeated without them"
-    ),
+    INFLUENCE_NOTE,
 )
+RATERS_DIFFER = "raters did not judge the same systems, so scores are not normalized: use the mixed model"
 
 
 def _population(ratings: Ratings, recipe: Recipe) -> str:
@@ -290,11 +294,7 @@ def settle_normalization(
         return recipe, ()
     if share_with_same_raters() >= design_checks.COMPARABLE_SHARE:
         return replace(recipe, normalize="z"), ()
-    warnings = (
-        ("raters did not judge the same systems, so scores are not normalized: use the mixed model",)
-        if len(ranked)
-        else ()
-    )
+    warnings = (RATERS_DIFFER,) if len(ranked) else ()
     return replace(recipe, normalize="none"), warnings
 
 

@@ -34,7 +34,7 @@ def make_system_rows(
     raw_means = raw.means()
     tested = recipe.test != "none"
     wins = verdict.wins
-    cluster = assign_clusters(wins, recipe.clusters, apart=verdict.apart) if tested else None
+    cluster = assign_clusters(wins, recipe.clusters, apart=verdict.different) if tested else None
     ranges = compute_rank_ranges(wins, recipe.clusters)
     ranks = _mean_ranks(round_scores(scores))
     documents = (panel.document_counts() > 0).sum(axis=1)

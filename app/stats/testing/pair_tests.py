@@ -107,7 +107,7 @@ def number_of_sign_draws(recipe: Recipe, n_pairs: int) -> int:
 
 
 def missing_sign_draws(tests: PairTests, recipe: Recipe, n_pairs: int) -> int | None:
-    """The number of draws there should be where `draws` was cut and a pair hangs on it; None where nothing was."""
+    """The number of draws there should be where `draws` was cut and a pair depends on it; None where nothing was."""
     if recipe.test not in DRAWN_TESTS or recipe.permutations is not None or tests.enumerated:
         return None
     enough = enough_permutations(_family(recipe, n_pairs), recipe.alpha)

@@ -25,7 +25,7 @@ class AdjustedTests:
     tests: PairTests
     p_adjusted: Floats
     wins: Bools
-    apart: Bools
+    different: Bools
 
 
 def compare_systems(matrix: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> AdjustedTests:

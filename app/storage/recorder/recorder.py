@@ -65,11 +65,11 @@ class RecorderShuttingDown(Unavailable):
 
 @dataclass(slots=True)
 class WriteRequest(Generic[M, T]):
-    """What one request wants written. whole: alone in its flush, and all of it or nothing."""
+    """What one request wants written. all_or_nothing: alone in its flush, and all of it or nothing."""
 
     members: Sequence[M]
     actor: str
-    whole: bool
+    all_or_nothing: bool
     done: asyncio.Future[list[T]]
 
 
@@ -95,15 +95,15 @@ class CampaignWriteQueue(Generic[M, T]):
     @property
     def has_enough(self) -> bool:
         """Whether what waits is worth a flush of its own."""
-        return len(self.waiting) >= ENOUGH or self.waiting[0].whole
+        return len(self.waiting) >= ENOUGH or self.waiting[0].all_or_nothing
 
     def take_flush(self, most: int) -> list[WriteRequest[M, T]]:
         """The first members that can go in one flush."""
-        if self.waiting[0].whole:
+        if self.waiting[0].all_or_nothing:
             return [self.waiting.popleft()]
         taken: list[WriteRequest[M, T]] = []
         addresses: set[object] = set()
-        while self.waiting and len(taken) < most and not self.waiting[0].whole:
+        while self.waiting and len(taken) < most and not self.waiting[0].all_or_nothing:
             at = self.address(self.waiting[0].members[0])
             if at in addresses:
                 break
@@ -308,10 +308,10 @@ class Recorder:
             return await lane.flush(connection, wants, actor)
 
         def keep(results: list[T]) -> bool:
-            return not members[0].whole or all(map(lane.stored, results))
+            return not members[0].all_or_nothing or all(map(lane.stored, results))
 
         begun = time.monotonic()
-        results = await self.run_transaction(work, keep=keep, at_once=lane.at_once and not members[0].whole)
+        results = await self.run_transaction(work, keep=keep, at_once=lane.at_once and not members[0].all_or_nothing)
         self.on_flush(lane.kind, len(wants), time.monotonic() - begun)
         return results
 

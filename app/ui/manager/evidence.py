@@ -19,10 +19,10 @@ from app.ui.messages import PageMessages, message
 
 @dataclass(frozen=True, slots=True)
 class RankingEvidence:
-    """A question about a ranking. said: what is known of the answer. page: the end of the address that says more."""
+    """A question about a ranking. answer: what is known of the answer. page: the end of the address that says more."""
 
     question: str
-    said: str
+    answer: str
     page: str
 
 

@@ -27,6 +27,7 @@ from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import rankings
 from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
+from app.stats.ranking.ranking import INFLUENCE_NOTE, RANK_RANGE_NOTE, RATERS_DIFFER
 from app.storage.db import Session
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
@@ -42,8 +43,6 @@ from app.web.deps import CampaignKey, DatabaseDep
 
 DEFAULT_RECIPE = "recommended"
 OWN = message("nothing; it belongs to this campaign")
-MIXED = "raters did not judge the same systems, so scores are not normalized: use the mixed model"
-"""The warning for which there is a report."""
 OF_DOCUMENTS = re.compile(r"\d[\d,]* documents?: ")
 SHAPES = (("CSV", ".csv"), ("LaTeX", ".tex"), ("Markdown", ".md"), ("SVG", ".svg"), ("JSON", ""))
 
@@ -137,7 +136,9 @@ def _make_ranking_content(view: RankingView, about: CampaignInfo, recipe: str) -
         "captions": captions,
         "ranking_captions": ranking_captions,
         "warnings": merge_document_warnings(view.warnings),
-        "mixed": MIXED,
+        "raters_differ": RATERS_DIFFER,
+        "rank_range_note": RANK_RANGE_NOTE,
+        "influence_note": INFLUENCE_NOTE,
         "systems": ranking_tables.make_systems_table(view),
         "system_targets": [{"system": line.system} for line in view.systems],
         "pair_targets": [{"system": pair.better, "other": pair.worse} for pair in view.pairs],

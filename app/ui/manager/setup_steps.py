@@ -19,14 +19,14 @@ class SetupStep:
     """A step of the way.
 
     name: in the page. state: `next` is the first that must be done; `skipped` is what imported judgments make needless.
-    said: what there is, or what is missing, in the page's language. page: the end of the address of the page that does
-    it, and action what the link to it says. post: what the interface is asked for instead, below the campaign's
-    address.
+    status_text: what there is, or what is missing, in the page's language. page: the end of the address of the page
+    that does it, and action what the link to it says. post: what the interface is asked for instead, below the
+    campaign's address.
     """
 
     name: str
     state: StepState
-    said: str
+    status_text: str
     page: str
     action: str
     post: str | None = None
@@ -38,7 +38,7 @@ class _Draft:
 
     name: str
     done: bool | None
-    said: str
+    status_text: str
     page: str
     action: str
     post: str | None = None
@@ -51,10 +51,14 @@ def list_setup_steps(facts: SetupFacts, campaign: CampaignInfo, words: PageMessa
     steps: list[SetupStep] = []
     for draft in _drafts(facts, campaign.state, words.translate_service_text(campaign_protocol(campaign).title), words):
         state = _state(draft, skipped=imported and draft.of_collecting, before=steps)
-        said = words.translate(message("not needed: the judgments are imported")) if state == "skipped" else draft.said
+        said = (
+            words.translate(message("not needed: the judgments are imported"))
+            if state == "skipped"
+            else draft.status_text
+        )
         action = words.translate(draft.action)
         steps.append(
-            SetupStep(name=draft.name, state=state, said=said, page=draft.page, action=action, post=draft.post)
+            SetupStep(name=draft.name, state=state, status_text=said, page=draft.page, action=action, post=draft.post)
         )
     return steps
 

@@ -1,4 +1,4 @@
-"""What a plan is expected to take hangs on how much is dealt, not on how much there is."""
+"""What a plan is expected to take depends on how much is dealt, not on how much there is."""
 
 from __future__ import annotations
 
