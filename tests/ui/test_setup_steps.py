@@ -134,5 +134,7 @@ def test_pages_of_a_draft_say_what_comes_next_and_what_cannot_be_used_yet(sign_i
 def test_steps_are_told_in_the_language_of_the_page(campaign: CampaignInfo) -> None:
     german = load_page_messages("de", WAY)
     for facts in (NOTHING, TEXTS, RATERS, PLANNED, JUDGED, DONE):
-        marked = [step.status_text for step in list_setup_steps(facts, campaign, german) if "<span lang=" in step.said]
+        marked = [
+            step.status_text for step in list_setup_steps(facts, campaign, german) if "<span lang=" in step.status_text
+        ]
         assert marked == ['<span lang="en">Error span annotation</span>']  # the protocol's own title
