@@ -171,8 +171,8 @@ async def record_answers(
     """
 
     async def write(task: AnswerableTask) -> list[tuple[Written, AnswerOutcome]]:
-        answers = _answers(task, given, rater, whole=whole)
-        return list(zip(answers, await _write(service, task, answers, rater, whole=whole), strict=True))
+        answers = _check_answers(task, given, rater, whole=whole)
+        return list(zip(answers, await _write_answers(service, task, answers, rater, whole=whole), strict=True))
 
     task, written = await service.write_by_current_rules(
         public_id, rater, write, lambda one: one[1].verdict == "outdated"
@@ -184,25 +184,25 @@ async def record_answers(
         outcomes = await service.run_in_thread(
             partial(_redact_outcomes, task_id=task.addresses.task_id, answers=answers, outcomes=outcomes, rater=rater)
         )
-    _refuse(given, outcomes, whole=whole)
+    _raise_first_refusal(given, outcomes, whole=whole)
     return [
         JudgmentReceipt(getattr(answer, "score", None), one.revision, one.surplus, one.leased_until)
         for answer, one in zip(answers, outcomes, strict=True)
     ]
 
 
-async def _write(
+async def _write_answers(
     service: JudgingService, task: AnswerableTask, answers: Sequence[Written], rater: ActingRater, *, whole: bool
 ) -> Sequence[AnswerOutcome]:
     judged = [one for one in answers if isinstance(one, RaterAnswer)]
     if len(judged) == len(answers):
         return await service.recorder.record_answers(task.rules.ledger, judged, actor=rater.actor, whole=whole)
     return await service.recorder.run_transaction(
-        partial(_record, ledger=task.rules.ledger, answers=answers, by=rater.actor), keep=_all_stored
+        partial(_record_in_transaction, ledger=task.rules.ledger, answers=answers, by=rater.actor), keep=_are_all_stored
     )
 
 
-async def _record(
+async def _record_in_transaction(
     connection: Connection, *, ledger: CampaignLedger, answers: Sequence[Written], by: str
 ) -> list[AnswerOutcome]:
     """Write answers of both kinds in one transaction; what became of each, in their order."""
@@ -215,17 +215,19 @@ async def _record(
     return [next(of_judged if isinstance(one, RaterAnswer) else of_compared) for one in answers]
 
 
-def _all_stored(outcomes: Sequence[AnswerOutcome]) -> bool:
+def _are_all_stored(outcomes: Sequence[AnswerOutcome]) -> bool:
     return all(one.verdict in STORED for one in outcomes)
 
 
-def _answers(task: AnswerableTask, given: Sequence[SentAnswer], rater: ActingRater, *, whole: bool) -> list[Written]:
+def _check_answers(
+    task: AnswerableTask, given: Sequence[SentAnswer], rater: ActingRater, *, whole: bool
+) -> list[Written]:
     """The answers as they are stored, checked against what was shown. Raises Invalid, TaskAddressNotFound."""
     answers: list[Written] = []
     places: list[Place] = []
     for i, judgment in enumerate(given):
         try:
-            answers.append(_answer(task, judgment, rater))
+            answers.append(_check_answer(task, judgment, rater))
         except Invalid as error:
             before: tuple[str | int, ...] = ("body", i, "payload") if whole else ("body",)
             faults = error.places or (Place((), error.detail),)
@@ -254,9 +256,9 @@ def _list_duplicate_answers(given: Sequence[SentAnswer]) -> list[Place]:
     return [Place(("body", i), f"answers the same as number {before}") for i, before in repeats if before != i]
 
 
-def _answer(task: AnswerableTask, given: SentAnswer, rater: ActingRater) -> Written:
+def _check_answer(task: AnswerableTask, given: SentAnswer, rater: ActingRater) -> Written:
     if isinstance(given.address, ScreenAddress):
-        return _comparison(task, given.address.screen, given, rater)
+        return _check_comparison(task, given.address.screen, given, rater)
     rules = task.rules
     segment_id, shown = task.segment(given.address.item, given.address.segment)
     level: Level = "document" if segment_id is None else "segment"
@@ -280,7 +282,7 @@ def _answer(task: AnswerableTask, given: SentAnswer, rater: ActingRater) -> Writ
     )
 
 
-def _comparison(task: AnswerableTask, screen: int, given: SentAnswer, rater: ActingRater) -> ScreenComparison:
+def _check_comparison(task: AnswerableTask, screen: int, given: SentAnswer, rater: ActingRater) -> ScreenComparison:
     """An answer about the columns of a screen together."""
     columns = task.addresses.columns(screen)
     if "screen" not in task.rules.forms or columns < 2:
@@ -339,9 +341,9 @@ async def _record_late_answers(
 
     async def work(connection: Connection) -> list[AnswerOutcome]:
         await late_answers.retake_lapsed_task(connection, task.addresses.task_id, asking)
-        return await _record(connection, ledger=task.rules.ledger, answers=kept, by=asking.actor)
+        return await _record_in_transaction(connection, ledger=task.rules.ledger, answers=kept, by=asking.actor)
 
-    return await service.recorder.run_transaction(work, keep=_all_stored)
+    return await service.recorder.run_transaction(work, keep=_are_all_stored)
 
 
 REFUSALS: Mapping[str, type[AppError]] = {
@@ -356,7 +358,7 @@ REFUSALS: Mapping[str, type[AppError]] = {
 }
 
 
-def _refuse(given: Sequence[SentAnswer], outcomes: Sequence[AnswerOutcome], *, whole: bool) -> None:
+def _raise_first_refusal(given: Sequence[SentAnswer], outcomes: Sequence[AnswerOutcome], *, whole: bool) -> None:
     """Raise what the first refused answer is refused for, naming all of them."""
     bad = [i for i, one in enumerate(outcomes) if one.verdict not in STORED]
     if not bad:

@@ -147,7 +147,8 @@ _HAD = """SELECT j.id, j.revision, j.payload, j.surplus FROM judgments j
 # Not set aside; of what was, the same answer said again is a new one.
 VALID = """(SELECT v.judgment_id FROM voids v
              WHERE v.campaign_id = %(campaign)s AND v.judgment_id = latest_id LIMIT 1) IS NULL"""
-# Handed in by this rater once, hence reopened: only there is what was set aside to be said again (`tasks._ANSWERS`).
+# Handed in by this rater once, hence reopened: only there is what was set aside to be said again
+# (`app.services.tasks.tasks.OwnAnswers`).
 REOPENED = """(SELECT l.n FROM leases l WHERE l.campaign_id = %(campaign)s AND l.task_id = s.task_id
                 AND l.rater_id = s.rater_id AND l.ended_how = 'handed_in' LIMIT 1) IS NOT NULL"""
 # Given back by the rater's own will, and not leased by them since.
