@@ -176,8 +176,8 @@ def test_every_figure_stands_under_its_heading(world: World) -> None:
     assert figures == ["0.00", each, each, "0.00", f"{8 * (words - 1)}"]
     assert closest[0] == ["Output of", "Post-edits of", "Segments", "Closest alone", "Tied"]
     assert {row["Segments"] for row in closest[1]} == {"8"}
-    assert labs[0] == ["Output of", "Lab", "Same lab closest", "Chances", "Other labs closest", "Chances"]
-    assert labs[1][2]["Chances"] == "16"
+    assert labs[0] == ["Output of", "Lab", "Same lab closest", "Segments", "Other labs closest", "Segments"]
+    assert labs[1][2]["Segments"] == "16"
     assert curve[0] == ["References", "The last one is", "TER against this one", "mTER against all so far"]
     assert [row["The last one is"] for row in curve[1]][2:] == ["the targeted post-edit", "external"]
     assert enough[0] == ["System", "HTER", "Post-edits of others"]
@@ -335,11 +335,11 @@ def test_conflicts_are_listed_with_their_texts_and_reasons_to_look(world: World)
     assert answer.status_code == 200, answer.text
     means, systems, conflicts = markdown_tables(answer.text)
     assert means[0] == ["Scores of", "Correlated with", "Systems", "Fisher mean", "Weighted"]
-    assert [row["With"] for row in means[1]] == ["mTER", "HTER", "TER external"]
+    assert [row["Correlated with"] for row in means[1]] == ["mTER", "HTER", "TER external"]
     assert systems[0] == ["Scores of", "System", "Segments", "mTER", "HTER", "TER external"]
     assert {row["Segments"] for row in systems[1]} == {"8"}
-    assert [row["What"] for row in conflicts[1]] == [one["what"] for one in view["conflicts"]]
-    assert [row["Given"] for row in conflicts[1]] == [f"{one['raw']:.1f}" for one in view["conflicts"]]
+    assert [row["Conflict"] for row in conflicts[1]] == [one["what"] for one in view["conflicts"]]
+    assert [row["As given"] for row in conflicts[1]] == [f"{one['raw']:.1f}" for one in view["conflicts"]]
     assert [row["Output"] for row in conflicts[1]] == [one["output"] for one in view["conflicts"]]
 
 

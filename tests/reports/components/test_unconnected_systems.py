@@ -18,7 +18,7 @@ from tests.stats.components.test_hidden import apart
 from tests.stats.components.worlds import crossed
 
 UNLIKE = "on average, a system was rated on 20 of 60 documents"
-HIDDEN = "document × system confounded with document"
+HIDDEN = "document × system is confounded with document"
 
 
 def ahead() -> forecast.ForecastView:
@@ -48,7 +48,7 @@ def test_studies_of_the_same_size_have_the_documents_of_a_system(view: forecast.
     assert view.documents == 20
     drawn = view.studies[0]
     assert drawn.srp is None
-    assert drawn.why == "no document has segments that all systems were rated on; it takes 6"
+    assert drawn.why == "no document has segments that all systems were rated on; this requires 6"
     for text in (UNLIKE, HIDDEN):
         assert sum(text in warning for warning in view.warnings) == 1
     named = planned(apart(), difference=1.0, documents="20")

@@ -81,7 +81,7 @@ def test_what_cannot_be_fitted_is_said_and_the_rest_answered() -> None:
     of_nothing = planned(nobody(), scores="zero_inflated_gamma", clusters="strict", **ASKED)
     assert "no studies are simulated: there are no ratings to fit them to" in of_nothing.warnings
     too_far = planned(xsts(), scores="ordinal", **{**ASKED, "difference": 4.5})
-    assert any("no two systems can be 4.5 apart" in one for one in too_far.warnings)
+    assert any("no two systems can differ by 4.5" in one for one in too_far.warnings)
     below = planned(crossed(1, documents=10), scores="zero_inflated_gamma", **ASKED)
     assert any("scores below 0" in one for one in below.warnings)
     for view in (of_nothing, too_far, below):

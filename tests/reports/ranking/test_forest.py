@@ -108,7 +108,7 @@ def test_human_translations_stand_apart_above_the_systems(system, report):
     shown = texts(render_ranking(report([system("A", 1), system("human", 2, kind="human"), system("C", 3)]), "svg"))
 
     assert shown.index("human") < shown.index("A") < shown.index("C")
-    assert any("human translations apart" in text for text in shown)
+    assert any("human translations shown separately" in text for text in shown)
 
 
 def test_one_system_without_interval_or_cluster_and_no_system_at_all_are_pictures_too(system, report):

@@ -36,7 +36,7 @@ def test_a_matrix_of_forty_systems_has_its_figures_and_one_of_sixty_says_that_it
     assert figures[0] >= 40 * 39 / 2
     assert figures[1] < 40
     assert any("below it the difference" in text for text in few)
-    assert any("the figures have no room" in text for text in many)
+    assert any("there is no room for the figures" in text for text in many)
 
 
 def test_a_series_names_every_system_even_those_that_only_a_middle_ranking_has(view):
