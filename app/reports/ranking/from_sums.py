@@ -20,7 +20,7 @@ from app.reports.source.registration import (
     Registration,
     add_standing_exclusions,
     load_registration,
-    restore_asked_recipe,
+    restore_requested_recipe,
 )
 from app.reports.source.scores import derive_scores, make_ratings_frame, resolve_score_reading
 from app.reports.source.snapshot import Snapshot
@@ -85,7 +85,7 @@ class SummedRankingInput:
             data_hash = beside.submit(self._hash_data, counting)
             notes = (WHY, *((ERRORS_NOT_LOOKED_AT,) if self.counts_errors else ()))
             ranking = rank_from_sums(FileSums(self.file, counting), counting, self.documents, notes)
-        ranking = restore_asked_recipe(note_on_humans(ranking, self.words), self.recipe, self.registration)
+        ranking = restore_requested_recipe(note_on_humans(ranking, self.words), self.recipe, self.registration)
         return write_ranking(ranking, self.about, self.registration, self.words, data_hash.result())
 
     def _hash_data(self, counting: Recipe) -> str:
