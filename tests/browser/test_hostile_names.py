@@ -167,6 +167,8 @@ def test_the_name_and_the_lines_of_a_file_that_cannot_be_read_are_text(written, 
     desk.open(f"/campaigns/{KEY}/texts")
     files = [{"name": text, "mimeType": "text/plain", "buffer": text.encode()} for text in CORPUS]
     watched.get_by_label("Files").set_input_files(files)
+    expect(watched.get_by_label("Format")).to_have_value("text")  # several files without a format: one for each system
+    watched.get_by_label("Format").select_option("jsonl")
     watched.get_by_role("button", name="Check only").click()
     expect(watched.locator("#upload .said")).to_contain_text("__7_7")  # a file is named by the key made of its name
     check(watched)
