@@ -178,8 +178,11 @@ def _own_errors() -> Iterator[None]:
     except ClientError as error:
         said, code = error.response.get("Error", {}), error.response.get("TurkErrorCode")
         why = f"{error.operation_name}: {said.get('Message') or said.get('Code')}{f' ({code})' if code else ''}"
-        failed = error.response["ResponseMetadata"]["HTTPStatusCode"] >= HTTPStatus.INTERNAL_SERVER_ERROR
-        raise (MTurkUnreachable if failed else MTurkRefusal)(why) from error
+        about = error.response["ResponseMetadata"]
+        failed = about["HTTPStatusCode"] >= HTTPStatus.INTERNAL_SERVER_ERROR
+        # An earlier try may have done what a later one is refused, as where too many requests come at once.
+        unknown = bool(about.get("RetryAttempts")) and ALREADY_THERE not in why.lower()
+        raise (MTurkUnreachable if failed or unknown else MTurkRefusal)(why) from error
     except ParamValidationError as error:
         raise MTurkRefusal(str(error)[:500]) from error
     except NoCredentialsError as error:

@@ -50,6 +50,8 @@ class MechanicalTurk(BaseHTTPRequestHandler):
         except LookupError as error:
             answer = {"__type": "RequestError", "Message": str(error.args[0]), "TurkErrorCode": "".join(error.args[1:])}
             status = 400
+        if self.state.get("throttles") == operation and self.state["asked"][-2:-1] == [(operation, given)]:
+            answer, status = {"__type": "ThrottlingException", "Message": "Rate exceeded"}, 400
         if self.state.get("breaks") == operation:
             del self.state["breaks"]
             self.close_connection = True
@@ -260,6 +262,17 @@ def test_a_hit_whose_answer_is_lost_is_made_once_and_keeps_its_invitation(
     assert (made.returncode, made.stdout.decode().splitlines()[:1]) == (0, ["H1"]), made
     assert [operation for operation, _ in mturk["asked"]] == ["CreateHIT", "CreateHIT", "ListHITs", "ListHITs"]
     listed = served.managed(opened).remote.list_items(f"/v1/campaigns/{opened}/invitations")
+    assert sorted(one["live"] for one in listed) == [True, True]
+
+
+def test_a_hit_may_be_there_where_a_later_try_is_refused_so_its_invitation_stays(
+    run: Any, served: Served, opened: str, mturk: dict[str, Any]
+) -> None:
+    mturk |= {"breaks": "CreateHIT", "throttles": "CreateHIT"}
+    made = run("create", opened, *NEW, "--yes")
+    assert (made.returncode, "look there for the HIT" in made.stderr.decode()) == (2, True), made
+    assert len(mturk["hits"]) == 1
+    listed = served.managed(opened).remote.items(f"/v1/campaigns/{opened}/invitations")
     assert sorted(one["live"] for one in listed) == [True, True]
 
 
