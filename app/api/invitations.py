@@ -142,6 +142,7 @@ class CompletionOut(AnswerModel):
     external_id: str | None
     invitation: str | None
     platform: str | None
+    attention_check: bool = Field(description="Whether the task was one: it has a code like all, and is no work.")
 
 
 NEW = {"count": 40, "platform": "prolific", "completion_url": "https://app.prolific.com/submissions/complete?cc={code}"}
@@ -186,6 +187,7 @@ DONE = CompletionOut.model_validate(
         "external_id": "5f1b2c3d4e5f6a7b8c9d0e1f",
         "invitation": ID,
         "platform": "prolific",
+        "attention_check": False,
     }
 )
 

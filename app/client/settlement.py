@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, Protocol
 from urllib.parse import parse_qs, quote, urlsplit
 
@@ -148,12 +148,14 @@ class Decision:
 class HandedInCodes:
     """What the participants of one study handed in.
 
-    codes: of each participant's tasks. other_participants: who handed in work of the campaign, but came by another
-    invitation.
+    codes: of each participant's tasks. checks: how many of these are of attention checks, which are no work.
+
+    other_participants: who handed in work of the campaign, but came by another invitation.
     """
 
     codes: Mapping[str, Sequence[str]]
     other_participants: Collection[str] = frozenset()
+    checks: Mapping[str, int] = field(default_factory=dict)
 
 
 def decide_submissions(
@@ -180,19 +182,20 @@ def decide_submissions(
 
 def _decide(submission: Submission, handed_in: HandedInCodes, verdicts: CodeVerdicts, tasks: int) -> tuple[Action, str]:
     codes = handed_in.codes.get(submission.participant, ())
-    if not codes and submission.participant in handed_in.other_participants:
+    n = len(codes) - handed_in.checks.get(submission.participant, 0)
+    if not n and submission.participant in handed_in.other_participants:
         return "leave", "this participant handed in work for another study or invitation"
-    if not codes:
+    if not n:
         return "leave", "no task of this participant is handed in"
     if submission.code is not None and _as_typed(submission.code) not in map(_as_typed, codes):
         return "leave", "the code that was entered is not one of this participant's"
     by_verdict = {verdicts.find_verdict(code) for code in codes}
-    if by_verdict == {"pass"} and len(codes) < tasks:
-        return "leave", f"{len(codes)} handed in, of {tasks} that are to be paid together"
+    if by_verdict == {"pass"} and n < tasks:
+        return "leave", f"{n} handed in, of {tasks} that are to be paid together"
     if by_verdict == {"pass"}:
-        return "approve", f"{len(codes)} handed in, with a code that passes"
+        return "approve", f"{n} handed in, with a code that passes"
     if by_verdict == {"fail"}:
-        return "refuse", f"{len(codes)} handed in, with a code that fails"
+        return "refuse", f"{n} handed in, with a code that fails"
     return "leave", "the codes of this participant say different things, or nothing"
 
 

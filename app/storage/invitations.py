@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
+from app.storage.attention import IS_CHECK
 from app.storage.sorting import SortPlace, make_sort_orders, sort_page, text_term, time_term
 from app.storage.tables import campaigns, enrolments, invitations, raters, tasks, teams
 from app.storage.word_search import search_columns
@@ -157,6 +158,7 @@ def load_completions_page(
         e.external_id,
         i.public_id.label("invitation"),
         i.platform,
+        sa.literal_column(IS_CHECK.format(task="tasks"), sa.Boolean).label("attention_check"),
     )
     joined = tasks.join(raters, raters.c.id == tasks.c.rater_id).outerjoin(enrolments, e.rater_id == raters.c.id)
     query = shown.select_from(joined.outerjoin(invitations, i.id == e.invitation_id))

@@ -95,6 +95,16 @@ def test_a_check_comes_in_the_place_of_a_task_looks_like_one_and_tells_nothing(m
     assert ordinary.keys() == task.keys()
     assert ordinary["items"][0].keys() == task["items"][0].keys()
     assert (ordinary["words"], ordinary["presentation"]) == (task["words"], task["presentation"])
+    judge(manager, live, ordinary, 10, 90)
+    submit(manager, live, ordinary)
+    codes = manager.get(f"/v1/campaigns/{live.key}/completions").json()["items"]
+    assert [(one["task"], one["attention_check"]) for one in codes] == [
+        (ordinary["task"], False),
+        (task["task"], True),
+    ]
+    own = manager.get("/v1/me/completions", headers=live.auth("r1")).json()["items"]
+    assert len(own) == 2
+    assert own[0].keys() == own[1].keys() == {"task", "code", "redirect"}
     assert results(manager, live) == {"r1": (1, 0, 1, 1), "r2": (0, 0, 0, 0)}
     assert "attention" not in manager.get("/v1/me/export", headers=live.auth("r1")).text
 

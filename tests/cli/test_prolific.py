@@ -293,6 +293,24 @@ def test_only_who_certainly_passed_is_paid_and_only_who_certainly_failed_is_aske
     assert decision.action == action
 
 
+@pytest.mark.parametrize(
+    ("codes", "tasks", "action"),
+    [
+        (["GOOD1"], 1, "leave"),
+        (["BAD22"], 1, "leave"),
+        (["GOOD1", "GOOD1"], 1, "approve"),
+        (["BAD22", "BAD22"], 1, "refuse"),
+        (["GOOD1", "GOOD1"], 2, "leave"),
+        (["GOOD1", "GOOD1", "GOOD1"], 2, "approve"),
+    ],
+)
+def test_an_attention_check_is_no_work_to_be_paid_or_refused(codes: list[str], tasks: int, action: str) -> None:
+    submission = Submission("a", "p1", codes[0], awaits=True, paid=False)
+    handed_in = HandedInCodes({"p1": codes}, checks={"p1": 1})
+    (decision,) = decide_submissions([submission], handed_in, FIXED, tasks=tasks)
+    assert decision.action == action
+
+
 def test_who_was_paid_before_is_not_paid_again() -> None:
     before = Submission("a", "p1", "GOOD1", awaits=False, paid=True)
     again = Submission("b", "p1", "GOOD1", awaits=True, paid=False)

@@ -115,14 +115,16 @@ def _not_of_the_campaign(why: str) -> Invalid:
 
 def _read_handed_in(remote: Remote, campaign: str, invitation: str) -> HandedInCodes:
     codes: dict[str, list[str]] = defaultdict(list)
+    checks: dict[str, int] = defaultdict(int)
     elsewhere = set()
     for completion in remote.list_items(f"{_path(campaign)}/completions"):
         participant = str(completion["external_id"] or "")
         if participant and completion["invitation"] == invitation:
             codes[participant].append(str(completion["code"]))
+            checks[participant] += bool(completion.get("attention_check"))
         elif participant:
             elsewhere.add(participant)
-    return HandedInCodes(codes, elsewhere)
+    return HandedInCodes(codes, elsewhere, checks)
 
 
 def _carry_out(platform: CrowdPlatform, decisions: list[Decision]) -> None:

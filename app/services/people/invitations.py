@@ -95,7 +95,10 @@ class NewInvitation:
 
 @dataclass(frozen=True, slots=True)
 class TaskCompletion:
-    """A task that was handed in, with the code that the rater was given."""
+    """A task that was handed in, with the code that the rater was given.
+
+    attention_check: it was one, so it is none of the work that the campaign has to do.
+    """
 
     id: int
     task: str
@@ -105,6 +108,7 @@ class TaskCompletion:
     external_id: str | None
     invitation: str | None
     platform: str | None
+    attention_check: bool
 
 
 def create_invitation(

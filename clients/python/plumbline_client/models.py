@@ -163,6 +163,7 @@ class Completion(Answer):
     external_id: str | None
     invitation: str | None
     platform: str | None
+    attention_check: bool = False
 
 
 class Plan(Answer):
