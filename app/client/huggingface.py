@@ -94,14 +94,14 @@ class HuggingFaceClient:
         lines = b"".join(f"{json.dumps(line)}\n".encode() for line in _commit_lines(files, gone, message))
         headers = {"Content-Type": "application/x-ndjson"}
         answer = self._ask("POST", f"{_api(dataset)}/commit/{_quote_revision(branch)}", content=lines, headers=headers)
-        return str(_body(answer)["commitOid"])
+        return str(_member(answer, "commitOid"))
 
     def fetch_bundle(self, dataset: str, folder: Path, revision: str) -> str:
         """Read all files of a revision into an empty folder; the id of the commit that it is.
 
         Raises HuggingFaceRefusal also where a file would be written elsewhere, HuggingFaceUnreachable.
         """
-        commit = str(_body(self._ask("GET", f"{_api(dataset)}/revision/{_quote_revision(revision)}"))["sha"])
+        commit = str(_member(self._ask("GET", f"{_api(dataset)}/revision/{_quote_revision(revision)}"), "sha"))
         sizes = self._sizes(dataset, commit)
         if sum(sizes.values()) > MOST_BYTES:
             raise HuggingFaceRefusal(f"{dataset} is too large for a bundle")
@@ -173,7 +173,10 @@ class HuggingFaceClient:
                 for file in part
             ]
             answer = self._ask("POST", f"{_api(dataset)}/preupload/{_quote_revision(branch)}", json={"files": asked})
-            ways = {row["path"]: row["uploadMode"] for row in _body(answer)["files"]}
+            try:
+                ways = {row["path"]: row["uploadMode"] for row in _member(answer, "files")}
+            except (KeyError, TypeError) as error:
+                raise _not_the_hub(answer) from error
             for file, row in zip(part, asked, strict=True):
                 path = str(row["path"])
                 yield BundleFile(file, path, file.stat().st_size, ways.get(path) == "lfs")
@@ -189,7 +192,7 @@ class HuggingFaceClient:
                 "objects": [{"oid": oid, "size": file.size} for oid, file in by_oid.items()],
             }
             address = f"/datasets/{dataset}.git/info/lfs/objects/batch"
-            for stored in _body(self._ask("POST", address, json=asked, headers=LFS))["objects"]:
+            for stored in _member(self._ask("POST", address, json=asked, headers=LFS), "objects"):
                 if error := stored.get("error"):
                     raise HuggingFaceRefusal(f"{by_oid[stored['oid']].path}: {error.get('message')}")
                 if actions := stored.get("actions"):  # else it is there
@@ -272,15 +275,12 @@ def _refusal(answer: httpx.Response) -> HuggingFaceRefusal:
     return HuggingFaceRefusal(f"{request.method} {request.url.path}: {answer.status_code} {why}")
 
 
-def _body(answer: httpx.Response) -> dict[str, Any]:
-    """What was answered. Raises HuggingFaceRefusal."""
+def _member(answer: httpx.Response, name: str) -> Any:
+    """What was answered under a name. Raises HuggingFaceRefusal."""
     try:
-        body = answer.json()
-    except ValueError:
-        body = None
-    if not isinstance(body, dict):
-        raise _not_the_hub(answer)
-    return body
+        return answer.json()[name]
+    except (ValueError, KeyError, TypeError) as error:  # no JSON, no object, or without it
+        raise _not_the_hub(answer) from error
 
 
 def _not_the_hub(answer: httpx.Response) -> HuggingFaceRefusal:

@@ -263,10 +263,11 @@ def test_answers_that_are_not_the_hubs_are_errors_in_one_line(
     def answering(body: object, status: int = 200, **headers: str) -> None:
         def answer(self: Hub) -> None:
             path = self.path.partition("?")[0]
-            self._answer({"sha": "0"} if "/revision/" in path else body, status, **headers)
+            self._answer(revisions[-1] if "/revision/" in path else body, status, **headers)
 
         monkeypatch.setattr(Hub, "do_GET", answer)
 
+    revisions: list[object] = [{"sha": "0"}]
     row = {"type": "file", "path": "a", "size": 1}
     for body, status, headers, why in (
         (b"<html>", 200, {}, "does not answer as Hugging Face does"),
@@ -278,3 +279,9 @@ def test_answers_that_are_not_the_hubs_are_errors_in_one_line(
         answering(body, status, **headers)
         said = command(spine.url, "huggingface", "verify", "a/b")
         assert (said.returncode, why in said.stderr.decode()) == (2, True), said
+    answering([row])
+    for revision in ({"id": "0"}, ["sha"]):
+        revisions.append(revision)
+        said = command(spine.url, "huggingface", "verify", "a/b")
+        told = "does not answer as Hugging Face does" in said.stderr.decode()
+        assert (said.returncode, told) == (2, True), said
