@@ -232,6 +232,17 @@ def test_marks_that_nobody_can_set_are_refused_by_their_place(admin, rule, place
         assert made.json()["errors"][0]["loc"] == ["body", "segments", 0, "meta", "tutorial", *place]
 
 
+def test_bounds_between_two_steps_of_a_scale_are_refused_in_one_rule_as_in_two(admin):
+    admin.post("/v1/campaigns", json={"key": "c", "protocol": "sqm"})
+    bounds = [{"least": 2.2, "most": 2.8}], [{"least": 2.2}, {"most": 2.8}]
+    places = [["rules", 0, "least"], ["rules", 1, "most"]]
+    for each, place in zip(bounds, places, strict=True):
+        rules = [{"measure": "score", **one} for one in each]
+        refused = put(admin, {"tutorial": {"text": "Der Hund schwieg.", "rules": rules}})
+        assert refused.status_code == 422, refused.text
+        assert refused.json()["errors"][0]["loc"] == ["body", "segments", 0, "meta", "tutorial", *place]
+
+
 @pytest.mark.parametrize("category", ["Fluency", "punctuation", "Fluency/Punctuation"])
 def test_a_category_holds_for_those_below_it(admin, secret, category):
     admin.post("/v1/campaigns", json={"key": "c", "protocol": "mqm"})

@@ -28,8 +28,8 @@ def list_impossible_bounds(measures: Sequence[JudgmentMeasure], rules: Sequence[
             continue
         low, high = within.get((rule.column, rule.measure), ANY)
         low, high = max(low, _least(rule)), min(high, _most(rule))
-        if low > high:
-            yield Place((n, "least" if low == rule.least else "most"), "contradicts another rule for this column")
+        if low > high or not _has_value(low, high, scales[rule.measure]):
+            yield Place((n, "most" if high == rule.most else "least"), "contradicts another rule for this column")
             continue
         within[rule.column, rule.measure] = low, high
     yield from _list_order_faults(measures[0], rules, within)
@@ -51,12 +51,18 @@ def _find_scale_fault(rule: AnswerRule, scale: ScoreScale | None) -> tuple[str, 
         return "least", f"{rule.measure} is at most {scale.maximum:g}"
     if _most(rule) < scale.minimum:
         return "most", f"{rule.measure} is at least {scale.minimum:g}"
-    if scale.step is not None:
-        lowest = math.ceil((max(_least(rule), scale.minimum) - scale.minimum) / scale.step - NEAR)
-        highest = math.floor((min(_most(rule), scale.maximum) - scale.minimum) / scale.step + NEAR)
-        if lowest > highest:
-            return "least", f"{rule.measure} has no value within these bounds: it goes in steps of {scale.step:g}"
+    if not _has_value(_least(rule), _most(rule), scale):
+        return "least", f"{rule.measure} has no value within these bounds: it goes in steps of {scale.step:g}"
     return None
+
+
+def _has_value(low: float, high: float, scale: ScoreScale | None) -> bool:
+    """Whether a step of the scale lies within bounds; without steps, any bounds have a value."""
+    if scale is None or scale.step is None:
+        return True
+    lowest = math.ceil((max(low, scale.minimum) - scale.minimum) / scale.step - NEAR)
+    highest = math.floor((min(high, scale.maximum) - scale.minimum) / scale.step + NEAR)
+    return lowest <= highest
 
 
 def _list_order_faults(
