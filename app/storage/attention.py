@@ -108,7 +108,7 @@ RESULT_ORDERS = make_sort_orders(
 """By what the results of attention checks are sorted."""
 _STATES = {
     "none": _RESULTS.c.checks == 0,
-    "passed": sa.and_(_RESULTS.c.checks > 0, _RESULTS.c.failed == 0),
+    "passed": sa.and_(_RESULTS.c.passed > 0, _RESULTS.c.failed == 0),
     "failed": _RESULTS.c.failed > 0,
 }
 

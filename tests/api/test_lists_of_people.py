@@ -116,6 +116,8 @@ def test_results_of_attention_checks_are_searched_filtered_and_sorted(
         ({"state": "failed", "q": "BONN"}, ["r3"]),
     ):
         assert everything(manager, path, "rater", **query) == raters, query
+    ask("""UPDATE tasks SET meta = '{"attention": {"try": 1, "result": {"outcome": "untested"}}}'""")
+    assert everything(manager, path, "rater", state="passed") == []
 
 
 def test_answers_to_questions_are_searched_and_filtered(manager: httpx.Client, ask: Callable[..., None]) -> None:
