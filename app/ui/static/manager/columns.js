@@ -110,7 +110,7 @@ export function chooseColumns(place, found) {
   });
   const label = t("The first rows, and the meaning of each column");
   drawRows();
-  fill(place, h("h2", {}, label), h("p", { class: "help" }, t("A system, and a reference, is named after the heading of its column.")),
+  fill(place, h("h2", {}, label), h("p", { class: "help" }, t("Systems and references are named after the heading of their column.")),
     h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label }, h("table", {}, h("thead", {}, h("tr", {}, heads)), body)),
     h("div", { class: "fields" }, lines, found.lines ? quotesField(found, drawRows) : null));
   offerLines();
