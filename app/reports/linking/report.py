@@ -37,6 +37,7 @@ from app.reports.source.standing_exclusions import drop_excluded_rows
 from app.stats.aggregate import round_scores
 from app.stats.agreement.units import UnitValues
 from app.stats.calibration.linking import Link, LinkAnchors, ScaleLink, fit_scale_link, percentile_interval_of_draws
+from app.stats.document_draws import sum_drawn_documents
 from app.stats.ratings import Bools, Floats
 from app.storage.db import Session
 
@@ -206,13 +207,18 @@ def _systems(
     """Every system as scored and on the base's scale: the error of its own documents, and with that of the link."""
     units, labels, shown = means.test, parts.ratings.rows.labels.systems, []
     held, code = np.unique(units.document, return_inverse=True)
-    times = _counts(np.random.default_rng([options.seed, n, 1]), held.size, options.bootstrap)
-    for system in np.unique(units.system).tolist():
-        own = units.system == system
+    there = [units.system == system for system in np.unique(units.system).tolist()]
+    sums = [
+        np.bincount(code[own], weights=values, minlength=held.size).astype(np.float64)
+        for own in there
+        for values in (None, means.mean[own])
+    ]
+    rng = np.random.default_rng([options.seed, n, 1])
+    drawn = iter(sum_drawn_documents(rng, held.size, options.bootstrap, sums))
+    for system, own in zip(np.unique(units.system).tolist(), there, strict=True):
         raw = float(means.mean[own].mean())
-        total = times @ np.bincount(code[own], minlength=held.size)
-        sums = times @ np.bincount(code[own], weights=means.mean[own], minlength=held.size)
-        again = np.divide(sums, total, out=np.full(total.size, np.nan), where=total > 0)
+        total, summed = next(drawn), next(drawn)
+        again = np.divide(summed, total, out=np.full(total.size, np.nan), where=total > 0)
         value, error, interval = _place_on_scale(raw, again, linked, options)
         shown.append(
             LinkedSystem(
@@ -244,13 +250,6 @@ def _place_on_scale(
         error,
         percentile_interval_of_draws(linked.slopes * again + linked.intercepts, options.level),
     )
-
-
-def _counts(rng: np.random.Generator, n: int, draws: int) -> Floats:
-    if not n or not draws:
-        return np.zeros((draws, n))
-    picked = rng.integers(0, n, size=(draws, n)) + n * np.arange(draws)[:, None]
-    return np.bincount(picked.ravel(), minlength=n * draws).reshape(draws, n).astype(np.float64)
 
 
 def _sort_systems(systems: list[LinkedSystem], sign: int) -> list[LinkedSystem]:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.stats.agreement.units import OfDocuments, UnitValues
+from app.stats.document_draws import draws_in_block
 from app.stats.intervals import t_quantile
 from app.stats.ratings import Floats
 
@@ -31,13 +32,33 @@ def bootstrap_weights(units: UnitValues, draws: int, *, seed: int, part: int) ->
     )
 
 
+def bootstrap_draws(statistic: OfDocuments, units: UnitValues, draws: int, *, seed: int) -> Floats:
+    """A statistic in every draw, shape (draws,); the draws are those of part 0 at once, held in blocks."""
+    shared = np.unique(units.with_two_values().document)
+    subsets = shared, np.setdiff1d(np.arange(units.n_documents), shared)
+    rngs, step = [_generator(seed, 0) for _ in subsets], draws_in_block(units.n_documents)
+    parts = [np.empty(0)]
+    for start in range(0, draws, step):
+        n = min(step, draws - start)
+        mine, others = (_count_drawn(held, units.n_documents, n, rng) for held, rng in zip(subsets, rngs, strict=True))
+        parts.append(statistic(mine + others))
+    return np.concatenate(parts)
+
+
 def bootstrap_weights_of_subset(
     held: npt.NDArray[np.integer], n_documents: int, draws: int, seed: int, part: int
 ) -> Floats:
     """How often each document is drawn from those that are held (codes), as many as they are; shape (draws, D)."""
+    return _count_drawn(held, n_documents, draws, _generator(seed, part))
+
+
+def _generator(seed: int, part: int) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, part))))
+
+
+def _count_drawn(held: npt.NDArray[np.integer], n_documents: int, draws: int, rng: np.random.Generator) -> Floats:
     out = np.zeros((draws, n_documents))
     if held.size:
-        rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, part))))
         picked = held[rng.integers(0, held.size, size=(draws, held.size))]
         np.add.at(out, (np.arange(draws)[:, None], picked), 1.0)
     return out
@@ -72,9 +93,13 @@ def jackknife_interval(statistic: OfDocuments, units: UnitValues, level: float) 
     held = np.unique(units.with_two_values().document)
     if held.size < FEWEST_DOCUMENTS:
         return float("nan"), float("nan")
-    left = np.repeat(units.unit_document_weights(), held.size, axis=0)
-    left[np.arange(held.size), held] = 0.0
-    values = statistic(left)
+    step, parts = draws_in_block(units.n_documents), []
+    for start in range(0, held.size, step):
+        some = held[start : start + step]
+        left = np.repeat(units.unit_document_weights(), some.size, axis=0)
+        left[np.arange(some.size), some] = 0.0
+        parts.append(statistic(left))
+    values = np.concatenate(parts)
     error = np.sqrt((held.size - 1) / held.size * ((values - values.mean()) ** 2).sum())
     wide = float(error * t_quantile((1 + level) / 2, np.array([held.size - 1.0]))[0])
     estimate = float(statistic(units.unit_document_weights())[0])

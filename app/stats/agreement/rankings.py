@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import scipy
 
 from app.stats.aggregate import round_scores
 from app.stats.agreement.pairs import ValuePairs, list_value_pairs, masked_row_means
@@ -20,8 +21,7 @@ from app.stats.agreement.units import Indices, OfDocuments, UnitValues
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Floats
 
-MOST_CELLS = 4_000_000
-"""(rater pair, document, system) cells; with more, τ is left out."""
+_HELD = 1 << 22  # values held at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,6 @@ def sum_rater_pairs(units: UnitValues) -> RaterPairSums:
     whose = units.document[pairs.unit].astype(np.int64)
     key = (pairs.pair * documents + whose) * max(systems, 1) + units.system[pairs.unit]
     keys, at = np.unique(key, return_inverse=True)
-    if keys.size > MOST_CELLS:
-        raise ValueError("too many documents and rater pairs for rankings by rater")
     rest, system = np.divmod(keys, max(systems, 1))
     pair, document = np.divmod(rest, documents)
     return RaterPairSums(
@@ -76,29 +74,42 @@ def kendall_tau_rows(x: Floats, y: Floats, present: npt.NDArray[np.bool_]) -> Fl
 def tau_by_document(pair_cells: RaterPairSums) -> tuple[Indices, Indices, Floats]:
     """Pair, document and τ of every document that a pair shares."""
     key = pair_cells.pair * (int(pair_cells.document.max(initial=0)) + 1) + pair_cells.document
-    keys, row = np.unique(key, return_inverse=True)
-    shape = (keys.size, max(pair_cells.n_systems, 1))
-    x, y, present = np.zeros(shape), np.zeros(shape), np.zeros(shape, dtype=np.bool_)
-    at = (row, pair_cells.system)
-    x[at], y[at], present[at] = pair_cells.first / pair_cells.n, pair_cells.second / pair_cells.n, True
+    keys, start, row = np.unique(key, return_index=True, return_inverse=True)
+    width = max(pair_cells.n_systems, 1)
+    step, bounds, taus = max(1, _HELD // width**2), np.append(start, key.size), [np.empty(0)]
+    for first in range(0, keys.size, step):
+        last = min(first + step, keys.size)
+        some = slice(bounds[first], bounds[last])  # cells are sorted by pair and document
+        x, y, present = (np.zeros((last - first, width)) for _ in range(3))
+        at, n = (row[some] - first, pair_cells.system[some]), pair_cells.n[some]
+        x[at], y[at], present[at] = pair_cells.first[some] / n, pair_cells.second[some] / n, 1.0
+        taus.append(kendall_tau_rows(x, y, present > 0))
     pair, document = np.divmod(keys, int(pair_cells.document.max(initial=0)) + 1)
-    return pair, document, kendall_tau_rows(x, y, present)
+    return pair, document, np.concatenate(taus)
 
 
 def mean_document_tau(units: UnitValues) -> OfDocuments:
     """Mean over rater pairs of the mean τ over the documents where it is defined."""
     pair_cells = sum_rater_pairs(units)
     pair, document, tau = tau_by_document(pair_cells)
-    known = np.isfinite(tau)
-    taus, ones = (np.zeros((units.n_documents, max(len(pair_cells.raters), 1))) for _ in range(2))
-    taus[document[known], pair[known]] = tau[known]
-    ones[document[known], pair[known]] = 1.0
+    known, shape = np.isfinite(tau), (units.n_documents, max(len(pair_cells.raters), 1))
+    taus, ones = (
+        _by_document(values[known], document[known], pair[known], shape) for values in (tau, np.ones(tau.size))
+    )
 
     def value(weights: Floats) -> Floats:
         n = weights @ ones
         return masked_row_means(weights @ taus / np.maximum(n, 1), n > 0)
 
     return value
+
+
+def _by_document(
+    values: Floats, document: Indices, pair: Indices, shape: tuple[int, int]
+) -> Floats | scipy.sparse.csr_array:
+    """Values by document and rater pair; sparse where all pairs on all documents would take gigabytes."""
+    table = scipy.sparse.csr_array((values, (document, pair)), shape=shape)
+    return table if shape[0] * shape[1] > _HELD else np.asarray(table.toarray(), dtype=np.float64)
 
 
 def mean_shared_tau(units: UnitValues) -> OfDocuments:

@@ -6,12 +6,14 @@ so that knowing nothing is 0.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from app.stats.agreement.units import Indices
 from app.stats.calibration.linking import percentile_interval_of_draws
+from app.stats.document_draws import sum_drawn_documents
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Floats
 
@@ -79,7 +81,8 @@ def fit_protocol_bridge(
         why = "no output was judged in both" if not x.size else "one of the two scores is constant"
         return ProtocolBridge(x.size, held.size, None, None, None, None, why)
     curve = isotonic_regression(x, y, rising=rising)
-    inside = _r_squared(y, curve.predict(x), code, np.ones((1, held.size)))[0]
+    once = np.ones((1, held.size))
+    inside = _r_squared([once @ term for term in _square_terms(y, curve.predict(x), code)])[0]
     if held.size < FEWEST:
         why = f"fewer than {FEWEST} documents: too few to hold any out"
         return ProtocolBridge(x.size, held.size, curve, None, None, number_or_none(inside), why)
@@ -88,10 +91,9 @@ def fit_protocol_bridge(
     for k in np.unique(fold).tolist():
         rest = fold != k
         predicted[~rest] = isotonic_regression(x[rest], y[rest], rising=rising).predict(x[~rest])
-    r_squared = _r_squared(y, predicted, code, np.ones((1, held.size)))[0]
-    picked = rng.integers(0, held.size, size=(draws, held.size)) + held.size * np.arange(draws)[:, None]
-    times = np.bincount(picked.ravel(), minlength=draws * held.size).reshape(draws, held.size)
-    drawn = _r_squared(y, predicted, code, times.astype(np.float64))
+    terms = _square_terms(y, predicted, code)
+    r_squared = _r_squared([once @ term for term in terms])[0]
+    drawn = _r_squared(sum_drawn_documents(rng, held.size, draws, terms))
     return ProtocolBridge(
         x.size,
         held.size,
@@ -102,13 +104,18 @@ def fit_protocol_bridge(
     )
 
 
-def _r_squared(y: Floats, predicted: Floats, document: Indices, times: Floats) -> Floats:
-    """1 − residual over total sum of squares, documents counted so often; shapes (n,), (n,), (n,), (B, D) → (B,)."""
+def _square_terms(y: Floats, predicted: Floats, document: Indices) -> list[Floats]:
+    """Number, sum and squares of y about its mean, and squares about the prediction, by document; shape (D,) each."""
     about = y - y.mean()
-    n, total, square, left = (
-        times @ np.bincount(document, weights=values, minlength=times.shape[1])
+    return [
+        np.asarray(np.bincount(document, weights=values), dtype=np.float64)
         for values in (np.ones(y.size), about, about * about, (y - predicted) ** 2)
-    )
+    ]
+
+
+def _r_squared(drawn: Sequence[Floats]) -> Floats:
+    """1 − residual over total sum of squares from the terms as drawn, shape (B,) each."""
+    n, total, square, left = drawn
     spread = square - total * total / n
     missed = np.divide(left, spread, out=np.full(n.size, np.nan), where=spread > 1e-12)
     return np.asarray(1 - missed, dtype=np.float64)

@@ -6,7 +6,7 @@ and calibration pairs together (decisions, §8).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +21,7 @@ from app.stats.calibration.lines import (
     fixed_points_as_arrays,
     make_fixed_points,
 )
+from app.stats.document_draws import draw_document_counts, draws_in_block, multiply_counts
 from app.stats.plain_values import interval_or_none
 from app.stats.ratings import Codes, Floats
 
@@ -96,10 +97,34 @@ def default_calibration_target(pairs: Sequence[LanguagePairRatings]) -> float | 
 
 @dataclass(frozen=True, slots=True)
 class BootstrapCounts:
-    """How often each document of a language pair, and each calibration pair of the set, counts in each draw."""
+    """How often each document of a language pair, and each calibration pair of the set, counts in each draw.
 
-    documents: Floats
-    pairs: Floats
+    They are drawn when means are asked for, and the same every time: all of them at once may take gigabytes.
+    held: codes of the documents that are drawn, of n_documents.
+    """
+
+    held: npt.NDArray[np.integer]
+    n_documents: int
+    n_pairs: int
+    draws: int
+    seed: int
+    number: int
+
+    def document_means(self, samples: Sequence[tuple[Floats, Codes]]) -> list[Floats]:
+        """Means of values by the code of their document, shapes (n,), (n,) → (draws,) each."""
+        return _weighted_means(self._count_documents(), self.n_documents, samples)
+
+    def pair_means(self, samples: Sequence[tuple[Floats, Indices]]) -> list[Floats]:
+        """Means of values by the number of their calibration pair, shapes (n,), (n,) → (draws,) each."""
+        rng = np.random.default_rng([self.seed, 2])
+        return _weighted_means(draw_document_counts(rng, self.n_pairs, self.draws), self.n_pairs, samples)
+
+    def _count_documents(self) -> Iterator[Floats]:
+        rng, rows = np.random.default_rng([self.seed, 1, self.number]), draws_in_block(self.n_documents)
+        for drawn in draw_document_counts(rng, self.held.size, self.draws, rows=rows):
+            counts = np.zeros((len(drawn), self.n_documents))
+            counts[:, self.held] = drawn
+            yield counts
 
 
 def draw_bootstrap_counts(
@@ -108,38 +133,23 @@ def draw_bootstrap_counts(
     """Documents of the language pair and pairs of the set, with replacement; the same pairs for every language."""
     held = np.unique(np.concatenate((pair.systems.document, pair.humans.document)))
     n = max(pair.systems.n_documents, pair.humans.n_documents)
-    documents = np.zeros((draws, n))
-    documents[:, held] = _counts(np.random.default_rng([seed, 1, number]), held.size, draws)
-    return BootstrapCounts(documents, _counts(np.random.default_rng([seed, 2]), n_pairs, draws))
+    return BootstrapCounts(held, n, n_pairs, draws, seed, number)
 
 
-def _counts(rng: np.random.Generator, n: int, draws: int) -> Floats:
-    if not n or not draws:
-        return np.zeros((draws, n))
-    picked = rng.integers(0, n, size=(draws, n)) + n * np.arange(draws)[:, None]
-    return np.bincount(picked.ravel(), minlength=n * draws).reshape(draws, n).astype(np.float64)
-
-
-def bootstrap_fixed_points(
-    pair: LanguagePairRatings, target: float | None, drawn: BootstrapCounts
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """C, c, H and h of every draw; the target stays, as it is a parameter."""
-    consensus, anchors = (
-        _weighted_means(values, pair.anchors.pair, drawn.pairs)
-        for values in (pair.anchors.consensus, unit_medians(pair.anchors.units))
-    )
-    human = _weighted_means(unit_medians(pair.humans), pair.humans.document, drawn.documents)
-    goal = np.full(human.size, np.nan if target is None else target)
-    return consensus, anchors, goal, human
-
-
-def _weighted_means(values: Floats, group: Indices | Codes, times: Floats) -> Floats:
-    """Mean of the values, each counted as often as its group; NaN where none is. Shapes (n,), (n,), (B, G) → (B,)."""
-    size = times.shape[1]
-    total = times @ np.bincount(group, weights=values, minlength=size)
-    weight = times @ np.bincount(group, minlength=size)
-    mean = np.divide(total, weight, out=np.full(weight.size, np.nan), where=weight > 0)
-    return np.asarray(mean, dtype=np.float64)
+def _weighted_means(
+    counts: Iterable[Floats], size: int, samples: Sequence[tuple[Floats, Indices | Codes]]
+) -> list[Floats]:
+    """Mean of the values of each sample, each counted as often as its group; NaN where none is. counts: (B, size)."""
+    sums = [
+        np.bincount(group, weights=weights, minlength=size).astype(np.float64)
+        for values, group in samples
+        for weights in (values, None)
+    ]
+    drawn = multiply_counts(counts, sums)
+    return [
+        np.asarray(np.divide(total, weight, out=np.full(weight.size, np.nan), where=weight > 0), dtype=np.float64)
+        for total, weight in zip(drawn[::2], drawn[1::2], strict=True)
+    ]
 
 
 def calibrate_systems(
@@ -152,14 +162,24 @@ def calibrate_systems(
 ) -> tuple[CalibratedSystem, ...]:
     """Every system of a language pair under every method. whys: the reason of each that cannot be given."""
     here = compute_fixed_points(pair, target)
-    at = bootstrap_fixed_points(pair, target, drawn)
     single = fixed_points_as_arrays(here)
     middle = unit_medians(pair.systems)
+    codes = np.unique(pair.systems.system).tolist()
+    owns = [pair.systems.system == code for code in codes]
+    consensus, anchors = drawn.pair_means(
+        [(values, pair.anchors.pair) for values in (pair.anchors.consensus, unit_medians(pair.anchors.units))]
+    )
+    human, *by_system = drawn.document_means(
+        [
+            (unit_medians(pair.humans), pair.humans.document),
+            *((middle[own], pair.systems.document[own]) for own in owns),
+        ]
+    )
+    # The target stays, as it is a parameter.
+    at = (consensus, anchors, np.full(human.size, np.nan if target is None else target), human)
     rows = []
-    for code in np.unique(pair.systems.system).tolist():
-        own = pair.systems.system == code
+    for code, own, redrawn in zip(codes, owns, by_system, strict=True):
         raw = float(middle[own].mean())
-        redrawn = _weighted_means(middle[own], pair.systems.document[own], drawn.documents)
         moved = {}
         for method, why in whys.items():
             if why is not None:

@@ -6,12 +6,14 @@ bootstrap over the anchors' documents.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from app.stats.agreement.pairs import pearson
+from app.stats.document_draws import sum_drawn_documents
 from app.stats.plain_values import interval_or_none, number_or_none
 from app.stats.ratings import Codes, Floats
 
@@ -70,14 +72,15 @@ def fit_scale_link(
     none = np.empty(0)
     if not n:
         return ScaleLink(0, None, None, None, none, none, None, None, None, "no item is judged in both campaigns")
-    slope, intercept = (float(v[0]) for v in _lines(anchors, np.ones((1, np.unique(anchors.document).size)), method))
+    documents, terms, kinds = np.unique(anchors.document).size, _line_terms(anchors), _kind_terms(anchors)
+    slope, intercept = (float(v[0]) for v in _lines([np.ones((1, documents)) @ term for term in terms], method))
     if not np.isfinite(slope):
         why = "the anchors have constant scores in one of the two campaigns, so their spread cannot link them"
         return ScaleLink(n, None, None, None, none, none, None, None, None, why)
-    times = _times(anchors.document, draws, rng)
-    slopes, intercepts = _lines(anchors, times, method)
+    drawn = sum_drawn_documents(rng, documents, draws, [*terms, *kinds])
+    slopes, intercepts = _lines(drawn[: len(terms)], method)
     off = anchors.base - (slope * anchors.other + intercept)
-    kind, ends = _kinds(anchors, times, slopes, intercepts, off, level)
+    kind, ends = _kinds(anchors, drawn[len(terms) :], slopes, intercepts, off, level)
     return ScaleLink(
         n=n,
         pearson=number_or_none(pearson(anchors.base, anchors.other)),
@@ -103,18 +106,21 @@ def _reason_unfit(n: int, ends: tuple[float, float] | None) -> str | None:
     return None
 
 
-def _lines(anchors: LinkAnchors, times: Floats, method: Link) -> tuple[Floats, Floats]:
-    """Slope and intercept where each document counts so often, shapes (B, D) → (B,); NaN where nothing counts."""
-    weight = times @ _sums(anchors, np.ones(anchors.base.size))
+def _line_terms(anchors: LinkAnchors) -> list[Floats]:
+    """What a line is made of, by document: number of anchors, both scores and both squares; shape (D,) each."""
+    base, other = anchors.base, anchors.other
+    return [_sums(anchors, values) for values in (np.ones(base.size), base, other, base * base, other * other)]
+
+
+def _lines(drawn: Sequence[Floats], method: Link) -> tuple[Floats, Floats]:
+    """Slope and intercept from the terms as drawn, shape (B,) each; NaN where nothing counts."""
+    weight, base, other, *squared = drawn
     usable = weight > 0
     total = np.where(usable, weight, 1.0)
-    means = [times @ _sums(anchors, values) / total for values in (anchors.base, anchors.other)]
+    means = [base / total, other / total]
     slope = np.where(usable, 1.0, np.nan)
     if method == "mean_sigma":
-        squares = [
-            np.maximum(times @ _sums(anchors, values * values) / total - mean * mean, 0)
-            for values, mean in zip((anchors.base, anchors.other), means, strict=True)
-        ]
+        squares = [np.maximum(square / total - mean * mean, 0) for square, mean in zip(squared, means, strict=True)]
         fit = usable & (squares[1] > 1e-12) & (squares[0] > 1e-12)
         slope = np.sqrt(np.divide(squares[0], squares[1], out=np.full(weight.size, np.nan), where=fit))
     return np.asarray(slope), np.asarray(means[0] - slope * means[1], dtype=np.float64)
@@ -126,24 +132,21 @@ def _sums(anchors: LinkAnchors, values: Floats) -> Floats:
     return np.asarray(np.bincount(code, weights=values), dtype=np.float64)
 
 
-def _times(document: Codes, draws: int, rng: np.random.Generator) -> Floats:
-    """How often each document counts in each draw, shape (draws, D)."""
-    n = np.unique(document).size
-    picked = rng.integers(0, n, size=(draws, n)) + n * np.arange(draws)[:, None]
-    return np.bincount(picked.ravel(), minlength=draws * n).reshape(draws, n).astype(np.float64)
+def _kind_terms(anchors: LinkAnchors) -> list[Floats]:
+    """Number of anchors and both scores by document, of human translations and then of others; shape (D,) each."""
+    values = (np.ones(anchors.base.size), anchors.base, anchors.other)
+    return [_sums(anchors, np.where(own, value, 0.0)) for own in (anchors.human, ~anchors.human) for value in values]
 
 
 def _kinds(
-    anchors: LinkAnchors, times: Floats, slopes: Floats, intercepts: Floats, off: Floats, level: float
+    anchors: LinkAnchors, drawn: Sequence[Floats], slopes: Floats, intercepts: Floats, off: Floats, level: float
 ) -> tuple[float | None, tuple[float, float] | None]:
     human = anchors.human
     if not human.any() or human.all():
         return None, None
     difference = float(off[human].mean() - off[~human].mean())
     parts = []
-    for own in (human, ~human):
-        values = (np.ones(anchors.base.size), anchors.base, anchors.other)
-        weight, base, other = (times @ _sums(anchors, np.where(own, value, 0.0)) for value in values)
+    for weight, base, other in (drawn[:3], drawn[3:]):
         total = base - slopes * other - intercepts * weight
         parts.append(np.divide(total, weight, out=np.full(weight.size, np.nan), where=weight > 0))
     return difference, percentile_interval_of_draws(parts[0] - parts[1], level)

@@ -11,8 +11,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from app.stats.agreement.units import UnitValues
+from app.stats.agreement.units import Indices, UnitValues
 from app.stats.calibration.linking import percentile_interval_of_draws
+from app.stats.document_draws import draws_in_block
 from app.stats.ratings import Floats
 
 
@@ -58,8 +59,7 @@ def estimate_system_gap(
     apart = (means[upper] - means[lower]) * sign
     held, code = np.unique(units.document[upper], return_inverse=True)
     sums, counts = np.bincount(code, weights=apart), np.bincount(code)
-    picked = rng.integers(0, held.size, size=(draws, held.size))
-    drawn = sums[picked].sum(axis=1) / counts[picked].sum(axis=1)
+    drawn = _draw_gaps(sums, counts, draws, rng)
     bounds = percentile_interval_of_draws(drawn, level) if held.size > 1 else None
     sd = float(apart.std(ddof=1)) if apart.size > 1 else 0.0
     return SystemGap(
@@ -72,6 +72,15 @@ def estimate_system_gap(
         standardized=float(apart.mean()) / sd if sd > 1e-12 else None,
         found=None if bounds is None else bounds[0] > 0,
     )
+
+
+def _draw_gaps(sums: Floats | Indices, counts: Indices, draws: int, rng: np.random.Generator) -> Floats:
+    """The gap over the documents of each draw, shape (draws,)."""
+    step, parts = draws_in_block(sums.size), [np.empty(0)]
+    for start in range(0, draws, step):
+        picked = rng.integers(0, sums.size, size=(min(step, draws - start), sums.size))
+        parts.append(sums[picked].sum(axis=1) / counts[picked].sum(axis=1))
+    return np.concatenate(parts)
 
 
 def list_expected_pairs(order: Sequence[int], humans: Sequence[int], others: Sequence[int]) -> list[tuple[int, int]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.stats.document_draws import split_draws
 from app.stats.quality.levels import list_cell_pairs
 from app.stats.quality.panel import RaterItemMeans
 from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
@@ -126,5 +127,8 @@ def _tally(own: Floats, own_n: Floats, total: Floats, n: Floats) -> ExceedanceCo
 def _count_closer_draws(own: Floats, own_n: Floats, total: Floats, n: Floats, draws: int, seed: tuple[int, ...]) -> int:
     """How often documents of any pairs are together as close as the pair's own would be by the margin."""
     reached = MARGIN * float(own.sum() / own_n.sum())
-    drawn = np.random.default_rng(seed).integers(0, total.size, (draws, own.size))
-    return int((total[drawn].sum(axis=1) / n[drawn].sum(axis=1) <= reached + 1e-9).sum())
+    rng, closer = np.random.default_rng(seed), 0
+    for some in split_draws(draws, own.size):
+        drawn = rng.integers(0, total.size, (some, own.size))
+        closer += int((total[drawn].sum(axis=1) / n[drawn].sum(axis=1) <= reached + 1e-9).sum())
+    return closer

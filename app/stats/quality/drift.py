@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
+from app.stats.document_draws import split_draws
 from app.stats.plain_values import number_or_none
 from app.stats.quality.choices import CHANCE, DECISION, REFERENCE
 from app.stats.quality.levels import estimate_rater_levels
@@ -150,9 +151,14 @@ def _chances(x: Floats, where: Floats, k: float, seed: int) -> tuple[float, floa
 
 def _test_random_orders(x: Floats, where: Floats, k: float, draws: int, seed: int) -> tuple[float, float, float]:
     rng = np.random.default_rng((SEED, seed))
-    orders = np.concatenate((x[None, :], rng.permuted(np.tile(x, (draws, 1)), axis=1)))
-    reached = np.maximum(_cusum_sums(orders - k).max(axis=1), _cusum_sums(-orders - k).max(axis=1))
-    both = [_rarity(np.round(values, 9)) for values in (reached, np.abs(orders @ where))]
+    reached, steep = [], []
+    for i, n in enumerate(split_draws(draws + 1, x.size)):  # the given order and those drawn
+        orders = np.tile(x, (n, 1))
+        drawn = orders if i else orders[1:]
+        drawn[:] = rng.permuted(drawn, axis=1)
+        reached.append(np.maximum(_cusum_sums(orders - k).max(axis=1), _cusum_sums(-orders - k).max(axis=1)))
+        steep.append(np.abs(orders @ where))
+    both = [_rarity(np.round(np.concatenate(values), 9)) for values in (reached, steep)]
     either = np.minimum(*both)
     return float(both[0][0]), float(both[1][0]), float((either <= either[0]).mean())
 

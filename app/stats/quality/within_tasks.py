@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from app.stats.document_draws import split_draws
 from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
 from app.stats.ratings import Bools, Codes, Floats
 from app.stats.testing.adjust import benjamini_hochberg
@@ -76,8 +78,12 @@ def _tally(steps: OrderedJudgments, rater: int) -> ExceedanceCount:
 
 def _orders_as_clear(steps: OrderedJudgments, draws: int, seed: tuple[int, ...]) -> int:
     """Drawn orders whose clearest cut is as clear as that of the given one."""
-    clearest = _contrasts(_orders(steps, draws, seed), _mark_late_judgments(steps), steps.task).max(axis=1)
-    return int((clearest[1:] >= clearest[0] - 1e-9).sum())
+    late = _mark_late_judgments(steps)
+    reached = _contrasts(steps.beside[None, :], late, steps.task).max() - 1e-9
+    return sum(
+        int((_contrasts(orders, late, steps.task).max(axis=1) >= reached).sum())
+        for orders in _draw_orders(steps, draws, seed)
+    )
 
 
 def _mark_late_judgments(steps: OrderedJudgments) -> Bools:
@@ -115,16 +121,19 @@ def _contrast(task: Codes, late: Bools) -> Floats:
     return np.asarray(np.where(length > 0, weights / np.where(length > 0, length, 1.0), 0.0))
 
 
-def _orders(steps: OrderedJudgments, draws: int, seed: tuple[int, ...]) -> Floats:
-    """What lies beside the usual in drawn orders, the given one first, shape (draws + 1, judgments)."""
-    rng = np.random.default_rng(seed)
+def _draw_orders(steps: OrderedJudgments, draws: int, seed: tuple[int, ...]) -> Iterator[Floats]:
+    """What lies beside the usual in drawn orders, shape (some draws, judgments)."""
     task = np.unique(steps.task, return_inverse=True)[1].ravel()
     block = np.unique(np.stack((steps.task, steps.document)), axis=1, return_inverse=True)[1].ravel()
-    drawn = rng.random((draws, int(block.max()) + 1))[:, block]
-    order = np.argsort(task + drawn, axis=1, kind="stable")
+    n_blocks = int(block.max()) + 1
     n = np.bincount(task)
     start = np.cumsum(n) - n
-    turned = rng.integers(0, n, (draws, n.size))[:, task]
-    within = (np.arange(task.size) - start[task] + turned) % n[task]
-    mixed = np.take_along_axis(steps.beside[order], start[task] + within, axis=1)
-    return np.concatenate((steps.beside[None, :], mixed))
+    # One stream of numbers: first those that order the documents of all draws, then those that turn the tasks round.
+    ordering, turning = np.random.PCG64(seed), np.random.PCG64(seed)
+    turning.advance(draws * n_blocks)
+    for some in split_draws(draws, task.size):
+        drawn = np.random.Generator(ordering).random((some, n_blocks))[:, block]
+        order = np.argsort(task + drawn, axis=1, kind="stable")
+        turned = np.random.Generator(turning).integers(0, n, (some, n.size))[:, task]
+        within = (np.arange(task.size) - start[task] + turned) % n[task]
+        yield np.take_along_axis(steps.beside[order], start[task] + within, axis=1)

@@ -6,14 +6,13 @@ for all statistics.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 import scipy
 
 from app.domain.recipe import IntervalKind
 from app.stats import intervals
+from app.stats.document_draws import draw_document_counts
 from app.stats.inference.by_document import estimate_precision
 from app.stats.ratings import Floats
 
@@ -31,20 +30,11 @@ def bootstrap_draws(sums: Floats, weights: Floats, *, draws: int, seed: int) -> 
     sums, weights : shapes (R, D); 0 in documents that a statistic does not have.
     """
     parts = []
-    for counts in _drawn_counts(sums.shape[1], draws, seed):
+    documents, rng = sums.shape[1], np.random.Generator(np.random.PCG64(seed))
+    for counts in draw_document_counts(rng, documents, draws, rows=max(1, _CHUNK // max(documents, 1))):
         with np.errstate(invalid="ignore", divide="ignore"):
             parts.append((sums @ counts.T) / (weights @ counts.T))
     return np.concatenate(parts, axis=1)
-
-
-def _drawn_counts(documents: int, draws: int, seed: int) -> Iterator[Floats]:
-    """How often each document is drawn, shape (some draws, D)."""
-    rng = np.random.Generator(np.random.PCG64(seed))
-    chunk = max(1, _CHUNK // max(documents, 1))
-    for start in range(0, draws, chunk):
-        n = min(chunk, draws - start)
-        picked = rng.integers(0, documents, size=(n, documents)) + documents * np.arange(n)[:, None]
-        yield np.bincount(picked.ravel(), minlength=n * documents).reshape(n, documents).astype(np.float64)
 
 
 def bootstrap_intervals(

@@ -1,0 +1,57 @@
+"""Draws in blocks, as all at once take gigabytes in large campaigns; and sums over documents drawn with replacement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from app.stats.ratings import Floats
+
+_BLOCK = 1 << 21  # values held at once
+_EVEN = 8  # rows that are multiplied together: blocks of so many give the sums that all draws at once give
+
+
+def draws_in_block(size: int) -> int:
+    """How many draws of so many values are held at once."""
+    return max(_EVEN, _BLOCK // max(size, 1) // _EVEN * _EVEN)
+
+
+def split_draws(draws: int, size: int) -> Iterator[int]:
+    """How many draws of so many values each block has."""
+    step = draws_in_block(size)
+    return (min(step, draws - start) for start in range(0, draws, step))
+
+
+def draw_document_counts(
+    rng: np.random.Generator, documents: int, draws: int, *, rows: int | None = None
+) -> Iterator[Floats]:
+    """How often each document is drawn, as many as there are; shape (some draws, D), at most `rows` draws at a time."""
+    step = rows or draws_in_block(documents)
+    for start in range(0, draws, step):
+        n = min(step, draws - start)
+        if not documents:
+            yield np.zeros((n, 0))
+            continue
+        picked = rng.integers(0, documents, size=(n, documents))
+        picked += documents * np.arange(n)[:, None]
+        yield np.bincount(picked.ravel(), minlength=n * documents).reshape(n, documents).astype(np.float64)
+
+
+def sum_drawn_documents(rng: np.random.Generator, documents: int, draws: int, sums: Sequence[Floats]) -> list[Floats]:
+    """Sums over the documents of each draw, the same draws for all.
+
+    Parameters
+    ----------
+    sums : what each document adds, shape (D,) each. The result has shape (draws,) for each.
+    """
+    return multiply_counts(draw_document_counts(rng, documents, draws), sums)
+
+
+def multiply_counts(blocks: Iterable[Floats], sums: Sequence[Floats]) -> list[Floats]:
+    """Every sum in every draw of the blocks, shape (draws,) each."""
+    parts: list[list[Floats]] = [[np.empty(0)] for _ in sums]
+    for counts in blocks:
+        for part, own in zip(parts, sums, strict=True):
+            part.append(counts @ own)
+    return [np.concatenate(part) for part in parts]

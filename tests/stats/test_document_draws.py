@@ -1,0 +1,190 @@
+"""Draws in blocks: the same figures as all draws at once, in little memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from app.stats import document_draws
+from app.stats.agreement import bootstrap, rankings
+from app.stats.agreement.alpha import krippendorff_alpha
+from app.stats.agreement.units import UnitValues
+from app.stats.calibration.bridge import fit_protocol_bridge
+from app.stats.calibration.language_pairs import (
+    CalibrationPairs,
+    LanguagePairRatings,
+    calibrate_systems,
+    draw_bootstrap_counts,
+)
+from app.stats.calibration.lines import METHODS
+from app.stats.calibration.linking import LinkAnchors, fit_scale_link
+from app.stats.calibration.separation import estimate_system_gap
+from app.stats.quality.alike_raters import _count_closer_draws
+from app.stats.quality.drift import _test_random_orders
+from app.stats.quality.repeats import _draws_as_far
+from app.stats.quality.within_tasks import OrderedJudgments, _orders_as_clear
+from app.stats.ratings import Floats
+
+
+def normal(size: int, seed: int = 0) -> Floats:
+    return np.random.default_rng(seed).normal(size=size).round(2)
+
+
+def judged_twice(documents: int, *, raters: int = 2, systems: int = 2) -> UnitValues:
+    """Documents of one segment; two raters judge all systems of each, other ones from document to document."""
+    rng = np.random.default_rng(documents)
+    first = rng.integers(0, raters - 1, documents)
+    pair = np.stack((first, rng.integers(first + 1, raters)), axis=1)
+    n = documents * systems
+    quality = rng.normal(size=n) + np.tile(np.arange(systems), documents)
+    return UnitValues(
+        unit=np.repeat(np.arange(n), 2).astype(np.int32),
+        rater=np.repeat(pair, systems, axis=0).ravel().astype(np.int32),
+        value=(np.repeat(quality, 2) + rng.normal(size=2 * n)).round(1),
+        document=np.repeat(np.arange(documents), systems).astype(np.int32),
+        system=np.tile(np.arange(systems), documents).astype(np.int32),
+        place=np.repeat(np.arange(documents), systems).astype(np.int32),
+        n_documents=documents,
+        raters=tuple(f"r{i}" for i in range(raters)),
+    )
+
+
+def drift(documents: int) -> object:
+    return _test_random_orders(normal(documents), np.linspace(-0.5, 0.5, documents), 0.5, 4_999, 1)
+
+
+def repeats(n: int) -> object:
+    return _draws_as_far(np.abs(normal(n)) + 0.05, np.abs(normal(4 * n, 1)), (1, 2))
+
+
+def within_tasks(judgments: int) -> object:
+    task = np.arange(judgments) // 20
+    place = np.arange(judgments) % 20 / 20
+    steps = OrderedJudgments(task, np.arange(judgments) // 2, place, normal(judgments))
+    return _orders_as_clear(steps, 2_000, (3, 4))
+
+
+def alike_raters(documents: int) -> object:
+    total, n = normal(3 * documents) ** 2, np.arange(3 * documents) % 4 + 1.0
+    return _count_closer_draws(total[:documents] / 2, n[:documents], total, n, 9_999, (1, 2))
+
+
+def link(documents: int) -> object:
+    x, y = normal(2 * documents), normal(2 * documents, 1)
+    anchors = LinkAnchors(x, x + y, np.repeat(np.arange(documents), 2).astype(np.int32), y < 0.3)
+    linked = fit_scale_link(anchors, "mean_sigma", draws=501, level=0.9, rng=np.random.default_rng(1))
+    return linked.slopes.tolist(), linked.intercepts.tolist(), linked.by_kind_interval
+
+
+def bridge(documents: int) -> object:
+    x, y = normal(2 * documents), normal(2 * documents, 1)
+    document = np.repeat(np.arange(documents), 2).astype(np.int32)
+    return fit_protocol_bridge(x, x + y, document, rng=np.random.default_rng(1), draws=501, level=0.9)
+
+
+def separation(documents: int) -> object:
+    units = judged_twice(documents)
+    return estimate_system_gap(
+        units.value[::2], units, 1, 0, sign=1, draws=501, level=0.9, rng=np.random.default_rng(1)
+    )
+
+
+def language_pairs(documents: int) -> object:
+    units = judged_twice(documents)
+    anchors = CalibrationPairs(units, np.arange(units.n_units) // 2, normal(units.n_units))
+    pair = LanguagePairRatings("x", units, units.with_value(units.value + 2), anchors)
+    drawn = draw_bootstrap_counts(pair, documents, draws=501, seed=1, number=0)
+    return calibrate_systems(pair, 3.0, dict.fromkeys(METHODS), drawn)
+
+
+def alpha(documents: int) -> object:
+    units = judged_twice(documents)
+    return bootstrap.bootstrap_draws(krippendorff_alpha(units, "interval"), units, 501, seed=1).tolist()
+
+
+def jackknife(documents: int) -> object:
+    units = judged_twice(documents)
+    return bootstrap.jackknife_interval(krippendorff_alpha(units, "interval"), units, 0.9)
+
+
+CASES: dict[Callable[[int], object], tuple[int, float]] = {
+    drift: (500, 20e6),
+    repeats: (500, 40e6),
+    within_tasks: (500, 8e6),
+    alike_raters: (400, 32e6),
+    link: (5_000, 20e6),
+    bridge: (5_000, 20e6),
+    separation: (5_000, 20e6),
+    language_pairs: (5_000, 20e6),
+    alpha: (5_000, 20e6),
+    jackknife: (2_000, 32e6),
+}
+"""How many documents or judgments, and the bytes of one number for each of them in each draw."""
+
+
+@pytest.mark.parametrize("compute", CASES)
+def test_large_campaigns_take_little_memory(compute: Callable[[int], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    size, at_once = CASES[compute]
+    monkeypatch.setattr(document_draws, "_BLOCK", 1 << 15)
+    tracemalloc.start()
+    try:
+        compute(size)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < max(at_once / 2, 4e6)
+
+
+@pytest.mark.parametrize("compute", CASES)
+def test_draws_in_blocks_are_those_at_once(compute: Callable[[int], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = compute(60)
+    monkeypatch.setattr(document_draws, "_BLOCK", 2_000)
+    assert repr(compute(60)) == repr(at_once)
+
+
+def test_sums_over_drawn_documents_against_a_loop() -> None:
+    own = normal(30), np.ones(30)
+    first, second = document_draws.sum_drawn_documents(np.random.default_rng(5), 30, 200, own)
+    rng = np.random.default_rng(5)
+    drawn = [rng.integers(0, 30, size=30) for _ in range(200)]
+    assert first == pytest.approx([float(own[0][picked].sum()) for picked in drawn])
+    assert second.tolist() == [30.0] * 200
+
+
+def test_no_documents_or_no_draws_are_sums_of_nothing() -> None:
+    rng = np.random.default_rng(0)
+    (none,) = document_draws.sum_drawn_documents(rng, 0, 3, [np.empty(0)])
+    (undrawn,) = document_draws.sum_drawn_documents(rng, 3, 0, [np.ones(3)])
+    assert (none.tolist(), undrawn.tolist()) == ([0.0] * 3, [])
+
+
+def test_rankings_of_many_raters_on_many_documents_take_little_memory() -> None:
+    """All pairs of 100 raters on 100,000 documents were 8 GB."""
+    units = judged_twice(20_000, raters=40)
+    tracemalloc.start()
+    try:
+        tau = rankings.mean_document_tau(units)(units.unit_document_weights())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert 0 < tau[0] < 1
+    assert peak < 80e6  # a table of all pairs on all documents has 125 MB
+
+
+def test_rankings_by_blocks_are_those_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    units = judged_twice(60, raters=5, systems=3)
+    weights = np.random.default_rng(1).integers(0, 3, size=(7, 60)).astype(np.float64)
+    at_once = rankings.mean_document_tau(units)(weights), rankings.compare_rater_rankings(units)
+    monkeypatch.setattr(rankings, "_HELD", 50)
+    in_blocks = rankings.mean_document_tau(units)(weights), rankings.compare_rater_rankings(units)
+    np.testing.assert_allclose(in_blocks[0], at_once[0], rtol=1e-12)
+    assert in_blocks[1] == at_once[1]
+
+
+def test_blocks_have_all_draws() -> None:
+    sizes = [list(document_draws.split_draws(1_000, size)) for size in (0, 1, 3_000, 10**7)]
+    assert [sum(one) for one in sizes] == [1_000] * 4
+    assert max(sizes[-1]) == 8
