@@ -22,8 +22,12 @@ from app.stats.calibration.language_pairs import (
 from app.stats.calibration.lines import METHODS
 from app.stats.calibration.linking import LinkAnchors, fit_scale_link
 from app.stats.calibration.separation import estimate_system_gap
-from app.stats.quality.alike_raters import _count_closer_draws
+from app.stats.metrics import pairs
+from app.stats.metrics.pairs import compute_pair_p_values
+from app.stats.quality.alike_raters import _count_closer_draws, _iterate_rater_pairs
 from app.stats.quality.drift import _test_random_orders
+from app.stats.quality.levels import estimate_rater_levels
+from app.stats.quality.panel import RaterItemMeans
 from app.stats.quality.repeats import _draws_as_far
 from app.stats.quality.within_tasks import OrderedJudgments, _orders_as_clear
 from app.stats.ratings import Floats
@@ -182,6 +186,45 @@ def test_rankings_by_blocks_are_those_at_once(monkeypatch: pytest.MonkeyPatch) -
     in_blocks = rankings.mean_document_tau(units)(weights), rankings.compare_rater_rankings(units)
     np.testing.assert_allclose(in_blocks[0], at_once[0], rtol=1e-12)
     assert in_blocks[1] == at_once[1]
+
+
+def panel_of_all(raters: int, items: int) -> RaterItemMeans:
+    """Everybody judges every item."""
+    n = raters * items
+    item = np.repeat(np.arange(items), raters).astype(np.int32)
+    rater = np.tile(np.arange(raters), items).astype(np.int32)
+    return RaterItemMeans(item, rater, normal(n), normal(n), normal(n), np.full(n, raters - 1, dtype=np.int32))
+
+
+def test_raters_who_all_judge_everything_take_little_memory() -> None:
+    """100 raters of 10,000 outputs were 50 million pairs of judgments at once, twice."""
+    cells = panel_of_all(40, 500)
+    tracemalloc.start()
+    try:
+        levels = estimate_rater_levels(cells, 40)
+        n_pairs = sum(first.size for _, first, _ in _iterate_rater_pairs(cells))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert np.isfinite(levels.residual).all()
+    assert n_pairs == 500 * 40 * 39 // 2
+    assert peak < 5e6  # all pairs have 390,000 entries of 16 bytes in either order
+
+
+def test_pairs_of_systems_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    score, present = normal(15 * 4_000).reshape(15, -1), np.random.default_rng(2).random((15, 4_000)) < 0.9
+    unit = np.arange(4_000) // 20
+    at_once = compute_pair_p_values(score, present, unit, permutations=100)
+    monkeypatch.setattr(pairs, "_HELD", 20_000)
+    tracemalloc.start()
+    try:
+        in_blocks = compute_pair_p_values(score, present, unit, permutations=100)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert in_blocks.p.tolist() == at_once.p.tolist()
+    assert in_blocks.difference.tolist() == at_once.difference.tolist()
+    assert peak < 3.3e6  # one number for each pair and segment
 
 
 def test_blocks_have_all_draws() -> None:

@@ -15,6 +15,7 @@ from app.stats.ratings import Bools, Floats
 from app.stats.testing.permutation import PairBlock, count_permuted_sums
 
 PERMUTATIONS = 1_000
+_HELD = 1 << 21  # differences of segments held at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +46,23 @@ def compute_pair_p_values(
     """
     first, second = np.triu_indices(score.shape[0], 1)
     n_units = int(unit.max(initial=-1)) + 1
-    shared = present[first] & present[second]
-    differences = np.where(shared, score[first] - score[second], 0.0)
     places = (np.arange(unit.size), unit)
     onto = scipy.sparse.csr_array((np.ones(unit.size), places), shape=(unit.size, n_units))
-    sums = differences @ onto
-    n = shared.sum(axis=1)
-    place = np.arange(first.size)
-    held = (shared @ onto) > 0
-    blocks = [
-        PairBlock(
-            np.stack((sums[pair], np.zeros(n_units))),
-            np.array([0]),
-            np.array([1]),
-            np.array([pair]),
-            np.flatnonzero(held[pair]),
-        )
-        for pair in place[n > 0].tolist()
-    ]
+    sums, total, n = np.empty((first.size, n_units)), np.empty(first.size), np.empty(first.size, dtype=np.intp)
+    step = max(1, _HELD // max(unit.size, 1))
+    for start in range(0, first.size, step):
+        some = slice(start, start + step)
+        shared = present[first[some]] & present[second[some]]
+        differences = np.where(shared, score[first[some]] - score[second[some]], 0.0)
+        sums[some], total[some], n[some] = differences @ onto, differences.sum(axis=1), shared.sum(axis=1)
+    pairs = np.flatnonzero(n > 0)
     p, p_reverse = np.full(first.size, np.nan), np.full(first.size, np.nan)
-    if blocks:
+    if pairs.size:
+        # Every pair has its own segments, so the first row of each is its difference, and the second one is 0.
+        rows = np.concatenate((sums[pairs], np.zeros((1, n_units))))
+        ends = np.arange(pairs.size), np.full(pairs.size, pairs.size)
         counts = count_permuted_sums(
-            blocks,
+            [PairBlock(rows, *ends, pairs, np.arange(n_units))],
             first.size,
             n_units,
             permutations=permutations,
@@ -77,5 +73,5 @@ def compute_pair_p_values(
         p = np.where(n > 0, counts.p_values(plus_one=False), np.nan)
         p_reverse = np.where(n > 0, counts.p_reverse(plus_one=False), np.nan)
     difference = np.full(first.size, np.nan)
-    np.divide(differences.sum(axis=1), n, out=difference, where=n > 0)
+    np.divide(total, n, out=difference, where=n > 0)
     return PairPValues(first, second, p, p_reverse, difference)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from app.stats.document_draws import split_draws
-from app.stats.quality.levels import list_cell_pairs
 from app.stats.quality.panel import RaterItemMeans
 from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
 from app.stats.ratings import Codes, Floats
 from app.stats.testing.adjust import benjamini_hochberg
 
+Indices = npt.NDArray[np.intp]
 MIN_CELLS = 20
 MIN_DOCUMENTS = 3
 MARGIN = 1.5
@@ -55,24 +57,20 @@ def find_alike_raters(cells: RaterItemMeans, document: Codes) -> tuple[AlikeRate
 
     Sources: Cohen 1960 (agreement beyond chance matches); Benjamini & Hochberg 1995.
     """
-    first, other = _common_cells(cells)
-    base = int(cells.rater.max(initial=0)) + 1
-    pairs, pair = np.unique(cells.rater[first].astype(np.int64) * base + cells.rater[other], return_inverse=True)
-    kept: list[int] = []
+    kept: list[tuple[int, int]] = []
     blocks: list[tuple[Floats, ...]] = []
     equal: list[float] = []
     share: list[float] = []
-    order = np.argsort(pair, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(pair[order])) + 1) if pair.size else []:
-        x, y, documents = cells.score[first[rows]], cells.score[other[rows]], document[first[rows]]
+    for pair, first, other in _iterate_rater_pairs(cells):
+        x, y, documents = cells.score[first], cells.score[other], document[first]
         by_chance = _by_chance(x, y)
-        if rows.size < MIN_CELLS or np.unique(documents).size < MIN_DOCUMENTS or by_chance <= 0:
+        if first.size < MIN_CELLS or np.unique(documents).size < MIN_DOCUMENTS or by_chance <= 0:
             continue
         distance = np.abs(x - y) / by_chance
         of = np.unique(documents, return_inverse=True)[1]
         summed, count = np.bincount(of, weights=distance), np.bincount(of)
         blocks.append((np.asarray(summed, dtype=np.float64), count.astype(np.float64)))
-        kept.append(int(pairs[pair[rows[0]]]))
+        kept.append(pair)
         equal.append(float((distance == 0).mean()))
         share.append(float(distance.mean()))
     if not kept:
@@ -81,18 +79,31 @@ def find_alike_raters(cells: RaterItemMeans, document: Codes) -> tuple[AlikeRate
     p_values = _chances(blocks, total, n)
     usual, q_values = float(total.sum() / n.sum()), benjamini_hochberg(p_values)
     return tuple(
-        AlikeRaters(code // base, code % base, int(block[1].sum()), same, far, usual, float(p), float(q))
-        for code, block, same, far, p, q in zip(kept, blocks, equal, share, p_values, q_values, strict=True)
+        AlikeRaters(*pair, int(block[1].sum()), same, far, usual, float(p), float(q))
+        for pair, block, same, far, p, q in zip(kept, blocks, equal, share, p_values, q_values, strict=True)
     )
 
 
-def _common_cells(cells: RaterItemMeans) -> tuple[Codes, Codes]:
-    """Cells of one output by two raters, the lower code first."""
-    meets = [(a, b) for a, b in list_cell_pairs(cells.item)[1:]]
-    first = np.concatenate([a for a, _ in meets]) if meets else np.zeros(0, dtype=np.intp)
-    other = np.concatenate([b for _, b in meets]) if meets else first
-    ordered = cells.rater[first] < cells.rater[other]
-    return first[ordered].astype(np.int32), other[ordered].astype(np.int32)
+def _iterate_rater_pairs(cells: RaterItemMeans) -> Iterator[tuple[tuple[int, int], Indices, Indices]]:
+    """Every two raters with an output in common, the lower code first, and their cells of these outputs.
+
+    Rater by rater: where 100 raters judge every output, all pairs have 50 times as many entries as there are cells.
+    """
+    order = np.argsort(cells.item, kind="stable")
+    item, rater = cells.item[order], cells.rater[order]
+    begin, n = np.searchsorted(item, item, "left"), np.searchsorted(item, item, "right")
+    n -= begin
+    for own in np.unique(rater).tolist():
+        mine = np.flatnonzero(rater == own)
+        here = np.repeat(mine, n[mine])
+        there = np.arange(here.size) - np.repeat(np.cumsum(n[mine]) - n[mine] - begin[mine], n[mine])
+        later = rater[there] > own
+        here, there = here[later], there[later]
+        apart = np.lexsort((np.minimum(here, there), here > there, np.abs(here - there), rater[there]))
+        here, there = here[apart], there[apart]
+        for some in np.split(np.arange(here.size), np.flatnonzero(np.diff(rater[there])) + 1):
+            if some.size:
+                yield (own, int(rater[there[some[0]]])), order[here[some]], order[there[some]]
 
 
 def _by_chance(x: Floats, y: Floats) -> float:

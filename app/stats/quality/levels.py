@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,7 +73,7 @@ def _solve_levels(cells: RaterItemMeans, inside: Bools, n_items: int, n_raters: 
     right = np.bincount(rater, weights=score - mean[item], minlength=n_raters)
     matrix = np.zeros((n_raters, n_raters))
     np.add.at(matrix, (rater, rater), 1.0)
-    for first, second in list_cell_pairs(item):
+    for first, second in iterate_cell_pairs(item):
         np.add.at(matrix, (rater[first], rater[second]), -1.0 / count[item[first]])
     known = np.bincount(rater, minlength=n_raters) > 0
     at = np.flatnonzero(known)
@@ -84,14 +85,17 @@ def _solve_levels(cells: RaterItemMeans, inside: Bools, n_items: int, n_raters: 
     return solved
 
 
-def list_cell_pairs(item: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Pairs of cells of one item, each cell with itself among them, by how far apart they stand in order of items."""
+def iterate_cell_pairs(item: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Pairs of cells of one item, each cell with itself among them, by how far apart they stand in order of items.
+
+    One after another: where 100 raters judge every item, all pairs have 100 times as many entries as there are cells.
+    """
     order = np.argsort(item, kind="stable")
     ordered = item[order]
-    meets = [(order, order)]
+    yield order, order
     lag = 1
     while (same := np.flatnonzero(ordered[lag:] == ordered[:-lag])).size:
         first, second = order[same], order[same + lag]
-        meets += [(first, second), (second, first)]
+        yield first, second
+        yield second, first
         lag += 1
-    return meets

@@ -14,6 +14,8 @@ from app.stats.selection import DroppedRows
 
 Indices = npt.NDArray[np.int64]
 FEWEST_RATERS = 2
+MOST_PLACES = 8_000_000
+"""Places of the arrays, segments × systems × raters of the largest pool, up to which documents may differ in raters."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,13 +142,29 @@ def _usable(cells: _RatingCells) -> tuple[Bools, tuple[DroppedRows, ...]]:
     few = raters < FEWEST_RATERS
     partial = ~few & ~has.all(axis=1)
     uneven = ~few & ~partial & ~full
+    crowded = _find_crowded_documents(~(few | partial | uneven), raters, segments * cells.n_systems)
     reasons = (
         ("rated by fewer than two raters", few),
         ("not every system was rated", partial),
         ("not every output was rated by the same raters", uneven),
+        ("rated by many more raters than other documents", crowded),
     )
     left_out = tuple(DroppedRows(reason, int(mask.sum())) for reason, mask in reasons if mask.any())
-    return ~(few | partial | uneven), left_out
+    return ~(few | partial | uneven | crowded), left_out
+
+
+def _find_crowded_documents(usable: Bools, raters: Indices, outputs: Indices) -> Bools:
+    """Documents with so many raters that arrays with as many places for every output would be too large.
+
+    raters, outputs: of each document, shape (documents,).
+    """
+    kept = usable.copy()
+    while kept.any():
+        most = raters[kept].max()
+        if outputs[kept].sum() * most <= MOST_PLACES or raters[kept].min() == most:
+            break
+        kept &= raters < most
+    return usable & ~kept
 
 
 def _dense_arrays(

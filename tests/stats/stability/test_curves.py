@@ -10,6 +10,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.stats.ratings import Ratings
+from app.stats.stability import extraction
 from app.stats.stability.chunks import ChunkOutcome, StabilitySimulator
 from app.stats.stability.curves import _mean_of, compute_curves
 from app.stats.stability.extraction import NotMultiplyRated, extract_multiply_rated
@@ -271,6 +272,21 @@ def test_scores_lie_where_their_segment_system_and_rater_say() -> None:
         assert data.errors is not None
         assert data.errors[g, given.system[row], nth] == given.n_errors[row]
     assert data.score.sum() == given.score.sum()
+
+
+def test_documents_of_many_more_raters_than_others_are_left_out_where_arrays_would_be_too_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A document that 100 raters judged gave every other output 100 places: 5 GB with 100,000 of them."""
+    given = made_up(6, pools=((0, 1), (2, 3), (0, 1, 2, 3, 4, 5)), segments=1)
+    monkeypatch.setattr(extraction, "MOST_PLACES", 12 * 4 * 6)
+    assert len(extract_multiply_rated(given).documents) == 12
+    monkeypatch.setattr(extraction, "MOST_PLACES", 12 * 4 * 6 - 1)
+    data = extract_multiply_rated(given)
+    assert [(one.reason, one.n) for one in data.left_out] == [("rated by many more raters than other documents", 4)]
+    assert (len(data.documents), data.score.shape[2]) == (8, 2)
+    monkeypatch.setattr(extraction, "MOST_PLACES", 1)
+    assert len(extract_multiply_rated(made_up(6, pools=((0, 1), (2, 3)))).documents) == 12
 
 
 def test_two_ratings_of_one_output_by_one_rater_count_as_their_mean() -> None:
