@@ -106,7 +106,7 @@ def language_pairs(documents: int) -> object:
 
 def alpha(documents: int) -> object:
     units = judged_twice(documents)
-    return bootstrap.bootstrap_draws(krippendorff_alpha(units, "interval"), units, 501, seed=1).tolist()
+    return bootstrap.draw_statistic(krippendorff_alpha(units, "interval"), units, 501, seed=1).tolist()
 
 
 def jackknife(documents: int) -> object:

@@ -221,7 +221,7 @@ def _alpha(units: UnitValues, options: ProtocolsOptions) -> tuple[float | None, 
     if value is None or not options.bootstrap:
         return value, None
     return value, percentile_interval_of_draws(
-        bootstrap.bootstrap_draws(of, units, options.bootstrap, seed=options.seed), options.level
+        bootstrap.draw_statistic(of, units, options.bootstrap, seed=options.seed), options.level
     )
 
 

@@ -32,7 +32,7 @@ def bootstrap_weights(units: UnitValues, draws: int, *, seed: int, part: int) ->
     )
 
 
-def bootstrap_draws(statistic: OfDocuments, units: UnitValues, draws: int, *, seed: int) -> Floats:
+def draw_statistic(statistic: OfDocuments, units: UnitValues, draws: int, *, seed: int) -> Floats:
     """A statistic in every draw, shape (draws,); the draws are those of part 0 at once, held in blocks."""
     shared = np.unique(units.with_two_values().document)
     subsets = shared, np.setdiff1d(np.arange(units.n_documents), shared)

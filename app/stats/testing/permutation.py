@@ -23,6 +23,7 @@ _CACHE_BYTES = 1 << 19
 _TILE, _TILE_ROWS = 1 << 11, 1 << 9
 """Units and permutations of one product, where more than `_MOST_UNITS` would leave few permutations to a chunk."""
 _MOST_UNITS = 1 << 14
+_DIFFERENCES = 1 << 20  # of pairs and units, held at once
 
 Tallies = npt.NDArray[np.int64]
 
@@ -52,9 +53,17 @@ class PairBlock:
         ones[self.units] = 1.0
         return ones
 
-    def differences(self) -> Floats:
-        """first − second for each pair and unit, shape (pairs, units)."""
-        return self.sums[self.first] - self.sums[self.second]
+    def differences(self, pairs: slice = slice(None)) -> Floats:
+        """first − second for each pair, or some of them, and unit, shape (pairs, units)."""
+        return self.sums[self.first[pairs]] - self.sums[self.second[pairs]]
+
+    def sum_differences(self, *, squared: bool = False) -> Floats:
+        """Σ over the units of the difference, or of its square, for each pair; shape (pairs,)."""
+        step, parts = max(1, _DIFFERENCES // max(self.sums.shape[1], 1)), [np.empty(0)]
+        for start in range(0, self.pair.size, step):
+            apart = self.differences(slice(start, start + step))
+            parts.append((apart * apart if squared else apart).sum(axis=1))
+        return np.concatenate(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +170,8 @@ class _Stack:
         small = [block for block in blocks if block.pair.size <= len(block.sums)]
         parts = [_stack_part_of_block(block) for block in blocks if block.pair.size > len(block.sums)]
         self.parts = [*parts, *([_stack_part_of_pairs(small)] if small else [])]
-        self.matrix = np.concatenate([part.rows for part in self.parts])
+        rows = [part.rows for part in self.parts]
+        self.matrix = np.ascontiguousarray(rows[0]) if len(rows) == 1 else np.concatenate(rows)
         self.totals = self.matrix.sum(axis=1, keepdims=True)
         self.ends = np.cumsum([len(part.rows) for part in self.parts])
 
@@ -197,11 +207,12 @@ class _Stack:
 
 
 def _stack_part_of_block(block: PairBlock) -> _StackPart:
-    return _StackPart(block.sums, block.differences().sum(axis=1), block.pair, (block.first, block.second))
+    return _StackPart(block.sums, block.sum_differences(), block.pair, (block.first, block.second))
 
 
 def _stack_part_of_pairs(blocks: Sequence[PairBlock]) -> _StackPart:
-    rows = np.concatenate([block.differences() for block in blocks])
+    apart = [block.differences() for block in blocks]
+    rows = np.ascontiguousarray(apart[0]) if len(apart) == 1 else np.concatenate(apart)
     return _StackPart(rows, rows.sum(axis=1), np.concatenate([block.pair for block in blocks]))
 
 

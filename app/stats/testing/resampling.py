@@ -6,6 +6,8 @@ for all statistics.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 import scipy
@@ -29,12 +31,16 @@ def bootstrap_draws(sums: Floats, weights: Floats, *, draws: int, seed: int) -> 
     ----------
     sums, weights : shapes (R, D); 0 in documents that a statistic does not have.
     """
-    parts = []
+    return np.concatenate(list(_draw_blocks(sums, weights, draws, seed)), axis=1)
+
+
+def _draw_blocks(sums: Floats, weights: Floats, draws: int, seed: int) -> Iterator[Floats]:
+    """The same some draws at a time, shape (R, some draws)."""
     documents, rng = sums.shape[1], np.random.Generator(np.random.PCG64(seed))
     for counts in draw_document_counts(rng, documents, draws, rows=max(1, _CHUNK // max(documents, 1))):
         with np.errstate(invalid="ignore", divide="ignore"):
-            parts.append((sums @ counts.T) / (weights @ counts.T))
-    return np.concatenate(parts, axis=1)
+            values = (sums @ counts.T) / (weights @ counts.T)
+        yield values
 
 
 def bootstrap_intervals(
@@ -52,7 +58,16 @@ def bootstrap_intervals(
     documents = held.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         estimate = sums.sum(axis=1) / weights.sum(axis=1)
-    width = intervals.interval_half_widths(estimate_precision(sums, weights), alpha)
+    step = max(1, _CHUNK // max(sums.shape[1], 1))
+    width = np.concatenate(
+        [
+            np.empty(0),
+            *(
+                intervals.interval_half_widths(estimate_precision(sums[some], weights[some]), alpha)
+                for some in (slice(start, start + step) for start in range(0, len(sums), step))
+            ),
+        ]
+    )
     low, high = estimate - width, estimate + width
     fewest = FEWEST_FOR_BCA if kind == "bca" else 2
     rows = np.flatnonzero(documents >= fewest) if kind != "t" else np.empty(0, dtype=np.intp)
@@ -95,7 +110,11 @@ def bootstrap_p_values(sums: Floats, weights: Floats, *, draws: int, seed: int) 
     beyond = np.empty((2, len(sums)))
     for start in range(0, len(sums), _ROWS):
         some = slice(start, start + _ROWS)
-        drawn = np.round(bootstrap_draws(sums[some], weights[some], draws=draws, seed=seed), 10)
-        usable = np.isfinite(drawn).sum(axis=1) + 1
-        beyond[:, some] = (1 + (drawn <= 0).sum(axis=1)) / usable, (1 + (drawn >= 0).sum(axis=1)) / usable
+        usable, below, above = np.ones((3, len(sums[some])), dtype=np.int64)
+        for block in _draw_blocks(sums[some], weights[some], draws, seed):
+            drawn = np.round(block, 10)
+            usable += np.isfinite(drawn).sum(axis=1)
+            below += (drawn <= 0).sum(axis=1)
+            above += (drawn >= 0).sum(axis=1)
+        beyond[:, some] = below / usable, above / usable
     return beyond[0], beyond[1]

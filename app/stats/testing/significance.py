@@ -54,8 +54,19 @@ def differences_by_block(blocks: Sequence[PairBlock]) -> Iterator[tuple[Indices,
         held.append(block)
         if n == len(blocks) or sum(b.pair.size for b in held) >= _PAIRS_AT_ONCE:
             pairs = np.concatenate([b.pair for b in held])
-            weights = [np.broadcast_to(b.unit_weights(), (b.pair.size, b.sums.shape[1])) for b in held]
-            yield pairs, np.concatenate([b.differences() for b in held]), np.concatenate(weights)
+            ends = np.cumsum([b.pair.size for b in held])
+            for start in range(0, pairs.size, _PAIRS_AT_ONCE):
+                stop = min(start + _PAIRS_AT_ONCE, pairs.size)
+                some = [
+                    (b, slice(max(start - end + b.pair.size, 0), stop - end + b.pair.size))
+                    for b, end in zip(held, ends.tolist(), strict=True)
+                    if start < end and stop > end - b.pair.size
+                ]
+                apart = [b.differences(rows) for b, rows in some]
+                weights = [
+                    np.broadcast_to(b.unit_weights(), one.shape) for (b, _), one in zip(some, apart, strict=True)
+                ]
+                yield pairs[start:stop], np.concatenate(apart), np.concatenate(weights)
             held = []
 
 
@@ -92,10 +103,14 @@ def reduce_to_common_segments(panel: ScoreMatrix, sign: int, *, unit: str) -> Co
         ends = (rows[: pair.size], rows[pair.size :])
         weight = np.add.reduceat(importance, panel.starts)
         by_document = PairBlock(sums, *ends, pair, np.flatnonzero(held), weight)
-        apart = by_document.differences()
-        difference[pair] = apart.sum(axis=1) / weight.sum()
-        known = estimate_precision(apart, weight)
-        error[pair], degrees[pair], effective[pair] = known.error, known.degrees, known.effective
+        step = max(1, _CHUNK // weight.size)
+        for start in range(0, pair.size, step):
+            some = slice(start, start + step)
+            apart = by_document.differences(some)
+            difference[pair[some]] = apart.sum(axis=1) / weight.sum()
+            known = estimate_precision(apart, weight)
+            error[pair[some]], degrees[pair[some]] = known.error, known.degrees
+            effective[pair[some]] = known.effective
         segments[pair], documents[pair] = mask.sum(), held.sum()
         documented.append(by_document)
         blocks.append(

@@ -62,12 +62,11 @@ def _statistics(blocks: Sequence[PairBlock], flips: Floats, n_pairs: int) -> Flo
     signs = 2.0 * flips.T - 1.0
     for block in blocks:
         weights = block.unit_weights()
-        apart = block.differences()
         total, units = weights.sum(), block.units.size
         sums = _pair_differences(block, block.sums @ signs)
         crossed = _pair_differences(block, (block.sums * weights) @ signs)
         mean = sums / total
-        squares = (apart * apart).sum(axis=1)[:, None]
+        squares = block.sum_differences(squared=True)[:, None]
         spread = squares - 2 * mean * crossed + mean * mean * (weights * weights).sum()
         statistics[block.pair] = _studentize(np.abs(sums), spread, squares, units)
     return statistics
