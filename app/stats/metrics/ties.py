@@ -46,23 +46,22 @@ def tie_calibrated_accuracy(human: Floats, metric: Floats, present: Bools) -> Ti
     (1.0, 0.02, 0.6667)
     """
     first, second = np.triu_indices(human.shape[0], 1)
-    shared = present[first] & present[second]
-    held = shared.sum(axis=0)
+    n_present = present.sum(axis=0)
+    held = n_present * (n_present - 1) // 2
     if not held.any():
         return None
-    weight = np.broadcast_to(1.0 / np.maximum(held, 1), shared.shape)[shared] / (held > 0).sum()
-    apart_human = _round_differences(human[first] - human[second])[shared]
-    apart_metric = _round_differences(metric[first] - metric[second])[shared]
-    tied = apart_human == 0
-    distance = np.abs(apart_metric)
+    weight = 1.0 / np.maximum(held, 1) / (held > 0).sum()
+    parts = [_compare_systems(*pair, human, metric, present, weight) for pair in zip(first, second, strict=True)]
+    distance, gain, ordered = (np.concatenate(one) for one in zip(*parts, strict=True))
+    n_ties = int((gain > 0).sum())
     # At ε = −1 nothing is a tie; as ε grows past a distance, that pair turns from an order into a tie.
-    ordered = np.sign(apart_human) == np.sign(apart_metric)
-    right = float(weight[ordered & ~tied].sum())
-    gain = np.where(tied, weight, np.where(ordered, -weight, 0.0))
+    right = 0.0 - float(gain[ordered].sum())
+    del parts, ordered
     order = np.argsort(distance, kind="stable")
-    totals = right + np.cumsum(gain[order])
     steps = distance[order]
     last = np.append(steps[1:] != steps[:-1], True)
+    del distance
+    totals = right + np.cumsum(gain[order])
     epsilons, accuracies = steps[last], totals[last]
     if epsilons[0] > 0:
         epsilons, accuracies = np.append(0.0, epsilons), np.append(right, accuracies)
@@ -73,8 +72,21 @@ def tie_calibrated_accuracy(human: Floats, metric: Floats, present: Bools) -> Ti
         plain=float(accuracies[0]),
         n_items=int((held > 0).sum()),
         n_pairs=int(held.sum()),
-        n_ties=int(tied.sum()),
+        n_ties=n_ties,
     )
+
+
+def _compare_systems(
+    first: int, second: int, human: Floats, metric: Floats, present: Bools, weight: Floats
+) -> tuple[Floats, Floats, Bools]:
+    """Of each segment that both systems have: how far the metric's scores are apart, what a tie of the metric gains
+    over an order, and whether it is ordered as by humans, who find no tie."""
+    shared = present[first] & present[second]
+    apart_human = _round_differences(human[first] - human[second])[shared]
+    apart_metric = _round_differences(metric[first] - metric[second])[shared]
+    tied, own = apart_human == 0, weight[shared]
+    ordered = np.sign(apart_human) == np.sign(apart_metric)
+    return np.abs(apart_metric), np.where(tied, own, np.where(ordered, -own, 0.0)), ordered & ~tied
 
 
 def _round_differences(values: Floats) -> Floats:
