@@ -65,14 +65,13 @@ def repeats(n: int) -> object:
 
 
 def within_tasks(judgments: int) -> object:
-    task = np.arange(judgments) // 20
-    place = np.arange(judgments) % 20 / 20
-    steps = OrderedJudgments(task, np.arange(judgments) // 2, place, normal(judgments))
+    n = np.arange(judgments, dtype=np.int32)
+    steps = OrderedJudgments(n // np.int32(20), n // np.int32(2), n % 20 / 20, normal(judgments))
     return _orders_as_clear(steps, 2_000, (3, 4))
 
 
 def alike_raters(documents: int) -> object:
-    total, n = normal(3 * documents) ** 2, np.arange(3 * documents) % 4 + 1.0
+    total, n = normal(3 * documents) ** 2, (np.arange(3 * documents) % 4 + 1).astype(np.float64)
     return _count_closer_draws(total[:documents] / 2, n[:documents], total, n, 9_999, (1, 2))
 
 

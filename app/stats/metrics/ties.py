@@ -51,7 +51,10 @@ def tie_calibrated_accuracy(human: Floats, metric: Floats, present: Bools) -> Ti
     if not held.any():
         return None
     weight = 1.0 / np.maximum(held, 1) / (held > 0).sum()
-    parts = [_compare_systems(*pair, human, metric, present, weight) for pair in zip(first, second, strict=True)]
+    parts = [
+        _compare_systems(i, j, human, metric, present, weight)
+        for i, j in zip(first.tolist(), second.tolist(), strict=True)
+    ]
     distance, gain, ordered = (np.concatenate(one) for one in zip(*parts, strict=True))
     n_ties = int((gain > 0).sum())
     # At ε = −1 nothing is a tie; as ε grows past a distance, that pair turns from an order into a tie.

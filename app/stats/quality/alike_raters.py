@@ -79,7 +79,7 @@ def find_alike_raters(cells: RaterItemMeans, document: Codes) -> tuple[AlikeRate
     p_values = _chances(blocks, total, n)
     usual, q_values = float(total.sum() / n.sum()), benjamini_hochberg(p_values)
     return tuple(
-        AlikeRaters(*pair, int(block[1].sum()), same, far, usual, float(p), float(q))
+        AlikeRaters(pair[0], pair[1], int(block[1].sum()), same, far, usual, float(p), float(q))
         for pair, block, same, far, p, q in zip(kept, blocks, equal, share, p_values, q_values, strict=True)
     )
 

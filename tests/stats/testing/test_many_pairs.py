@@ -74,7 +74,7 @@ def test_pairs_some_at_a_time_are_those_at_once(missing: float, monkeypatch: pyt
 
 def test_a_million_draws_are_counted_and_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A recipe may ask for as many: 105 pairs of 15 systems had 840 MB, three times over."""
-    monkeypatch.setattr(resampling, "_CHUNK", 50_000)
+    monkeypatch.setattr(resampling, "_CHUNK", 10_000)
     sums = np.random.default_rng(1).normal(size=(60, 10)) + np.linspace(-1, 1, 60)[:, None]
     weights = np.ones((60, 10))
     kept: list[tuple[np.ndarray, np.ndarray]] = []
