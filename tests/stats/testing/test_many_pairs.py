@@ -18,12 +18,12 @@ def panel(systems: int, segments: int, *, missing: float = 0.0) -> ScoreMatrix:
     rng = np.random.default_rng(systems)
     score = rng.normal(size=(systems, segments)).round(1)
     present = rng.random(score.shape) >= missing
-    at = np.arange(segments)
+    at = np.arange(segments, dtype=np.int32)
     return ScoreMatrix(
         score=np.where(present, score, 0.0),
         present=present,
-        systems=np.arange(systems),
-        n=np.full(systems, segments),
+        systems=np.arange(systems, dtype=np.int32),
+        n=np.full(systems, segments, dtype=np.int32),
         segments=at,
         document=at,
         starts=at,
