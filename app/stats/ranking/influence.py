@@ -19,6 +19,7 @@ from app.stats.testing.significance import all_system_pairs, common_segment_mask
 MOST_CELLS = 20_000_000
 """Documents times pairs up to which documents are left out in turn."""
 
+_HELD = 1 << 20  # differences without a unit that are computed at once
 MOST_NAMED = 20
 """Units named beside a pair at most, those that change it most first."""
 
@@ -177,8 +178,12 @@ def _without_units(contrast: _Contrast, unit: Indices, strata: Indices) -> Float
     sums, counts = _by_unit(contrast, unit, strata.size)
     own = np.eye(contrast.n_strata)[strata]
     total, held = np.tensordot(own.T, sums, axes=1), np.tensordot(own.T, counts, axes=1)
-    mine = own.T[:, :, None]
-    return _differences(contrast, total[:, None] - mine * sums, held[:, None] - mine * counts)
+    step, parts = max(1, _HELD // max(sums.shape[1], 1)), []
+    for start in range(0, max(strata.size, 1), step):
+        some = slice(start, start + step)
+        mine = own[some].T[:, :, None]
+        parts.append(_differences(contrast, total[:, None] - mine * sums[some], held[:, None] - mine * counts[some]))
+    return np.concatenate(parts)
 
 
 def _by_unit(contrast: _Contrast, unit: Indices, n_units: int) -> tuple[Floats, Floats]:
