@@ -272,7 +272,7 @@ def test_a_hit_may_be_there_where_a_later_try_is_refused_so_its_invitation_stays
     made = run("create", opened, *NEW, "--yes")
     assert (made.returncode, "look there for the HIT" in made.stderr.decode()) == (2, True), made
     assert len(mturk["hits"]) == 1
-    listed = served.managed(opened).remote.items(f"/v1/campaigns/{opened}/invitations")
+    listed = served.managed(opened).remote.list_items(f"/v1/campaigns/{opened}/invitations")
     assert sorted(one["live"] for one in listed) == [True, True]
 
 
