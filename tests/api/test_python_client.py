@@ -40,6 +40,7 @@ SCHEMAS = {
     "Invitation": "Invitation",
     "Me": "Me",
     "Version": "Version",
+    "Missing": "MissingJudgmentOut",
     "Progress": "Progress",
     "TaskContent": "TaskOut",
     "ShownSegment": "ShownSegmentOut",
