@@ -24,7 +24,7 @@ class ExceedanceCount:
     def chance(self) -> float:
         """With the given case as one of them.
 
-        >>> DrawTally(hits=0, drawn=199).chance
+        >>> ExceedanceCount(hits=0, drawn=199).chance
         0.005
         """
         return (self.hits + 1) / (self.drawn + 1)
