@@ -18,6 +18,7 @@ MANY = 1105
 EVERY = 2000  # milliseconds between looks at jobs
 CUT = "The server cannot be reached. Try again in a moment."
 AGAIN = "Retry"
+QUALIFICATION = {"items": [{"source": "One.", "choices": ["yes", "no"], "choice": "yes"}], "pass_mark": 1.0}
 READ_AT_FIRST = (  # by modules, once the page is there
     "texts",
     "raters",
@@ -82,7 +83,7 @@ def many(example, **each):
     return [{**plain, **{name: value(n) for name, value in each.items()}} for n in range(MANY)]
 
 
-def test_all_raters_can_be_seen(manager, draft):
+def test_all_raters_can_be_seen(manager, ask, draft):
     page, theirs = manager.page, many(raters.EXAMPLE, key="r{:04}".format)
     listing(page, f"/campaigns/{draft}/raters", *theirs)
     rows = page.get_by_role("region", name="Raters", exact=True).locator("tbody tr")
@@ -96,10 +97,9 @@ def test_all_raters_can_be_seen(manager, draft):
     page.get_by_role("button", name="Previous").click()
     expect(rows.first).to_contain_text("r1000")
 
-    page.route(f"**/campaigns/{draft}/plan", lambda route: route.fulfill(json={"version": 1, "at": None}))
-    page.unroute(f"**/campaigns/{draft}/raters?*")
-    listing(page, f"/campaigns/{draft}/raters", *theirs[:105])
-    manager.open(f"/campaigns/{draft}/replan")
+    planned = ask.opened("long-list-in-a-plan")
+    listing(page, f"/campaigns/{planned}/raters", *theirs[:105])
+    manager.open(f"/campaigns/{planned}/replan")
     expect(rows).to_have_count(100)
     expect(page.get_by_text("1 to 100")).to_be_visible()
     page.get_by_role("button", name="Next", exact=True).click()
@@ -305,6 +305,8 @@ def mended(page, path):
 def test_a_page_whose_first_reading_fails_says_so_and_asks_again(manager, ask):
     key = ask.opened("cut-off")
     ask("PUT", f"/campaigns/{key}/guidelines", {"en": "Read slowly."})
+    ask("PUT", f"/campaigns/{key}/qualification", QUALIFICATION)  # what is not there is not asked for
+    ask("POST", f"/campaigns/{key}/lock", {"normalize": "none"})
     page = manager.page
     for path in (*(f"/campaigns/{key}/{way}" for way in READ_AT_FIRST), "/audit", "/tokens"):
         cut(page)
@@ -340,6 +342,7 @@ def test_a_page_that_is_cut_off_says_so_in_german_and_refusals_in_english(manage
 
 def test_a_form_is_not_sent_before_it_is_known_what_it_changes(manager, ask):
     key = ask.opened("unknown-yet")
+    ask("PUT", f"/campaigns/{key}/qualification", QUALIFICATION)
     page = manager.page
     for way, button in (("settings", "Save"), ("qualification", "Save the test"), ("replan", "Preview the changes")):
         cut(page)

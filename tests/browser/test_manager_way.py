@@ -128,7 +128,9 @@ def design(page: Page, url: str) -> None:
 def judge(served) -> None:
     """Simulated raters work over HTTP; in a thread, as the browser's driver has the loop of this one."""
     managed = served.managed("own")
-    model = make_model_template(managed.about(), managed.outputs(), managed.raters(), seed=1, qualities=QUALITIES)
+    model = make_model_template(
+        managed.load_facts(), managed.load_outputs(), managed.list_active_raters(), seed=1, qualities=QUALITIES
+    )
     failed: list[BaseException] = []
 
     def work() -> None:

@@ -26,7 +26,7 @@ DESIGN = {"grouping": "psxs", "ratings_per_item": 2, "task": {"columns": 2}, "se
 def managed(served):
     """A draft with the outputs of three systems and two raters."""
     managed = served.managed(KEY)
-    write, path = managed.remote.write, managed.path
+    write, path = managed.remote.send_change, managed.path
     write("POST", "/v1/campaigns", {}, {"key": KEY, "protocol": "da", "source_language": "en", "target_language": "de"})
     lines = [json.loads(line) for line in texts().splitlines()]
     sources: dict[str, list[dict[str, str]]] = {}
@@ -43,7 +43,7 @@ def managed(served):
     for (system, document), segments in outputs.items():
         write("PUT", f"{path}/systems/{system}/outputs/{document}", {}, {"segments": segments})
     for rater in ("r1", "r2"):
-        managed.enrol(rater, {})
+        managed.enrol_rater(rater, {})
     return managed
 
 
@@ -88,20 +88,20 @@ def test_a_protocol_that_is_written_here_is_judged_ranked_exported_and_read_agai
     page.get_by_role("button", name="Save the protocol").click()
     expect(page.locator("#saved")).to_have_text("Saved.")
 
-    about = managed.settings()
+    about = managed.load_settings()
     assert about["protocol"] == "custom"
     assert [part["kind"] for part in about["options"]["parts"]] == ["spans", "slider", "slider", "yes_no"]
-    managed.plan(DESIGN)
-    managed.step("open")
+    managed.freeze_plan(DESIGN)
+    managed.change_state("open")
     judge(managed)
-    managed.step("close")
+    managed.change_state("close")
     with draining(spine.database):
         assert [row["system"] for row in read(managed, "/ranking")["systems"]] == ["good", "fair", "poor"]
         assert read(managed, "/ranking", scoring="spans")["systems"][0]["system"] == "good"
         assert read(managed, "/reports/agreement")["levels"]
         assert read(managed, "/reports/preferences")["systems"][0]["system"] == "good"
 
-    exported = b"".join(managed.remote.pieces(f"{managed.path}/exports/jsonl"))
+    exported = b"".join(managed.remote.stream_body(f"{managed.path}/exports/jsonl"))
     spine.take("again", "jsonl", exported)
     with spine.database.transaction(snapshot=True) as session:
         again = get_campaign(session, "again")
@@ -126,7 +126,9 @@ def read(managed, end: str, **query: str) -> dict[str, object]:
 
 def judge(managed) -> None:
     """Simulated raters work over HTTP; in a thread, as the browser's driver has the loop of this one."""
-    model = make_model_template(managed.about(), managed.outputs(), managed.raters(), seed=1, qualities=QUALITIES)
+    model = make_model_template(
+        managed.load_facts(), managed.load_outputs(), managed.list_active_raters(), seed=1, qualities=QUALITIES
+    )
     failed: list[BaseException] = []
 
     def work() -> None:

@@ -130,7 +130,7 @@ def test_who_is_slow_is_left_alone_and_who_is_killed_or_stopped_comes_back(data_
 
 DEMO = """
 from app.cli import demo, main
-demo._collect = lambda console, database, managed: managed.enrol(demo.GUEST, {})  # nothing of it is judged
+demo._collect = lambda console, database, managed: managed.enrol_rater(demo.GUEST, {})  # nothing of it is judged
 demo._report = lambda *_: None
 main()
 """
