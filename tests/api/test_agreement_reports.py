@@ -119,7 +119,7 @@ def test_what_is_not_defined_on_equal_scores_is_null_and_named(world: World) -> 
     segments = {(s["statistic"], s["tolerance"]): s for s in view["levels"][0]["statistics"]}
     assert segments["alpha_interval", None]["value"] is None
     assert segments["kappa", 15.0]["value"] == 1.0
-    assert any("not defined on these scores" in warning for warning in view["warnings"])
+    assert any("undefined for these scores" in warning for warning in view["warnings"])
 
 
 def test_every_level_is_there_and_can_be_asked_for_alone(world: World) -> None:
@@ -135,7 +135,7 @@ def test_a_tolerance_that_covers_the_scale_has_no_kappa_and_says_so(world: World
     keys = {(s["statistic"], s["tolerance"]) for s in view["levels"][0]["statistics"]}
     assert ("kappa", 15.0) in keys
     assert ("kappa", 100.0) not in keys
-    assert any("no κ with these" in warning for warning in view["warnings"])
+    assert any("so κ is undefined there" in warning for warning in view["warnings"])
 
 
 def test_a_seed_fixes_the_intervals(world: World) -> None:

@@ -61,6 +61,13 @@ def newcomer(page, served, spine) -> Newcomer:
     return Newcomer(page)
 
 
+@pytest.fixture
+def analyst(page, served, spine, demo) -> Newcomer:
+    """A manager of one campaign, at the list that has it alone."""
+    sign_in(page, served.url, spine, "manager", campaign=demo)
+    return Newcomer(page)
+
+
 def test_a_table_of_sentences_becomes_an_open_campaign_whose_raters_have_links(newcomer):
     page = newcomer.page
     newcomer.link("New campaign")
@@ -92,25 +99,25 @@ def test_a_table_of_sentences_becomes_an_open_campaign_whose_raters_have_links(n
     assert newcomer.actions <= LINKS
 
 
-def test_which_system_is_best_and_whether_one_may_say_so_is_one_click_away(newcomer, demo):
-    page = newcomer.page
-    newcomer.click(page.locator(f"a.name[href='/campaigns/{demo}']"))
+def test_which_system_is_best_and_whether_one_may_say_so_is_one_click_away(analyst, demo):
+    page = analyst.page
+    analyst.click(page.locator(f"a.name[href='/campaigns/{demo}']"))
     claims = page.get_by_role("region", name="What can be claimed")
     expect(claims).to_contain_text("ranks first")
     expect(claims).to_contain_text("You may")
     expect(claims).to_be_in_viewport()
-    assert newcomer.actions <= MAY_I_CLAIM_IT
+    assert analyst.actions <= MAY_I_CLAIM_IT
 
 
-def test_a_claim_about_a_release_becomes_a_command_for_ci(newcomer, demo):
-    page = newcomer.page
-    newcomer.click(page.locator(f"a.name[href='/campaigns/{demo}']"))
-    newcomer.click(page.get_by_role("link", name="Gate", exact=True).first)
-    newcomer.fill("Candidate", "Linde")
-    newcomer.fill("Baseline", "Ulme")
-    newcomer.button("Ask")
+def test_a_claim_about_a_release_becomes_a_command_for_ci(analyst, demo):
+    page = analyst.page
+    analyst.click(page.locator(f"a.name[href='/campaigns/{demo}']"))
+    analyst.click(page.get_by_role("link", name="Gate", exact=True).first)
+    analyst.fill("Candidate", "Linde")
+    analyst.fill("Baseline", "Ulme")
+    analyst.button("Ask")
     expect(page.get_by_role("region", name="Command for CI")).to_have_text(
         f"plumbline gate {demo} --candidate Linde --baseline Ulme"
     )
     glance(page, "a gate with its command")
-    assert newcomer.actions <= GATE_IN_CI
+    assert analyst.actions <= GATE_IN_CI

@@ -95,7 +95,7 @@ ELSEWHERE: Mapping[str, str] = MappingProxyType(
         "docs/how-to/use-pearmuts-pages.md": "tests/pearmut/test_the_guides_commands.py",
         "docs/how-to/single-sign-on.md": "tests/ui/test_single_sign_on.py",
         "docs/how-to/organizations.md": "tests/cli/test_organizations_command.py",
-        "docs/how-to/citus.md": "tests/citus/test_organizations_on_nodes.py",
+        "docs/how-to/citus.md": "tests/citus/cluster.py",
         "docs/tutorial.md": "tests/cli/test_demo_command.py",
     }
 )

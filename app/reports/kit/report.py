@@ -27,11 +27,11 @@ class ReportHead(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
-    campaigns: dict[str, int] = Field(description="The campaigns, each with the data version that was read.")
-    data_hash: str = Field(description="Of the rows that were used.")
+    campaigns: dict[str, int] = Field(description="Campaigns, each with the data version read.")
+    data_hash: str = Field(description="Of the rows used.")
     method_version: str = METHOD_VERSION
-    basis: str = Field(description="What raters saw: source, reference, both or none; of several campaigns, all.")
-    dropped: list[dict[str, Any]] = Field(default_factory=list, description="What was left out: reason and n.")
+    basis: str = Field(description="What raters saw, of all campaigns: source, reference, both or none.")
+    dropped: list[dict[str, Any]] = Field(default_factory=list, description="Left out: reason and n.")
     warnings: list[str] = Field(default_factory=list)
 
 
