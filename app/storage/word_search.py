@@ -32,10 +32,10 @@ def make_word_pattern(word: str, *, in_json: bool = False) -> str:
     folded, at, parts = word.casefold(), 0, []
     while at < len(folded):
         most = min(_LONGEST, len(folded) - at)
-        length = next((n for n in range(most, 1, -1) if folded[at : at + n] in _forms()), 1)
+        length = next((n for n in range(most, 1, -1) if folded[at : at + n] in _case_forms()), 1)
         piece = folded[at : at + length]
-        letters = "".join(_write_any_of({letter, *_forms().get(letter, ())}, in_json) for letter in piece)
-        parts.append(letters if length == 1 else f"(?:{letters}|{_write_any_of(set(_forms()[piece]), in_json)})")
+        letters = "".join(_write_any_of({letter, *_case_forms().get(letter, ())}, in_json) for letter in piece)
+        parts.append(letters if length == 1 else f"(?:{letters}|{_write_any_of(set(_case_forms()[piece]), in_json)})")
         at += length
     return "".join(parts)
 
@@ -82,7 +82,7 @@ def _escape(sign: str) -> str:
 
 
 @cache
-def _forms() -> Mapping[str, Sequence[str]]:
+def _case_forms() -> Mapping[str, Sequence[str]]:
     """The letters that are folded to something else, by what they are folded to: one letter, or up to three."""
     forms: defaultdict[str, list[str]] = defaultdict(list)
     for letter in map(chr, range(_LAST)):

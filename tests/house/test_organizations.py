@@ -58,6 +58,7 @@ HELD = {
     "_StoredTallies.minutes": NUMBER,
     "_Streams._opened": WORK,
     "_build": PROGRAM,
+    "_case_forms": PROGRAM,
     "_describe_protocol": PROGRAM,
     "_describe_route": PROGRAM,
     "_manager": PROGRAM,

@@ -62,7 +62,7 @@ def count_attention_checks(answers: Mapping[str, Sequence[str]]) -> dict[str, At
     """By rater, of what the file says of each check: `Found` or `Missed` in any case, else it is not counted.
 
     >>> count_attention_checks({"r1": ["Found", "missed", "Found", "?"]})
-    {'r1': Attention(found=2, missed=1)}
+    {'r1': AttentionCheckCounts(found=2, missed=1)}
     """
     plain = {rater: [one.strip().casefold() for one in words] for rater, words in answers.items()}
     counted = {

@@ -33,7 +33,7 @@ def warnings_of_unknown_errors(errors: ErrorsWithoutWeight | None, counted: Rati
     ...     system=["A"], document=["d"], position=[1], rater=["r"], score=[0.0], higher_is_better=False
     ... )
     >>> warnings_of_unknown_errors(found, one)
-    ('no weight for critical/Other: 2 errors weigh 0',)
+    ('no weight for critical/Other: 2 errors count 0',)
     """
     if errors is None or not errors.judgment.size:
         return ()
