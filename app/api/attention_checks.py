@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import Field
 
+from app.api.kit.rater_words import RaterWords
 from app.api.models.times import Time
 from app.services.tasks import attention
 from app.services.tasks.attention import AttentionSort, AttentionState
@@ -21,15 +22,6 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}/attention-checks", tags=["ra
 State = Annotated[
     AttentionState | None,
     Query(description="Only those who handed in no check, passed all at the first try, or failed some."),
-]
-SearchWords = Annotated[
-    str,
-    Query(
-        alias="q",
-        max_length=200,
-        description="Words; each must be a part of the rater's or the team's key, in any case.",
-        examples=["r1"],
-    ),
 ]
 Sort = Annotated[AttentionSort, Query(description="By what they are sorted; `-` turns the order round.")]
 
@@ -73,7 +65,7 @@ def list_attention_results(
     campaign: CampaignKey,
     session: SessionDep,
     state: State = None,
-    q: SearchWords = "",
+    q: RaterWords = "",
     sort: Sort = "rater",
     limit: Limit = 50,
     cursor: SortedCursor = None,

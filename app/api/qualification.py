@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field, JsonValue, StringConstraints
 
+from app.api.kit.rater_words import RaterWords
 from app.api.models.raters import Language, RaterKey
 from app.api.models.tasks import PairLayoutOut
 from app.api.models.times import Time
@@ -29,15 +30,6 @@ Words = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 Version = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="The latest by default.", examples=[1])]
 Passed = Annotated[bool | None, Query(description="Only those who passed or were spared the test, or only the others.")]
-SearchWords = Annotated[
-    str,
-    Query(
-        alias="q",
-        max_length=200,
-        description="Words; each must be a part of the rater's or the team's key, in any case.",
-        examples=["r1"],
-    ),
-]
 Sort = Annotated[QualificationSort, Query(description="By what they are sorted; `-` turns the order round.")]
 NONE: dict[int | str, dict[str, Any]] = {404: {"description": "There is no test."}}
 OVER: dict[int | str, dict[str, Any]] = {
@@ -267,7 +259,7 @@ def list_qualification_results(
     campaign: CampaignKey,
     session: SessionDep,
     passed: Passed = None,
-    q: SearchWords = "",
+    q: RaterWords = "",
     sort: Sort = "rater",
     limit: Limit = 50,
     cursor: SortedCursor = None,

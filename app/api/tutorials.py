@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field, JsonValue
 
+from app.api.kit.rater_words import RaterWords
 from app.api.models.tasks import TextLayoutOut
 from app.api.models.times import Time
 from app.domain.markup import find_layout
@@ -24,15 +25,6 @@ router = APIRouter(prefix="/v1", tags=["raters"])
 
 Number = Annotated[int, Path(alias="item", ge=1, le=2**31 - 1, description="From 1.", examples=[1])]
 Answered = Annotated[bool | None, Query(description="Only those who answered something, or only the others.")]
-SearchWords = Annotated[
-    str,
-    Query(
-        alias="q",
-        max_length=200,
-        description="Words; each must be a part of the rater's or the team's key, in any case.",
-        examples=["r1"],
-    ),
-]
 Sort = Annotated[TutorialSort, Query(description="By what they are sorted; `-` turns the order round.")]
 UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "The tutorial has no such item."}}
 
@@ -168,7 +160,7 @@ def list_tutorial_results(
     campaign: CampaignKey,
     session: SessionDep,
     answered: Answered = None,
-    q: SearchWords = "",
+    q: RaterWords = "",
     sort: Sort = "rater",
     limit: Limit = 50,
     cursor: SortedCursor = None,

@@ -10,15 +10,14 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.attention import KIND
+from app.storage.rater_results import describe_rater_results, load_rater_results
 from app.storage.sorting import (
     SortPlace,
     make_sort_orders,
     number_term,
-    sort_page,
     text_term,
     time_term,
 )
-from app.storage.word_search import search_columns
 
 Row = sa.Row[Any]
 FIRST = -1
@@ -72,8 +71,8 @@ _SHARE = f"""
 SELECT avg(({_OUTCOME} = 'passed')::int) FROM tasks t
 WHERE t.campaign_id = :campaign AND t.rater_id = :rater AND t.state = 'handed_in' AND {IS_CHECK.format(task="t")}
   AND {_FIRST} AND {_OUTCOME} IN ('passed', 'failed')"""
-_RESULTS = (
-    text(f"""
+_RESULTS = describe_rater_results(
+    f"""
 SELECT r.key AS rater, x.key AS team, count(t.id) FILTER (WHERE {_FIRST}) AS checks,
        count(t.id) FILTER (WHERE {_FIRST} AND {_OUTCOME} = 'passed') AS passed,
        count(t.id) FILTER (WHERE {_FIRST} AND {_OUTCOME} = 'failed') AS failed, count(t.id) AS tries,
@@ -83,17 +82,12 @@ LEFT JOIN teams x ON x.campaign_id = :campaign AND x.id = e.team_id
 LEFT JOIN tasks t ON t.campaign_id = :campaign AND t.rater_id = r.id AND t.state = 'handed_in'
      AND {IS_CHECK.format(task="t")}
 WHERE e.campaign_id = :campaign AND e.state <> 'erased'
-GROUP BY r.id, r.key, x.key""")
-    .columns(
-        sa.column("rater", sa.Text),
-        sa.column("team", sa.Text),
-        sa.column("checks", sa.BigInteger),
-        sa.column("passed", sa.BigInteger),
-        sa.column("failed", sa.BigInteger),
-        sa.column("tries", sa.BigInteger),
-        sa.column("at", sa.DateTime(timezone=True)),
-    )
-    .subquery("results")
+GROUP BY r.id, r.key, x.key""",
+    checks=sa.BigInteger,
+    passed=sa.BigInteger,
+    failed=sa.BigInteger,
+    tries=sa.BigInteger,
+    at=sa.DateTime(timezone=True),
 )
 RESULT_ORDERS = make_sort_orders(
     {
@@ -161,8 +155,14 @@ def load_attention_results(
     state: only those who met none, failed none or failed some. words: each is a part of the rater's or the team's key,
     in any case.
     """
-    wanted = search_columns(sa.select(_RESULTS).limit(limit), (_RESULTS.c.rater, _RESULTS.c.team), words)
-    if state is not None:
-        wanted = wanted.where(_STATES[state])
-    page = sort_page(wanted, _RESULTS.c.rater.collate("C"), RESULT_ORDERS[sort], after=after)
-    return session.execute(page, {"campaign": campaign_id}).all()
+    condition = None if state is None else _STATES[state]
+    return load_rater_results(
+        session,
+        campaign_id,
+        _RESULTS,
+        order=RESULT_ORDERS[sort],
+        after=after,
+        limit=limit,
+        words=words,
+        condition=condition,
+    )

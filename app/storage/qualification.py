@@ -6,20 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
+from app.storage.rater_results import describe_rater_results, load_rater_results
 from app.storage.sorting import (
     SortPlace,
     make_sort_orders,
     number_term,
-    sort_page,
     text_term,
     time_term,
 )
 from app.storage.tables import enrolments, qualification_attempts, qualifications
-from app.storage.word_search import search_columns
 
 Row = sa.Row[Any]
 
@@ -63,8 +61,8 @@ def insert_qualification_attempt(
     session.execute(sa.insert(qualification_attempts).values(row))
 
 
-_RESULTS = (
-    text("""
+_RESULTS = describe_rater_results(
+    """
 SELECT r.key AS rater, t.key AS team, count(a.share) AS attempts, max(a.share) AS best,
   coalesce(bool_or(a.passed), false) AS passed,
   (array_agg(a.version ORDER BY a.n) FILTER (WHERE a.passed))[1] AS version,
@@ -73,18 +71,13 @@ SELECT r.key AS rater, t.key AS team, count(a.share) AS attempts, max(a.share) A
 FROM enrolments e JOIN raters r ON r.id = e.rater_id LEFT JOIN teams t ON t.id = e.team_id
 LEFT JOIN qualification_attempts a ON a.campaign_id = e.campaign_id AND a.rater_id = e.rater_id
 WHERE e.campaign_id = :campaign AND e.state <> 'erased'
-GROUP BY r.id, r.key, t.key""")
-    .columns(
-        sa.column("rater", sa.Text),
-        sa.column("team", sa.Text),
-        sa.column("attempts", sa.BigInteger),
-        sa.column("best", sa.Double),
-        sa.column("passed", sa.Boolean),
-        sa.column("version", sa.Integer),
-        sa.column("waived", sa.Text),
-        sa.column("at", sa.DateTime(timezone=True)),
-    )
-    .subquery("results")
+GROUP BY r.id, r.key, t.key""",
+    attempts=sa.BigInteger,
+    best=sa.Double,
+    passed=sa.Boolean,
+    version=sa.Integer,
+    waived=sa.Text,
+    at=sa.DateTime(timezone=True),
 )
 RESULT_ORDERS = make_sort_orders(
     {
@@ -113,8 +106,14 @@ def load_qualification_results(
     passed: only those who passed or were spared the test, or only the others. words: each is a part of the rater's or
     the team's key, in any case.
     """
-    wanted = search_columns(sa.select(_RESULTS).limit(limit), (_RESULTS.c.rater, _RESULTS.c.team), words)
-    if passed is not None:
-        wanted = wanted.where(_RESULTS.c.passed == sa.literal(passed))
-    page = sort_page(wanted, _RESULTS.c.rater.collate("C"), RESULT_ORDERS[sort], after=after)
-    return session.execute(page, {"campaign": campaign_id}).all()
+    condition = None if passed is None else _RESULTS.c.passed == sa.literal(passed)
+    return load_rater_results(
+        session,
+        campaign_id,
+        _RESULTS,
+        order=RESULT_ORDERS[sort],
+        after=after,
+        limit=limit,
+        words=words,
+        condition=condition,
+    )

@@ -10,16 +10,15 @@ from sqlalchemy import text
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from app.storage.rater_results import describe_rater_results, load_rater_results
 from app.storage.sorting import (
     SortPlace,
     make_sort_orders,
     number_term,
-    sort_page,
     text_term,
     time_term,
 )
 from app.storage.tables import tutorial_answers
-from app.storage.word_search import search_columns
 
 Row = sa.Row[Any]
 MOST = 500  # segments of a tutorial
@@ -33,24 +32,19 @@ SELECT d.key AS document, g.position, g.source, g.meta, (
 FROM documents d JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id
 WHERE d.campaign_id = :campaign AND d.kind = 'tutorial'
 ORDER BY d.position NULLS LAST, d.key COLLATE "C", g.position LIMIT :most"""
-_RESULTS = (
-    text("""
+_RESULTS = describe_rater_results(
+    """
 SELECT r.key AS rater, t.key AS team, count(a.position) AS answered, count(a."right") AS marked,
   count(*) FILTER (WHERE a."right") AS "right", max(a.at) AS at
 FROM enrolments e JOIN raters r ON r.campaign_id = :campaign AND r.id = e.rater_id
 LEFT JOIN teams t ON t.campaign_id = :campaign AND t.id = e.team_id
 LEFT JOIN tutorial_answers a ON a.campaign_id = :campaign AND a.rater_id = e.rater_id
 WHERE e.campaign_id = :campaign AND e.state <> 'erased'
-GROUP BY r.id, r.key, t.key""")
-    .columns(
-        sa.column("rater", sa.Text),
-        sa.column("team", sa.Text),
-        sa.column("answered", sa.BigInteger),
-        sa.column("marked", sa.BigInteger),
-        sa.column("right", sa.BigInteger),
-        sa.column("at", sa.DateTime(timezone=True)),
-    )
-    .subquery("results")
+GROUP BY r.id, r.key, t.key""",
+    answered=sa.BigInteger,
+    marked=sa.BigInteger,
+    right=sa.BigInteger,
+    at=sa.DateTime(timezone=True),
 )
 RESULT_ORDERS = make_sort_orders(
     {
@@ -117,8 +111,14 @@ def load_tutorial_results(
     answered: only those who answered something, or only the others. words: each is a part of the rater's or the
     team's key, in any case.
     """
-    wanted = search_columns(sa.select(_RESULTS).limit(limit), (_RESULTS.c.rater, _RESULTS.c.team), words)
-    if answered is not None:
-        wanted = wanted.where((_RESULTS.c.answered > 0) == sa.literal(answered))
-    page = sort_page(wanted, _RESULTS.c.rater.collate("C"), RESULT_ORDERS[sort], after=after)
-    return session.execute(page, {"campaign": campaign_id}).all()
+    condition = None if answered is None else (_RESULTS.c.answered > 0) == sa.literal(answered)
+    return load_rater_results(
+        session,
+        campaign_id,
+        _RESULTS,
+        order=RESULT_ORDERS[sort],
+        after=after,
+        limit=limit,
+        words=words,
+        condition=condition,
+    )

@@ -51,14 +51,8 @@ class DocumentTotals(ScoreMatrix):
 
     def reordered(self, order: Indices) -> Self:
         """The same with the systems in another order."""
-        return replace(
-            self,
-            systems=self.systems[order],
-            score=self.score[order],
-            present=self.present[order],
-            n=self.n[order],
-            held=self.held[order],
-        )
+        # `super()` does not know a class that dataclasses made anew for its slots.
+        return replace(ScoreMatrix.reordered(self, order), held=self.held[order])
 
     def counts(self) -> Indices:
         """Segments of each system, shape (S,)."""

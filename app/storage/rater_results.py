@@ -1,0 +1,41 @@
+"""Lists of what each enrolled rater did: a row a rater, searched by the keys of rater and team, sorted, in pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+from sqlalchemy.types import TypeEngine
+
+from app.storage.sorting import SortOrder, SortPlace, sort_page
+from app.storage.word_search import search_columns
+
+Row = sa.Row[Any]
+
+
+def describe_rater_results(query: str, **columns: type[TypeEngine[Any]] | TypeEngine[Any]) -> sa.Subquery:
+    """The rows of a query about the campaign `:campaign`: `rater` and `team` as keys, and what else it selects."""
+    named = {"rater": sa.Text, "team": sa.Text, **columns}
+    return sa.text(query).columns(*(sa.column(name, kind) for name, kind in named.items())).subquery("results")
+
+
+def load_rater_results(
+    session: Session,
+    campaign_id: int,
+    results: sa.Subquery,
+    *,
+    order: SortOrder,
+    after: SortPlace | None,
+    limit: int,
+    words: Sequence[str] = (),
+    condition: sa.ColumnElement[bool] | None = None,
+) -> Sequence[Row]:
+    """The rows after a place in an order. words: each is a part of the rater's or the team's key, in any case."""
+    wanted = search_columns(sa.select(results).limit(limit), (results.c.rater, results.c.team), words)
+    if condition is not None:
+        wanted = wanted.where(condition)
+    return session.execute(
+        sort_page(wanted, results.c.rater.collate("C"), order, after=after), {"campaign": campaign_id}
+    ).all()
