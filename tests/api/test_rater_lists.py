@@ -52,6 +52,13 @@ def test_a_table_enrols_each_rater_as_its_line_says(manager: httpx.Client) -> No
     assert (r3["state"], r3["team"], r3["contact"], r3["settings_version"]) == ("active", None, None, 1)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_cell_of_a_table_may_go_over_several_lines(manager: httpx.Client, end: str) -> None:
+    table = end.join(("rater;name;note", 'r1;Ada;"mornings;', 'not ""Fridays"""', "r2;Ben;", ""))
+    assert enrol(manager, table).json()["enrolled"] == ["r1", "r2"]
+    assert manager.get(f"{RATERS}/r1").json()["contact"]["note"] == 'mornings;\nnot "Fridays"'
+
+
 @pytest.mark.parametrize(
     ("table", "line", "what"),
     [
@@ -65,7 +72,8 @@ def test_a_table_enrols_each_rater_as_its_line_says(manager: httpx.Client) -> No
         ("rater,state\nr1,gone\n", 2, "state"),
         ("rater,email\nr1,\nr2,nowhere\n", 3, "contact email"),
         ("rater\nr1\nr 2\nr1\n", 3, "not a valid key"),
-        ('rater\n"r1\n', 2, "unexpected end"),
+        ('rater\n"r1\n', 2, "not closed"),
+        ('rater,note\nr1,"a\nb"\nr2,"c"d\n', 4, "within a cell"),
         ("rater\nr1,2\n", 2, "2 cells"),
     ],
 )

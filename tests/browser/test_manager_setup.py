@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 
@@ -192,15 +193,23 @@ def test_an_invitation_shows_its_link_once_and_is_ended(manager, ask):
 HEADINGS = ("Doc ID", "Source", "Reference", "Alpha MT", "Beta, new", "Comment")
 ROWS = (
     ("d1", "One.", "Eins.", "Ein.", 'Eins, "ja".', ""),
-    ("d1", "Two.", "Zwei.", "Zwei.", "Zwo.", "looks odd"),
+    ("d1", "Two\nlines.", "Zwei.", "Zwei.", "Zwo.", "looks odd"),
     ("d2", "Three.", "Drei.", "Drei.", "Dreie.", ""),
 )
 
 
 def as_csv() -> bytes:
-    """As spreadsheets write it, with semicolons between."""
-    lines = [";".join('"' + cell.replace('"', '""') + '"' for cell in row) for row in (HEADINGS, *ROWS)]
-    return "\ufeff".encode() + "\r\n".join(lines).encode()
+    """As spreadsheets write it, with semicolons between, and quotes only where they are needed."""
+    held = io.StringIO()
+    csv.writer(held, delimiter=";").writerows((HEADINGS, *ROWS))
+    return "\ufeff".encode() + held.getvalue().encode()
+
+
+def as_unicode_text() -> bytes:
+    """As Excel writes "Unicode text"."""
+    held = io.StringIO()
+    csv.writer(held, delimiter="\t").writerows((HEADINGS, *ROWS))
+    return held.getvalue().encode("utf-16")
 
 
 def as_xlsx() -> bytes:
@@ -211,7 +220,9 @@ def as_xlsx() -> bytes:
     return out.getvalue()
 
 
-@pytest.mark.parametrize(("name", "content"), [("mine.csv", as_csv()), ("mine.xlsx", as_xlsx())])
+@pytest.mark.parametrize(
+    ("name", "content"), [("mine.csv", as_csv()), ("mine.tsv", as_unicode_text()), ("mine.xlsx", as_xlsx())]
+)
 def test_a_table_with_columns_of_ones_own_is_shown_and_read_as_its_columns_are_chosen(manager, ask, name, content):
     key = f"own-{name.partition('.')[2]}"
     ask("POST", "/campaigns", {"key": key, "protocol": "esa"})
@@ -235,8 +246,8 @@ def test_a_table_with_columns_of_ones_own_is_shown_and_read_as_its_columns_are_c
     assert [one["name"] for one in systems] == ["Alpha MT", "Beta, new"]
     outputs = ask("GET", f"/campaigns/{key}/systems/{systems[1]['key']}/outputs/d1").json()["segments"]
     assert [one["text"] for one in outputs] == ['Eins, "ja".', "Zwo."]
-    first = ask("GET", f"/campaigns/{key}/documents/d1").json()["segments"][0]
-    assert (first["source"], first["references"]) == ("One.", {"Reference": "Eins."})
+    first, second = ask("GET", f"/campaigns/{key}/documents/d1").json()["segments"]
+    assert (first["source"], first["references"], second["source"]) == ("One.", {"Reference": "Eins."}, "Two\nlines.")
 
 
 def test_languages_come_from_a_list_lists_of_raters_are_checked_and_who_left_comes_back(manager, ask):

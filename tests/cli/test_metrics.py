@@ -83,3 +83,8 @@ def test_files_of_two_metrics_are_not_taken_for_one(level: str) -> None:
     files = {f"{name}.{level}.score": "A 1\n" for name in ("BLEU", "COMET")}
     with pytest.raises(Invalid, match=rf"COMET.{level}.score: another file also scores A"):
         metrics_files.read_metric_files(files, higher_is_better=True)
+
+
+def test_a_table_may_be_as_a_spreadsheet_writes_it() -> None:
+    text = '\ufeffsystem;score;note\r\nA;0.5;"two\r\nlines"\r\n\r\n"B;1";2\r\n'
+    assert metrics_files.read_metric_files({"x.csv": text}, higher_is_better=True).systems == {"A": 0.5, "B;1": 2.0}

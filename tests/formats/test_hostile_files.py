@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import json
@@ -70,10 +71,13 @@ def test_the_good_files_of_these_tests_are_good(read: Read, name: str) -> None:
 
 
 @ALL
-@pytest.mark.parametrize("kind", ["byte order mark", "CR LF line ends", "gzip", "two gzip members", "no last line end"])
+@pytest.mark.parametrize(
+    "kind", ["byte order mark", "UTF-16", "CR LF line ends", "gzip", "two gzip members", "no last line end"]
+)
 def test_harmless_oddities_are_read_and_counted(read: Read, name: str, kind: str) -> None:
     data = {
         "byte order mark": b"\xef\xbb\xbf" + GOOD[name],
+        "UTF-16": GOOD[name].decode().encode("utf-16"),
         "CR LF line ends": GOOD[name].replace(b"\n", b"\r\n"),
         "gzip": gzip.compress(GOOD[name]),
         "two gzip members": gzip.compress(GOOD[name][:50]) + gzip.compress(GOOD[name][50:]),
@@ -81,7 +85,7 @@ def test_harmless_oddities_are_read_and_counted(read: Read, name: str, kind: str
     }[kind]
     found = read(name, data, **OPTIONS.get(name, {}))
     assert found.plain == read(name, GOOD[name], **OPTIONS.get(name, {})).plain
-    assert (kind in found.log.repaired) is (kind in ("byte order mark", "CR LF line ends"))
+    assert (kind in found.log.repaired) is (kind in ("byte order mark", "UTF-16", "CR LF line ends"))
 
 
 @ALL
@@ -94,7 +98,8 @@ def test_harmless_oddities_are_read_and_counted(read: Read, name: str, kind: str
         (lambda good: gzip.compress(good) + b"\0", "after the end"),
         (lambda good: gzip.compress(good)[:-8] + b"\0" * 8, "damaged"),
         (lambda _: b"\x1f\x8b\x08\x00garbage", "damaged|cut"),
-        (lambda good: good.decode().encode("utf-16"), "UTF-16"),
+        (lambda good: good.decode().encode("utf-16")[:-1], "UTF-16"),
+        (lambda _: codecs.BOM_UTF16_LE + "a".encode("utf-16-le") + b"\x00\xdc", "UTF-16"),
         (lambda _: b"", "empty|no judgments"),
     ],
 )

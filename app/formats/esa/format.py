@@ -30,7 +30,7 @@ from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.judgment_rows import SortableRow
 from app.formats.kit.judgment_table import JudgmentTableReader, Parts
 from app.formats.kit.known_column_maps import TYPES
-from app.formats.kit.reading import read_lines
+from app.formats.kit.table_lines import read_table_lines
 
 HEADER = (
     "username",
@@ -112,7 +112,7 @@ class _Presentations:
         items: dict[Shown, set[int]] = {}
         quiet = ReadLog(skip_bad_lines=True)  # the reading proper reports what is wrong
         for file in files:
-            for _, line in read_lines(file, context.limits, quiet):
+            for _, line in read_table_lines(file, COLUMNS, context.limits, quiet):
                 _note_item_of_line(line, items)
         self._first: dict[Shown, dict[int, tuple[int, int]]] = {}
         self._longest: dict[str, int] = {}

@@ -21,9 +21,10 @@ from app.formats.kit.cells import (
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.judgment_records import JudgmentTableRecords, Payload
 from app.formats.kit.judgment_rows import SortableRow
-from app.formats.kit.reading import count_unread_columns, read_lines, refuse_file
+from app.formats.kit.reading import count_unread_columns, refuse_file
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import parse_json_value
+from app.formats.kit.table_lines import read_table_lines
 from app.formats.kit.whitespace import WhitespaceStripper
 
 MOST_SEGMENTS = 2_000_000
@@ -85,7 +86,7 @@ class JudgmentTableReader:
     def _load(self, file: InputFile, rows: ExternalSorter, abouts: CampaignsInFile) -> bool:
         """Read a file of judgments; True where it holds texts only and is to be read when all segments are known."""
         header: dict[str, int] | None = None
-        for number, line in read_lines(file, self.context.limits, self.log):
+        for number, line in read_table_lines(file, self.columns, self.context.limits, self.log):
             at = FileLine(file.name, number)
             if header is None:
                 header, is_line = self._header(line, at)
@@ -153,7 +154,7 @@ class JudgmentTableReader:
     def _load_texts(self, file: InputFile, rows: ExternalSorter, abouts: CampaignsInFile) -> None:
         header: dict[str, int] | None = None
         named = self.columns.texts or {}
-        for number, line in read_lines(file, self.context.limits, self.log):
+        for number, line in read_table_lines(file, self.columns, self.context.limits, self.log):
             at = FileLine(file.name, number)
             if header is None:
                 header, _ = self._header(line, at)

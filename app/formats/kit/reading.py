@@ -1,15 +1,18 @@
 """Lines of a file that somebody else wrote: plain or gzip, strict UTF-8, never more in memory than a line and a block.
 
-Every fault is an `Invalid` that names file, line and reason. What stands in one line (bad UTF-8, NUL) is a bad line
-and can be skipped; what makes the rest unreadable (cut gzip, bomb, endless line, UTF-16) cannot.
+UTF-16 is read where a byte order mark says so, as spreadsheets write it. Every fault is an `Invalid` that names file,
+line and reason. What stands in one line (bad UTF-8, NUL) is a bad line and can be skipped; what makes the rest
+unreadable (cut gzip, bomb, endless line, damaged UTF-16) cannot.
 """
 
 from __future__ import annotations
 
+import codecs
 import zlib
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from typing import IO, NoReturn
 
 from app.domain.errors import Invalid, Place
@@ -18,7 +21,7 @@ from app.formats.base import DocumentLines, FileLine, InputFile, ReaderLimits, R
 BLOCK = 1 << 18
 GZIP_MAGIC = b"\x1f\x8b"
 UTF8_BOM = b"\xef\xbb\xbf"
-UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+UTF16_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 MOST_NAMED = 100  # kinds of things that a report counts
 RATIO_FROM = 4 << 20  # a small file may well be made of one line repeated
 
@@ -152,21 +155,42 @@ def read_blocks(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterator
 
 
 def _text_blocks(raw: IO[bytes], name: str, limits: ReaderLimits, log: ReadLog) -> Iterator[bytes]:
-    """Unpacked bytes without a byte order mark. Raises Invalid for UTF-16 and beyond the limit of bytes."""
-    first, total = True, 0
+    """Unpacked bytes in UTF-8 without a byte order mark. Raises Invalid beyond the limit of bytes."""
+    blocks = _bounded_blocks(raw, name, limits, log)
+    for first in blocks:
+        if first.startswith(UTF16_BOMS):
+            log.repaired["UTF-16"] += 1
+            yield from _utf8_of_utf16(chain((first,), blocks), name, log)
+            return
+        if first.startswith(UTF8_BOM):
+            log.repaired["byte order mark"] += 1
+            yield first[len(UTF8_BOM) :]
+        else:
+            yield first
+        yield from blocks
+
+
+def _bounded_blocks(raw: IO[bytes], name: str, limits: ReaderLimits, log: ReadLog) -> Iterator[bytes]:
+    total = 0
     for block in _blocks(raw, name, limits, log):
         total += len(block)
         if total > limits.unpacked_bytes:
             refuse_file(log, FileLine(name, 0), f"more than {limits.unpacked_bytes:,} bytes unpacked")
-        if first:
-            first = False
-            if block.startswith(UTF16_BOMS):
-                refuse_file(log, FileLine(name, 1), "this is UTF-16; save the file as UTF-8")
-            if block.startswith(UTF8_BOM):
-                log.repaired["byte order mark"] += 1
-                yield block[len(UTF8_BOM) :]
-                continue
         yield block
+
+
+def _utf8_of_utf16(blocks: Iterable[bytes], name: str, log: ReadLog) -> Iterator[bytes]:
+    """The same text in UTF-8. Raises Invalid where it is damaged, as by half a character at the end."""
+    decoder, lines = codecs.getincrementaldecoder("utf-16")(), 0
+    try:
+        for block in blocks:
+            text = decoder.decode(block)
+            lines += text.count("\n")
+            if text:
+                yield text.encode()
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError as fault:
+        refuse_file(log, FileLine(name, lines + 1), f"not valid UTF-16 ({fault.reason})")
 
 
 def _blocks(raw: IO[bytes], name: str, limits: ReaderLimits, log: ReadLog) -> Iterator[bytes]:

@@ -16,9 +16,10 @@ from app.formats.kit.campaigns_in_file import CampaignsInFile, RowCampaign, pars
 from app.formats.kit.cells import RowCells, parse_position, parse_row_campaign, split_cells
 from app.formats.kit.column_map import UNITS, ColumnMap
 from app.formats.kit.judgment_rows import parse_microseconds
-from app.formats.kit.reading import read_lines, refuse_file
+from app.formats.kit.reading import refuse_file
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import NotStrictError, canonical_json, parse_json_value
+from app.formats.kit.table_lines import read_table_lines
 from app.formats.mqm_tsv.records import MQMRecords
 from app.formats.mqm_tsv.rows import DEFAULT, MqmRow, MqmRowReader
 
@@ -90,7 +91,7 @@ def _rows(
 ) -> Iterator[tuple[RowCampaign, MqmRow]]:
     header: dict[str, int] = {}
     reader = MqmRowReader(file.name, DEFAULT, log)
-    for number, line in read_lines(file, context.limits, log):
+    for number, line in read_table_lines(file, columns, context.limits, log):
         at = FileLine(file.name, number)
         try:
             line_cells = split_cells(line, columns)

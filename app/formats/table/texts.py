@@ -20,7 +20,8 @@ from app.formats.kit.cells import RowCells, parse_position, split_cells
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.names import KeyNames
 from app.formats.kit.parallel_lines import name_of_single
-from app.formats.kit.reading import count_unread_columns, read_lines, refuse_file
+from app.formats.kit.reading import count_unread_columns, refuse_file
+from app.formats.kit.table_lines import read_table_lines
 from app.formats.kit.whitespace import WhitespaceStripper
 
 ONLY = "all"
@@ -51,7 +52,7 @@ class _Texts:
         """The records of a file."""
         header: Mapping[str, int] | None = None
         self._counts.clear()
-        for number, line in read_lines(file, self._context.limits, self._log):
+        for number, line in read_table_lines(file, self._map, self._context.limits, self._log):
             at = FileLine(file.name, number)
             try:
                 line_cells = split_cells(line, self._map)

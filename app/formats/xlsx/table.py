@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -18,6 +19,7 @@ from app.formats.xlsx.reader import BROKEN, MOST_ROWS, check_workbook, copy_boun
 
 MOST_COLUMNS = 1000
 SUFFIX = ".xlsx"
+LINE_END = re.compile(r"\r\n?")
 ARCHIVE = b"PK\x03\x04"  # what every zip archive that holds anything begins with
 
 
@@ -83,9 +85,9 @@ def _rows(file: InputFile, held: IO[bytes], log: ReadLog) -> Iterator[list[str]]
 
 
 def _text(value: object) -> str:
-    """A cell as it would be typed: whole numbers without a point, times as ISO 8601 has them, on one line."""
+    """A cell as it would be typed: whole numbers without a point, times as ISO 8601 has them, line ends as LF."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, datetime | date):
         value = value.isoformat()
-    return "" if value is None else " ".join(str(value).split("\n")).strip()
+    return "" if value is None else LINE_END.sub("\n", str(value)).strip()

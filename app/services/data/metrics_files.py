@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
+from app.domain.delimited import NotDelimited, read_delimited
 from app.domain.errors import Invalid
 from app.services.data.metrics import MetricOutputScore, MetricScoreSet
 
@@ -31,9 +31,9 @@ def parse_metric_name(path: str) -> str | None:
 def read_metric_files(files: Mapping[str, str], *, higher_is_better: bool) -> MetricScoreSet:
     """The scores of one metric from its files: texts by path.
 
-    A table has a header with `system`, `score` and for scores of outputs `document` and `segment`, between tabs or
-    commas. `NAME.seg.score` and `NAME.sys.score` are those of mt-metrics-eval: a system and a score on each line, those
-    of segments in the order of the test set, `None` where there is none.
+    A table has a header with `system`, `score` and for scores of outputs `document` and `segment`, between commas,
+    semicolons or tabs. `NAME.seg.score` and `NAME.sys.score` are those of mt-metrics-eval: a system and a score on each
+    line, those of segments in the order of the test set, `None` where there is none.
 
     Raises Invalid, naming file and line.
     """
@@ -95,22 +95,32 @@ def _number(path: str, line: int, text: str) -> float | None:
 
 
 def _table(before: MetricScoreSet, path: str, text: str) -> MetricScoreSet:
-    lines = text.splitlines()
-    reader = csv.DictReader(lines, delimiter="\t" if lines and "\t" in lines[0] else ",")
-    if any(name not in (reader.fieldnames or ()) for name in NEEDED):
-        raise Invalid(f"{path}: its header needs the columns system and score, and for outputs document and segment")
     systems, outputs = dict(before.systems), list(before.outputs)
-    for row in reader:
-        score = _number(path, reader.line_num, row["score"] or "")
-        if score is None:
-            continue
-        document, segment = row.get("document") or "", row.get("segment") or ""
-        if not document and not segment:
-            if row["system"] in systems:
-                raise Invalid(f"{path}, line {reader.line_num}: a second score of {row['system'][:80]}")
-            systems[row["system"]] = score
-        elif segment.isascii() and segment.isdigit() and int(segment) > 0:
-            outputs.append(MetricOutputScore(row["system"], document, int(segment), score))
-        else:
-            raise Invalid(f"{path}, line {reader.line_num}: {segment[:40]!r} is not a segment number; they start at 1")
+    try:
+        for line, row in _rows_by_name(path, text):
+            score = _number(path, line, row["score"])
+            if score is None:
+                continue
+            document, segment = row.get("document", ""), row.get("segment", "")
+            if not document and not segment:
+                if row["system"] in systems:
+                    raise Invalid(f"{path}, line {line}: a second score of {row['system'][:80]}")
+                systems[row["system"]] = score
+            elif segment.isascii() and segment.isdigit() and int(segment) > 0:
+                outputs.append(MetricOutputScore(row["system"], document, int(segment), score))
+            else:
+                raise Invalid(f"{path}, line {line}: {segment[:40]!r} is not a segment number; they start at 1")
+    except NotDelimited as fault:
+        raise Invalid(f"{path}, line {fault.line}: {fault}") from None
     return replace(before, systems=systems, outputs=outputs)
+
+
+def _rows_by_name(path: str, text: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Rows that hold anything, each with its line. Raises Invalid, and NotDelimited."""
+    lines = read_delimited(text)
+    header = next(lines, (1, []))[1]
+    if any(name not in header for name in NEEDED):
+        raise Invalid(f"{path}: its header needs the columns system and score, and for outputs document and segment")
+    for line, cells in lines:
+        if cells:
+            yield line, {name: cells[n] if n < len(cells) else "" for n, name in enumerate(header)}

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from app.domain.delimited import NotDelimited, read_delimited
 from app.domain.errors import Invalid, Place
 
 COLUMNS = ("rater", "state", "team", "capacity", "capacity_unit", "languages", "person", "name", "email", "note")
 CONTACT = ("name", "email", "note")
 ATTRIBUTE = "attribute."
-_MARKS = (",", ";", "\t")
 _LANGUAGES = re.compile(r"[\s,;]+")
 
 
@@ -36,24 +34,16 @@ def read_rater_table(text: str, *, keyless: bool = False) -> list[RaterTableLine
 
     Raises Invalid naming the line.
     """
-    lines = csv.reader(
-        io.StringIO(text.removeprefix("\ufeff"), newline=""), delimiter=_find_separator(text), strict=True
-    )
+    lines = read_delimited(text)
     try:
-        header = [name.strip().lower() for name in next(lines, [])]
+        header = [name.strip().lower() for name in next(lines, (1, []))[1]]
         _check_header(header, keyless=keyless)
-        rows = [_row(lines.line_num, header, cells) for cells in lines if any(cell.strip() for cell in cells)]
-    except csv.Error as error:
-        raise _fault(lines.line_num, str(error)) from None
+        rows = [_row(line, header, cells) for line, cells in lines if any(cell.strip() for cell in cells)]
+    except NotDelimited as error:
+        raise _fault(error.line, str(error)) from None
     if not rows:
         raise _fault(2, "there is no rater below the header")
     return rows
-
-
-def _find_separator(text: str) -> str:
-    """What separates the columns: the mark that stands most often in the header."""
-    header = text.partition("\n")[0]
-    return max(_MARKS, key=header.count)
 
 
 def _check_header(header: list[str], *, keyless: bool) -> None:

@@ -183,9 +183,35 @@ def test_a_sheet_that_was_made_text_already_is_read_as_text_under_the_workbooks_
     )
 
 
-def test_a_line_end_in_a_cell_is_a_blank_and_a_quotation_mark_stays(read: Read) -> None:
-    found = sheet(read, workbook(("doc", "en", "what", "human", "mt1", "b"), ("d", 'A "dog"\nbarked, once.', *"abcd")))
-    assert [one.source for one in found.of(SegmentRow)] == ['A "dog" barked, once.']
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_line_ends_and_quotation_marks_in_a_cell_stay_in_its_text(read: Read, end: str) -> None:
+    cells = [["doc", "en", "what", "human", "mt1", "b"], ["d", f'A "dog"{end}{end}barked, once.', *"abcd"], [*"dxabcd"]]
+    typed = io.StringIO()
+    csv.writer(typed, lineterminator=end).writerows(cells)
+
+    for found in (sheet(read, workbook(*cells)), table(read, WIDE, typed.getvalue().encode())):
+        assert [one.source for one in found.of(SegmentRow)] == ['A "dog"\n\nbarked, once.', "x"]
+        assert not found.log.bad
+
+
+def test_a_row_of_several_lines_is_named_by_its_first_line(read: Read) -> None:
+    rows = b'd1,"One\ntwo\nthree",news\nd1,One.,news,x,y,z\n\nd2,"a"b,news,x,y,z\nd2,"Two",news,x,y,z\n\n'
+
+    found = table(read, WIDE, BODY + rows, skip=True)
+
+    assert [place.loc[1] for place in found.log.bad] == [4, 8, 9]
+    assert [one.source for one in found.of(SegmentRow)] == ["One.", "Two.", "One.", "Two"]
+    assert found.log.repaired["empty line at the end"] == 1
+
+
+def test_a_quote_that_nothing_closes_loses_its_own_line_alone(read: Read) -> None:
+    sources = b'"Open', b"Good.", b'"Quoted."', b'"Open', b"Last."
+    more = b"".join(b"d2,%s,news,x,y,z\n" % source for source in sources)
+
+    found = table(read, WIDE, BODY + more, skip=True)
+
+    assert [place.loc[1] for place in found.log.bad] == [4, 7]
+    assert [one.source for one in found.of(SegmentRow)] == ["One.", "Two.", "Good.", "Quoted.", "Last."]
 
 
 def test_what_is_no_workbook_or_lacks_a_column_is_refused_by_name(read: Read) -> None:

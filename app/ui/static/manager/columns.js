@@ -2,12 +2,12 @@
 
 import { fill, fresh, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
-import { beginning } from "./guessing.js";
+import { delimiterOf, quotesEnclose, rowsOf } from "./delimited.js";
+import { beginning, MOST } from "./guessing.js";
 import { sheetOf, tableOf } from "./sheets.js";
 
 const SHOWN = 5; // rows
 const WIDE = 25; // characters
-const DELIMITERS = ["\t", ",", ";", "|"];
 const MEANINGS = {
   "": t("not read"),
   document: t("document"),
@@ -28,42 +28,20 @@ const WORDS = [
   ["score", /score|rating/i], ["system", /^(system|model|engine)/i], ["target", /^(target|tgt|output|translation|hypothesis|mt)$/i],
 ];
 
-// The cells of a line; in quotes, one may hold the delimiter.
-function cellsOf(line, delimiter, quoting = true) {
-  if (!quoting) return line.split(delimiter);
-  const cells = [];
-  let rest = line;
-  for (;;) {
-    const quoted = /^\x22((?:[^\x22]|\x22\x22)*)\x22/.exec(rest);
-    const cell = quoted ? quoted[0] : rest.split(delimiter, 1)[0];
-    cells.push(quoted ? quoted[1].replaceAll("\"\"", "\"") : cell);
-    if (!rest.slice(cell.length).startsWith(delimiter)) return cells;
-    rest = rest.slice(cell.length + 1);
-  }
-}
-
-// Whether double quotes enclose cells: in tables with tabs they mostly belong to the texts.
-function quotesEnclose(lines, delimiter) {
-  const marked = lines.filter((line) => line.includes("\""));
-  const cells = marked.flatMap((line) => line.split(delimiter));
-  const enclosed = cells.some((cell) => /^\x22.*\x22$/.test(cell));
-  const within = cells.some((cell) => /^[^\x22]+\x22/.test(cell));
-  return delimiter === "\t" ? enclosed && !within : enclosed || !within;
-}
-
-// → {header, rows, delimiter, quoting, lines, content} of a file with several columns, else null. content: what is sent
-// instead of it.
+// → {header, rows, delimiter, quoting, text, content} of a file with several columns, else null. text: its beginning, null
+// of a workbook. content: what is sent instead of it.
 export async function tableIn(file) {
   if (file.name.toLowerCase().endsWith(".xlsx")) {
     const rows = await sheetOf(file).catch(() => []);
-    return rows.length > 1 ? { header: rows[0].map((one) => one.trim()), rows: rows.slice(1, 1 + SHOWN), delimiter: ",", quoting: true, lines: null, content: tableOf(rows) } : null;
+    return rows.length > 1 ? { header: rows[0].map((one) => one.trim()), rows: rows.slice(1, 1 + SHOWN), delimiter: ",", quoting: true, text: null, content: tableOf(rows) } : null;
   }
-  const lines = (await beginning(file).catch(() => "")).replace(/^\uFEFF/, "").split(/\r?\n/).filter(Boolean);
-  const delimiter = DELIMITERS.reduce((best, one) => (cellsOf(lines[0] ?? "", one).length > cellsOf(lines[0] ?? "", best).length ? one : best));
-  const quoting = quotesEnclose(lines.slice(0, -1), delimiter); // the last one may be cut off
-  const rows = lines.slice(0, 1 + SHOWN).map((line) => cellsOf(line, delimiter, quoting));
-  if (rows.length < 2 || rows[0].length < 2) return null;
-  return { header: rows[0].map((one) => one.trim()), rows: rows.slice(1), delimiter, quoting, lines: lines.slice(1, 1 + SHOWN), content: null };
+  const text = (await beginning(file).catch(() => "")).replace(/^\uFEFF/, "");
+  const delimiter = delimiterOf(text);
+  const whole = text.length < MOST ? text : text.slice(0, text.lastIndexOf("\n") + 1); // the last line may be cut off
+  const quoting = quotesEnclose(whole, delimiter);
+  const [header, ...rows] = rowsOf(text, delimiter, quoting, 1 + SHOWN);
+  if (!rows.length || header.length < 2) return null;
+  return { header: header.map((one) => one.trim()), rows, delimiter, quoting, text, content: null };
 }
 
 function guesses(header) {
@@ -85,7 +63,7 @@ function quotesField(found, drawRows) {
   const [id, help] = [fresh("quotes"), fresh("help")];
   const choose = ({ target }) => {
     found.quoting = target.value === "enclose";
-    found.rows = found.lines.map((line) => cellsOf(line, found.delimiter, found.quoting));
+    found.rows = rowsOf(found.text, found.delimiter, found.quoting, 1 + SHOWN).slice(1);
     drawRows();
   };
   const options = [["enclose", t("enclose cells")], ["text", t("belong to the texts")]];
@@ -112,7 +90,7 @@ export function chooseColumns(place, found) {
   drawRows();
   fill(place, h("h2", {}, label), h("p", { class: "help" }, t("Systems and references are named after the heading of their column.")),
     h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label }, h("table", {}, h("thead", {}, h("tr", {}, heads)), body)),
-    h("div", { class: "fields" }, lines, found.lines ? quotesField(found, drawRows) : null));
+    h("div", { class: "fields" }, lines, found.text ? quotesField(found, drawRows) : null));
   offerLines();
 }
 

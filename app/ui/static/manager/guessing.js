@@ -1,9 +1,10 @@
 // Which format a file is of, as far as its name and its first line tell.
 
+import { encodingOf } from "./delimited.js";
 import { isTestSet } from "./folders.js";
 import { sheetOf } from "./sheets.js";
 
-const MOST = 100_000; // characters that are looked at
+export const MOST = 100_000; // characters that are looked at
 export const TABLE = "table";
 const OF_SHEETS = ["task", "item", "segment"];
 const OF_ERRORS = ["system", "doc", "rater", "source", "target", "category", "severity"];
@@ -33,12 +34,13 @@ export async function beginning(file) {
   const packed = file.name.toLowerCase().endsWith(".gz");
   if (packed && !("DecompressionStream" in window)) return "";
   const stream = packed ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.stream();
-  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
+  const reader = stream.getReader();
+  let [text, decoder] = ["", null];
   while (text.length < MOST) {
     const { value, done } = await reader.read();
     if (done) break;
-    text += value;
+    decoder ??= new TextDecoder(encodingOf(value));
+    text += decoder.decode(value, { stream: true });
   }
   reader.cancel().catch(() => {}); // what is left of the file is not wanted, however it ends
   return text.slice(0, MOST);

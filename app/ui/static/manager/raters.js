@@ -6,6 +6,7 @@ import { count, locale, t } from "../shared/messages.js";
 import { ask } from "./asking.js";
 import { Browse } from "./browse.js";
 import { DONE, changeRaters } from "./changed_raters.js";
+import { delimiterOf, rowsOf, textOf } from "./delimited.js";
 import { each } from "./each.js";
 import { giveLink } from "./links.js";
 import { all, api, badge, change, figure, here, icon, main, resting, say, sure, tell, told, warned } from "./parts.js";
@@ -142,12 +143,12 @@ async function enrol(form) {
 
 async function upload(form) {
   const [file] = form.elements.file.files;
-  const table = file.name.toLowerCase().endsWith(".xlsx") ? await tableOf(await sheetOf(file)).text() : await file.text();
+  const table = file.name.toLowerCase().endsWith(".xlsx") ? await tableOf(await sheetOf(file)).text() : await textOf(file);
   if (namesRaters(table)) await enrolTable(form, { table, new_teams: true });
   else sure(t("Number these raters?"), t("The table has no column “rater”. Each line becomes a new rater with a key: r1, r2 and so on."), t("Number and enrol"), () => tried(() => enrolTable(form, { table, new_teams: true, new_keys: true }), said), "");
 }
 
-const namesRaters = (table) => table.replace(/^\uFEFF/, "").split(/\r?\n/, 1)[0].split(/[,;\t]/).some((name) => name.replaceAll("\"", "").trim().toLowerCase() === "rater");
+const namesRaters = (table) => (rowsOf(table.replace(/^\uFEFF/, ""), delimiterOf(table), true, 1)[0] ?? []).some((name) => name.trim().toLowerCase() === "rater");
 
 async function enrolTable(form, body) {
   const answer = await change("POST", `${api}/raters/import`, { body, said });

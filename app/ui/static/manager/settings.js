@@ -5,6 +5,7 @@ import { $, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { absolute, localTime } from "./asking.js";
 import { fact } from "./deadline.js";
+import { textOf } from "./delimited.js";
 import { fileLines, linesOf, termsOf } from "./glossary.js";
 import { offerLanguages } from "./languages.js";
 import { api, facts, figure, get, here, moment, NONE, numeral, Refused, resting, say, showNextStep, tell, told, written } from "./parts.js";
@@ -141,7 +142,7 @@ const pace = reading(place, async () => {
 form.elements.protocol.addEventListener("change", () => tried(showOptions, said));
 form.elements.glossary_file.addEventListener("change", () => tried(async () => {
   const [file] = form.elements.glossary_file.files;
-  if (file) form.elements.glossary.value = fileLines(await file.text());
+  if (file) form.elements.glossary.value = fileLines(await textOf(file));
 }, said));
 form.addEventListener("submit", (event) => {
   event.preventDefault();

@@ -73,8 +73,8 @@ export async function sheetOf(file) {
   return rows.map((cells) => [...cells, ...Array(Math.max(0, width - cells.length)).fill("")]);
 }
 
-// Rows as a file of the format `table`: quoted cells with commas between, and a line for each row.
+// Rows as a file of the format `table`: quoted cells with commas between.
 export function tableOf(rows) {
-  const quoted = (text) => `"${text.replace(/\s*[\r\n]+\s*/g, " ").replaceAll("\"", "\"\"")}"`;
+  const quoted = (text) => `"${text.replaceAll("\"", "\"\"")}"`;
   return new Blob([rows.map((cells) => `${cells.map(quoted).join(",")}\n`).join("")]);
 }

@@ -1,0 +1,84 @@
+"""Rows of a delimited file as they were typed: a cell in double quotes may go over several lines of the file."""
+
+from __future__ import annotations
+
+import csv
+from collections import deque
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from app.formats.base import FileLine, InputFile, ReaderLimits, ReadLog
+from app.formats.kit.column_map import ColumnMap
+from app.formats.kit.reading import read_lines
+
+Numbered = tuple[int, str]
+BLANK = "the line is empty"
+
+
+def read_table_lines(file: InputFile, columns: ColumnMap, limits: ReaderLimits, log: ReadLog) -> Iterator[Numbered]:
+    """Number of the first line (from 1) and text of each row; line ends within it are LF.
+
+    Only a map whose quotes enclose cells has rows of several lines. A quote that nothing closes is no reason to lose
+    what follows: its line is a row by itself, which `split_cells` refuses.
+
+    Raises Invalid as `read_lines` does.
+    """
+    if not columns.quoting:
+        return read_lines(file, limits, log)
+    return _without_blanks(_rows(read_lines(file, limits, log, empty=True), columns, limits), file.name, log)
+
+
+def _rows(lines: Iterator[Numbered], columns: ColumnMap, limits: ReaderLimits) -> Iterator[Numbered]:
+    returned: deque[Numbered] = deque()
+    while (at := returned.popleft() if returned else next(lines, None)) is not None:
+        number, line = at
+        if '"' in line:
+            is_whole, taken = _take_row(line, chain(_drain(returned), lines), columns, limits)
+            if is_whole:
+                line = "\n".join((line, *(text for _, text in taken)))
+            else:
+                returned.extendleft(reversed(taken))
+        yield number, line
+
+
+def _drain(lines: deque[Numbered]) -> Iterator[Numbered]:
+    while lines:
+        yield lines.popleft()
+
+
+def _take_row(
+    first: str, lines: Iterable[Numbered], columns: ColumnMap, limits: ReaderLimits
+) -> tuple[bool, list[Numbered]]:
+    """Whether the row that begins with `first` ends properly, and the further lines that were read to see it."""
+    taken: list[Numbered] = []
+
+    def pull() -> Iterator[str]:
+        size = len(first)
+        yield f"{first}\n"
+        for number, line in lines:
+            taken.append((number, line))
+            size += len(line) + 1
+            if size > limits.line_bytes:
+                return
+            yield f"{line}\n"
+
+    try:
+        next(csv.reader(pull(), delimiter=columns.delimiter, strict=True))
+    except csv.Error:
+        return False, taken
+    return True, taken
+
+
+def _without_blanks(rows: Iterator[Numbered], file: str, log: ReadLog) -> Iterator[Numbered]:
+    """Rows that hold anything; an empty one is a bad line, and tolerated at the very end."""
+    blank = 0
+    for number, row in rows:
+        if blank:
+            log.bad_line(FileLine(file, blank), BLANK)
+            blank = 0
+        if row:
+            yield number, row
+        else:
+            blank = number
+    if blank:
+        log.repaired["empty line at the end"] += 1
