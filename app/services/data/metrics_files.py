@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from app.domain.delimited import NotDelimited, read_delimited
+from app.domain.delimited_text import NotDelimited, read_delimited
 from app.domain.errors import Invalid
 from app.services.data.metrics import MetricOutputScore, MetricScoreSet
 

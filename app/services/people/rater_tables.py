@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from app.domain.delimited import NotDelimited, read_delimited
+from app.domain.delimited_text import NotDelimited, read_delimited
 from app.domain.errors import Invalid, Place
 
 COLUMNS = ("rater", "state", "team", "capacity", "capacity_unit", "languages", "person", "name", "email", "note")
