@@ -15,6 +15,7 @@ import httpx
 import pytest
 import uvicorn
 
+from app.cli.serving.web import KEEP_ALIVE
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import PearmutFiles
 from app.services.pearmut.loading import AddedCampaign
@@ -29,9 +30,15 @@ MARK = {"start_i": 0, "end_i": 2, "severity": "minor", "category": None}
 
 @contextmanager
 def listening(database_url: str) -> Iterator[str]:
-    """The pages on loopback, in a thread."""
+    """The pages on loopback, in a thread.
+
+    Connections stay open as long as those of `serve`. By default they end after 5 s: whoever pauses that long and asks
+    while one ends gets no answer.
+    """
     app = create_pearmut_app(Database(database_url, size=10, role="plumbline_app"), ServiceOptions(), PearmutFiles())
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, lifespan="on"))
+    config = uvicorn.Config(app, port=0, log_config=None, access_log=False, lifespan="on")
+    config.timeout_keep_alive = KEEP_ALIVE
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
     until(lambda: server.started, "it answers")
