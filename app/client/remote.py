@@ -6,13 +6,15 @@ import json
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import IO, Annotated
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
-import httpx
 import typer
 
 from app.config import Settings
 from app.domain.errors import AppError, Invalid, Place, Unavailable
+
+if TYPE_CHECKING:
+    import httpx  # at run time only where a server is asked: it takes longer to load than to rank a campaign
 
 Server = Annotated[
     str | None,
@@ -20,7 +22,7 @@ Server = Annotated[
 ]
 Query = Mapping[str, str | int | Sequence[str]]
 PIECE = 1 << 18  # bytes
-PATIENCE = httpx.Timeout(10, read=600)  # seconds; a ranking that nobody asked for before takes its time
+CONNECTING, ANSWERING = 10, 600  # seconds; a ranking that nobody asked for before takes its time
 
 
 class ServerRefusal(AppError):
@@ -47,12 +49,7 @@ class Remote:
 
         Raises ServerRefusal with what the server says, ServerUnreachable where nobody answers or ends.
         """
-        headers = {**self._headers, "Accept": accept}
-        url = f"{self.url}{path}"
-        with (
-            _translate_connection_errors(self.url),
-            httpx.stream("GET", url, params=query, headers=headers, timeout=PATIENCE) as answer,
-        ):
+        with self._stream("GET", path, {"Accept": accept}, params=query) as answer:
             if answer.status_code != 200:
                 answer.read()
                 raise _refusal(answer)
@@ -81,15 +78,12 @@ class Remote:
 
         Raises ServerRefusal, ServerUnreachable.
         """
-        headers = {**self._headers, "Accept": "application/json"}
+        headers = {"Accept": "application/json"}
         if if_match is not None:
             headers["If-Match"] = if_match
         if method == "POST":
             headers["Idempotency-Key"] = secrets.token_hex(16)
-        with _translate_connection_errors(self.url):
-            answer = httpx.request(
-                method, f"{self.url}{path}", params=query, headers=headers, json=body, timeout=PATIENCE
-            )
+        answer = self._send(method, path, headers, params=query, json=body)
         if answer.status_code not in (200, 201):
             raise _refusal(answer)
         return answer.content
@@ -110,13 +104,10 @@ class Remote:
 
         Raises ServerRefusal, ServerUnreachable.
         """
-        headers = {**self._headers, "Accept": accept, "Prefer": "wait=0"}
+        headers = {"Accept": accept, "Prefer": "wait=0"}
         if creates:
             headers["Idempotency-Key"] = creates
-        with _translate_connection_errors(self.url):
-            answer = httpx.request(
-                method, f"{self.url}{path}", params=query, headers=headers, json=body, timeout=PATIENCE
-            )
+        answer = self._send(method, path, headers, params=query, json=body)
         if answer.status_code not in ((200, 201, 202) if creates else (200, 202)):
             raise _refusal(answer)
         return answer
@@ -128,29 +119,26 @@ class Remote:
 
         Raises ServerRefusal, ServerUnreachable.
         """
-        headers = {**self._headers, "Accept": "application/json"}
+        headers = {"Accept": "application/json"}
         headers |= {"If-Match": f'"{if_match.strip(chr(34))}"'} if if_match is not None else {}
         headers |= {"Idempotency-Key": secrets.token_hex(16)} if method == "POST" else {}
-        with _translate_connection_errors(self.url):
-            answer = httpx.request(method, f"{self.url}{path}", headers=headers, json=body, timeout=PATIENCE)
+        answer = self._send(method, path, headers, json=body)
         if not answer.is_success:
             raise _refusal(answer)
         return answer
 
     def upload_file(self, path: str, body: IO[bytes]) -> None:
         """Send a file as it is read. Raises ServerRefusal, ServerUnreachable."""
-        headers = {**self._headers, "Accept": "application/json", "Content-Type": "application/octet-stream"}
+        headers = {"Accept": "application/json", "Content-Type": "application/octet-stream"}
         pieces = iter(lambda: body.read(PIECE), b"")
-        with _translate_connection_errors(self.url):
-            answer = httpx.request("PUT", f"{self.url}{path}", headers=headers, content=pieces, timeout=PATIENCE)
+        answer = self._send("PUT", path, headers, content=pieces)
         if answer.status_code not in (200, 201):
             raise _refusal(answer)
 
     def upload_part(self, path: str, part: bytes, offset: int) -> bytes:
         """Send a part of a file that begins at an offset; the answer. Raises ServerRefusal, ServerUnreachable."""
-        headers = {**self._headers, "Accept": "application/json", "Upload-Offset": str(offset)}
-        with _translate_connection_errors(self.url):
-            answer = httpx.request("PATCH", f"{self.url}{path}", headers=headers, content=part, timeout=PATIENCE)
+        headers = {"Accept": "application/json", "Upload-Offset": str(offset)}
+        answer = self._send("PATCH", path, headers, content=part)
         if answer.status_code != 200:
             raise _refusal(answer)
         return answer.content
@@ -158,6 +146,25 @@ class Remote:
     def fetch_body(self, path: str, query: Query | None = None, *, accept: str = "*/*") -> bytes:
         """A whole body. Raises as `stream_body`."""
         return b"".join(self.stream_body(path, query, accept=accept))
+
+    def _send(self, method: str, path: str, headers: Mapping[str, str], **given: Any) -> httpx.Response:
+        """A whole answer, whatever it says. given: as httpx's. Raises ServerUnreachable."""
+        with self._stream(method, path, headers, **given) as answer:
+            answer.read()
+            return answer
+
+    @contextmanager
+    def _stream(self, method: str, path: str, headers: Mapping[str, str], **given: Any) -> Iterator[httpx.Response]:
+        """An answer whose body comes as it is read. Raises ServerUnreachable where nobody answers or ends."""
+        import httpx
+
+        headers = {**self._headers, **headers}
+        patience = httpx.Timeout(CONNECTING, read=ANSWERING)
+        try:
+            with httpx.stream(method, f"{self.url}{path}", headers=headers, timeout=patience, **given) as answer:
+                yield answer
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            raise ServerUnreachable(f"{self.url}: {str(error) or type(error).__name__}") from error
 
 
 def find_configured_remote(server: str | None) -> Remote | None:
@@ -170,14 +177,6 @@ def find_configured_remote(server: str | None) -> Remote | None:
 def find_remote_from_option(server: str | None) -> Remote | None:
     """The server that the option names; None for the database, whatever the settings name."""
     return find_configured_remote(server) if server else None
-
-
-@contextmanager
-def _translate_connection_errors(url: str) -> Iterator[None]:
-    try:
-        yield
-    except (httpx.TransportError, httpx.InvalidURL) as error:
-        raise ServerUnreachable(f"{url}: {str(error) or type(error).__name__}") from error
 
 
 def _refusal(answer: httpx.Response) -> AppError:

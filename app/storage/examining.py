@@ -8,7 +8,7 @@ import psycopg
 
 from app.domain.errors import Conflict
 from app.domain.findings import CheckFinding
-from app.storage import migrate, server_checks
+from app.storage import schema_revisions, server_checks
 from app.storage.connections import ConfiguredConnection
 from app.storage.db import sqlalchemy_url
 from app.storage.jobs_queue import LANES
@@ -56,12 +56,12 @@ def _schema(connection: psycopg.Connection) -> Iterator[CheckFinding]:
     revision_row = (
         connection.execute("SELECT version_num FROM alembic_version").fetchone() if there and there[0] else None
     )
-    now, needed = revision_row[0] if revision_row else None, migrate.find_head_revision()
+    now, needed = revision_row[0] if revision_row else None, schema_revisions.find_head_revision()
     if now == needed:
         yield CheckFinding("schema", "ok", str(now))
         yield from _organizations(connection, str(needed))
         yield from _workers(connection)
-    elif now in migrate.list_known_revisions():
+    elif now in schema_revisions.list_known_revisions():
         yield CheckFinding("schema", "wrong", f"at {now or 'nothing'}, needed is {needed}", "`plumbline db upgrade`")
     else:
         yield CheckFinding("schema", "wrong", f"{now} is of a newer version than this one", "start the newer version")

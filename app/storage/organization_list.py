@@ -18,6 +18,8 @@ from app.storage.db import APP_ROLE, Session
 from app.storage.organizations import MOST
 
 SCHEMA = "plumbline_shared"
+KNOWN_FOR = 5.0
+"""Seconds for which a process serves an organization before it looks whether that is still listed."""
 GRANTS = (
     f"GRANT USAGE ON SCHEMA {SCHEMA} TO {APP_ROLE}",
     f"GRANT SELECT ON ALL TABLES IN SCHEMA {SCHEMA} TO {APP_ROLE}",

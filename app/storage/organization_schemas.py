@@ -10,12 +10,9 @@ import sqlalchemy as sa
 
 from app.storage import distribution, migrate, organization_list
 from app.storage.migrate import MigrationConnection
-from app.storage.organization_list import OrganizationRecord, OrganizationsNotAllowed
+from app.storage.organization_list import KNOWN_FOR, OrganizationRecord, OrganizationsNotAllowed
 from app.storage.organizations import DEFAULT, SPAN, organization_schema
 from app.storage.queue_schema import SCHEMA as QUEUE
-
-KNOWN_FOR = 5.0
-"""Seconds for which a process serves an organization before it looks whether that is still listed."""
 
 
 def add_organization(

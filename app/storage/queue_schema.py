@@ -7,7 +7,8 @@ that was applied: a new database starts with the whole of it, an older one takes
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
 from typing import cast
 
 import psycopg
@@ -22,7 +23,8 @@ GRANTS = (
     f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {SCHEMA} TO {APP_ROLE}",
     f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {SCHEMA} TO {APP_ROLE}",
 )
-_MARK = "steps of procrastinate up to "
+QUEUE_MARK = "steps of procrastinate up to "
+"""What the comment on the schema begins with, before the name of a step."""
 
 
 class QueueNotAllowed(Conflict):
@@ -33,11 +35,17 @@ class QueueBehind(Conflict):
     """The queue's tables are not those of this version; run `plumbline db upgrade`."""
 
 
+def _find_sql_folder() -> Path:
+    """The SQL of the installed version, which is not imported: that would take longer than most commands."""
+    spec = find_spec("procrastinate")
+    assert spec is not None  # noqa: S101  (a dependency of ours)
+    return Path(spec.origin or "").parent / "sql"
+
+
 @cache
 def list_queue_migrations() -> tuple[str, ...]:
     """The names of all steps that the installed version has, in order."""
-    folder = files("procrastinate.sql").joinpath("migrations")
-    return tuple(sorted(step.name for step in folder.iterdir() if step.name.endswith(".sql")))
+    return tuple(sorted(step.name for step in (_find_sql_folder() / "migrations").glob("*.sql")))
 
 
 def find_last_queue_migration(connection: sa.Connection) -> str | None:
@@ -48,7 +56,7 @@ def find_last_queue_migration(connection: sa.Connection) -> str | None:
     ).first()
     if row is None:
         return None
-    return str(row[0]).removeprefix(_MARK) if str(row[0] or "").startswith(_MARK) else ""
+    return str(row[0]).removeprefix(QUEUE_MARK) if str(row[0] or "").startswith(QUEUE_MARK) else ""
 
 
 def apply_queue_migrations(connection: sa.Connection) -> None:
@@ -56,11 +64,11 @@ def apply_queue_migrations(connection: sa.Connection) -> None:
     last, all_steps = find_last_queue_migration(connection), list_queue_migrations()
     if last == all_steps[-1]:
         return
-    folder = files("procrastinate.sql")
+    folder = _find_sql_folder()
     # A schema without our mark was made by hand, for us to fill.
-    missing = [folder.joinpath("schema.sql")]
+    missing = [folder / "schema.sql"]
     if last:
-        missing = [folder.joinpath("migrations", step) for step in all_steps if step > last]
+        missing = [folder / "migrations" / step for step in all_steps if step > last]
     try:
         connection.execute(sa.text("SET LOCAL lock_timeout = '5s'"))
         if last is None:
@@ -75,7 +83,7 @@ def apply_queue_migrations(connection: sa.Connection) -> None:
     for step in missing:
         raw.execute(step.read_text(encoding="utf-8").encode())
     connection.execute(sa.text(f"SET LOCAL search_path = {before}"))
-    connection.execute(sa.text(f"COMMENT ON SCHEMA {SCHEMA} IS '{_MARK}{all_steps[-1]}'"))
+    connection.execute(sa.text(f"COMMENT ON SCHEMA {SCHEMA} IS '{QUEUE_MARK}{all_steps[-1]}'"))
 
 
 def require_queue_schema(connection: sa.Connection) -> None:

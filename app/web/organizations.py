@@ -15,8 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.services.access.organization_marks import organization_of_credential
 from app.storage.db import Database
-from app.storage.organization_list import OrganizationRecord, list_organizations
-from app.storage.organization_schemas import KNOWN_FOR
+from app.storage.organization_list import KNOWN_FOR, OrganizationRecord, list_organizations
 from app.storage.organizations import (
     DEFAULT,
     choose_organization,

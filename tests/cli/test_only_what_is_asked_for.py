@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pkgutil
 import subprocess
 import sys
@@ -59,6 +60,16 @@ def test_a_command_that_reads_needs_neither_the_framework_nor_all_reports(comman
     assert not {"app.reports.registry", "fastapi"} & modules(command)
 
 
+def test_a_command_on_a_current_database_loads_neither_migrations_nor_the_queue_nor_a_client(database_url: str) -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "app.cli", "rank", "no-such-campaign"]
+    environment = {**os.environ, "PLUMBLINE_DATABASE_URL": database_url}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "no such campaign" in done.stderr
+    assert "app.reports.ranking.report" in loaded
+    assert not {"alembic", "procrastinate", "httpx"} & loaded
+
+
 def test_a_command_that_ranks_needs_no_format() -> None:
     assert "app.formats" not in modules("rank")
 
@@ -79,3 +90,11 @@ def test_its_help_is_the_same_as_among_all(command: str) -> None:
 def test_what_supervises_a_service_loads_neither_formats_nor_statistics() -> None:
     """It stays beside the web process for as long as that runs, and holds what it has loaded."""
     assert not {"numpy", "app.formats", "app.pearmut.app"} & modules("serve")
+
+
+def test_the_web_process_loads_no_migrations() -> None:
+    """They would take 8 MB for as long as it runs."""
+    code = "import sys; from app import api, main; api.find_routers(); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "app.main" in done.stdout.split()
+    assert "alembic" not in done.stdout.split()

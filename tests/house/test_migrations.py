@@ -7,7 +7,7 @@ import pytest
 from alembic.script import ScriptDirectory
 
 from app.demo import load_demo
-from app.storage import migrate
+from app.storage import migrate, schema_revisions
 from app.storage.db import Database
 
 
@@ -38,6 +38,12 @@ def test_the_newest_step_can_be_undone_and_done_again_on_a_database_in_use(empty
 
 def test_there_is_one_line_of_migrations(scripts: ScriptDirectory) -> None:
     assert len(scripts.get_heads()) == 1
+
+
+def test_what_is_read_of_their_files_is_what_alembic_reads(scripts: ScriptDirectory) -> None:
+    assert schema_revisions.find_head_revision() == scripts.get_current_head()
+    known = {None, *(script.revision for script in scripts.walk_revisions())}
+    assert schema_revisions.list_known_revisions() == known
     assert len(scripts.get_bases()) == 1
 
 

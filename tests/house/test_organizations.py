@@ -63,8 +63,8 @@ HELD = {
     "_describe_route": PROGRAM,
     "_manager": PROGRAM,
     "_reader": PROGRAM,
+    "_list_predecessors": PROGRAM,
     "find_head_revision": PROGRAM,
-    "list_known_revisions": PROGRAM,
     "list_modules": PROGRAM,
     "list_queue_migrations": PROGRAM,
     "load_catalogue": PROGRAM,
@@ -86,6 +86,7 @@ CONNECTING = {
     "storage/migrate.py": "sets search_path once, as it connects, for one organization's schema",
     "storage/pulse.py": NOTHING,
     "storage/recorder/recorder.py": PATH,
+    "storage/schema_revisions.py": "reads the revision of each organization's schema, which it names",
     "storage/server_checks.py": NOTHING,
 }
 OPENERS = {"create_engine", "connect", "AsyncConnectionPool", "ConnectionPool", "PsycopgConnector"}

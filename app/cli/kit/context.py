@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from app.config import Settings, ratings_folder
-from app.storage import embedded, migrate
+from app.storage import embedded
 from app.storage.db import APP_ROLE, Database, translate_database_errors
 from app.storage.embedded.roles import prepare_serving_role
 from app.storage.organization_list import find_organization
 from app.storage.organizations import DEFAULT, use_organization
+from app.storage.schema_revisions import is_schema_current_at
 from app.storage.server_checks import check_server_url
 
 
@@ -44,7 +45,10 @@ def open_database(*, watched: bool = False, of_all: bool = False) -> Iterator[Da
     with database_owner_url() as url:
         role = prepare_serving_role(url)
         check_server_url(url, serving_role=role)
-        migrate.upgrade_schema(url)
+        if not is_schema_current_at(url):
+            from app.storage import migrate  # it loads Alembic, which few commands need
+
+            migrate.upgrade_schema(url)
         folder = ratings_folder(Settings.load())
         handle = Database(url, size=2, role=role and APP_ROLE, watched=watched, ratings_folder=folder)
         try:

@@ -6,12 +6,13 @@ import secrets
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
-
-import httpx
+from typing import TYPE_CHECKING, Any
 
 from app.client.remote import Query, Remote
 from app.domain.errors import Conflict
+
+if TYPE_CHECKING:
+    import httpx
 
 LOOK_EVERY = 1.0  # seconds
 MOST_ASKED = 6  # times, while others go on with what a plan is compiled for

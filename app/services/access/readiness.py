@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.domain.errors import Unavailable
-from app.storage import migrate
+from app.storage import schema_revisions
 from app.storage.db import Database
 
 
@@ -19,5 +19,5 @@ def check_readiness(database: Database) -> None:
     Migrations only add, so this version goes on while the next one is brought in beside it.
     """
     schema = database.schema()
-    if schema != migrate.find_head_revision() and schema in migrate.list_known_revisions():
+    if schema != schema_revisions.find_head_revision() and schema in schema_revisions.list_known_revisions():
         raise SchemaMismatch(retry_after=5)
