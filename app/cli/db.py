@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,7 @@ import typer
 
 from app.cli.kit import context
 from app.config import Settings, media_policy
+from app.domain.errors import Place
 from app.services.every_organization import list_organization_numbers
 from app.storage import backup as backups
 from app.storage import migrate
@@ -17,8 +19,14 @@ from app.storage.db import Database
 from app.storage.embedded.roles import prepare_serving_role
 from app.storage.media import backup as media_backups
 from app.storage.media import rows
-from app.storage.organizations import use_organization
+from app.storage.organization_list import list_organizations
+from app.storage.organizations import DEFAULT, use_organization
 
+_ABOUT_MISSING = (
+    "the database and all other media are saved. Check that PLUMBLINE_DATA_DIR and PLUMBLINE_MEDIA_STORE are those of the "
+    "server. If they are, add each file again (plumbline media add CAMPAIGN FILE) and repeat the backup; --without-media "
+    "leaves media out"
+)
 File = Annotated[Path, typer.Argument(help="The backup: one file, checked by its SHA-256 before anything is restored.")]
 
 
@@ -68,17 +76,36 @@ def backup_database(
 
 
 def _backup_media(url: str, file: Path, *, overwrite: bool) -> None:
-    """After the database, so that every file that the backup knows is there; nothing where campaigns have none."""
-    store = media_policy(Settings.load()).require_store()
+    """After the database, so that every file that the backup knows is there; nothing where campaigns have none.
+
+    Raises MediaMissingFromBackup once the archive is written, with each file that is not in it.
+    """
     beside = file.with_name(file.name + media_backups.SUFFIX)
     sizes: dict[bytes, int] = {}
     with closing(Database(url, size=2)) as database:
         for number in list_organization_numbers(database):
             with use_organization(number), database.transaction() as session:
                 sizes |= rows.load_stored_sizes(session)
-    if sizes:
-        n = media_backups.backup_media(sizes, store, beside, overwrite=overwrite)
-        typer.echo(f"{beside}: {n:,} files of media, {beside.stat().st_size:,} bytes")
+        if not sizes:
+            return
+        store = media_policy(Settings.load()).require_store()
+        made = media_backups.backup_media(sizes, store, beside, overwrite=overwrite)
+        typer.echo(f"{beside}: {made.stored:,} files of media, {beside.stat().st_size:,} bytes")
+        if made.missing:
+            raise media_backups.MediaMissingFromBackup(_ABOUT_MISSING, places=_list_missing(database, made.missing))
+
+
+def _list_missing(database: Database, missing: Mapping[bytes, str]) -> tuple[Place, ...]:
+    """Where the files that have these bytes belong: the campaign, with its organization unless that is the default."""
+    with use_organization(DEFAULT), database.transaction() as session:
+        keys = {one.number: one.key for one in list_organizations(session)}
+    places = []
+    for number in (DEFAULT, *keys):
+        with use_organization(number), database.transaction() as session:
+            organization = (keys[number],) if number in keys else ()
+            for row in rows.load_names_of_bytes(session, list(missing)):
+                places.append(Place((*organization, row.key, row.name), missing[bytes(row.sha256)]))
+    return tuple(places)
 
 
 def restore_database(file: File) -> None:

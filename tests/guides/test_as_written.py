@@ -38,18 +38,26 @@ def spine(postgres: Any, migrated_template: str) -> Iterator[Spine]:
 
 
 @pytest.fixture(scope="module")
-def served(spine: Spine) -> Iterator[Served]:
-    with patient(), serving(spine.url) as found:
+def media(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the server keeps media, and the commands of all guides: they share its database."""
+    return tmp_path_factory.mktemp("media")
+
+
+@pytest.fixture(scope="module")
+def served(spine: Spine, media: Path) -> Iterator[Served]:
+    with patient(), serving(spine.url, media=media) as found:
         yield found
 
 
 @pytest.fixture
-def follow(spine: Spine, served: Served, data_dir: Path, request: pytest.FixtureRequest) -> Follow:
+def follow(spine: Spine, served: Served, media: Path, data_dir: Path, request: pytest.FixtureRequest) -> Follow:
     """Run a document with what it takes as given."""
 
     def done(name: str, *, without: re.Pattern[str] | None = None) -> list[Run]:
         given, folder = RUN[name], data_dir.parent
         put_files(folder)
+        data_dir.mkdir(mode=0o700)
+        (data_dir / "media").symlink_to(media)
         empty = request.getfixturevalue("empty_database_url") if "$EMPTY" in str(given) else ""
         words = AS_GIVEN.format(secret=served.secret, url=served.url, empty=shlex.quote(empty), home=folder)
         key = f"{Path(name).stem.lower()}-{next(_numbers)}"  # each run has a campaign of its own
@@ -67,7 +75,7 @@ def follow(spine: Spine, served: Served, data_dir: Path, request: pytest.Fixture
             {
                 "PLUMBLINE_DATABASE_URL": spine.url,
                 "PLUMBLINE_PUBLIC_URL": served.url,
-                "PLUMBLINE_DATA_DIR": str(folder / "data"),  # never the one of this machine
+                "PLUMBLINE_DATA_DIR": str(data_dir),  # never the one of this machine
             },
             before=here("\n".join((words, *given.before))),
             between={here(start): here(text) for start, text in given.between.items()},

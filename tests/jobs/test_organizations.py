@@ -33,6 +33,7 @@ from app.services.media.sweep import FORGOTTEN, SPARED, sweep_media
 from app.services.webhooks import delivery, events, webhooks
 from app.storage import embedded, jobs_queue, organization_schemas
 from app.storage.db import Database, DatabaseBusy
+from app.storage.media.backup import MediaMissingFromBackup
 from app.storage.media.files import MediaFolder, hash_file
 from app.storage.organizations import current_organization, organization_of, use_organization
 from tests.jobs.test_webhook_sender import LOOPBACK, Receiver, listening, sending
@@ -252,6 +253,12 @@ def test_a_backup_has_the_media_of_all(
             store_media(spine.database, policy, "thrice", "a.wav", file, actor="test")
     db_command._backup_media(spine.url, tmp_path / "b", overwrite=False)
     assert "2 files of media" in capsys.readouterr().out
+    (lost,) = [path for path in (tmp_path / "media").glob("??/*") if path.read_bytes() == make_wav(2)]
+    lost.unlink()
+    with pytest.raises(MediaMissingFromBackup, match="plumbline media add") as raised:
+        db_command._backup_media(spine.url, tmp_path / "b", overwrite=True)
+    assert [place.loc for place in raised.value.places] == [(KEYS[OTHER], "thrice", "a.wav")]
+    assert "1 files of media" in capsys.readouterr().out
 
 
 def test_metrics_count_all_organizations_and_the_queue_once(spine: Spine) -> None:

@@ -44,13 +44,19 @@ class Served:
 
 
 @contextmanager
-def serving(database_url: str, *, size: int = 6, provider: ProviderOptions | None = None) -> Iterator[Served]:
-    """Serve a migrated database. provider: where people sign in with their organization's accounts."""
+def serving(
+    database_url: str, *, size: int = 6, provider: ProviderOptions | None = None, media: Path | None = None
+) -> Iterator[Served]:
+    """Serve a migrated database.
+
+    provider: where people sign in with their organization's accounts. media: folder of its media, in place of one of its
+    own.
+    """
     database = Database(database_url, size=size, role="plumbline_app")
     with database.transaction() as session:
         secret = tokens.issue_token(session, role="admin", name="test").secret
     folder = tempfile.TemporaryDirectory()
-    media = Path(folder.name) / "media"
+    media = media or Path(folder.name) / "media"
     app = create_app(
         database, ServiceOptions(media=MediaPolicy(MediaFolder(media), media / "parts"), provider=provider)
     )

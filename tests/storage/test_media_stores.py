@@ -15,7 +15,7 @@ from app.services.media.policy import MediaPolicy
 from app.storage.backup import BackupDamaged
 from app.storage.db import Database
 from app.storage.media import rows
-from app.storage.media.backup import backup_media, restore_media
+from app.storage.media.backup import MediaBackup, backup_media, restore_media
 from app.storage.media.files import MediaBytesMissing, MediaFolder, MediaStore, hash_file
 from app.storage.media.s3 import MediaStoreUnreachable, S3Store
 from tests.collecting import collect
@@ -88,7 +88,7 @@ def test_a_backup_has_the_media_and_restores_them(store: MediaStore, database: D
         store_media(database, policy, "live", name, tmp_path / name, actor="test")
     archive = tmp_path / "backup.media.tar"
     with database.transaction() as session:
-        assert backup_media(rows.load_stored_sizes(session), store, archive) == 2
+        assert backup_media(rows.load_stored_sizes(session), store, archive) == MediaBackup(2, {})
         sha256 = get_media(session, "live", "a.wav").sha256
     elsewhere = MediaFolder(tmp_path / "elsewhere")
     assert restore_media(elsewhere, archive) == 2
@@ -100,3 +100,28 @@ def test_a_backup_has_the_media_and_restores_them(store: MediaStore, database: D
     archive.write_bytes(changed)
     with pytest.raises(BackupDamaged):
         restore_media(MediaFolder(tmp_path / "third"), archive)
+
+
+def test_a_backup_leaves_out_media_whose_bytes_are_not_there_and_names_them(
+    database: Database, tmp_path: Path
+) -> None:
+    collect(database, key="live")
+    folder = MediaFolder(tmp_path / "store")
+    policy = MediaPolicy(folder, tmp_path / "parts")
+    for name, content in {"a.wav": make_wav(), "b.wav": make_wav(2), "c.png": make_png()}.items():
+        (tmp_path / name).write_bytes(content)
+        store_media(database, policy, "live", name, tmp_path / name, actor="test")
+    with database.transaction() as session:
+        sizes = rows.load_stored_sizes(session)
+        lost, short = (bytes.fromhex(get_media(session, "live", name).sha256) for name in ("a.wav", "b.wav"))
+    folder.remove(lost)
+    folder.path(short).write_bytes(b"RIFF")
+    archive = tmp_path / "backup.media.tar"
+    made = backup_media(sizes, folder, archive)
+    assert made == MediaBackup(1, {lost: "it is not there", short: f"it has 4 bytes in place of {len(make_wav(2)):,}"})
+    assert restore_media(MediaFolder(tmp_path / "elsewhere"), archive) == 1
+    with database.transaction() as session:
+        assert [row.name for row in rows.load_names_of_bytes(session, list(made.missing))] == ["a.wav", "b.wav"]
+    # As the command advises: the same file again brings the bytes back.
+    store_media(database, policy, "live", "a.wav", tmp_path / "a.wav", actor="test")
+    assert set(backup_media(sizes, folder, archive, overwrite=True).missing) == {short}

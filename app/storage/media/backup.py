@@ -7,50 +7,73 @@ import os
 import tarfile
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from app.domain.errors import Invalid
+from app.domain.errors import NotFound
 from app.storage.backup import CHUNK, BackupDamaged, BackupExists
 from app.storage.embedded.folders import sync_folder
-from app.storage.media.files import MediaStore
+from app.storage.media.files import MediaBytesMissing, MediaStore
 
 SUFFIX = ".media.tar"
 
 
-def backup_media(sizes: Mapping[bytes, int], store: MediaStore, file: Path, *, overwrite: bool = False) -> int:
-    """Write files by their hashes; how many. A file of mode 0600, which appears when it is whole and on disk.
+class MediaMissingFromBackup(NotFound):
+    """Some media are not in the backup, because their bytes are not where they were stored."""
 
-    Raises BackupExists, unless overwriting is asked for, and MediaBytesMissing for one that is not where it was stored.
+
+@dataclass(frozen=True, slots=True)
+class MediaBackup:
+    """What was written. stored: files. missing: hashes of the files whose bytes are not in the store, with the reason."""
+
+    stored: int
+    missing: Mapping[bytes, str]
+
+
+def backup_media(
+    sizes: Mapping[bytes, int], store: MediaStore, file: Path, *, overwrite: bool = False
+) -> MediaBackup:
+    """Write files by their hashes. A file of mode 0600, which appears when it is whole and on disk.
+
+    A file whose bytes are not where they were stored is left out and named: one lost file must not prevent the backup
+    of all others. Raises BackupExists, unless overwriting is asked for.
     """
     if file.exists() and not overwrite:
         raise BackupExists(str(file))
+    missing: dict[bytes, str] = {}
     scratch = file.with_name(f".{file.name}.{os.urandom(8).hex()}")
     handle = os.open(scratch, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
         with os.fdopen(handle, "wb") as out:
             with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
                 for sha256, size in sorted(sizes.items()):
-                    _add(archive, store, sha256, size)
+                    if reason := _add(archive, store, sha256, size):
+                        missing[sha256] = reason
             out.flush()
             os.fsync(handle)
         scratch.replace(file)
     finally:
         scratch.unlink(missing_ok=True)
     sync_folder(file.absolute().parent)
-    return len(sizes)
+    return MediaBackup(len(sizes) - len(missing), missing)
 
 
-def _add(archive: tarfile.TarFile, store: MediaStore, sha256: bytes, size: int) -> None:
+def _add(archive: tarfile.TarFile, store: MediaStore, sha256: bytes, size: int) -> str:
+    """Add a file to an archive; why not, if its bytes are not all there."""
     head = tarfile.TarInfo(sha256.hex())
     head.size = size
     with tempfile.TemporaryFile() as held:
-        for piece in store.read(sha256, 0, size):
-            held.write(piece)
+        try:
+            for piece in store.read(sha256, 0, size):
+                held.write(piece)
+        except MediaBytesMissing:
+            return "it is not there"
         if held.tell() != size:
-            raise Invalid(f"the stored file {sha256.hex()} has {held.tell()} bytes in place of {size}")
+            return f"it has {held.tell():,} bytes in place of {size:,}"
         held.seek(0)
         archive.addfile(head, cast("BinaryIO", held))
+    return ""
 
 
 def restore_media(store: MediaStore, file: Path) -> int:

@@ -16,7 +16,7 @@ from app.domain.media_elements import OPENING, find_media_element
 from app.domain.media_types import MediaFacts
 from app.storage.full_scans import stream_full_scan
 from app.storage.optional_filters import join_optional_conditions
-from app.storage.tables import activity, media_files, media_uploads, signing_keys
+from app.storage.tables import activity, campaigns, media_files, media_uploads, signing_keys
 
 MediaRow = sa.Row[Any]
 UploadRow = sa.Row[Any]
@@ -208,6 +208,13 @@ def load_stored_sizes(session: Session) -> dict[bytes, int]:
     """Sizes of all files that are known, by their hashes."""
     rows = session.execute(sa.select(media_files.c.sha256, media_files.c.size).distinct())
     return {bytes(row.sha256): row.size for row in rows}
+
+
+def load_names_of_bytes(session: Session, hashes: Sequence[bytes]) -> Sequence[sa.Row[tuple[str, str, bytes]]]:
+    """Files that have these bytes, as (key of the campaign, name, hash)."""
+    query = sa.select(campaigns.c.key, media_files.c.name, media_files.c.sha256).join_from(media_files, campaigns)
+    ordered = query.where(media_files.c.sha256.in_(hashes)).order_by(campaigns.c.key, media_files.c.name)
+    return session.execute(ordered).all()
 
 
 def load_signing_key(session: Session, purpose: str) -> bytes:
