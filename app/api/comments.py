@@ -62,6 +62,22 @@ def put_screen_comment(
 def put_output_comment(
     rater: RaterCaller, task: TaskId, item: ItemNumber, segment: SegmentNumber, body: Body, session: SessionDep
 ) -> CommentStoredOut:
-    """Where the campaign's setting `output_comments` is on. It takes the place of an earlier one."""
+    """Where segments are judged and the campaign's setting `output_comments` is on. It takes the place of an earlier one."""
     place = CommentPlace(item=item, segment=segment)
+    return CommentStoredOut(revision=comments.put_comment(session, task, place, body.text, rater=rater))
+
+
+@router.put(
+    "/{item}",
+    summary="Comment on the output of a document as a whole",
+    responses={
+        **example_response(200, STORED, "On disk."),
+        409: {"description": "The task is handed in, or the campaign closed."},
+    },
+)
+def put_document_comment(
+    rater: RaterCaller, task: TaskId, item: ItemNumber, body: Body, session: SessionDep
+) -> CommentStoredOut:
+    """Where whole documents are judged and `output_comments` is on. It takes the place of an earlier one."""
+    place = CommentPlace(item=item)
     return CommentStoredOut(revision=comments.put_comment(session, task, place, body.text, rater=rater))

@@ -16,14 +16,13 @@ from app.storage.tables import comments
 Row = sa.Row[Any]
 ADDRESS = ("campaign_id", "rater_id", "task_id", "item_id", "segment_id", "screen")
 SCREEN_OF_ITEM = "coalesce(i.screen, i.position)"
-# Imported answers of whole documents, and all that were imported before comments were set apart, have theirs in what
-# else is kept with them, as Pearmut's logs name them. That is sealed, so that an erasure cannot change it: nobody is
-# told it any more, until it is purged.
+# Answers that were imported before comments were set apart have theirs in what else is kept with them, as Pearmut's logs
+# name them. That is sealed, so that an erasure cannot change it: nobody is told it any more, until it is purged.
 _ERASED = "(SELECT e.state FROM enrolments e WHERE e.rater_id = j.rater_id) = 'erased'"
 _SEALED = f"CASE WHEN j.meta ->> '{{name}}' IS NOT NULL AND ({_ERASED}) IS NOT TRUE THEN j.meta ->> '{{name}}' END"
 # What is known of a judgment's output and screen: `j` is the judgment, `i` its item.
 OF_OUTPUT = f"""coalesce((SELECT c.text FROM comments c WHERE c.campaign_id = j.campaign_id AND c.rater_id = j.rater_id
-    AND c.task_id = i.task_id AND c.item_id = j.item_id AND c.segment_id = j.segment_id),
+    AND c.task_id = i.task_id AND c.item_id = j.item_id AND c.segment_id IS NOT DISTINCT FROM j.segment_id),
     {_SEALED.format(name=ON_OUTPUT)})"""
 OF_SCREEN = f"""coalesce((SELECT c.text FROM comments c WHERE c.campaign_id = j.campaign_id AND c.rater_id = j.rater_id
     AND c.task_id = i.task_id AND c.screen = {SCREEN_OF_ITEM}), {_SEALED.format(name=ON_SCREEN)})"""
@@ -31,12 +30,10 @@ META = f"""CASE WHEN j.meta ?| ARRAY['{ON_OUTPUT}', '{ON_SCREEN}'] AND {_ERASED}
     THEN j.meta - '{ON_OUTPUT}' - '{ON_SCREEN}' ELSE j.meta END"""
 """What else is kept with a judgment, without the comments of who was erased."""
 
-SET_APART = f"""nullif(
-           CASE WHEN g.id IS NULL THEN j.meta - '{ON_SCREEN}' ELSE j.meta - '{ON_OUTPUT}' - '{ON_SCREEN}' END,
-           '{{}}'::jsonb) AS meta,
-       CASE WHEN g.id IS NOT NULL THEN nullif(btrim(j.meta ->> '{ON_OUTPUT}'), '') END AS on_output,
+SET_APART = f"""nullif(j.meta - '{ON_OUTPUT}' - '{ON_SCREEN}', '{{}}'::jsonb) AS meta,
+       nullif(btrim(j.meta ->> '{ON_OUTPUT}'), '') AS on_output,
        nullif(btrim(j.meta ->> '{ON_SCREEN}'), '') AS on_screen"""
-"""Of staged judgments `j` of segments `g`: what is kept with them, and comments, which can be erased, apart."""
+"""Of staged judgments `j`: what is kept with them, and comments, which can be erased, apart."""
 _STAGED = """
 SELECT DISTINCT ON (r.rater_id, i.task_id, r.item_id, r.segment_id) r.rater_id, i.task_id, r.item_id, r.segment_id,
        NULL::int AS screen, r.on_output AS text

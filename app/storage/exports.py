@@ -64,7 +64,7 @@ JOIN documents d ON d.campaign_id = :campaign AND d.id = i.document_id
 JOIN raters r ON r.campaign_id = :campaign AND r.id = j.rater_id
 LEFT JOIN segments g ON g.campaign_id = :campaign AND g.id = j.segment_id
 LEFT JOIN comments n ON n.campaign_id = :campaign AND n.rater_id = j.rater_id AND n.task_id = t.id
-     AND n.item_id = j.item_id AND n.segment_id = j.segment_id
+     AND n.item_id = j.item_id AND n.segment_id IS NOT DISTINCT FROM j.segment_id
 LEFT JOIN comments w ON w.campaign_id = :campaign AND w.rater_id = j.rater_id AND w.task_id = t.id
      AND w.screen = {SCREEN_OF_ITEM}
 LEFT JOIN {CREDITED} k ON k.item_id = i.id
@@ -200,7 +200,7 @@ SELECT 'comments on what was not judged', count(*) FROM comments c
 WHERE c.campaign_id = :campaign AND NOT {_OF_CHECK_TASK} AND NOT EXISTS (
     SELECT FROM judgments j JOIN items i ON i.campaign_id = :campaign AND i.id = j.item_id
     WHERE j.campaign_id = :campaign AND j.rater_id = c.rater_id AND i.task_id = c.task_id AND j.version <= :version
-      AND (c.screen = {SCREEN_OF_ITEM} OR c.item_id = j.item_id AND c.segment_id = j.segment_id))
+      AND (c.screen = {SCREEN_OF_ITEM} OR c.item_id = j.item_id AND c.segment_id IS NOT DISTINCT FROM j.segment_id))
 UNION ALL
 SELECT 'answers to attention checks', (
     SELECT count(*) FROM items i JOIN judgments j ON j.item_id = i.id AND j.version <= :version

@@ -46,7 +46,7 @@ _ERROR = """jsonb_path_exists(
     j.payload, '$.errors[*] ? ({condition})', jsonb_build_object('asked', CAST(:{name} AS text)))"""
 _COMMENTED = f"""EXISTS (
     SELECT FROM comments c JOIN items i ON {_ITEM} WHERE c.campaign_id = :campaign AND c.rater_id = j.rater_id
-      AND c.task_id = i.task_id AND (c.item_id = j.item_id AND c.segment_id = j.segment_id
+      AND c.task_id = i.task_id AND (c.item_id = j.item_id AND c.segment_id IS NOT DISTINCT FROM j.segment_id
                                      OR c.screen = {SCREEN_OF_ITEM}) {{fence}})
     OR coalesce(j.meta ->> 'textfield', j.meta ->> 'comment') IS NOT NULL"""
 _CONDITIONS = {

@@ -283,6 +283,7 @@ EXPECTED: dict[str, str] = {
     "POST /v1/tasks/{task}/judgments": "rater",
     "PUT /v1/tasks/{task}/judgments/screens/{screen}": "rater",
     "PUT /v1/tasks/{task}/comments/screens/{screen}": "rater",
+    "PUT /v1/tasks/{task}/comments/{item}": "rater",
     "PUT /v1/tasks/{task}/comments/{item}/{segment}": "rater",
     "PUT /v1/tasks/{task}/judgments/{item}": "rater",
     "PUT /v1/tasks/{task}/judgments/{item}/{segment}": "rater",

@@ -51,6 +51,7 @@ def test_comments_are_refused_where_none_is_asked_and_after_the_hand_in(anonymou
     task = lease(anonymous, live)
     refused = [write(anonymous, live, task["task"], place, "x").status_code for place in ("9/1", "1/9", "screens/9")]
     assert refused == [404, 404, 404]
+    assert write(anonymous, live, task["task"], "1", "x").status_code == 404
     assert write(anonymous, live, task["task"], "1/1", "x", "r2").status_code == 404
     assert write(anonymous, live, task["task"], "1/1", "x" * 4001).status_code == 422
     judge(anonymous, live, task)
@@ -128,6 +129,34 @@ def test_comments_that_came_by_an_import_are_erased_with_the_person(admin, live,
         assert read.status_code == 200, read.text
     assert admin.get("/v1/campaigns/again/exports/jsonl").text.count(SECRET) == lines.decode().count(SECRET) > 2
     for campaign in (live.key, "again"):
+        assert admin.delete(f"/v1/raters/r1?campaign={campaign}").status_code == 200
+    assert SECRET not in dump()
+
+
+def test_comments_on_whole_documents_lie_where_others_lie_also_after_an_import(admin, database, ask_rows, dump):
+    live = collect(database, protocol="da_document", settings=BOTH)
+    task = lease(admin, live)
+    for item in task["items"]:
+        path = f"/v1/tasks/{task['task']}/judgments/{item['item']}"
+        answered = admin.put(path, json={"protocol": "da_document", "score": 7}, headers=live.auth("r1"))
+        assert answered.status_code == 200, answered.text
+    refused = write(admin, live, task["task"], "1/1", SECRET)
+    assert (refused.status_code, "comment on the item" in refused.text) == (404, True)
+    assert [write(admin, live, task["task"], "1", text).json()["revision"] for text in ("odd", SECRET)] == [1, 2]
+    mine = {"item": 1, "segment": None, "screen": None, "text": SECRET}
+    assert lease(admin, live)["comments"]["own"] == [mine]
+    losses = admin.get(f"/v1/campaigns/{live.key}/exports/jsonl/losses").json()["losses"]
+    assert [one for one in losses if "comment" in one] == []
+    lines = admin.get(f"/v1/campaigns/{live.key}/exports/jsonl").content
+    assert SECRET in admin.get(f"/v1/campaigns/{live.key}/exports/csv").text
+    admin.post("/v1/campaigns", json={"key": "again", "protocol": "da_document"})
+    for _ in range(2):
+        read = admin.post("/v1/campaigns/again/imports", params={"format": "jsonl"}, content=lines)
+        assert read.status_code == 200, read.text
+    assert ask_rows("SELECT id FROM judgments WHERE meta::text LIKE '%village%'") == []
+    for campaign in (live.key, "again"):
+        rows = admin.get(f"/v1/campaigns/{campaign}/judgments", params={"commented": True}).json()["items"]
+        assert [(one["segment"], one["comment"]) for one in rows] == [(None, SECRET)]
         assert admin.delete(f"/v1/raters/r1?campaign={campaign}").status_code == 200
     assert SECRET not in dump()
 

@@ -202,7 +202,7 @@ class MissingJudgmentOut(BaseModel):
 
 
 class OwnCommentOut(AnswerModel):
-    """A comment of yours: on a segment of an item, or on a screen."""
+    """A comment of yours: on a segment of an item, on an item as a whole, or on a screen."""
 
     item: int | None
     segment: int | None
@@ -213,7 +213,9 @@ class OwnCommentOut(AnswerModel):
 class CommentsOut(AnswerModel):
     """On what comments can be written, and your own."""
 
-    output: bool = Field(description="On each output: `PUT …/comments/{item}/{segment}`.")
+    output: bool = Field(description=
+        "On each output that is judged: `PUT …/comments/{item}/{segment}`, or `…/comments/{item}` of a document as a whole."
+    )
     screen: bool = Field(description="On each screen: `PUT …/comments/screens/{screen}`.")
     own: list[OwnCommentOut]
 

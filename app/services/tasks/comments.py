@@ -20,7 +20,7 @@ NOT_ASKED = "the campaign asks for no such comment"
 
 @dataclass(frozen=True, slots=True)
 class CommentPlace:
-    """What a comment is about: a segment of an item, or a screen."""
+    """What a comment is about: a segment of an item, an item that is judged as a whole, or a screen."""
 
     item: int | None = None
     segment: int | None = None
@@ -57,6 +57,13 @@ def _address(content: TaskContent, place: CommentPlace) -> dict[str, int | None]
             raise TaskAddressNotFound("the task has no such screen")
         return {"screen": place.screen}
     item = content.item(place.item or 0)
-    if not 1 <= (place.segment or 0) <= len(item.segments):
+    # A comment goes with an answer: of what nobody judges, no export would have it.
+    if place.segment is None:
+        if "document" not in content.forms:
+            raise TaskAddressNotFound("no item is judged as a whole here; comment on one of its segments")
+        return {"item_id": item.id}
+    if "segment" not in content.forms:
+        raise TaskAddressNotFound("no segment is judged by itself here; comment on the item")
+    if not 1 <= place.segment <= len(item.segments):
         raise TaskAddressNotFound(f"the item has the segments 1 to {len(item.segments)}")
-    return {"item_id": item.id, "segment_id": item.segments[(place.segment or 0) - 1].id}
+    return {"item_id": item.id, "segment_id": item.segments[place.segment - 1].id}

@@ -125,7 +125,7 @@ class MissingJudgment:
 
 @dataclass(frozen=True, slots=True)
 class OwnComment:
-    """A comment of the rater's: on a segment of an item, or on a screen."""
+    """A comment of the rater's: on a segment of an item, on an item as a whole, or on a screen."""
 
     item: int | None
     segment: int | None
@@ -236,11 +236,11 @@ def _own_comments(session: Session, sheet: TaskContent, rater: ActingRater) -> C
     rows = comments.load_own_comments(
         session, sheet.campaign_id, sheet.task_id, rater.rater_id, since=rater.answers_since
     )
-    places = {
+    places: dict[tuple[int, int | None], tuple[int, int | None]] = {
         (item.id, segment.id): (item.position, n)
         for item in sheet.items.values()
         for n, segment in enumerate(item.segments, 1)
-    }
+    } | {(item.id, None): (item.position, None) for item in sheet.items.values()}
 
     def own(row: comments.Row) -> OwnComment:
         item, segment = places.get((row.item_id, row.segment_id), (None, None))

@@ -14,8 +14,9 @@ from app.storage.tables._metadata import (
     timestamp_column,
 )
 
-# Of an output (item and segment) or of a screen of the task. The latest text only: whoever changes it means it so, and
-# all go when the rater is erased. revision: how often it was written, for a browser that has not heard of the last.
+# Of an output (item and segment, or the item alone where a whole document is judged) or of a screen of the task. The
+# latest text only: whoever changes it means it so, and all go when the rater is erased. revision: how often it was
+# written, for a browser that has not heard of the last.
 comments = Table(
     "comments",
     metadata,
@@ -44,6 +45,9 @@ comments = Table(
         unique=True,
         postgresql_nulls_not_distinct=True,
     ),
-    CheckConstraint("num_nulls(item_id, segment_id) = CASE WHEN screen IS NULL THEN 0 ELSE 2 END", name="one_place"),
+    CheckConstraint(
+        "CASE WHEN screen IS NULL THEN item_id IS NOT NULL ELSE num_nonnulls(item_id, segment_id) = 0 END",
+        name="one_place",
+    ),
     CheckConstraint("revision >= 1", name="revision_from_one"),
 )

@@ -10,7 +10,9 @@ const LONGEST = 4000; // characters, as the server has it
 
 export const isComment = (place) => place.startsWith(PLACE);
 
-const placeOf = ({ item, segment, screen }) => (screen === null ? `${item}/${segment}` : `screens/${screen}`);
+const ofOutput = ({ item, segment }) => (segment === null ? `${item}` : `${item}/${segment}`);
+
+const placeOf = (one) => (one.screen === null ? ofOutput(one) : `screens/${one.screen}`);
 
 const storedComments = (task) => [...storedOf(task)].filter(([place]) => isComment(place)).map(([place, said]) => [place.slice(PLACE.length), said.payload.text]);
 
@@ -26,8 +28,8 @@ export class Comments {
 
   // Of an output: beside its questions.
   output(answer, label) {
-    if (!this.asked.output || answer.segment === null || answer.item === null) return null;
-    return this.box(`${answer.item}/${answer.segment}`, label ?? t("Comment on this text"));
+    if (!this.asked.output || answer.item === null) return null;
+    return this.box(ofOutput(answer), label ?? t("Comment on this text"));
   }
 
   // Of all that stands on a screen.

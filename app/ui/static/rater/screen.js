@@ -31,16 +31,17 @@ export class Screen {
     const several = this.items.length > 1;
     for (const [i, item] of this.items.entries()) {
       const answer = this.answers.at(String(item.item));
-      if (answer) found.push(
-        this.whole(answer, several ? t("Text {n} as a whole", { n: i + 1 }) : t("The document as a whole")),
-      );
+      if (!answer) continue;
+      const n = i + 1;
+      const title = several ? t("Text {n} as a whole", { n }) : t("The document as a whole");
+      found.push(this.whole(answer, title, this.work.comments?.output(answer, several ? t("Comment on text {n}", { n }) : undefined)));
     }
     const compared = this.answers.at(`screens/${this.screen.screen}`);
     if (compared) found.push(this.whole(compared, t("All texts compared")));
     return found;
   }
 
-  whole(answer, title) {
+  whole(answer, title, comment = null) {
     const made = form(
       answer,
       {
@@ -60,6 +61,7 @@ export class Screen {
       h("h2", {}, title),
       own.length ? h("p", {}, own.map((sentence) => [t(sentence), " "])) : null,
       made.element,
+      comment,
     );
     return made;
   }
