@@ -63,7 +63,10 @@ class SystemRecord:
 
 @dataclass(frozen=True, slots=True)
 class DocumentRecord:
-    """A document; needed only where more than its key is known."""
+    """A document; needed only where more than its key is known.
+
+    known_answers: unfit where what its segments say of right answers is not valid under the campaign's protocol.
+    """
 
     at: FileLine
     key: str
@@ -72,6 +75,7 @@ class DocumentRecord:
     domain: str | None = None
     position: int | None = None
     meta: Mapping[str, object] | None = None
+    known_answers: Literal["unfit"] | None = None
 
 
 @dataclass(frozen=True, slots=True)

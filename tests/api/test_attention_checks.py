@@ -445,3 +445,34 @@ def test_known_answers_that_an_import_brings_are_checked_like_those_put(manager,
     if kind == "attention":
         unknown = import_lines(manager, live, {**document, "key": "none"}, {**segment, "document": "none"})
         assert unknown.json()["errors"][0]["loc"] == ["checks.jsonl", 3]
+
+
+def test_the_export_of_known_answers_that_fit_the_protocol_no_more_is_imported_and_counted(manager, database_url):
+    at = "/v1/campaigns/c"
+    manager.post("/v1/campaigns", json={"key": "c", "protocol": "da"})
+    note = {"text": "Der Hund.", "payload": {"protocol": "da", "score": 90}, "tolerance": {"score": 10}}
+    for kind in ("tutorial", "attention"):
+        segments = [{"source": "The dog.", "meta": {kind: note}}]
+        put = manager.put(f"{at}/documents/known-{kind}", json={"kind": kind, "segments": segments})
+        assert put.status_code == 200, put.text
+    assert b"unfit" not in manager.get(f"{at}/exports/jsonl").content
+    tag = manager.get(f"{at}/protocol").headers["ETag"]
+    changed = manager.put(f"{at}/protocol", json={"protocol": "esa", "options": {}}, headers={"If-Match": tag})
+    assert changed.status_code == 200, changed.text
+    exported = manager.get(f"{at}/exports/jsonl").content
+    assert exported.count(b'"known_answers":"unfit"') == 2
+    manager.post("/v1/campaigns", json={"key": "again", "protocol": "esa"})
+    read = manager.post("/v1/campaigns/again/imports", params={"format": "jsonl"}, content=exported)
+    assert read.status_code == 200, read.text
+    assert read.json()["notes"] == {
+        "documents whose known answers do not fit the protocol: kept, and held against nobody": 2
+    }
+    assert manager.get("/v1/campaigns/again/exports/jsonl").content == exported
+    by_hand = [line for line in exported.splitlines(keepends=True)[1:-1] if b'"type":"campaign"' not in line]
+    header = b'{"type":"plumbline","version":1}\n'
+    unmarked = header + b"".join(by_hand).replace(b'"known_answers":"unfit",', b"")
+    refused = manager.post("/v1/campaigns/again/imports", params={"format": "jsonl"}, content=unmarked)
+    assert (refused.status_code, "payload" in refused.json()["errors"][0]["loc"]) == (422, True), refused.text
+    shapeless = header + b"".join(by_hand).replace(b'"score":90', b'"score":90},"prefill":[[7]],"x":{')
+    refused = manager.post("/v1/campaigns/again/imports", params={"format": "jsonl"}, content=shapeless)
+    assert refused.status_code == 422, refused.text

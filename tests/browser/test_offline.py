@@ -155,3 +155,17 @@ def test_a_link_that_has_ended_leaves_no_page_behind(hands, spine):
     hands.page.wait_for_url(f"{hands.url}/*")
     expect(hands.page.locator("[data-sign-in]")).to_be_visible()
     assert not [one for one in hands.page.evaluate(CACHED) if "<html" in one]
+
+
+def test_a_document_that_is_judged_as_a_whole_takes_one_comment(campaign, rater):
+    settings = {"output_comments": True}
+    hands = rater(campaign(protocol="da_document", segments=2, systems=(SYSTEM,), settings=settings))
+    page = hands.page
+    box = page.locator("details.comment")
+    expect(box).to_have_count(1)
+    box.locator("summary").click(position={"x": 40, "y": 10})
+    page.get_by_label("Comment on this text").fill("long")
+    hands.saved()
+    check(page, "a comment on a document as a whole")
+    page.reload()
+    expect(page.locator(".whole").get_by_label("Comment on this text")).to_have_value("long")

@@ -217,6 +217,7 @@ SHAPES: Mapping[str, RecordType] = {
             domain=_name,
             position=_count,
             meta=_mapping,
+            known_answers=_check_literal("unfit"),
         ),
         _shape(
             3,

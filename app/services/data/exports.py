@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -38,6 +38,7 @@ from app.reports.source.scores import hash_own_profile
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import SLIDER_COLORS
 from app.services.data.archives import stream_tar
+from app.services.data.known_documents import list_unfit_documents
 from app.services.data.ratings_table import stream_ratings_csv
 from app.stats.ratings import RatingRole
 from app.storage import campaigns, exports
@@ -203,6 +204,7 @@ def load_campaign_records(session: Session, campaign: str, *, comparisons: bool 
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
     yield _campaign(view)
     profile = exports.find_profile_id(session, row.id, hash_own_profile(view))
+    unfit = list_unfit_documents(session, row.id, view)
     for query, build in (*_BUILDERS, *([(exports.COMPARISONS, _comparison)] if comparisons else [])):
         with closing(exports.stream_export_rows(session, query, row.id, row.data_version, profile=profile)) as rows:
             if query is exports.JUDGMENTS:
@@ -211,6 +213,8 @@ def load_campaign_records(session: Session, campaign: str, *, comparisons: bool 
             elif query is exports.VOIDS:
                 voids = {(one.task, one.item, one.position, one.rater): one for one in map(_void, rows)}
                 yield from {**surplus, **voids}.values()
+            elif query is exports.DOCUMENTS:
+                yield from (_mark_unfit(one, unfit) for one in map(_document, rows))
             else:
                 yield from map(build, rows)
 
@@ -281,6 +285,11 @@ def _system(row: exports.Row) -> SystemRecord:
 
 def _document(row: exports.Row) -> DocumentRecord:
     return DocumentRecord(HERE, row.key, row.name, row.kind, row.domain, row.position, _none_if_empty(row.meta))
+
+
+def _mark_unfit(document: DocumentRecord, unfit: frozenset[str]) -> DocumentRecord:
+    """Say so of a document whose known answers no import would take otherwise."""
+    return replace(document, known_answers="unfit") if document.key in unfit else document
 
 
 def _segment(row: exports.Row) -> SegmentRow:

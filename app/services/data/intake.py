@@ -24,6 +24,7 @@ from app.storage.db import Session
 __all__ = ["CampaignSettingContradicted", "ImportIntake", "ImportProtocolDiffers", "Progress", "import_records"]
 
 Progress = Callable[[int], None]
+UNFIT = "documents whose known answers do not fit the protocol: kept, and held against nobody"
 BATCH = 20_000  # records between two calls of progress
 NOT_HERE = "scores of automatic metrics of systems or segments that are not here"
 CHUNK = 50_000  # judgments merged at once where documents come one after another
@@ -124,6 +125,8 @@ def import_records(
     metrics, left = merging.store_metric_scores() if stage.n_scores else ((), 0)
     if left:
         log.dropped[NOT_HERE] += left
+    if merging.n_unfit:
+        log.notes[UNFIT] += merging.n_unfit
     return merging.finish(intake.campaign, settled=intake.is_campaign_changed, void=stage.n_voids > 0, metrics=metrics)
 
 

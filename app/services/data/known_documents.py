@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby, islice
+from itertools import groupby
 
 from app.domain.attention import KIND as ATTENTION
 from app.domain.errors import Invalid, Place
 from app.reports.source.campaign import CampaignInfo
 from app.services.people import tutorials
 from app.services.people.known_answers import KnownSegment
-from app.services.tasks.attention import list_attention_faults
+from app.services.tasks.attention import can_read_attention, list_attention_faults
 from app.storage.db import Session
 from app.storage.imports import known_documents
 
@@ -30,20 +30,41 @@ def check_known_document(campaign: CampaignInfo, kind: str, segments: Sequence[K
         raise Invalid(title, places=tuple(faults[:MOST_PLACES]))
 
 
-def check_staged_known_documents(session: Session, campaign_id: int, campaign: CampaignInfo) -> None:
-    """Raise Invalid, naming file and line, unless what an import says in documents with known answers can be kept.
+def check_staged_known_documents(session: Session, campaign_id: int, campaign: CampaignInfo) -> int:
+    """How many documents an import brings whose known answers do not fit the protocol and are said not to.
 
-    Once it is merged.
+    They came to be so in a campaign whose protocol was changed after they were written; its export must be importable.
+    Once it is merged. Raises Invalid, naming file and line, for known answers of other documents that cannot be kept.
     """
     rows = known_documents.load_staged_known_segments(session, campaign_id, list(KINDS))
-    faults = (
-        place
-        for (kind, _), segments in groupby(rows, key=lambda row: (row.kind, row.document))
-        for place in _list_staged_faults(campaign, kind, list(segments))
+    faults: list[Place] = []
+    unfit = 0
+    for (kind, _), group in groupby(rows, key=_by_document):
+        segments = list(group)
+        wrong = _list_staged_faults(campaign, kind, segments)
+        if not segments[0].unfit:
+            faults += wrong
+        elif kind == ATTENTION and not all(can_read_attention(row.meta) for row in segments):
+            faults += wrong  # no campaign can have come to hold it
+        else:
+            unfit += any(True for _ in wrong)
+    if faults:
+        raise Invalid("known answers are not valid; nothing was stored", places=tuple(faults[:MOST_PLACES]))
+    return unfit
+
+
+def list_unfit_documents(session: Session, campaign_id: int, campaign: CampaignInfo) -> frozenset[str]:
+    """Keys of the documents whose known answers do not fit the campaign's protocol."""
+    rows = known_documents.load_known_segments(session, campaign_id, list(KINDS))
+    return frozenset(
+        key
+        for (kind, key), group in groupby(rows, key=_by_document)
+        if any(_FAULTS[kind][1](campaign, [KnownSegment(row.source, row.meta) for row in group]))
     )
-    places = tuple(islice(faults, MOST_PLACES))
-    if places:
-        raise Invalid("known answers are not valid; nothing was stored", places=places)
+
+
+def _by_document(row: known_documents.Row) -> tuple[str, str]:
+    return row.kind, row.document
 
 
 def _list_staged_faults(campaign: CampaignInfo, kind: str, rows: Sequence[known_documents.Row]) -> Iterator[Place]:

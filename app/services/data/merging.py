@@ -45,6 +45,7 @@ class ImportMerge:
         self._session, self._id = session, campaign_id
         self._actor, self._what, self._action = actor, what, action
         self._checks_known_answers = checks_known_answers
+        self.n_unfit = 0  # documents whose known answers do not fit the protocol
         self._history = judgments.has_judgments(session, campaign_id)
         self._counts: Counter[str] = Counter()
         self._under: tuple[int, int] | None = None
@@ -75,7 +76,7 @@ class ImportMerge:
             comments.insert_staged_comments(session, self._id)
             _check_spans(session, self._id, campaign)
             if self._checks_known_answers:
-                check_staged_known_documents(session, self._id, campaign)
+                self.n_unfit += check_staged_known_documents(session, self._id, campaign)
         staging.clear_staging(session)
 
     def finish(self, campaign: CampaignInfo, *, settled: bool, void: bool, metrics: Sequence[str]) -> dict[str, int]:

@@ -384,7 +384,8 @@ def _declaration(record: Record, severities: Callable[[], Sequence[str]]) -> tup
             kind = (record.kind, record.lab, record.tags, record.guessed)
             return "staged_systems", copy_text.format_copy_row((*at, record.key, record.name, *kind))
         case DocumentRecord():
-            facts = (record.name, record.kind, record.domain, record.position, record.meta)
+            unfit = record.known_answers == "unfit"
+            facts = (record.name, record.kind, record.domain, record.position, record.meta, unfit)
             return "staged_documents", copy_text.format_copy_row((*at, record.key, *facts))
         case RaterRow():
             return "staged_raters", copy_text.format_copy_row(

@@ -20,12 +20,11 @@ from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import get_display_settings
 from app.services.people.answer_rule import AnswerRule
-from app.services.people.answer_rules import check_answer_rules, list_broken_rules, parse_column_payloads
+from app.services.people.answer_rules import list_broken_rules, parse_column_payloads
 from app.services.people.known_answers import KnownAnswer, KnownSegment, Text, list_known_answer_faults
 from app.services.people.qualification_marks import (
     QualificationAnswer,
     QualificationItem,
-    check_qualification_item,
     is_answer_right,
 )
 from app.services.people.raters import ActingRater
@@ -216,27 +215,24 @@ def _lessons(session: Session, view: CampaignInfo, campaign_id: int) -> tuple[Tu
         if item.text is not None:
             document = documents.setdefault(row.document, len(documents) + 1)
             columns = note.columns or (item.text,)
-            rules = () if any(check_answer_rules(view, columns, note.rules)) else note.rules
             at = (len(lessons) + 1, document, row.document, row.position)
-            lessons.append(TutorialLesson(*at, item, columns, rules, note.retry))
+            lessons.append(TutorialLesson(*at, item, columns, note.rules, note.retry))
     return tuple(lessons)
 
 
 def _item(
     view: CampaignInfo, meta: Mapping[str, object], source: str | None, output: str | None
 ) -> tuple[TutorialNote, QualificationItem]:
-    """What raters see of a segment. A known answer that an import brought and that is none, is not known."""
+    """What raters see of a segment. A known answer that does not fit the campaign's protocol is not known."""
     try:
         known = TutorialNote.model_validate(meta.get(NAME) or {})
     except ValidationError:
         known = TutorialNote()
     text = next(iter(known.columns), known.text or output)
-    item = QualificationItem(source=source, **{**known.model_dump(include=OF_ITEM), "text": text})
-    return known, item if _answerable(view, item) else replace(item, payload=None, tolerance=None)
-
-
-def _answerable(view: CampaignInfo, item: QualificationItem) -> bool:
-    return item.payload is not None and not any(check_qualification_item(view, 0, item))
+    judged = known if known.texts else known.model_copy(update={"text": text})
+    if any(list_known_answer_faults(view, judged, source)):
+        known = known.model_copy(update={"payload": None, "tolerance": None, "rules": ()})
+    return known, QualificationItem(source=source, **{**known.model_dump(include=OF_ITEM), "text": text})
 
 
 def _mark_answer(

@@ -26,13 +26,9 @@ from app.services.campaigns.attention_settings import AttentionSettings, get_att
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.quality_settings import parse_quality_settings
 from app.services.people.answer_rule import MOST_COLUMNS, AnswerRule
-from app.services.people.answer_rules import check_answer_rules, list_broken_rules
+from app.services.people.answer_rules import list_broken_rules
 from app.services.people.known_answers import KnownAnswer, KnownSegment, list_known_answer_faults
-from app.services.people.qualification_marks import (
-    QualificationAnswer,
-    check_qualification_item,
-    is_answer_right,
-)
+from app.services.people.qualification_marks import QualificationAnswer, is_answer_right
 from app.services.people.raters import ActingRater
 from app.services.plans.prefilled_errors import MOST_SPANS
 from app.services.plans.shown_errors import TAKES_NONE
@@ -114,6 +110,11 @@ def list_attention_faults(campaign: CampaignInfo, segments: Sequence[KnownSegmen
             yield from (Place((n, "meta", KIND, *place.loc), place.msg) for place in faults)
     if not any(note is None or note.is_known for note in notes):
         yield Place((), "one segment at least needs rules or the right judgment, under meta.attention")
+
+
+def can_read_attention(meta: Mapping[str, object]) -> bool:
+    """Whether what a segment says of a check, if anything, has the form that it must have."""
+    return KIND not in meta or _read_note(meta) is not None
 
 
 def settle_attention_check(session: Session, rater: ActingRater, public_id: str) -> AttentionWarning | None:
@@ -220,16 +221,14 @@ def _mark(
 ) -> tuple[bool, list[AnswerRule]] | None:
     """Whether the right judgment was missed, and which rules were; None where nothing is known that fits the campaign.
 
-    What an import brought, or another protocol was asked for, is not held against anybody.
+    What was written for another protocol is not held against anybody.
     """
-    items = note.make_items(source)
-    rules = () if any(check_answer_rules(view, note.texts, note.rules)) else note.rules
-    known = note.payload is not None and not any(check_qualification_item(view, 0, items[0]))
-    if not known and not rules:
+    if not note.is_known or any(list_known_answer_faults(view, note, source)):
         return None
+    items = note.make_items(source)
     try:
-        missed = known and not is_answer_right(view, items[0], QualificationAnswer(payload=given[0]))
-        return missed, list_broken_rules(view, items, rules, given)
+        missed = note.payload is not None and not is_answer_right(view, items[0], QualificationAnswer(payload=given[0]))
+        return missed, list_broken_rules(view, items, note.rules, given)
     except Invalid:
         return None
 

@@ -11,7 +11,9 @@ from typing import Final
 
 TABLES: Mapping[str, str] = {
     "staged_systems": "file text, line int, key text, name text, kind text, lab text, tags text[], guessed boolean",
-    "staged_documents": "file text, line int, key text, name text, kind text, domain text, position int, meta jsonb",
+    "staged_documents": (
+        "file text, line int, key text, name text, kind text, domain text, position int, meta jsonb, unfit boolean"
+    ),
     "staged_segments": "file text, line int, document text, position int, source text, refs jsonb, meta jsonb, led int",
     "staged_outputs": (
         "file text, line int, system text, document text, position int, text text, prefill jsonb, led int"

@@ -1,4 +1,4 @@
-"""Segments with known answers that an import brings, while they are staged."""
+"""Segments with known answers: those that an import brings, while they are staged, and all of a campaign."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ Row = sa.Row[Any]
 
 # Whole documents, of which the import may name a part; a segment that it names has its place in the files.
 _SEGMENTS = """
-SELECT d.kind, d.key AS document, g.position, g.source, g.meta, w.file, w.line
+SELECT d.kind, d.key AS document, g.position, g.source, g.meta, w.file, w.line,
+       EXISTS (SELECT FROM staged_documents x WHERE x.key = d.key AND x.unfit) AS unfit
 FROM documents d JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id
 LEFT JOIN LATERAL (
     SELECT s.file, s.line FROM staged_segments s WHERE s.document = d.key AND s.position = g.position
@@ -21,6 +22,15 @@ LEFT JOIN LATERAL (
 WHERE d.campaign_id = :campaign AND d.kind = ANY(:kinds) AND d.key IN (
     SELECT document FROM staged_segments UNION SELECT key FROM staged_documents)
 ORDER BY d.key COLLATE "C", g.position"""
+_ALL = """
+SELECT d.kind, d.key AS document, g.position, g.source, g.meta
+FROM documents d JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id
+WHERE d.campaign_id = :campaign AND d.kind = ANY(:kinds) ORDER BY d.key COLLATE "C", g.position"""
+
+
+def load_known_segments(session: Session, campaign_id: int, kinds: list[str]) -> Sequence[Row]:
+    """The segments of all documents of some kinds, document after document."""
+    return session.execute(text(_ALL), {"campaign": campaign_id, "kinds": kinds}).all()
 
 
 def load_staged_known_segments(session: Session, campaign_id: int, kinds: list[str]) -> Sequence[Row]:
