@@ -447,7 +447,7 @@ def test_known_answers_that_an_import_brings_are_checked_like_those_put(manager,
         assert unknown.json()["errors"][0]["loc"] == ["checks.jsonl", 3]
 
 
-def test_the_export_of_known_answers_that_fit_the_protocol_no_more_is_imported_and_counted(manager, database_url):
+def test_the_export_of_known_answers_that_do_not_fit_the_protocol_is_imported_and_counted(manager, database_url):
     at = "/v1/campaigns/c"
     manager.post("/v1/campaigns", json={"key": "c", "protocol": "da"})
     note = {"text": "Der Hund.", "payload": {"protocol": "da", "score": 90}, "tolerance": {"score": 10}}
@@ -456,9 +456,8 @@ def test_the_export_of_known_answers_that_fit_the_protocol_no_more_is_imported_a
         put = manager.put(f"{at}/documents/known-{kind}", json={"kind": kind, "segments": segments})
         assert put.status_code == 200, put.text
     assert b"unfit" not in manager.get(f"{at}/exports/jsonl").content
-    tag = manager.get(f"{at}/protocol").headers["ETag"]
-    changed = manager.put(f"{at}/protocol", json={"protocol": "esa", "options": {}}, headers={"If-Match": tag})
-    assert changed.status_code == 200, changed.text
+    with psycopg.connect(database_url) as db:  # as an earlier version may have stored it, which checked no imports
+        db.execute("UPDATE campaigns SET protocol = 'esa' WHERE key = 'c'")
     exported = manager.get(f"{at}/exports/jsonl").content
     assert exported.count(b'"known_answers":"unfit"') == 2
     manager.post("/v1/campaigns", json={"key": "again", "protocol": "esa"})
@@ -467,7 +466,8 @@ def test_the_export_of_known_answers_that_fit_the_protocol_no_more_is_imported_a
     assert read.json()["notes"] == {
         "documents whose known answers do not fit the protocol: kept, and held against nobody": 2
     }
-    assert manager.get("/v1/campaigns/again/exports/jsonl").content == exported
+    again = manager.get("/v1/campaigns/again/exports/jsonl").content
+    assert again.splitlines()[2:-1] == exported.splitlines()[2:-1]  # all but the campaign's own line, and the seals
     by_hand = [line for line in exported.splitlines(keepends=True)[1:-1] if b'"type":"campaign"' not in line]
     header = b'{"type":"plumbline","version":1}\n'
     unmarked = header + b"".join(by_hand).replace(b'"known_answers":"unfit",', b"")

@@ -68,27 +68,59 @@ def _has_value(low: float, high: float, scale: ScoreScale | None) -> bool:
 def _list_order_faults(
     ranking: JudgmentMeasure, rules: Sequence[AnswerRule], within: dict[tuple[int, str], Interval]
 ) -> Iterator[Place]:
-    """Columns that would have to be above themselves, or above what is the best already."""
+    """Columns that would have to be above themselves, or above others that leave no value for them.
+
+    At any number of steps: a column with a bound may be above others that are above a bound of their own.
+    """
+    step = ranking.scale.step if ranking.scale is not None else None
+    columns = {column for rule in rules for column in (rule.column, rule.above) if column is not None}
+    own = {column: _bounds(ranking, within.get((column, ranking.name), ANY)) for column in columns}
     below: dict[int, set[int]] = {}
     for n, rule in enumerate(rules):
-        if rule.above is None:
+        if rule.above is None or rule.above in below.get(rule.column, ()):
             continue
-        best = _bounds(ranking, within.get((rule.column, ranking.name), ANY))[1]
-        worst = _bounds(ranking, within.get((rule.above, ranking.name), ANY))[0]
         if rule.column in {rule.above, *_reach(below, rule.above)}:
             yield Place((n, "above"), "contradicts another rule about these columns")
-        elif best <= worst:
-            yield Place((n, "above"), "contradicts the bounds of these columns")
-        else:
-            below.setdefault(rule.column, set()).add(rule.above)
+            continue
+        below.setdefault(rule.column, set()).add(rule.above)
+        if not _leaves_values(own, below, step=step is not None):
+            yield Place((n, "above"), "contradicts the bounds of these columns and of those above or below them")
+            below[rule.column].remove(rule.above)
 
 
 def _bounds(ranking: JudgmentMeasure, within: Interval) -> Interval:
-    """Bounds from bad to good."""
+    """Bounds from bad to good, counted in steps where the scale has any: then whoever is above is so by one at least."""
     low, high = within
-    if ranking.scale is not None:
-        low, high = max(low, ranking.scale.minimum), min(high, ranking.scale.maximum)
+    scale = ranking.scale
+    if scale is not None:
+        low, high = max(low, scale.minimum), min(high, scale.maximum)
+        if scale.step is not None:
+            low = math.ceil((low - scale.minimum) / scale.step - NEAR)
+            high = math.floor((high - scale.minimum) / scale.step + NEAR)
     return (low, high) if ranking.higher_is_better else (-high, -low)
+
+
+def _leaves_values(own: dict[int, Interval], below: dict[int, set[int]], *, step: bool) -> bool:
+    """Whether each column can be above all that it must be above. step: values are whole numbers.
+
+    own: bounds of each column by its own rules. below: the columns that one is directly above; without a circle.
+    """
+    least: dict[int, tuple[float, bool]] = {}  # a value, and whether the column's own must be above it
+
+    def find_least(column: int) -> tuple[float, bool]:
+        if column not in least:
+            low, beyond = own[column][0], False
+            for other in below.get(column, ()):
+                reached = find_least(other)[0] + step
+                if reached > low or (reached == low and not step):
+                    low, beyond = reached, not step
+            least[column] = low, beyond
+        return least[column]
+
+    return all(
+        low < own[column][1] or (low == own[column][1] and not beyond)
+        for column, (low, beyond) in ((column, find_least(column)) for column in own)
+    )
 
 
 def _reach(below: dict[int, set[int]], start: int) -> set[int]:
