@@ -208,6 +208,43 @@ def test_questions_are_written_then_answered_before_the_first_task_and_after_it(
     expect(page.get_by_role("button", name="Save the questions")).to_have_count(0)
 
 
+def test_errors_are_marked_in_advance_in_the_texts_of_a_check(manager, ask):
+    ask("POST", "/campaigns", {"key": "prefilled", "protocol": "esa", "target_language": "de"})
+    page = manager.page
+    manager.open("/campaigns/prefilled/tutorial")
+    page.get_by_label("Key", exact=True).fill("check-1")
+    page.get_by_role("button", name="Add a segment").click()
+    first = page.get_by_role("group", name="Segment 1")
+    advance = first.get_by_text("Errors marked in advance", exact=True)
+    expect(advance).to_be_hidden()
+    page.get_by_label("When raters judge it").select_option("attention")
+    first.get_by_label("Source").fill("The dog barked.")
+    first.get_by_text("Rules and several texts").click()
+    first.get_by_label("Texts side by side").fill("Der Hund bellte.\nDie Katze bellte.")
+    first.get_by_role("button", name="Add: One text is judged better than another").click()
+    advance.click()
+    second = first.get_by_role("group", name="Errors marked in advance in text 2")
+    Mouse(page).mark(second.locator(".body").last, second.locator("button.severity.is-major"), (), word=1)
+    expect(second.locator("mark")).to_have_text("Katze")
+    expect(second.locator(".confirm")).to_be_hidden()
+    first.get_by_label("Texts side by side").fill("Der Hund bellte.\nOh, die Katze bellte.")
+    expect(second.locator("mark")).to_have_text("Katze")
+    check(page, "errors marked in advance")
+    glance(page, "errors marked in advance")
+    for said in ("check-1", "again"):
+        page.get_by_label("Key", exact=True).fill(said)
+        page.get_by_role("button", name="Save the document").click()
+        page.get_by_role("button", name=f"Change {said}").click()
+        expect(second.locator("mark")).to_have_text("Katze")
+        stored = ask("GET", f"/campaigns/prefilled/documents/{said}").json()["segments"][0]["meta"]["attention"]
+        places = [[(one["start"], one["end"], one["severity"]) for one in errors] for errors in stored["prefill"]]
+        assert places == [[], [(8, 13, "major")]]
+    ask("POST", "/campaigns", {"key": "plainly", "protocol": "da"})
+    manager.open("/campaigns/plainly/tutorial")
+    page.get_by_role("button", name="Add a segment").click()
+    expect(page.get_by_text("Errors marked in advance", exact=True)).to_have_count(0)
+
+
 def test_an_attention_check_is_written_set_and_met_among_the_tasks(manager, ask, served, open_context):
     key, page = ask.opened("attentive", raters=("r1",)), manager.page
     manager.open(f"/campaigns/{key}/tutorial")

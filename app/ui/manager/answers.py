@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
+from app.services.people.answer_rules import find_error_field
 from app.stats.quality.repeats import default_tolerance
 from app.ui.rater_forms import campaign_forms_json
 
@@ -15,3 +16,8 @@ def rater_forms_json(campaign: CampaignInfo) -> dict[str, str]:
     within = [default_tolerance(one.scale) if n == 0 else None for n, one in enumerate(measures)]
     told = [{"name": one.name, "within": by} for one, by in zip(measures, within, strict=True)]
     return {"forms": campaign_forms_json(campaign), "measures": json.dumps(told)}
+
+
+def takes_prefilled_errors(campaign: CampaignInfo) -> bool:
+    """Whether errors can be marked in advance in what raters see."""
+    return campaign_protocol(campaign).accepts_prefill and find_error_field(campaign) is not None

@@ -42,7 +42,8 @@ function reasonsOf(text) {
   return Object.fromEntries(found.map(([, language, reason]) => [language, reason]));
 }
 
-// One item. kind: judgment or choice. given: as the interface has it. asked: {form, about, measures}.
+// One item. kind: judgment or choice. given: as the interface has it. asked: {form, about, measures, prefill}; prefill(…)
+// makes what marks errors in advance, on pages that have it.
 class Item {
   constructor(kind, given, asked, taken) {
     this.kind = kind;
@@ -60,11 +61,19 @@ class Item {
       this.tolerance = tolerances(asked.measures, given.tolerance);
       this.rules = asked.about.needed ? null : new Rules(given, asked);
       for (const { input } of [this.source, this.text]) input.addEventListener("input", () => this.judgment.read());
+      this.prefill = asked.prefill?.(given.prefill, asked, () => this.shown) ?? null;
     }
     const judged = this.judgment ? { element: h("div", { role: "group", "aria-label": t("The right judgment") }, h("p", { class: "named" }, t("The right judgment")), this.judgment.element) } : null;
-    const parts = [this.source, this.text, this.question, this.choices, this.choice, judged, this.tolerance, this.rules, this.reasons];
+    const parts = [this.source, this.text, this.question, this.choices, this.choice, judged, this.tolerance, this.rules, this.prefill, this.reasons];
     this.element = h("fieldset", { class: "known" }, this.legend, parts.filter(Boolean).map((part) => part.element),
       h("p", { class: "actions" }, button(t("Remove it"), () => taken(this), { class: "quiet" })));
+    this.element.addEventListener("input", () => this.prefill?.read());
+  }
+
+  // The texts as they stand: those side by side, if there are any, else the one.
+  get shown() {
+    const columns = this.rules?.value.columns ?? [];
+    return { source: this.source.input.value.trim(), texts: columns.length ? columns : [this.text.input.value.trim()] };
   }
 
   // As the interface takes it. Throws Unfinished.
@@ -72,7 +81,7 @@ class Item {
     const said = { source: words(this.source.input.value), text: words(this.text.input.value), question: words(this.question.input.value), reasons: reasonsOf(this.reasons.input.value) };
     if (this.kind === "choice") return { ...said, choices: lines(this.choices.input.value), choice: words(this.choice.input.value) };
     const tolerance = this.tolerance.parts.filter((part) => part.input.value.trim()).map(within);
-    const rules = this.rules?.value ?? {};
+    const rules = { ...this.rules?.value, ...(this.prefill && { prefill: this.prefill.value }) };
     if (rules.columns?.length) return { ...said, ...rules, text: null, payload: null, tolerance: {} };
     return { ...said, ...rules, payload: this.judgment.payload, tolerance: Object.fromEntries(tolerance) };
   }
@@ -81,9 +90,9 @@ class Item {
 // A list of items in a place of the page.
 export class Items {
   // Of the form's data, `needed` says that no item may do without an answer.
-  constructor(place, { protocol, source, target, forms, measures, needed }, name) {
+  constructor(place, { protocol, source, target, forms, measures, needed }, name, { prefill = null } = {}) {
     const about = { protocol, source, target, needed: needed !== undefined };
-    const asked = { form: JSON.parse(forms).find((one) => one.level !== "screen"), about, measures: JSON.parse(measures) };
+    const asked = { form: JSON.parse(forms).find((one) => one.level !== "screen"), about, measures: JSON.parse(measures), prefill };
     Object.assign(this, { place, asked, name, items: [] });
   }
 

@@ -9,12 +9,16 @@ import { Browse } from "./browse.js";
 import { checkKey } from "./keys.js";
 import { Items } from "./known.js";
 import { api, brief, change, empty, fetched, figure, get, here, listed, numeral, Refused, resting, say, sure, table, tell, told, written } from "./parts.js";
+import { Prefill } from "./prefill.js";
 import { reading, tried } from "./reading.js";
 
 const form = $("#tutorial");
 const said = $(".said", form);
 const place = $("#documents");
-const items = new Items($("#items"), form.dataset, (n) => t("Segment {n}", { n }));
+// Only where the protocol takes errors that are marked in advance, and only of checks.
+const prefill = form.dataset.prefill === undefined ? null : (...given) => new Prefill(...given);
+const items = new Items($("#items"), form.dataset, (n) => t("Segment {n}", { n }), { prefill });
+const showPrefill = () => $("#items").classList.toggle("as-tutorial", form.elements.kind.value !== "attention");
 const TITLES = { tutorial: t("Tutorial"), attention: t("Attention check") };
 const path = (key) => `${api}/documents/${encodeURIComponent(key)}`;
 
@@ -22,6 +26,7 @@ async function edit(key) {
   const { kind, segments } = await get(path(key));
   form.elements.key.value = key;
   form.elements.kind.value = kind;
+  showPrefill();
   items.set(segments.map(({ source, references, meta }) => ({ ...(meta[kind] ?? {}), source, rest: { references, meta } })));
   form.scrollIntoView({ block: "nearest" });
   form.elements.key.focus();
@@ -59,11 +64,10 @@ const show = reading(place, async () => {
   draw();
 });
 
-function check({ source, text, question, payload, tolerance, reasons, columns, rules, retry }, rest) {
+function check({ source, text, question, payload, tolerance, reasons, columns, rules, retry, prefill: marked }, rest) {
   if (question || retry || Object.keys(reasons).length) throw new Unfinished(t("An attention check looks like a task: it has no question, no explanation and no second answer."));
-  const ruled = Object.fromEntries(Object.entries({ columns, rules }).filter(([, value]) => value?.length));
-  const { prefill } = rest?.meta?.attention ?? {};
-  const known = { text, payload, tolerance: payload ? tolerance : null, ...ruled, ...(prefill && { prefill }) };
+  const ruled = Object.fromEntries(Object.entries({ columns, rules, prefill: marked }).filter(([, value]) => value?.length));
+  const known = { text, payload, tolerance: payload ? tolerance : null, ...ruled };
   return { source, references: rest?.references ?? {}, meta: { ...rest?.meta, attention: known } };
 }
 
@@ -114,6 +118,8 @@ const results = new Browse($("#results"), {
 
 for (const add of form.querySelectorAll("[data-add]")) add.addEventListener("click", () => items.add(add.dataset.add, {}, { focus: true }));
 checkKey(form);
+form.elements.kind.addEventListener("change", showPrefill);
+showPrefill();
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   resting($("button[type=submit]", form), save);
