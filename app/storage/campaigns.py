@@ -20,8 +20,14 @@ CampaignRecord = sa.Row[Any]
 _KEY = campaigns.c.key.collate("C")
 
 
-def _fold_case(name: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
-    return sa.func.lower(name).collate("C")
+# Marks above and below letters, as in é: not every Postgres has a collation that knows them.
+_MARKS = "[\\u0300-\\u036f]"
+
+
+def _fold_name(name: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    """A name without case and accents, so that É stands beside é and e."""
+    letters = sa.func.pg_catalog.normalize(name, "NFKD")
+    return sa.func.lower(sa.func.regexp_replace(letters, _MARKS, "", "g")).collate("C")
 
 
 def _time(at: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
@@ -33,10 +39,10 @@ def _is_closed(state: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
 
 
 _ORDERS = {
-    "key": SortOrder(None, _fold_case),
-    "-key": SortOrder(None, _fold_case, descending=True),
-    "name": SortOrder(campaigns.c.name, _fold_case),
-    "-name": SortOrder(campaigns.c.name, _fold_case, descending=True),
+    "key": SortOrder(None, _fold_name),
+    "-key": SortOrder(None, _fold_name, descending=True),
+    "name": SortOrder(campaigns.c.name, _fold_name),
+    "-name": SortOrder(campaigns.c.name, _fold_name, descending=True),
     "created": SortOrder(campaigns.c.created_at, _time),
     "-created": SortOrder(campaigns.c.created_at, _time, descending=True),
     # What a campaign was when it was seen, not what it is now: else all that follow one would be passed over once it is
