@@ -62,7 +62,7 @@ def put_screen_comment(
 def put_output_comment(
     rater: RaterCaller, task: TaskId, item: ItemNumber, segment: SegmentNumber, body: Body, session: SessionDep
 ) -> CommentStoredOut:
-    """Where segments are judged and the campaign's setting `output_comments` is on. It takes the place of an earlier one."""
+    """Where segments are judged and `output_comments` is on. It takes the place of an earlier one."""
     place = CommentPlace(item=item, segment=segment)
     return CommentStoredOut(revision=comments.put_comment(session, task, place, body.text, rater=rater))
 

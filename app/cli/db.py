@@ -23,9 +23,9 @@ from app.storage.organization_list import list_organizations
 from app.storage.organizations import DEFAULT, use_organization
 
 _ABOUT_MISSING = (
-    "the database and all other media are saved. Check that PLUMBLINE_DATA_DIR and PLUMBLINE_MEDIA_STORE are those of the "
-    "server. If they are, add each file again (plumbline media add CAMPAIGN FILE) and repeat the backup; --without-media "
-    "leaves media out"
+    "the database and all other media are saved. Check that PLUMBLINE_DATA_DIR and PLUMBLINE_MEDIA_STORE are those of "
+    "the server. If they are, add each file again (plumbline media add CAMPAIGN FILE) and repeat the backup; "
+    "--without-media leaves media out"
 )
 File = Annotated[Path, typer.Argument(help="The backup: one file, checked by its SHA-256 before anything is restored.")]
 
@@ -103,8 +103,10 @@ def _list_missing(database: Database, missing: Mapping[bytes, str]) -> tuple[Pla
     for number in (DEFAULT, *keys):
         with use_organization(number), database.transaction() as session:
             organization = (keys[number],) if number in keys else ()
-            for row in rows.load_names_of_bytes(session, list(missing)):
-                places.append(Place((*organization, row.key, row.name), missing[bytes(row.sha256)]))
+            places += [
+                Place((*organization, row.key, row.name), missing[bytes(row.sha256)])
+                for row in rows.load_names_of_bytes(session, list(missing))
+            ]
     return tuple(places)
 
 

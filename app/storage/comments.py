@@ -16,8 +16,8 @@ from app.storage.tables import comments
 Row = sa.Row[Any]
 ADDRESS = ("campaign_id", "rater_id", "task_id", "item_id", "segment_id", "screen")
 SCREEN_OF_ITEM = "coalesce(i.screen, i.position)"
-# Answers that were imported before comments were set apart have theirs in what else is kept with them, as Pearmut's logs
-# name them. That is sealed, so that an erasure cannot change it: nobody is told it any more, until it is purged.
+# Answers that were imported before comments were set apart have theirs in what else is kept with them, as Pearmut's
+# logs name them. That is sealed, so that an erasure cannot change it: nobody is told it any more, until it is purged.
 _ERASED = "(SELECT e.state FROM enrolments e WHERE e.rater_id = j.rater_id) = 'erased'"
 _SEALED = f"CASE WHEN j.meta ->> '{{name}}' IS NOT NULL AND ({_ERASED}) IS NOT TRUE THEN j.meta ->> '{{name}}' END"
 # What is known of a judgment's output and screen: `j` is the judgment, `i` its item.

@@ -468,11 +468,12 @@ def test_the_export_of_known_answers_that_do_not_fit_the_protocol_is_imported_an
     }
     again = manager.get("/v1/campaigns/again/exports/jsonl").content
     assert again.splitlines()[2:-1] == exported.splitlines()[2:-1]  # all but the campaign's own line, and the seals
+    manager.post("/v1/campaigns", json={"key": "strict", "protocol": "esa"})
     by_hand = [line for line in exported.splitlines(keepends=True)[1:-1] if b'"type":"campaign"' not in line]
     header = b'{"type":"plumbline","version":1}\n'
     unmarked = header + b"".join(by_hand).replace(b'"known_answers":"unfit",', b"")
-    refused = manager.post("/v1/campaigns/again/imports", params={"format": "jsonl"}, content=unmarked)
+    refused = manager.post("/v1/campaigns/strict/imports", params={"format": "jsonl"}, content=unmarked)
     assert (refused.status_code, "payload" in refused.json()["errors"][0]["loc"]) == (422, True), refused.text
-    shapeless = header + b"".join(by_hand).replace(b'"score":90', b'"score":90},"prefill":[[7]],"x":{')
-    refused = manager.post("/v1/campaigns/again/imports", params={"format": "jsonl"}, content=shapeless)
-    assert refused.status_code == 422, refused.text
+    shapeless = header + b"".join(by_hand).replace(b'"text":"Der Hund."', b'"text":"Der Hund.","prefill":[[7]]')
+    refused = manager.post("/v1/campaigns/strict/imports", params={"format": "jsonl"}, content=shapeless)
+    assert (refused.status_code, "prefill" in refused.json()["errors"][0]["loc"]) == (422, True), refused.text

@@ -49,8 +49,8 @@ def serving(
 ) -> Iterator[Served]:
     """Serve a migrated database.
 
-    provider: where people sign in with their organization's accounts. media: folder of its media, in place of one of its
-    own.
+    provider: where people sign in with their organization's accounts. media: folder of its media, in place of
+    one of its own.
     """
     database = Database(database_url, size=size, role="plumbline_app")
     with database.transaction() as session:

@@ -102,9 +102,7 @@ def test_a_backup_has_the_media_and_restores_them(store: MediaStore, database: D
         restore_media(MediaFolder(tmp_path / "third"), archive)
 
 
-def test_a_backup_leaves_out_media_whose_bytes_are_not_there_and_names_them(
-    database: Database, tmp_path: Path
-) -> None:
+def test_a_backup_leaves_out_media_whose_bytes_are_not_there_and_names_them(database: Database, tmp_path: Path) -> None:
     collect(database, key="live")
     folder = MediaFolder(tmp_path / "store")
     policy = MediaPolicy(folder, tmp_path / "parts")

@@ -213,8 +213,9 @@ class OwnCommentOut(AnswerModel):
 class CommentsOut(AnswerModel):
     """On what comments can be written, and your own."""
 
-    output: bool = Field(description=
-        "On each output that is judged: `PUT …/comments/{item}/{segment}`, or `…/comments/{item}` of a document as a whole."
+    output: bool = Field(
+        description="On each output that is judged: `PUT …/comments/{item}/{segment}`, or `…/comments/{item}` of a "
+        "document that is judged as a whole."
     )
     screen: bool = Field(description="On each screen: `PUT …/comments/screens/{screen}`.")
     own: list[OwnCommentOut]

@@ -33,7 +33,8 @@ def check_known_document(campaign: CampaignInfo, kind: str, segments: Sequence[K
 def check_staged_known_documents(session: Session, campaign_id: int, campaign: CampaignInfo) -> int:
     """How many documents an import brings whose known answers do not fit the protocol and are said not to.
 
-    Earlier versions took what this one refuses, and what a campaign exports must be importable. Once it is merged. Raises Invalid, naming file and line, for known answers of other documents that cannot be kept.
+    Earlier versions took what this one refuses, and what a campaign exports must be importable. Once it is merged.
+    Raises Invalid, naming file and line, for known answers of other documents that cannot be kept.
     """
     rows = known_documents.load_staged_known_segments(session, campaign_id, list(KINDS))
     faults: list[Place] = []

@@ -89,7 +89,7 @@ def _list_order_faults(
 
 
 def _bounds(ranking: JudgmentMeasure, within: Interval) -> Interval:
-    """Bounds from bad to good, counted in steps where the scale has any: then whoever is above is so by one at least."""
+    """Bounds from bad to good, counted in steps where the scale has any: to be above is one of them at least."""
     low, high = within
     scale = ranking.scale
     if scale is not None:

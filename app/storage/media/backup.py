@@ -25,15 +25,13 @@ class MediaMissingFromBackup(NotFound):
 
 @dataclass(frozen=True, slots=True)
 class MediaBackup:
-    """What was written. stored: files. missing: hashes of the files whose bytes are not in the store, with the reason."""
+    """What was written. stored: files. missing: hashes of files whose bytes are not in the store, and why."""
 
     stored: int
     missing: Mapping[bytes, str]
 
 
-def backup_media(
-    sizes: Mapping[bytes, int], store: MediaStore, file: Path, *, overwrite: bool = False
-) -> MediaBackup:
+def backup_media(sizes: Mapping[bytes, int], store: MediaStore, file: Path, *, overwrite: bool = False) -> MediaBackup:
     """Write files by their hashes. A file of mode 0600, which appears when it is whole and on disk.
 
     A file whose bytes are not where they were stored is left out and named: one lost file must not prevent the backup

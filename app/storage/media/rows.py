@@ -210,11 +210,11 @@ def load_stored_sizes(session: Session) -> dict[bytes, int]:
     return {bytes(row.sha256): row.size for row in rows}
 
 
-def load_names_of_bytes(session: Session, hashes: Sequence[bytes]) -> Sequence[sa.Row[tuple[str, str, bytes]]]:
+def load_names_of_bytes(session: Session, hashes: Sequence[bytes]) -> Sequence[MediaRow]:
     """Files that have these bytes, as (key of the campaign, name, hash)."""
     query = sa.select(campaigns.c.key, media_files.c.name, media_files.c.sha256).join_from(media_files, campaigns)
     ordered = query.where(media_files.c.sha256.in_(hashes)).order_by(campaigns.c.key, media_files.c.name)
-    return session.execute(ordered).all()
+    return list(session.execute(ordered))
 
 
 def load_signing_key(session: Session, purpose: str) -> bytes:
