@@ -55,7 +55,15 @@ PAGES: Final = (
     *(
         f"/campaigns/{KEY}{end}"
         for end in (
-            *("/overview", "/texts", "/items", "/items?document=news-1&system=system-1", "/guidelines", "/raters"),
+            *(
+                "/overview",
+                "/texts",
+                "/items",
+                "/items?document=news-1",
+                "/items?document=news-1&system=system-1",
+                "/guidelines",
+                "/raters",
+            ),
             *("/invitations", "/quality", "/exclusions", "/problems", "/design", "/lock", "", "/recipes", "/reports"),
             *("/reports/agreement", "/gate", "/series", "/print", "/exports", "/jobs", "/settings", "/clone", "/audit"),
         )

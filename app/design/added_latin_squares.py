@@ -13,6 +13,7 @@ from app.design.latin_square import assign_latin_squares, explain_unmet_cells
 from app.design.open_groups import LatinSquareCell
 from app.design.plan import Bucket, UnmetRequest
 from app.design.values import TestSet
+from app.domain.plural_forms import count_words
 
 Cell = tuple[int, str]
 """A stretch of the material, and a system."""
@@ -92,4 +93,5 @@ def _make_unmet_requests(documents: Sequence[str], why: str) -> tuple[UnmetReque
     if not documents:
         return ()
     named = ", ".join(documents[:5]) + (" …" if len(documents) > 5 else "")
-    return (UnmetRequest(f"{len(documents)} documents are given to nobody", f"{why}: {named}"),)
+    what = count_words(len(documents), "document is given to nobody", "documents are given to nobody")
+    return (UnmetRequest(what, f"{why}: {named}"),)

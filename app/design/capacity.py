@@ -8,6 +8,7 @@ from app.design.assignment import check_pools
 from app.design.layout import AllocationInput
 from app.design.values import Codes
 from app.domain.errors import Invalid
+from app.domain.plural_forms import count_words
 
 _FINE = 1_000_000  # shares of a capacity are compared in whole millionths
 
@@ -47,9 +48,9 @@ def assign_by_capacity(rng: np.random.Generator, layout: AllocationInput, capaci
     _unload_overfull_raters(layout, result, load, capacity, weight)
     over = np.flatnonzero(load > capacity)
     if len(over):
-        missing = int((load - capacity)[over].sum())
+        missing, asked = int((load - capacity)[over].sum()), count_words(len(over), "rater", "raters")
         raise Invalid(
-            f"the capacities do not suffice: with these buckets {len(over)} raters would be asked for {missing} more "
+            f"the capacities do not suffice: with these buckets {asked} would be asked for {missing} more "
             f"than they can do; they have room for {int(capacity.sum())} in all, {int(load.sum())} are needed"
         )
     return result

@@ -23,6 +23,7 @@ from app.design.task_maker import TaskInputs
 from app.design.values import Codes, Floats, Rater, System, TestSet, WorkSize
 from app.design.workload import GroupAllocation, assign_work
 from app.domain.errors import Invalid, Place
+from app.domain.plural_forms import count_words
 
 
 def compile_plan(
@@ -252,7 +253,8 @@ def _unmet_documents(left_out: Sequence[str]) -> tuple[UnmetRequest, ...]:
     if not left_out:
         return ()
     named = ", ".join(left_out[:5]) + (" …" if len(left_out) > 5 else "")
-    return (UnmetRequest(f"{len(left_out)} documents are not judged", f"they are in no bucket: {named}"),)
+    what = count_words(len(left_out), "document is not judged", "documents are not judged")
+    return (UnmetRequest(what, f"in no bucket: {named}"),)
 
 
 def _unmet_outputs(test_set: TestSet, grouped: GroupedOutputs, buckets: BucketAssignment) -> tuple[UnmetRequest, ...]:
@@ -262,7 +264,8 @@ def _unmet_outputs(test_set: TestSet, grouped: GroupedOutputs, buckets: BucketAs
     if not bare:
         return ()
     named = ", ".join(test_set.documents[n].key for n in bare[:5]) + (" …" if len(bare) > 5 else "")
-    return (UnmetRequest(f"{len(bare)} documents have nothing to judge", f"no system has a whole output: {named}"),)
+    what = count_words(len(bare), "document has nothing to judge", "documents have nothing to judge")
+    return (UnmetRequest(what, f"no system has a whole output: {named}"),)
 
 
 def _unmet_squares(design: Design, dealt: GroupAllocation, names: Sequence[str]) -> tuple[UnmetRequest, ...]:
@@ -286,7 +289,9 @@ def _unmet_capacity(raters: Sequence[Rater], tasks: Sequence[Task]) -> tuple[Unm
     named = ", ".join(over[:5]) + (" …" if len(over) > 5 else "")
     return (
         UnmetRequest(
-            f"{len(over)} raters are given more than their capacity",
+            count_words(
+                len(over), "rater is given more than their capacity", "raters are given more than their capacity"
+            ),
             f'balance {{"capacity": true}} would respect it, except for shared items: {named}',
         ),
     )

@@ -6,6 +6,7 @@ import numpy as np
 
 from app.design.plan import UnmetRequest
 from app.design.values import Codes
+from app.domain.plural_forms import count_words
 
 
 def draw_latin_square(rng: np.random.Generator, order: int) -> Codes:
@@ -19,7 +20,8 @@ def explain_unmet_cells(number: int, systems: int) -> tuple[UnmetRequest, ...]:
     if not number:
         return ()
     why = f"a rater edits each segment once, and some bucket has fewer raters than the {systems} systems"
-    return (UnmetRequest(f"{number} outputs are edited by nobody", f"{why}: enrol more raters, or leave systems out"),)
+    what = count_words(number, "output is edited by nobody", "outputs are edited by nobody")
+    return (UnmetRequest(what, f"{why}: enrol more raters, or leave systems out"),)
 
 
 def assign_latin_squares(rng: np.random.Generator, sentences: int, systems: int, raters: int) -> Codes:

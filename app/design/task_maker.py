@@ -22,6 +22,7 @@ from app.design.plan import Group, UnmetRequest
 from app.design.repeats import RaterHistory
 from app.design.values import Rater, TestSet
 from app.design.workload import GroupAllocation
+from app.domain.plural_forms import count_words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,20 +64,20 @@ class UnmetRequests:
         if self.oversize:
             named = ", ".join(sorted(self.oversize)[:5]) + (" …" if len(self.oversize) > 5 else "")
             number = self.oversize.total()
-            result.append(UnmetRequest(f"{number} items are longer than a task may be", f"documents {named}"))
+            what = count_words(number, "item is longer than a task may be", "items are longer than a task may be")
+            result.append(UnmetRequest(what, f"{'document' if len(self.oversize) == 1 else 'documents'} {named}"))
         if self.narrowed:
             why = f"{design.task.columns} outputs of {', '.join(sorted(self.narrowed)[:5])} exceed a task"
             result.append(UnmetRequest("some screens have fewer columns", why))
         for kind, number in sorted(Counter(short.kind for short in self.short).items()):
             most = max(short.missing for short in self.short if short.kind == kind)
             if kind == "distance":
-                result.append(
-                    UnmetRequest(f"{number} repeats are up to {most} segments too near", "their tasks are too short")
-                )
+                near = count_words(most, "segment too near", "segments too near")
+                what = count_words(number, f"repeat is {near}", f"repeats are up to {near}")
+                result.append(UnmetRequest(what, "their tasks are too short"))
             else:
-                result.append(
-                    UnmetRequest(f"{number} tasks lack {kind} items", f"up to {most}: their documents have none")
-                )
+                what = count_words(number, f"task lacks {kind} items", f"tasks lack {kind} items")
+                result.append(UnmetRequest(what, f"up to {most}: their documents have none"))
         return tuple(result)
 
 

@@ -11,7 +11,7 @@ from app.domain.questionnaires import read_questionnaires
 from app.services.campaigns import campaigns
 from app.services.campaigns.display_settings import get_display_settings
 from app.services.campaigns.phrases import get_phrases
-from app.services.people import guidelines, questionnaires, tutorials
+from app.services.people import guidelines, qualification, questionnaires, tutorials
 from app.services.people.guidelines import GuidelineTexts
 from app.services.people.raters import ActingRater
 from app.storage.db import Database
@@ -52,7 +52,9 @@ def consent_page(request: Request, rater: RaterAtWork, database: DatabaseDep) ->
 @router.get("/test")
 def entry_test_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
     """The test before the first task."""
-    return _page(request, "test", rater, database, {})
+    with database.transaction(snapshot=True) as session:
+        has_test = qualification.has_qualification(session, rater.campaign)
+    return _page(request, "test", rater, database, {"has_test": has_test})
 
 
 @router.get("/tutorial")

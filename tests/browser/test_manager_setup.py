@@ -149,7 +149,7 @@ def test_an_invitation_shows_its_link_once_and_is_ended(manager, ask):
     ask.draft("crowd")
     page = manager.page
     manager.open("/campaigns/crowd/invitations")
-    page.get_by_label("Seats").fill("40")
+    page.get_by_label("Places").fill("40")
     page.get_by_label("Platform", exact=True).select_option("prolific")
     page.get_by_label("Address after the last page").fill("https://app.prolific.com/done?cc={code}")
     page.get_by_role("button", name="Invite").click()
@@ -180,7 +180,7 @@ def test_an_invitation_shows_its_link_once_and_is_ended(manager, ask):
     manager.open("/campaigns/crowd/invitations")
     assert page.locator(".secret").count() == 0
     page.get_by_role("heading", name="Invite raters").click()
-    page.get_by_label("Seats").fill("9")
+    page.get_by_label("Places").fill("9")
     page.get_by_label("New raters per hour").fill("7")
     page.get_by_label("The platform signs its ids").check()
     page.get_by_role("button", name="Invite").click()

@@ -282,7 +282,7 @@ def test_documents_without_any_output_are_said() -> None:
     test_set, systems, raters = world(6, 2, 3)
     outputs = {key: marks for key, marks in test_set.outputs.items() if key[0] != "d003"}
     plan = compiled({}, (replace(test_set, outputs=outputs), systems, raters))
-    assert [unmet.what for unmet in plan.unmet] == ["1 documents have nothing to judge"]
+    assert [unmet.what for unmet in plan.unmet] == ["1 document has nothing to judge"]
     assert "d003" in plan.unmet[0].why
 
 
@@ -298,7 +298,7 @@ def test_more_than_a_capacity_is_said_where_the_balance_does_not_heed_it() -> No
     test_set, systems, raters = world(12, 2, 3, longest=1)
     able = [replace(raters[0], capacity=3), replace(raters[1], capacity=100), raters[2]]
     plan = compiled({"overlap": None}, (test_set, systems, able))
-    assert plan.unmet[0].what == "1 raters are given more than their capacity"
+    assert plan.unmet[0].what == "1 rater is given more than their capacity"
     assert "r00 (8 of 3 items)" in plan.unmet[0].why
 
 

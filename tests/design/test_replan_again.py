@@ -166,8 +166,8 @@ def test_what_no_square_can_hold_is_said() -> None:
     again, _ = go_on(plan, (missing, systems, raters), everything(plan), ("bought",))
     assert again.plan.tasks == ()
     said = {unmet.what: unmet.why for unmet in again.plan.unmet}
-    assert set(said) == {"1 documents are given to nobody", "late systems have no part in documents planned before"}
-    assert "bought" in said["1 documents are given to nobody"]
+    assert set(said) == {"1 document is given to nobody", "late systems have no part in documents planned before"}
+    assert "bought" in said["1 document is given to nobody"]
 
 
 LISTED = [
@@ -192,4 +192,4 @@ def test_bought_documents_are_said_to_be_nobody_s_where_no_bucket_has_raters() -
     again, _ = go_on(plan, now, everything(plan), ("bought",))
     assert again.plan.tasks == ()
     (told,) = again.plan.unmet
-    assert (told.what, told.why) == ("1 documents are given to nobody", "nobody is left in their bucket: bought")
+    assert (told.what, told.why) == ("1 document is given to nobody", "nobody is left in their bucket: bought")

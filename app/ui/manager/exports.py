@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from app import formats
 from app.services.data import exports
+from app.ui.messages import message
+
+WORDS: Mapping[str, str] = {
+    "parquet": message("Judgments, one per row, as Parquet"),
+    "ratings-csv": message("Ratings, one per row, as rankings count them"),
+    "ratings-parquet": message("Ratings, one per row, as rankings count them, as Parquet"),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class OfferedFormat:
-    """A format that a campaign can be written in. title: empty where it is no format of files, but a table of ours."""
+    """A format that a campaign can be written in. words: what a table of ours is, which has no title of a format."""
 
     name: str
     title: str
     suffix: str
     files: bool
+    words: str
 
 
 def list_offered_formats(protocol: str) -> list[OfferedFormat]:
@@ -25,5 +34,6 @@ def list_offered_formats(protocol: str) -> list[OfferedFormat]:
         form = formats.ALL.get(name)
         if form is None or not form.judged_by or protocol in form.judged_by:
             target = exports.find_export_target(name)
-            formats_offered.append(OfferedFormat(name, form.title if form else "", target.suffix, target.files))
+            title = form.title if form else ""
+            formats_offered.append(OfferedFormat(name, title, target.suffix, target.files, WORDS.get(name, "")))
     return sorted(formats_offered, key=lambda one: (one.name != "jsonl", one.name))

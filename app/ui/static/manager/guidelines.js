@@ -1,12 +1,19 @@
 // Guidelines and the text of consent: a field for each language, saved together as a new version; the older versions.
 
 import { $, button, dialog, fill, fresh, h } from "../shared/dom.js";
-import { t } from "../shared/messages.js";
+import { locale, t } from "../shared/messages.js";
 import { api, change, get, moment, resting, say } from "./parts.js";
 import { reading, tried } from "./reading.js";
 
 const CODE = /^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$/;
 const LONGEST = "200000";
+
+// A language by its name, with its code where that is something else.
+const names = new Intl.DisplayNames([locale()], { type: "language", fallback: "none" });
+const named = (code) => {
+  const name = names.of(code.replaceAll("_", "-"));
+  return name ? `${name} (${code})` : code;
+};
 
 class Texts {
   constructor(section) {
@@ -26,14 +33,14 @@ class Texts {
     const { texts } = this.version ? await get(`${api}/${this.kind}`) : { texts: { en: "" } };
     this.fields.replaceChildren();
     fill(this.form, this.fields,
-      h("div", { class: "picker" }, h("label", { for: this.code.id }, t("Another language")), this.code, button(t("Add"), () => this.another(), { class: "quiet" })),
+      h("div", { class: "picker further" }, h("label", { for: this.code.id }, t("Another language")), this.code, button(t("Add"), () => this.another(), { class: "quiet" })),
       this.said, h("p", { class: "actions" }, h("button", { type: "submit" }, t("Save as version {n}", { n: this.version + 1 })), this.version > 1 ? button(t("Earlier versions"), () => this.earlier(), { class: "quiet" }) : null));
     for (const language of Object.keys(texts).sort()) this.field(language, texts[language]);
   }
 
   field(language, text) {
     const id = fresh("text");
-    this.fields.append(h("div", { class: "field" }, h("label", { for: id }, t("Text in {language}", { language })),
+    this.fields.append(h("div", { class: "field" }, h("label", { for: id }, t("Text in {language}", { language: named(language) })),
       h("textarea", { id, rows: "8", maxlength: LONGEST, dir: "auto", lang: language, data: { language } }, text)));
   }
 

@@ -64,7 +64,7 @@ const invitations = new Browse($("#invitations"), {
     { head: t("Created"), sort: "made", cell: (one) => brief(one.created_at) },
     { head: t("State"), cell: state },
     { head: t("Platform"), cell: (one) => PLATFORMS[one.platform] ?? one.platform },
-    { head: t("Seats"), cell: (one) => figure(one.count), look: "right" },
+    { head: t("Places"), cell: (one) => figure(one.count), look: "right" },
     { head: t("Taken"), cell: (one) => figure(one.taken), look: "right" },
     { head: t("New per hour"), cell: (one) => figure(one.per_hour), look: "right" },
     { head: t("Ids"), cell: (one) => (one.signed ? t("signed") : t("not signed")), look: "wide" },

@@ -22,6 +22,7 @@ export const keyFrom = (name) => name.normalize("NFKD").replace(/\p{M}/gu, "").t
 export function fillKeyFromName(form) {
   const { key, name } = form.elements;
   let own = key.value !== "";
+  if (!own) key.value = keyFrom(name.value);
   key.addEventListener("input", () => (own = key.value !== ""));
   name.addEventListener("input", () => {
     if (!own) key.value = keyFrom(name.value);

@@ -41,7 +41,7 @@ function whole(progress) {
     facts([
       [t("Handed in"), percent(progress.share), count(progress.total.tasks, "{done} of {n} task", "{done} of {n} tasks", { done: figure(done) })],
       [t("Judgments"), figure(progress.total.judgments), lastDay(pace.judgments_last_day)],
-      [t("Pace"), t("{n} tasks a day", { n: figure(pace.tasks_a_day, 1) }), lastDay(pace.tasks_last_day)],
+      [t("Pace"), pace.tasks_a_day === null ? NONE : t("{n} tasks a day", { n: figure(pace.tasks_a_day, 1) }), lastDay(pace.tasks_last_day)],
       [
         t("Expected end at this pace"),
         forecast && progress.share < 1 ? moment(forecast.median) : NONE,

@@ -10,10 +10,20 @@ const place = $("#quality");
 const manages = main.dataset.role !== "coordinator";
 const VERDICTS = { pass: t("passed"), fail: t("failed"), not_testable: t("not testable") };
 const NOUNS = { rater: t("rater"), task: t("task"), document: t("document"), system: t("system") };
+const COMPARED = {
+  calibration: (n) => count(n, "{n} calibration item", "{n} calibration items"),
+  panel: (n) => count(n, "{n} shared item", "{n} shared items"),
+  consensus: (n) => count(n, "{n} item, consensus", "{n} items, consensus"),
+};
 const LONG = 120_000; // milliseconds
 const EVERY = 1000; // milliseconds
 
 const chance = (p) => (p !== null && p !== undefined && p < 0.0001 ? `<${figure(0.0001, 4)}` : figure(p, 4)); // never 0
+
+const signed = (value) => figure(value, 2).replace("-", "−");
+
+// A figure, and below it in small what it is to be read with.
+const over = (value, beside) => [value, h("small", { class: "beside" }, beside)];
 
 const verdict = (one) => badge(one.verdict, VERDICTS[one.verdict] ?? one.verdict);
 
@@ -29,12 +39,12 @@ function evidence(found, standing) {
     [t("Rater"), (one) => h("a", { href: `${here}/raters/${encodeURIComponent(one.rater)}` }, one.rater)], [t("Judgments"), (one) => figure(one.n_judgments), "right"],
     [t("Verdict"), verdict],
     [t("What to do"), (one) => (standing.has(one.rater) ? t("excluded") : button(t("Exclude …"), () => exclude("rater", one.rater), { class: "quiet", "aria-label": t("Exclude {rater}", { rater: one.rater }) }))],
-    [t("Controls"), (one) => (one.control ? count(one.control.n_pairs, "{n} pair, p {p}, q {q}", "{n} pairs, p {p}, q {q}", { p: chance(one.control.p_value), q: chance(one.control.q_value) }) : NONE), "brief"],
+    [t("Controls"), (one) => (one.control ? over(count(one.control.n_pairs, "{n} pair", "{n} pairs"), t("q {q}", { q: chance(one.control.q_value) })) : NONE)],
     [t("Scored worse"), (one) => percent(one.control?.share_worse), "right"],
-    [t("Repeats"), (one) => (one.repeats ? t("{n}, {share} alike", { n: figure(one.repeats.n), share: percent(one.repeats.within) }) : NONE), "brief"],
-    [t("Offset"), (one) => (one.panel ? count(one.panel.n_items, "{offset} ({basis}, {n} item)", "{offset} ({basis}, {n} items)", { offset: figure(one.panel.offset, 2), basis: one.panel.basis }) : NONE), "brief"],
-    [t("Pace"), (one) => (one.speed ? t("{seconds} s, {ratio} of the median", { seconds: figure(one.speed.seconds, 1), ratio: figure(one.speed.ratio, 2) }) : NONE), "brief"],
-    [t("Longest run"), (one) => t("{n} (expected {expected})", { n: figure(one.habits.longest_run), expected: figure(one.habits.expected_run, 1) }), "brief"],
+    [t("Repeats"), (one) => (one.repeats ? over(figure(one.repeats.n), t("{share} alike", { share: percent(one.repeats.within) })) : NONE)],
+    [t("Offset"), (one) => (one.panel ? over(signed(one.panel.offset), COMPARED[one.panel.basis](one.panel.n_items)) : NONE)],
+    [t("Pace"), (one) => (one.speed ? over(t("{seconds} s", { seconds: figure(one.speed.seconds, 1) }), t("{ratio} × median", { ratio: figure(one.speed.ratio, 2) })) : NONE)],
+    [t("Longest run"), (one) => over(figure(one.habits.longest_run), t("expected {expected}", { expected: figure(one.habits.expected_run, 1) }))],
     [t("Flags"), (one) => flagged(one), "text"],
   ], found), found);
 }

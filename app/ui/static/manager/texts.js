@@ -194,7 +194,7 @@ function ingest(body) {
       [t("Identical"), (one) => figure(one.identical), "right"], [t("Words"), (one) => figure(one.words), "right"],
     ], body.systems),
     body.findings.length ? [h("h3", {}, t("To look at")), table(t("To look at"), [
-      [t("What"), (one) => foreign(one.what), "text"], ["n", (one) => figure(one.n), "right"], [t("Where"), (one) => one.examples.join("; "), "text"],
+      [t("What"), (one) => foreign(one.what), "text"], [t("How many"), (one) => figure(one.n), "right"], [t("Where"), (one) => one.examples.join("; "), "text"],
     ], body.findings)] : h("p", {}, t("No problems were found.")),
     h("p", { class: "fetch" }, t("Fetch:"), h("a", { href: `${api}/reports/ingest` }, "JSON")),
   ];

@@ -66,7 +66,7 @@ const place = $("#webhooks");
 const show = reading(place, async () => {
   const found = await all(`${api}/webhooks`);
   fill(place, found.length ? table(t("Webhooks"), [
-    [t("Address"), (one) => one.url, "text"], [t("Events"), told], [t("State"), state], [t("What to do"), actions],
+    [t("Address"), (one) => one.url, "address"], [t("Events"), told], [t("State"), state], [t("What to do"), actions],
   ], found) : empty({ icon: "message", title: t("There are no webhooks yet."), text: t("Add one above to have tasks, milestones and failed checks reported to your own systems.") }),
   fetched([listed(`${api}/webhooks`)]));
 });
