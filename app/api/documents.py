@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
 from app.api.models.tasks import TextLayoutOut
@@ -26,6 +26,14 @@ DocumentKey = Annotated[
     Path(alias="document", pattern=KEY_PATTERN, description="Key of the document.", examples=["talk-1"]),
     AfterValidator(check_addressable),
 ]
+DocumentKind = Literal["test", "tutorial", "attention"]
+OfKind = Annotated[
+    DocumentKind | None,
+    Query(
+        alias="kind",
+        description="Only documents of this kind: of the test set, of the tutorial, or of attention checks.",
+    ),
+]
 Text = Annotated[str, StringConstraints(max_length=100_000)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=128)]
@@ -42,7 +50,7 @@ class SegmentIn(BodyModel):
 class DocumentIn(BodyModel):
     """A document."""
 
-    kind: Literal["test", "tutorial", "attention"] = "test"
+    kind: DocumentKind = "test"
     name: Name | None = Field(None, description="The key where nothing is said.")
     domain: Label | None = None
     origin: Label | None = None
@@ -147,11 +155,12 @@ def list_documents(
     caller: Viewer,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
+    kind: OfKind = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[DocumentRow]:
     """By key, without their segments."""
-    documents = views.list_documents(session, campaign, after=cursor, limit=limit + 1)
+    documents = views.list_documents(session, campaign, kind=kind, after=cursor, limit=limit + 1)
     return make_page([DocumentRow.model_validate(one) for one in documents], limit, lambda one: one.key)
 
 

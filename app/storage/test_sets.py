@@ -56,9 +56,11 @@ def load_systems_page(session: Session, campaign_id: int, *, after: str | None, 
     return _page(session, systems, campaign_id, after, limit)
 
 
-def load_documents_page(session: Session, campaign_id: int, *, after: str | None, limit: int) -> list[Row]:
-    """Documents by key after `after`."""
-    return _page(session, documents, campaign_id, after, limit)
+def load_documents_page(
+    session: Session, campaign_id: int, *, kind: str | None = None, after: str | None, limit: int
+) -> list[Row]:
+    """Documents by key after `after`. kind: of this kind only."""
+    return _page(session, documents, campaign_id, after, limit, *(() if kind is None else (documents.c.kind == kind,)))
 
 
 def load_known_answer_documents(session: Session, campaign_id: int) -> list[Row]:
@@ -284,9 +286,16 @@ def _load_row(session: Session, table: sa.Table, campaign_id: int, key: str) -> 
     return session.execute(query).one_or_none()
 
 
-def _page(session: Session, table: sa.Table, campaign_id: int, after: str | None, limit: int) -> list[Row]:
+def _page(
+    session: Session,
+    table: sa.Table,
+    campaign_id: int,
+    after: str | None,
+    limit: int,
+    *conditions: sa.ColumnElement[bool],
+) -> list[Row]:
     key = table.c.key.collate("C")
-    query = sa.select(table).where(table.c.campaign_id == campaign_id).order_by(key).limit(limit)
+    query = sa.select(table).where(table.c.campaign_id == campaign_id, *conditions).order_by(key).limit(limit)
     return list(session.execute(query if after is None else query.where(key > after)))
 
 

@@ -54,6 +54,17 @@ def test_a_document_is_given_back_as_it_was_put_without_white_space_at_its_ends(
     assert got["segments"][1]["source"] is None
 
 
+def test_documents_of_one_kind_are_listed_alone(filled: httpx.Client) -> None:
+    known = {"text": "Der Hund bellte.", "reasons": {"en": "x"}}
+    _put(filled, "/documents/a", {"kind": "tutorial", "segments": [{"source": "x", "meta": {"tutorial": known}}]})
+    listed = {
+        kind: [one["key"] for one in filled.get(f"{CAMPAIGN}/documents{query}").json()["items"]]
+        for kind, query in (("", ""), ("test", "?kind=test"), ("tutorial", "?kind=tutorial&limit=1"))
+    }
+    assert listed == {"": ["a", "d1"], "test": ["d1"], "tutorial": ["a"]}
+    assert filled.get(f"{CAMPAIGN}/documents?kind=other").status_code == 422
+
+
 def test_putting_the_same_again_changes_nothing(filled: httpx.Client) -> None:
     version = filled.get(CAMPAIGN).json()["data_version"]
     again = [

@@ -120,9 +120,12 @@ def list_outputs(
     return [DocumentOutputCount(row.document, row.segments, row.outputs) for row in rows]
 
 
-def list_documents(session: Session, campaign: str, *, after: str | None, limit: int) -> list[DocumentView]:
-    """Documents by key after `after`, without their segments."""
-    rows = stored.load_documents_page(session, campaigns.load_campaign(session, campaign).id, after=after, limit=limit)
+def list_documents(
+    session: Session, campaign: str, *, kind: str | None = None, after: str | None, limit: int
+) -> list[DocumentView]:
+    """Documents by key after `after`, without their segments. kind: of this kind only."""
+    campaign_id = campaigns.load_campaign(session, campaign).id
+    rows = stored.load_documents_page(session, campaign_id, kind=kind, after=after, limit=limit)
     return [_document_view(row, None) for row in rows]
 
 

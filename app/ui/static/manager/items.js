@@ -36,7 +36,7 @@ function inAddress() {
 }
 
 async function choices() {
-  const [documents, systems] = await Promise.all([all(`${api}/documents`), all(`${api}/systems`)]);
+  const [documents, systems] = await Promise.all([all(`${api}/documents?kind=test`), all(`${api}/systems`)]);
   form.elements.document.append(...documents.map((one) => h("option", { value: one.key }, one.name)));
   for (const name of ["system", "other"]) {
     form.elements[name].append(...systems.map((one) => h("option", { value: one.key }, one.name)));

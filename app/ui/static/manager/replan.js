@@ -174,7 +174,7 @@ const show = reading(where, async () => {
     fill(where, h("p", {}, t("There is no plan yet to change."), " ", h("a", { href: `${here}/design` }, t("Make one"))));
     return;
   }
-  const [there, texts] = await Promise.all([all(`${api}/systems`), all(`${api}/documents`), opened ? null : raters.open()]);
+  const [there, texts] = await Promise.all([all(`${api}/systems`), all(`${api}/documents?kind=test`), opened ? null : raters.open()]);
   opened = true;
   fill(where, h("p", {}, t("Plan {n} of {when}.", { n: figure(plan.version), when: moment(plan.at) })),
     plan.stale?.length ? h("p", { class: "note" }, t("Since it was compiled:"), " ", foreign(`${plan.stale.join("; ")}.`)) : h("p", {}, t("Nothing has changed since the plan was compiled.")),
