@@ -120,7 +120,7 @@ def test_guidelines_and_consent_are_written_by_language_with_their_earlier_versi
     manager.open("/campaigns/texts/guidelines")
     guide = page.get_by_role("region", name="Guidelines")
     for n, text in enumerate(("# Read\n\n" + HOSTILE, "# Read *all*"), 1):
-        guide.get_by_label("Text in en").fill(text)
+        guide.get_by_label("Text in English (en)").fill(text)
         guide.get_by_role("button", name=f"Save as version {n}").click()
         expect(guide.get_by_text(f"Version {n}, as raters see it:")).to_be_visible()
         assert page.locator("img[src=x]").count() == 0
@@ -129,7 +129,7 @@ def test_guidelines_and_consent_are_written_by_language_with_their_earlier_versi
     expect(guide.locator(".said")).to_contain_text("Enter the language as a code")
     guide.get_by_label("Another language").fill("de")
     guide.get_by_role("button", name="Add").click()
-    guide.get_by_label("Text in de").fill("# Lesen")
+    guide.get_by_label("Text in German (de)").fill("# Lesen")
     guide.get_by_role("button", name="Save as version 3").click()
     guide.get_by_text("de", exact=True).click()
     expect(guide.get_by_role("heading", name="Lesen")).to_be_visible()
@@ -139,7 +139,7 @@ def test_guidelines_and_consent_are_written_by_language_with_their_earlier_versi
     glance(page, "earlier versions")
     page.keyboard.press("Escape")
     consent = page.get_by_role("region", name="Consent text")
-    consent.get_by_label("Text in en").fill("I take part.")
+    consent.get_by_label("Text in English (en)").fill("I take part.")
     consent.get_by_role("button", name="Save as version 1").click()
     expect(consent.get_by_text("Version 1, as raters see it:")).to_be_visible()
     assert ask("GET", "/campaigns/texts/guidelines").json()["texts"] == {"en": "# Read *all*", "de": "# Lesen"}
