@@ -9,18 +9,23 @@ Source: humeval/02b-analyze_results.py of wmt-conference/wmt26-general-mt (`is_s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy
 
 from app.stats.ratings import Floats
 
+Counts = npt.NDArray[np.uint8]
+
 RESAMPLES = 100
 _DECIMALS = 10
-_LARGE = 1 << 25  # values; what has fewer is kept, twice: 512 MB at most
+_LARGE = 1 << 27  # values; what has fewer is kept, of four samples: 512 MB at most
 _BLOCK = 1 << 20  # values drawn at a time
 
 
@@ -35,15 +40,21 @@ class BootstrapClaim:
 NOT_TESTED = BootstrapClaim(np.nan, np.nan)
 
 
-def bootstrap_paired_difference(
+def bootstrap_paired_differences(
     differences: Floats, *, alpha: float, seed: int, resamples: int = RESAMPLES
-) -> BootstrapClaim:
-    """Of the mean of differences, shape (n,). Fewer than two, or equal ones, are not tested; none above 0: no claim."""
-    if differences.size < 2:
-        return NOT_TESTED
-    (drawn,) = _draw_means([differences], resamples, seed)
-    estimate = float(differences.mean())
-    claim = _claim(drawn, estimate, [differences], alpha)
+) -> list[BootstrapClaim]:
+    """Of the mean of each row of differences, shape (pairs, n).
+
+    Fewer than two differences, or equal ones, are not tested; none above 0: no claim.
+    """
+    if differences.shape[1] < 2:
+        return [NOT_TESTED] * len(differences)
+    (means,) = _draw_means([differences], resamples, seed)
+    return [_claim_paired(drawn, row, alpha) for drawn, row in zip(means, differences, strict=True)]
+
+
+def _claim_paired(drawn: Floats, differences: Floats, alpha: float) -> BootstrapClaim:
+    claim = _claim(drawn, float(differences.mean()), [differences], alpha)
     return BootstrapClaim(
         p_value=claim.p_value if differences.max() > 0 else max(claim.p_value, 1.0),
         p_reverse=claim.p_reverse if differences.min() < 0 else max(claim.p_reverse, 1.0),
@@ -51,50 +62,91 @@ def bootstrap_paired_difference(
 
 
 def bootstrap_two_samples(
-    x: Floats, y: Floats, *, alpha: float, seed: int, resamples: int = RESAMPLES
-) -> BootstrapClaim:
-    """Of the mean of x, shape (n,), less that of y, shape (m,). Fewer than two of one are not tested."""
-    if min(x.size, y.size) < 2:
-        return NOT_TESTED
-    of_x, of_y = _draw_means([x, y], resamples, seed)
-    return _claim(of_x - of_y, float(x.mean() - y.mean()), [x, -y], alpha)
+    samples: Sequence[Floats], pairs: Sequence[tuple[int, int]], *, alpha: float, seed: int, resamples: int = RESAMPLES
+) -> list[BootstrapClaim]:
+    """Of the mean of one sample less that of another, for each pair of samples. Fewer than two values: not tested."""
+    claims = [NOT_TESTED] * len(pairs)
+    together = defaultdict[tuple[int, int], list[int]](list)
+    for number, (i, j) in enumerate(pairs):
+        if min(samples[i].size, samples[j].size) > 1:
+            together[samples[i].size, samples[j].size].append(number)
+    for numbers in together.values():
+        first, second = (sorted({pairs[number][side] for number in numbers}) for side in (0, 1))
+        of_first, of_second = _draw_means(
+            [np.stack([samples[i] for i in side]) for side in (first, second)], resamples, seed
+        )
+        for number in numbers:
+            i, j = pairs[number]
+            drawn = of_first[first.index(i)] - of_second[second.index(j)]
+            x, y = samples[i], samples[j]
+            claims[number] = _claim(drawn, float(x.mean() - y.mean()), [x, -y], alpha)
+    return claims
 
 
 def _draw_means(samples: Sequence[Floats], resamples: int, seed: int) -> list[Floats]:
-    """The means of what is drawn from each sample with replacement, shape (resamples,) each.
+    """The means of what is drawn from each sample with replacement.
 
-    Pairs with as many common units have the same draws, and most have: those of samples that are not large are kept.
+    samples: rows of one length share their draws, shapes (k, n). The means have shapes (k, resamples).
+
+    Pairs with as many units have the same draws, and so has every branch of a multiverse: those of samples that are
+    not large are kept.
     """
-    sizes = tuple(sample.size for sample in samples)
-    if resamples * sum(sizes) <= _LARGE:
-        kept = _draw_kept_shares(sizes, resamples, seed)
-        return [shares @ sample for shares, sample in zip(kept, samples, strict=True)]
+    sizes = tuple(sample.shape[1] for sample in samples)
     rng = np.random.default_rng(seed)
-    return [
-        np.concatenate([shares @ sample for shares in _draw_shares(rng, sample.size, resamples)]) for sample in samples
-    ]
+    is_kept = resamples * max(sizes) <= _LARGE
+    means = []
+    for place, sample in enumerate(samples):
+        blocks = (
+            _blocks_of(_draw_kept_counts(sizes[: place + 1], resamples, seed).counts)
+            if is_kept
+            else _draw_counts(rng, sample.shape[1], resamples)
+        )
+        means.append(np.concatenate([sample @ (counts / sample.shape[1]).T for counts in blocks], axis=1))
+    return means
 
 
-@lru_cache(maxsize=2)
-def _draw_kept_shares(sizes: tuple[int, ...], resamples: int, seed: int) -> tuple[Floats, ...]:
+@dataclass(frozen=True, slots=True, eq=False)
+class DrawnCounts:
+    """counts: how often each value is drawn, shape (resamples, size). state: of the generator afterwards."""
+
+    counts: Counts
+    state: Mapping[str, Any]
+
+
+@lru_cache(maxsize=4)
+def _draw_kept_counts(sizes: tuple[int, ...], resamples: int, seed: int) -> DrawnCounts:
+    """Those of the last of several samples, which are drawn one after the other."""
     rng = np.random.default_rng(seed)
-    return tuple(np.concatenate(list(_draw_shares(rng, size, resamples))) for size in sizes)
+    if len(sizes) > 1:
+        rng.bit_generator.state = _draw_kept_counts(sizes[:-1], resamples, seed).state
+    counts, done = np.empty((resamples, sizes[-1]), dtype=np.uint8), 0
+    for block in _draw_counts(rng, sizes[-1], resamples):
+        counts[done : done + len(block)] = block
+        done += len(block)
+    return DrawnCounts(counts, rng.bit_generator.state)
 
 
-def _draw_shares(rng: np.random.Generator, size: int, resamples: int) -> Iterator[Floats]:
-    """How often each value is drawn, as a share of its sample; (resamples, size), in blocks of rows."""
+def _blocks_of(counts: Counts) -> Iterator[Counts]:
+    rows = max(1, _BLOCK // counts.shape[1])
+    return (counts[first : first + rows] for first in range(0, len(counts), rows))
+
+
+def _draw_counts(rng: np.random.Generator, size: int, resamples: int) -> Iterator[Counts]:
+    """How often each value is drawn, shape (resamples, size), in blocks of rows."""
     rows = max(1, _BLOCK // size)
     for first in range(0, resamples, rows):
         n = min(rows, resamples - first)
         picked = rng.integers(0, size, size=(n, size)) + size * np.arange(n)[:, None]
-        yield np.bincount(picked.ravel(), minlength=n * size).reshape(n, size) / size
+        # One byte holds what is drawn: more than 255 times the same of n has a chance below 10^-500.
+        yield np.bincount(picked.ravel(), minlength=n * size).astype(np.uint8).reshape(n, size)
 
 
 def _claim(drawn: Floats, estimate: float, samples: Sequence[Floats], alpha: float) -> BootstrapClaim:
     """samples: those whose means, added up, are the estimate."""
     acceleration = _accelerate(samples)
+    ordered, estimate = np.sort(np.round(drawn, _DECIMALS)), round(estimate, _DECIMALS)
     return BootstrapClaim(
-        _p_value(drawn, estimate, acceleration, alpha), _p_value(-drawn, -estimate, -acceleration, alpha)
+        _p_value(ordered, estimate, acceleration, alpha), _p_value(-ordered[::-1], -estimate, -acceleration, alpha)
     )
 
 
@@ -112,19 +164,21 @@ def _accelerate(samples: Sequence[Floats]) -> float:
     return cubes / (6 * squares**1.5) if squares > 0 else np.nan
 
 
-def _p_value(drawn: Floats, estimate: float, acceleration: float, alpha: float) -> float:
-    """The smallest level at which the lower end is above 0, from 1/(B + 1); it is below α exactly where that end is."""
-    drawn, estimate = np.round(drawn, _DECIMALS), round(estimate, _DECIMALS)
-    below = float((drawn < estimate).mean() + (drawn <= estimate).mean()) / 2
+def _p_value(ordered: Floats, estimate: float, acceleration: float, alpha: float) -> float:
+    """The smallest level at which the lower end is above 0, from 1/(B + 1); it is below α exactly where that end is.
+
+    ordered: what was drawn, in ascending order.
+    """
+    below = float((ordered < estimate).mean() + (ordered <= estimate).mean()) / 2
     if not np.isfinite(acceleration):
         return np.nan  # no value differs from another
     if not 0 < below < 1:
         return 1.0  # no interval, so no claim
     bias = float(scipy.special.ndtri(below))
     lower = float(scipy.special.ndtr(_corrected_level(bias, acceleration, float(scipy.special.ndtri(alpha)))))
-    is_claimed = bool(np.quantile(drawn, lower) > 0)
-    least = 1 / (drawn.size + 1)
-    level = float(scipy.special.ndtr(_uncorrected_level(bias, acceleration, _level_of_zero(drawn))))
+    is_claimed = bool(np.quantile(ordered, lower) > 0)
+    least = 1 / (ordered.size + 1)
+    level = float(scipy.special.ndtr(_uncorrected_level(bias, acceleration, _level_of_zero(ordered))))
     if is_claimed:
         return float(np.clip(level, least, np.nextafter(alpha, 0))) if least < alpha else least
     return float(np.clip(level, alpha, 1.0))
@@ -140,9 +194,8 @@ def _uncorrected_level(bias: float, acceleration: float, z: float) -> float:
     return moved - bias
 
 
-def _level_of_zero(drawn: Floats) -> float:
+def _level_of_zero(ordered: Floats) -> float:
     """The normal quantile of the level whose percentile, by linear interpolation, is 0."""
-    ordered = np.sort(drawn)
     n = int((ordered <= 0).sum())
     if n in (0, ordered.size):
         return -np.inf if n == 0 else np.inf

@@ -14,7 +14,7 @@ from app.domain.recipe import STRATIFIED_TESTS, Recipe
 from app.stats.aggregate import ScoreMatrix, round_scores
 from app.stats.ratings import Bools, Floats
 from app.stats.testing import resampling
-from app.stats.testing.bca import NOT_TESTED, RESAMPLES, bootstrap_paired_difference, bootstrap_two_samples
+from app.stats.testing.bca import RESAMPLES, bootstrap_paired_differences, bootstrap_two_samples
 from app.stats.testing.paired import DirectionalPValues, paired_t_test, stouffer, stouffer_signed, wilcoxon_signed_rank
 from app.stats.testing.permutation import (
     MOST_PERMUTATIONS,
@@ -187,19 +187,20 @@ def _by_bca(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTests:
     first, second = all_system_pairs(len(panel.systems))
     p, reverse = np.full(first.size, np.nan), np.full(first.size, np.nan)
     lean = np.zeros(first.size, dtype=np.int8)
-    resamples = recipe.permutations or RESAMPLES
     fewest = FEWEST_DOCUMENTS if recipe.unit == "document" else 2
+    alpha, seed, resamples = recipe.alpha, recipe.seed, recipe.permutations or RESAMPLES
     for pairs, differences in unit_differences(panel, sign, unit=recipe.unit):
-        for pair, values in zip(pairs, differences, strict=True):
-            if values.size >= fewest:
-                claim = bootstrap_paired_difference(values, alpha=recipe.alpha, seed=recipe.seed, resamples=resamples)
-                p[pair], reverse[pair], lean[pair] = claim.p_value, claim.p_reverse, np.sign(values.mean())
+        if differences.shape[1] >= fewest:
+            claims = bootstrap_paired_differences(differences, alpha=alpha, seed=seed, resamples=resamples)
+            p[pairs], reverse[pairs] = [one.p_value for one in claims], [one.p_reverse for one in claims]
+            lean[pairs] = np.sign(differences.mean(axis=1))
     whole = [_sample(panel, i, panel.present[i], recipe.unit, sign) for i in range(len(panel.systems))]
-    for pair, (i, j) in enumerate(zip(first, second, strict=True)):
-        x, y, claim = whole[i], whole[j], NOT_TESTED
-        if min(x.size, y.size) >= fewest:
-            claim = bootstrap_two_samples(x, y, alpha=recipe.alpha, seed=recipe.seed, resamples=resamples)
-            lean[pair] = lean[pair] or np.sign(x.mean() - y.mean())
+    tested = [sample if sample.size >= fewest else sample[:0] for sample in whole]
+    pairs_of_samples = list(zip(first.tolist(), second.tolist(), strict=True))
+    claims = bootstrap_two_samples(tested, pairs_of_samples, alpha=alpha, seed=seed, resamples=resamples)
+    for pair, ((i, j), claim) in enumerate(zip(pairs_of_samples, claims, strict=True)):
+        if min(tested[i].size, tested[j].size):
+            lean[pair] = lean[pair] or np.sign(whole[i].mean() - whole[j].mean())
         p[pair], reverse[pair] = np.fmin(p[pair], claim.p_value), np.fmin(reverse[pair], claim.p_reverse)
     return _without_floor(p, reverse, lean)
 

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import tracemalloc
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from app.stats.testing import bca
-from app.stats.testing.bca import bootstrap_paired_difference, bootstrap_two_samples
+from app.stats.testing.bca import BootstrapClaim, bootstrap_paired_differences, bootstrap_two_samples
 
 ALPHA = 0.05
+
+
+def claim_paired(differences: np.ndarray, seed: int) -> BootstrapClaim:
+    return bootstrap_paired_differences(differences[None], alpha=ALPHA, seed=seed)[0]
+
+
+def claim_apart(x: np.ndarray, y: np.ndarray, seed: int, resamples: int = 100) -> BootstrapClaim:
+    return bootstrap_two_samples([x, y], [(0, 1)], alpha=ALPHA, seed=seed, resamples=resamples)[0]
 
 
 def lower_end(*samples: np.ndarray, seed: int, level: float = ALPHA) -> float:
@@ -41,8 +50,8 @@ def test_a_claim_is_made_exactly_where_scipys_lower_end_is_above_0(seed: int) ->
     y = x[: rng.integers(2, 1 + x.size)] - rng.normal(3.0, 12.0, size=1).round() - rng.integers(0, 3)
     differences = x[: y.size] - y + rng.normal(0, 9, size=y.size).round()
     pairs = [
-        (bootstrap_paired_difference(differences, alpha=ALPHA, seed=seed), lower_end(differences, seed=seed)),
-        (bootstrap_two_samples(x, y, alpha=ALPHA, seed=seed), lower_end(x, y, seed=seed)),
+        (claim_paired(differences, seed), lower_end(differences, seed=seed)),
+        (claim_apart(x, y, seed), lower_end(x, y, seed=seed)),
     ]
     for claim, low in pairs:
         assert (claim.p_value < ALPHA) == (low > 0)
@@ -55,13 +64,13 @@ def test_the_p_value_is_the_level_whose_lower_end_is_0(level: float) -> None:
     values = rng.normal(0, 10, size=40)
     shifted = values - lower_end(values, seed=3, level=level)  # its lower end at that level is 0 now
 
-    assert bootstrap_paired_difference(shifted, alpha=ALPHA, seed=3).p_value == pytest.approx(level, abs=1e-9)
+    assert claim_paired(shifted, 3).p_value == pytest.approx(level, abs=1e-9)
 
 
 def test_the_reverse_is_the_claim_about_the_other_one() -> None:
     values = np.random.default_rng(5).exponential(4.0, size=30) - 4.5
 
-    here, there = (bootstrap_paired_difference(sign * values, alpha=ALPHA, seed=1) for sign in (1, -1))
+    here, there = (claim_paired(sign * values, 1) for sign in (1, -1))
 
     assert (here.p_value, here.p_reverse) == pytest.approx((there.p_reverse, there.p_value))
 
@@ -71,35 +80,62 @@ def test_the_reverse_is_the_claim_about_the_other_one() -> None:
     [([3.0], np.nan, np.nan), ([], np.nan, np.nan), ([2.0, 2.0, 2.0], np.nan, np.nan), ([0.0, 0.0], np.nan, np.nan)],
 )
 def test_what_gives_no_interval_is_no_claim(values: list[float], p_value: float, p_reverse: float) -> None:
-    claim = bootstrap_paired_difference(np.array(values), alpha=ALPHA, seed=0)
+    claim = claim_paired(np.array(values), 0)
 
     assert (claim.p_value, claim.p_reverse) == pytest.approx((p_value, p_reverse), nan_ok=True)
 
 
 def test_fewer_than_two_of_one_sample_are_not_tested() -> None:
-    claim = bootstrap_two_samples(np.array([1.0]), np.array([0.0, 1.0, 2.0]), alpha=ALPHA, seed=0)
+    claim = claim_apart(np.array([1.0]), np.array([0.0, 1.0, 2.0]), 0)
 
     assert np.isnan([claim.p_value, claim.p_reverse]).all()
 
 
+def test_pairs_together_are_those_alone_and_are_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fourteen systems on 3,000 segments made 36,400 draws for each of 91 pairs: nine tenths of a report."""
+    rng = np.random.default_rng(8)
+    samples = [rng.normal(i / 2, 10, size=size).round() for i, size in enumerate((40, 40, 57, 40, 57, 1))]
+    pairs = [(i, j) for i in range(6) for j in range(i + 1, 6)]
+    differences = np.stack([samples[0] - samples[1], samples[0] - samples[3], samples[3] - samples[1]])
+    drawn = list[int]()
+    draw = bca._draw_counts
+
+    def count(rng: np.random.Generator, size: int, resamples: int) -> Iterator[np.ndarray]:
+        drawn.append(size)
+        return draw(rng, size, resamples)
+
+    alone = [claim_paired(row, 5) for row in differences], [claim_apart(samples[i], samples[j], 5) for i, j in pairs]
+    monkeypatch.setattr(bca, "_draw_counts", count)
+    bca._draw_kept_counts.cache_clear()
+    in_one_call = (
+        bootstrap_paired_differences(differences, alpha=ALPHA, seed=5),
+        bootstrap_two_samples(samples, pairs, alpha=ALPHA, seed=5),
+    )
+    assert [[(one.p_value, one.p_reverse) for one in claims] for claims in in_one_call] == [
+        [pytest.approx((one.p_value, one.p_reverse), nan_ok=True) for one in claims] for claims in alone
+    ]
+    assert len(drawn) == 6  # of 40 and of 57 values, each at first, after 40 and after 57
+
+
 @pytest.mark.parametrize("sizes", [(41,), (30, 57)])
 def test_draws_in_blocks_are_those_at_once(sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    samples = [np.random.default_rng(size).normal(0, 10, size=size).round() for size in sizes]
+    samples = [np.random.default_rng(size).normal(0, 10, size=(3, size)).round() for size in sizes]
     at_once = bca._draw_means(samples, 500, seed=6)
     for module_limit in ("_LARGE", "_BLOCK"):
         monkeypatch.setattr(bca, module_limit, 100)
     in_blocks = bca._draw_means(samples, 500, seed=6)
     for one, other in zip(at_once, in_blocks, strict=True):
-        assert one.shape == (500,)
+        assert one.shape == (3, 500)
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
 
 
-def test_large_samples_with_many_resamples_take_little_memory() -> None:
+def test_large_samples_with_many_resamples_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A report over all recipes asks for thousands: its draws were 10 GB in a campaign of 10,000 segments."""
+    monkeypatch.setattr(bca, "_LARGE", 1 << 24)
     x = np.random.default_rng(7).normal(0, 10, size=50_000)
     tracemalloc.start()
     try:
-        claim = bootstrap_two_samples(x, x - 1, alpha=ALPHA, seed=1, resamples=400)
+        claim = claim_apart(x, x - 1, 1, resamples=400)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
