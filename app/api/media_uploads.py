@@ -69,7 +69,7 @@ def create_media_upload(
     policy: MediaPolicyDep,
     once: OnceDep,
 ) -> Response:
-    """Send the parts to the address of the answer. What nobody completes within a week is deleted."""
+    """Send the parts to the address of the answer. An upload is deleted after a week without a part."""
 
     def announce() -> IdempotentAnswer:
         sha256 = None if body.sha256 is None else bytes.fromhex(body.sha256)

@@ -12,16 +12,18 @@ from app.cli.kit.crowd import (
     Study,
     Tasks,
     Yes,
+    end_invitation,
     find_server,
     invite_study,
     is_open,
+    list_unused_invitations,
     read_verdicts,
     settle_study,
 )
 from app.client import remote as _remote
 from app.client.mturk import HitTexts, MTurkClient
 from app.config import Settings
-from app.domain.errors import Invalid, Place
+from app.domain.errors import Invalid, Place, Unavailable
 
 
 def register(app: typer.Typer) -> None:
@@ -64,6 +66,7 @@ def create_study(
         why = "workers come at once, and the campaign is not open; without it you can open the campaign meanwhile"
         raise Invalid("the options are not valid", places=(Place(("--yes",), why),))
     mturk = _mturk()
+    _offer_to_end_leftovers(mturk, remote, campaign, ask=not yes)
 
     def offer(link: str, invitation: str) -> str:
         if not yes:
@@ -94,14 +97,32 @@ def settle_submissions(
 
 
 def _confirm_offer(remote: _remote.Remote, campaign: str, question: str) -> None:
-    """Ask until the campaign is open. Raises Exit where the answer is no."""
+    """Ask until the campaign is open; a server that cannot be asked now may be back when somebody confirms again.
+
+    Raises Exit where the answer is no, Abort where the command is interrupted.
+    """
     while True:
         if not typer.confirm(question):
-            typer.echo("No HIT was created, and the invitation is ended.")
+            typer.echo("No HIT is created, and the invitation is ended.")
             raise typer.Exit(1)
-        if is_open(remote, campaign):
-            return
+        try:
+            if is_open(remote, campaign):
+                return
+        except (_remote.ServerRefusal, Unavailable) as error:
+            typer.echo(f"The campaign cannot be looked at: {error.detail or error.title()}")
+            continue
+        except KeyboardInterrupt:
+            raise typer.Abort from None
         typer.echo("The campaign is not open yet.")
+
+
+def _offer_to_end_leftovers(mturk: MTurkClient, remote: _remote.Remote, campaign: str, *, ask: bool) -> None:
+    """Invitations that an interrupted run left without a HIT: a plan counts their places, and nobody can come."""
+    unused = list_unused_invitations(remote, campaign, "mturk")
+    for invitation in sorted(set(unused) - mturk.list_invitations_with_hits()) if unused else ():
+        typer.echo(f"No HIT of yours leads to the invitation {invitation}; an earlier run may have been interrupted.")
+        if ask and typer.confirm("End this invitation?"):
+            end_invitation(remote, campaign, invitation)
 
 
 def _mturk() -> MTurkClient:

@@ -106,13 +106,22 @@ class MTurkClient:
         """The HIT with a note, which is there. Raises MTurkUnreachable alone: its invitation has to stay."""
         try:
             with _own_errors():
-                for page in self._client.get_paginator("list_hits").paginate():
-                    for hit in page["HITs"]:
-                        if hit.get("RequesterAnnotation") == annotation:
-                            return str(hit["HITId"])
+                for hit in self._list_hits():
+                    if hit.get("RequesterAnnotation") == annotation:
+                        return str(hit["HITId"])
         except (MTurkRefusal, MTurkUnreachable) as error:
             raise MTurkUnreachable(f"the HIT was created; look there for its id: {error.detail}") from error
         raise MTurkUnreachable("the HIT was created; look there for its id")
+
+    def list_invitations_with_hits(self) -> set[str]:
+        """Invitations that some HIT of this requester leads to. Raises as `create_study`."""
+        with _own_errors():
+            notes = [str(hit.get("RequesterAnnotation") or "") for hit in self._list_hits()]
+        return {note.removeprefix(ANNOTATION) for note in notes if note.startswith(ANNOTATION)}
+
+    def _list_hits(self) -> Iterator[Mapping[str, Any]]:
+        for page in self._client.get_paginator("list_hits").paginate():
+            yield from page["HITs"]
 
     def load_study_link(self, study: str) -> StudyLink:
         """The invitation that a HIT was made with; one that was made elsewhere names none. Raises as `create_study`."""

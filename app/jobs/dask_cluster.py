@@ -23,7 +23,7 @@ from uuid import uuid4
 from app.domain.errors import AppError, Invalid, Unavailable
 from app.jobs.computing import ASK_EVERY, ComputingFailed, ComputingProcesses, Ending
 from app.jobs.work import MOST_HELD, QueueComputer, is_computed_anywhere
-from app.reports.kit.report import Chunk
+from app.reports.kit.report import Chunk, LocalChunk
 from app.services.jobs.jobs import CHUNK
 from app.storage.db import Database
 from app.storage.jobs_queue import QueueEntry
@@ -155,6 +155,10 @@ class DaskCluster:
             client.close(timeout=1)
 
 
+class ComputedHere(Exception):
+    """The cluster cannot compute this: it reads files of this machine."""
+
+
 class DaskComputing:
     """As `ComputingProcesses`, with the chunks of reports on a cluster. Processes of this worker do all else."""
 
@@ -176,10 +180,14 @@ class DaskComputing:
             return "unwanted" if looks % round(ASK_EVERY / LOOK_EVERY) == 0 and not wanted() else None
 
         def compute(job_id: int, chunk: Chunk, n: int) -> bytes:
+            if isinstance(chunk, LocalChunk):
+                raise ComputedHere
             return self._cluster.compute(job_id, chunk, n, find_ending=find_ending)
 
         try:
             self._computer.compute_entry(entry.task, entry.job_id, entry.n, compute=compute)
+        except ComputedHere:
+            return self._processes.compute_entry(entry, wanted=wanted, stopping=stopping)
         except Interruption as interruption:
             return interruption.ending
         return "done"

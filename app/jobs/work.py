@@ -33,6 +33,7 @@ from app.storage import jobs_queue, reports
 from app.storage.db import Database, OrganizationGone
 from app.storage.jobs_queue import QueueEntry
 from app.storage.organizations import organization_of, use_organization
+from app.storage.ratings_files.engine import LargeExtraNeeded
 from app.web.metrics import JOB_SECONDS
 
 ChunkComputer = Callable[[int, Chunk, int], bytes]
@@ -41,6 +42,8 @@ MOST_CHUNKS = 20_000
 MOST_HELD = 2  # jobs whose data a process holds
 BATCH = 16  # results that are read at a time
 PASSING = frozenset({"unavailable", "storage_full"})  # kinds of error that a later try may not meet
+
+MAY_FIT_LATER = (RandomDrawFailed, LargeExtraNeeded)  # asked again, another is drawn, or the extra is installed
 
 
 def _earlier_stability(database: Database, request: JobRequest) -> ReportWork[Any]:
@@ -145,8 +148,9 @@ class QueueComputer:
             jobs.refuse_job(self._database, job_id, error, again=True)
         except AppError as error:
             if error.kind in PASSING:
+                self._held.pop(row.id, None)  # a file that it reads may be gone
                 raise
-            jobs.refuse_job(self._database, job_id, error, again=isinstance(error, RandomDrawFailed))
+            jobs.refuse_job(self._database, job_id, error, again=isinstance(error, MAY_FIT_LATER))
 
     def _prepare(self, row: stored.Row) -> None:
         work = self._work(row)

@@ -64,6 +64,11 @@ def select_rows(ratings: Ratings, recipe: Recipe) -> RowSelection:
     return RowSelection(rows, ranked, dropped)
 
 
+def can_be_selected_by_sums(recipe: Recipe) -> bool:
+    """Whether each rating tells by itself if the recipe counts it, and as it is stored."""
+    return recipe.implausible_raters == "keep" and recipe.scoring.cap is None
+
+
 def drop_excluded(ratings: Ratings, exclusions: Sequence[ExclusionRule]) -> Ratings:
     """The ratings that none of the exclusions names, as if there were no others; as they are where that is all."""
     keep = np.ones(len(ratings), dtype=np.bool_)

@@ -159,14 +159,19 @@ def test_a_large_campaign_is_ranked_from_sums_by_a_worker(
         TestClient(create_app(database, OPTIONS), raise_server_exceptions=False) as client,
     ):
         large = replace(world, client=client)
-        monkeypatch.setattr(engine, "find_spec", lambda _: None)
-        place = large.later(RANKING, seed="13")
-        drained(database)
-        refused = large.get(RANKING, seed="13")
-        assert (refused.status_code, "pip install 'plumbline[large]'" in refused.json()["title"]) == (422, True)
-        monkeypatch.undo()
-        monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
-        assert large.later(RANKING, seed="14") != place
+        with monkeypatch.context() as lacking:
+            lacking.setattr(engine, "find_spec", lambda _: None)
+            for path, asked in ((RANKING, {"seed": "14"}), (BESIDE, {"recipes": "recommended,wmt-da"})):
+                refused = large.get(path, headers={"Prefer": "wait=0"}, **asked)
+                told = refused.json()["title"]
+                assert (refused.status_code, "pip install 'plumbline[large]'" in told) == (422, True), path
+        assert drained(database) == 0, "no job was made"
+        place = large.later(RANKING, seed="14")
+        with monkeypatch.context() as lacking:
+            lacking.setattr(engine, "find_spec", lambda _: None)
+            drained(database)
+            assert "pip install" in large.get(place).json()["error"]["title"], "a worker lacks it"
+        assert large.later(RANKING, seed="14") == place, "with the extra it is begun again"
         drained(database)
         found = large.get(RANKING, seed="14").json()
         table = large.get(f"{RANKING}.csv", seed="14")

@@ -16,6 +16,7 @@ from xml.sax.saxutils import escape
 import pytest
 from plumbline_client import Client
 
+from app.client import remote
 from app.client.mturk_question import make_question
 from tests.cli.conftest import Answer, Command
 from tests.cli.crowd import campaign as campaign  # a fixture, as the next two
@@ -252,6 +253,47 @@ def test_what_mechanical_turk_refuses_leaves_no_invitation(
     assert (refused.returncode, "your balance is too low" in refused.stderr.decode()) == (2, True)
     listed = served.managed(opened).remote.list_items(f"/v1/campaigns/{opened}/invitations")
     assert sorted(one["live"] for one in listed) == [False, True]
+
+
+def test_a_server_that_goes_away_while_a_command_waits_leaves_no_invitation_without_a_word(
+    run: Any, served: Served, opened: str, mturk: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked again; and what cannot be ended then, the next run offers to end."""
+
+    def invitations() -> list[tuple[str, bool]]:
+        listed = served.managed(opened).remote.list_items(f"/v1/campaigns/{opened}/invitations")
+        return [(str(one["invitation"]), bool(one["live"])) for one in listed if one["platform"] == "mturk"]
+
+    asked: list[str] = []
+    gone = {"server": True}
+    reach = remote.Remote.fetch_body, remote.Remote.send_request
+
+    def away(*_: Any, **__: Any) -> Any:
+        raise remote.ServerUnreachable("nobody answers")
+
+    def answer(question: str) -> bool:
+        asked.append(question)
+        for name, original in zip(("fetch_body", "send_request"), reach, strict=True):
+            patched.setattr(remote.Remote, name, away if gone["server"] else original)
+        return len(asked) < 3
+
+    with monkeypatch.context() as patched:
+        patched.setattr("typer.confirm", answer)
+        left = run("create", opened, *NEW)
+    ((invitation, live),) = invitations()
+    assert (left.returncode, live, len(asked)) == (2, True, 3), left
+    assert left.stdout.decode().count("nobody answers") == 2
+    assert invitation in left.stderr.decode()
+    asked.clear()
+    gone["server"] = False
+    with monkeypatch.context() as patched:
+        patched.setattr("typer.confirm", answer)
+        made = run("create", opened, *NEW)
+    assert (made.returncode, asked[0]) == (0, "End this invitation?"), made
+    assert sorted(live for _, live in invitations()) == [False, True]
+    assert dict(invitations())[invitation] is False
+    third = run("create", opened, *NEW, "--yes")
+    assert (third.returncode, "No HIT of yours" in third.stdout.decode()) == (0, False), "the others have theirs"
 
 
 def test_a_hit_whose_answer_is_lost_is_made_once_and_keeps_its_invitation(

@@ -29,7 +29,7 @@ from app.services.jobs.jobs import JobView
 from app.services.media import uploads
 from app.services.media.library import store_media
 from app.services.media.policy import MediaPolicy
-from app.services.media.sweep import FORGOTTEN, SPARED, sweep_media
+from app.services.media.sweep import CONTINUED, FORGOTTEN, SPARED, sweep_media
 from app.services.webhooks import delivery, events, webhooks
 from app.storage import embedded, jobs_queue, organization_schemas
 from app.storage.db import Database, DatabaseBusy
@@ -211,6 +211,30 @@ def test_parts_of_uploads_go_with_their_organization(spine: Spine, tmp_path: Pat
     os.utime(policy.require_parts() / f"{begun[TWIN]}.part", (old, old))
     assert sweep_media(spine.database, policy)["media uploads"] == 1
     assert {file.stem for file in policy.require_parts().iterdir()} == {begun[OURS], begun[OTHER]}
+
+
+def test_an_upload_that_goes_on_is_kept_however_long_ago_it_was_announced(spine: Spine, tmp_path: Path) -> None:
+    policy = MediaPolicy(store=MediaFolder(tmp_path / "media"), parts=tmp_path / "parts")
+    begun = []
+    with use_organization(OTHER):
+        for name in ("goes-on.wav", "given-up.wav", "never-begun.wav"):
+            with spine.database.transaction() as session:
+                announced = uploads.announce_upload(
+                    session, policy, "thrice", name=name, size=9, sha256=None, actor="test"
+                )
+            begun.append(announced.upload)
+        for upload in begun[:2]:
+            uploads.add_part(spine.database, policy, "thrice", upload, offset=0, pieces=[b"half"], actor="test")
+        with spine.database.transaction() as session:
+            session.execute(text("UPDATE media_uploads SET created_at = created_at - interval '20 days'"))
+        old = time.time() - CONTINUED - 60
+        os.utime(policy.require_parts() / f"{begun[1]}.part", (old, old))
+        assert sweep_media(spine.database, policy)["media uploads"] == 2
+        with spine.database.transaction() as session:
+            assert [one.upload for one in uploads.list_uploads(session, policy, "thrice")] == begun[:1]
+        assert [file.stem for file in policy.require_parts().iterdir()] == begun[:1]
+        later = uploads.add_part(spine.database, policy, "thrice", begun[0], offset=4, pieces=[b"more"], actor="test")
+        assert later.offset == 8
 
 
 def test_what_is_done_for_each_leaves_out_one_that_was_just_removed(spine: Spine) -> None:

@@ -23,7 +23,7 @@ from app.client.settlement import (
     PlatformWording,
     decide_submissions,
 )
-from app.domain.errors import Invalid, Place
+from app.domain.errors import Invalid, Place, Unavailable
 
 Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
 Study = Annotated[str, typer.Argument(help="Id of the study, as create printed it.")]
@@ -31,6 +31,10 @@ Tasks = Annotated[int, typer.Option(min=1, help="How many tasks a participant ha
 DryRun = Annotated[bool, typer.Option(help="Only show what would be done.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 NOTHING = "Nothing was changed."
+
+
+class InvitationLeft(Unavailable):
+    """No study was created, and its invitation could not be ended."""
 
 
 def find_server(server: str | None) -> Remote:
@@ -57,13 +61,30 @@ def invite_study(remote: Remote, campaign: str, wanted: Mapping[str, object], ma
     """Make an invitation and the study that leads to it; the study's id. What is refused leaves no invitation.
 
     wanted: of the invitation. make: the study, given the invitation's link and its id; it may ask first.
+
+    Raises InvitationLeft where the invitation of a study that was not made cannot be ended.
     """
     invitation = json.loads(remote.send_change("POST", f"{_path(campaign)}/invitations", {}, wanted))
     try:
         return make(invitation["link"], invitation["invitation"])
     except (PlatformRefusal, typer.Exit, typer.Abort):
-        remote.send_request("DELETE", f"{_path(campaign)}/invitations/{invitation['invitation']}")
+        end_invitation(remote, campaign, invitation["invitation"])
         raise
+
+
+def end_invitation(remote: Remote, campaign: str, invitation: str) -> None:
+    """End an invitation that no study leads to. Raises InvitationLeft."""
+    try:
+        remote.send_request("DELETE", f"{_path(campaign)}/invitations/{invitation}")
+    except (ServerRefusal, Unavailable) as error:
+        why = f"{invitation}: {error.detail or error.title()}; end it on the page Raters, or run create again"
+        raise InvitationLeft(why) from error
+
+
+def list_unused_invitations(remote: Remote, campaign: str, platform: str) -> list[str]:
+    """Ids of a platform's invitations by which nobody has come yet, though somebody can."""
+    rows = remote.list_items(f"{_path(campaign)}/invitations")
+    return [str(row["invitation"]) for row in rows if row["platform"] == platform and row["live"] and not row["taken"]]
 
 
 def settle_study(

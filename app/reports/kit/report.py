@@ -71,6 +71,17 @@ class ReportWork(Generic[Output]):
     finish: Callable[[Sequence[bytes]], Output]
 
 
+@dataclass(frozen=True, slots=True)
+class LocalChunk:
+    """Chunks that read files of this machine, so that no other can compute them."""
+
+    compute: Chunk
+
+    def __call__(self, number: int) -> bytes:
+        """The bytes of one."""
+        return self.compute(number)
+
+
 def make_undivided_work(make: Callable[[], Output]) -> ReportWork[Output]:
     """Work that is not worth dividing."""
     return ReportWork(0, _empty_chunk, lambda _: make())
@@ -146,6 +157,8 @@ class Report(Generic[Options, Result]):
     compute for longer than some .2 s. The slowest of most take 5 µs a judgment (docs/benchmarks-reports.md)."""
     takes_long: Callable[[Session, Sequence[Snapshot], Options], bool] | None = None
     """Where more than the number of judgments decides: whether these options are long; a job does it then."""
+    check: Callable[[Session, Sequence[Snapshot], Options], None] | None = None
+    """Raises Invalid for what can be told before a job is made for it."""
     other_campaigns: Callable[[Options], Sequence[str]] | None = None
     """Keys of further campaigns that the options name; they are read, too, and whoever asks must see them all."""
     redact: Callable[[Result], Result] | None = None

@@ -11,6 +11,7 @@ from app.domain.recipe import Recipe
 from app.reports.kit.store import make_report_key
 from app.reports.ranking.captions import HUMANS_COUNT
 from app.reports.source.data_hash import hash_report_data
+from app.reports.source.file_sums import FROM_SUMS
 from app.reports.source.recipe_ratings import load_marked_ratings
 from app.reports.source.registration import (
     Registration,
@@ -32,8 +33,6 @@ from app.storage.reports import ReportKey
 
 RANKING = "ranking"
 """The name of rankings among stored reports, and of the jobs that compute them."""
-FROM_SUMS = "from sums"
-"""What tells the key of a ranking that was made from sums: its figures may differ in their last digits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,16 +16,26 @@ from app.stats.ranking.result import Ranking
 from app.stats.testing.pair_tests import DRAWN_TESTS
 from app.storage import reports, texts
 from app.storage.db import Database, Session
+from app.storage.ratings_files.engine import check_engine_installed
 
 
 @dataclass(frozen=True, slots=True)
 class RankingLookup:
-    """What a request for a ranking comes to: what it is about, its key, and its bytes where it is stored."""
+    """What a request for a ranking comes to: what it is about, its key, and its bytes where it is stored.
+
+    from_sums: it is, or is to be, made from sums over a file.
+    """
 
     about: Snapshot
     recipe: Recipe
     key: reports.ReportKey
     body: bytes | None
+    from_sums: bool = False
+
+    def check_makeable(self) -> None:
+        """Raise LargeExtraNeeded where it is missing and cannot be made here, before a job is made for it."""
+        if self.from_sums and self.body is None:
+            check_engine_installed()
 
 
 def find_or_compute_ranking(
@@ -45,7 +55,7 @@ def find_ranking(session: Session, campaign: str, recipe: Recipe, as_of: int | d
     about = load_snapshot(session, campaign, as_of)
     from_sums = find_folder_for_sums(session, about, recipe) is not None
     key = make_ranking_key(about, recipe, texts.hash_names(session, about.campaign_id), from_sums=from_sums)
-    return RankingLookup(about, recipe, key, reports.find_report(session, key))
+    return RankingLookup(about, recipe, key, reports.find_report(session, key), from_sums)
 
 
 def compute_missing_ranking(database: Database, lookup: RankingLookup) -> StoredReport:

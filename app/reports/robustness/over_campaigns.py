@@ -11,10 +11,11 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.errors import Invalid
-from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection
+from app.reports.kit.report import LocalChunk, Report, ReportHead, ReportWork, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.reports.robustness.charts import make_change_bar
 from app.reports.robustness.drawings import ChangeBar, change_bar_chart
+from app.reports.robustness.input import check_changes_makeable, load_changes_input
 from app.reports.robustness.report import (
     ALONE,
     GROUPS_PATTERN,
@@ -25,10 +26,12 @@ from app.reports.robustness.report import (
     read_change_chunk,
 )
 from app.reports.robustness.view import HEADS, IN_WORDS, ChangeView, GroupView, make_change_cells, total_changes
-from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
+from app.reports.source.file_sums import tell_sums
+from app.reports.source.recipe_input import RecipeFacts, RecipeOptions
 from app.reports.source.snapshot import Snapshot
 from app.stats.robustness.changes import ScoreChange
-from app.stats.robustness.reranking import RobustnessExperiments
+from app.stats.robustness.reranking import ChangeExperiments
+from app.stats.robustness.reranking_sums import SummedExperiments
 from app.storage.db import Session
 
 DEFAULT = ("references", "lowest", "highest", "degraded", "degraded_reference_rows", "inflated")
@@ -83,13 +86,14 @@ def _prepare(
     session: Session, snapshots: tuple[Snapshot, ...], options: OverCampaignsOptions
 ) -> ReportWork[ComparedView]:
     groups = parse_change_groups(options.changes)
-    campaigns = [load_recipe_input(session, one, options) for one in snapshots]
-    named = parse_human_systems(options.humans, *campaigns) if options.humans else None
-    prepared: list[tuple[RecipeInput, RobustnessExperiments | None, tuple[ScoreChange, ...], str | None]] = []
-    for campaign in campaigns:
+    campaigns = [load_changes_input(session, one, options) for one in snapshots]
+    named = parse_human_systems(options.humans, *(one.facts for one in campaigns)) if options.humans else None
+    prepared: list[tuple[RecipeFacts, ChangeExperiments | None, tuple[ScoreChange, ...], str | None]] = []
+    for given in campaigns:
+        campaign = given.facts
         humans = campaign.humans if named is None else named.intersection(campaign.names)
         try:
-            experiments = RobustnessExperiments.from_ratings(campaign.rows, campaign.recipe, humans, campaign.documents)
+            experiments = given.settle(humans)
         except Invalid as error:
             prepared.append((campaign, None, (), error.detail or error.title()))
             continue
@@ -97,16 +101,19 @@ def _prepare(
         why = None if experiments.facts.order else "; ".join(experiments.warnings)
         prepared.append((replace(campaign, humans=humans), experiments, changes, why))
     chunk = partial(_chunk, [(experiments, found) for _, experiments, found, _ in prepared])
-    return ReportWork(len(prepared), chunk, lambda parts: _view(prepared, parts, options.recipe))
+    summed = any(isinstance(experiments, SummedExperiments) for _, experiments, _, _ in prepared)
+    return ReportWork(
+        len(prepared), LocalChunk(chunk) if summed else chunk, lambda parts: _view(prepared, parts, options.recipe)
+    )
 
 
-def _chunk(work: Sequence[tuple[RobustnessExperiments | None, Sequence[ScoreChange]]], number: int) -> bytes:
+def _chunk(work: Sequence[tuple[ChangeExperiments | None, Sequence[ScoreChange]]], number: int) -> bytes:
     experiments, changes = work[number]
     return b"[]" if experiments is None else compute_change_chunk(experiments, changes)
 
 
 def _view(
-    prepared: Sequence[tuple[RecipeInput, RobustnessExperiments | None, tuple[ScoreChange, ...], str | None]],
+    prepared: Sequence[tuple[RecipeFacts, ChangeExperiments | None, tuple[ScoreChange, ...], str | None]],
     parts: Sequence[bytes],
     recipe: str,
 ) -> ComparedView:
@@ -130,21 +137,21 @@ def _view(
     )
 
 
-def _warnings(shown: Sequence[CampaignView], by_campaign: Sequence[RobustnessExperiments | None]) -> Iterator[str]:
+def _warnings(shown: Sequence[CampaignView], by_campaign: Sequence[ChangeExperiments | None]) -> Iterator[str]:
     for campaign, experiments in zip(shown, by_campaign, strict=True):
         alone = experiments is not None and len(experiments.facts.order) == 1
         if why := ALONE if alone else campaign.why:
             yield f"{campaign.campaign}: {why}"
 
 
-def _campaign(inputs: RecipeInput, why: str | None, changes: list[ChangeView]) -> CampaignView:
+def _campaign(inputs: RecipeFacts, why: str | None, changes: list[ChangeView]) -> CampaignView:
     campaign = inputs.snapshot.campaign
     style, platform = (_setting(inputs, name) for name in ("style", "platform"))
     settings = {"protocol": campaign.protocol, "basis": campaign.basis, "style": style, "platform": platform}
     return CampaignView(campaign=campaign.key, why=why, changes=changes, **settings)
 
 
-def _setting(inputs: RecipeInput, name: str) -> str:
+def _setting(inputs: RecipeFacts, name: str) -> str:
     value = inputs.snapshot.campaign.settings.get(name)
     return value if isinstance(value, str) and value else UNKNOWN
 
@@ -271,4 +278,6 @@ REPORT: Report[OverCampaignsOptions, ComparedView] = Report(
     over="campaigns",
     long=True,
     settings=frozenset({"style", "platform"}),
+    extra_key=tell_sums,
+    check=check_changes_makeable,
 )

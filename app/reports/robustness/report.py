@@ -10,21 +10,26 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints, TypeAdapter
 
 from app.domain.errors import Invalid, Place
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
+from app.reports.kit.report import LocalChunk, Report, ReportWork, make_undivided_work
 from app.reports.robustness.charts import degraded_ranks_picture, inflated_ranks_picture, ranking_changes_picture
+from app.reports.robustness.input import check_changes_makeable, load_changes_input
 from app.reports.robustness.view import ChangeView, RobustnessView, make_caption, make_csv, make_tables, total_changes
-from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
+from app.reports.source.file_sums import tell_sums
+from app.reports.source.recipe_input import RecipeFacts, RecipeOptions
 from app.reports.source.snapshot import Snapshot
 from app.stats.robustness.changes import GROUPS, Group, ScoreChange
-from app.stats.robustness.reranking import RobustnessExperiments
+from app.stats.robustness.reranking import ChangeExperiments, RobustnessExperiments
 from app.storage.db import Session
 
 AT_ONCE = 16
 """Changes of one chunk."""
+SUMMED_AT_ONCE = 4
+"""The same of a large campaign, where each takes a minute."""
 
 _LINES: TypeAdapter[list[ChangeView]] = TypeAdapter(list[ChangeView])
 KEYS_PATTERN = r"^([A-Za-z0-9._~:@+\-]{1,128}(,[A-Za-z0-9._~:@+\-]{1,128}){0,19})?$"
 ALONE = "only one system is ranked, so its rank cannot change"
+SUMMED = "made from sums by document and rater, because the campaign is large"
 GROUPS_PATTERN = r"^[a-z_]{1,40}(,[a-z_]{1,40}){0,19}$"
 
 
@@ -57,24 +62,28 @@ def _prepare(
     session: Session, snapshots: tuple[Snapshot, ...], options: RobustnessOptions
 ) -> ReportWork[RobustnessView]:
     groups = options.groups()
-    inputs = load_recipe_input(session, snapshots[0], options)
+    given = load_changes_input(session, snapshots[0], options)
+    inputs = given.facts
     if options.humans:
         inputs = replace(inputs, humans=parse_human_systems(options.humans, inputs))
-    experiments = RobustnessExperiments.from_ratings(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
+    experiments = given.settle(inputs.humans)
     changes, none = experiments.list_changes(groups)
     if not experiments.facts.order:
         return make_undivided_work(lambda: make_robustness_view(inputs, experiments, groups, none, ()))
-    parts = [changes[at : at + AT_ONCE] for at in range(0, len(changes), AT_ONCE)]
+    summed = not isinstance(experiments, RobustnessExperiments)
+    at_once = SUMMED_AT_ONCE if summed else AT_ONCE
+    parts = [changes[at : at + at_once] for at in range(0, len(changes), at_once)]
+    chunk = partial(_chunk, experiments, parts)
     return ReportWork(
         len(parts),
-        partial(_chunk, experiments, parts),
+        LocalChunk(chunk) if summed else chunk,
         lambda done: make_robustness_view(
             inputs, experiments, groups, none, [one for part in done for one in read_change_chunk(part)]
         ),
     )
 
 
-def parse_human_systems(text: str, *campaigns: RecipeInput) -> frozenset[str]:
+def parse_human_systems(text: str, *campaigns: RecipeFacts) -> frozenset[str]:
     """Keys of systems from a list with commas. Raises Invalid for one that none of the campaigns has."""
     keys = frozenset(text.split(","))
     for key in sorted(keys - {name for one in campaigns for name in one.names}):
@@ -82,11 +91,11 @@ def parse_human_systems(text: str, *campaigns: RecipeInput) -> frozenset[str]:
     return keys
 
 
-def _chunk(experiments: RobustnessExperiments, parts: Sequence[Sequence[ScoreChange]], number: int) -> bytes:
+def _chunk(experiments: ChangeExperiments, parts: Sequence[Sequence[ScoreChange]], number: int) -> bytes:
     return compute_change_chunk(experiments, parts[number])
 
 
-def compute_change_chunk(experiments: RobustnessExperiments, changes: Sequence[ScoreChange]) -> bytes:
+def compute_change_chunk(experiments: ChangeExperiments, changes: Sequence[ScoreChange]) -> bytes:
     """What some changes do, as bytes."""
     return _LINES.dump_json([ChangeView.from_effect(effect) for effect in experiments.apply_changes(changes)])
 
@@ -97,8 +106,8 @@ def read_change_chunk(part: bytes) -> list[ChangeView]:
 
 
 def make_robustness_view(
-    inputs: RecipeInput,
-    experiments: RobustnessExperiments,
+    inputs: RecipeFacts,
+    experiments: ChangeExperiments,
     groups: Sequence[Group],
     none: dict[Group, str],
     changes: Sequence[ChangeView],
@@ -123,11 +132,13 @@ def make_robustness_view(
     )
 
 
-def _warnings(inputs: RecipeInput, experiments: RobustnessExperiments) -> Sequence[str]:
+def _warnings(inputs: RecipeFacts, experiments: ChangeExperiments) -> Sequence[str]:
     order = experiments.facts.order
     if not order:
         return experiments.warnings
     warnings = [ALONE] if len(order) == 1 else []
+    if not isinstance(experiments, RobustnessExperiments):
+        warnings.append(SUMMED)
     if experiments.recipe.normalize == "none":
         warnings.append("scores are not normalized by rater, so one system's scores do not affect the others")
     elif inputs.recipe.moments == "ratings":
@@ -188,4 +199,6 @@ REPORT: Report[RobustnessOptions, RobustnessView] = Report(
     charts={"default": ranking_changes_picture, "degraded": degraded_ranks_picture, "inflated": inflated_ranks_picture},
     caption=make_caption,
     long=True,
+    extra_key=tell_sums,
+    check=check_changes_makeable,
 )

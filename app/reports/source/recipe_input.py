@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
@@ -17,7 +17,7 @@ from app.reports.source.recipe_ratings import MarkedRatings, load_marked_ratings
 from app.reports.source.registration import add_standing_exclusions, load_registration
 from app.reports.source.snapshot import Snapshot
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
-from app.stats.ratings import Ratings
+from app.stats.ratings import RatingLabels, Ratings
 from app.stats.selection import DroppedRows, drop_excluded
 from app.stats.side_tables import DocumentTable
 from app.storage import side_tables, texts
@@ -39,25 +39,21 @@ class RecipeOptions(BaseModel):
     seed: Seed = Field(0, description="0 for the recipe's own.")
 
 
-@dataclass(frozen=True, slots=True)
-class RecipeInput:
-    """Rows of a campaign under a recipe. recipe: with the standing exclusions among its own where it asks for them.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecipeFacts:
+    """A campaign under a recipe. recipe: with the standing exclusions among its own where it asks for them.
 
     own: what the recipe itself leaves out by name. data_hash: of the rows without what either names.
-    humans: keys of systems that are human translations. names: of the systems, as they were imported. unweighed: marked
-    errors that the weights do not know. marked: the rows with the judgments behind them.
+    humans: keys of systems that are human translations. names: of the systems, as they were imported.
     """
 
     snapshot: Snapshot
     recipe: Recipe
-    rows: Ratings
     documents: DocumentTable
     humans: frozenset[str]
     names: dict[str, str]
     data_hash: str
     own: tuple[ExclusionRule, ...]
-    errors_without_weight: ErrorsWithoutWeight | None = None
-    marked: MarkedRatings | None = None
 
     def hash_of(self, recipe: Recipe) -> str:
         """Hash of this recipe as it was asked for, as a ranking has it: which exclusions stand is told by the data."""
@@ -82,30 +78,69 @@ class RecipeInput:
         }
 
 
-def load_recipe_input(session: Session, snapshot: Snapshot, options: RecipeOptions) -> RecipeInput:
-    """Read what a recipe ranks.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecipeInput(RecipeFacts):
+    """The same with the rows. errors_without_weight: marked errors that the weights do not know. marked: the rows with
+    the judgments behind them."""
 
-    Raises NoSuchRecipe, Invalid where the recipe's scores cannot be read from the campaign's judgments.
-    """
+    rows: Ratings
+    errors_without_weight: ErrorsWithoutWeight | None = None
+    marked: MarkedRatings | None = None
+
+
+def find_asked_recipe(session: Session, snapshot: Snapshot, options: RecipeOptions) -> Recipe:
+    """The recipe of these options. Raises NoSuchRecipe, Invalid for a choice that there is not."""
     recipe = named_recipes.find_recipe(session, snapshot.campaign.key, options.recipe)
     if options.seed:
         recipe = replace(recipe, seed=options.seed)
     if scoring := getattr(options, "scoring", ""):
         recipe = parse_recipe_options(recipe, {"scoring": [scoring]})
-    marked = load_marked_ratings(session, snapshot, recipe)
-    rows = marked.rows
+    return recipe
+
+
+def load_recipe_facts(
+    session: Session,
+    snapshot: Snapshot,
+    recipe: Recipe,
+    labels: RatingLabels,
+    make_hash: Callable[[Recipe, DocumentTable, Mapping[str, texts.SystemDescription]], str],
+) -> RecipeFacts:
+    """Read what is known of a campaign beside its ratings.
+
+    labels: of the ratings. make_hash: of the rows that the recipe counts, given this recipe, domains and systems.
+    """
     counting = add_standing_exclusions(recipe, load_registration(session, snapshot.campaign_id, snapshot.version))
-    documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
+    documents = side_tables.load_document_table(session, snapshot.campaign_id, labels)
     words = texts.load_system_descriptions(session, snapshot.campaign_id)
-    return RecipeInput(
+    return RecipeFacts(
         snapshot=snapshot,
         recipe=counting,
-        rows=rows,
         documents=documents,
         humans=frozenset(key for key, known in words.items() if known.kind == "human"),
         names={key: known.name for key, known in words.items()},
-        data_hash=hash_report_data(drop_excluded(rows, counting.exclude), documents, words),
+        data_hash=make_hash(counting, documents, words),
         own=recipe.exclude,
+    )
+
+
+def load_recipe_input(session: Session, snapshot: Snapshot, options: RecipeOptions) -> RecipeInput:
+    """Read what a recipe ranks.
+
+    Raises NoSuchRecipe, Invalid where the recipe's scores cannot be read from the campaign's judgments.
+    """
+    recipe = find_asked_recipe(session, snapshot, options)
+    marked = load_marked_ratings(session, snapshot, recipe)
+    rows = marked.rows
+    facts = load_recipe_facts(
+        session,
+        snapshot,
+        recipe,
+        rows.labels,
+        lambda counting, documents, words: hash_report_data(drop_excluded(rows, counting.exclude), documents, words),
+    )
+    return RecipeInput(
+        **{field.name: getattr(facts, field.name) for field in fields(facts)},
+        rows=rows,
         errors_without_weight=marked.errors_without_weight,
         marked=marked,
     )

@@ -13,11 +13,11 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.reports.kit.report import Report, ReportWork, SingleTableLayout
 from app.reports.source import named_recipes
-from app.reports.source.data_hash import hash_report_data
-from app.reports.source.recipe_ratings import load_recipe_ratings
+from app.reports.source.file_sums import tell_sums
 from app.reports.source.registration import Registration, add_standing_exclusions, load_registration, read_stored_recipe
 from app.reports.source.snapshot import Snapshot
 from app.reports.stability.charts import stability_plot
+from app.reports.stability.input import StudyInput, check_studies_makeable, load_study_input
 from app.reports.stability.options import StabilityIn
 from app.reports.stability.tables import (
     EXPLAINED,
@@ -36,16 +36,13 @@ from app.reports.stability.view import (
     StabilityView,
     TargetEntropy,
 )
-from app.stats.normalize import moments_per_rater, normalize_ratings
-from app.stats.ratings import Ratings
-from app.stats.selection import drop_excluded, select_rows
+from app.stats.normalize import normalize_ratings
 from app.stats.stability import curves
 from app.stats.stability.chunks import STABILITY_VERSION, ChunkOutcome, StabilitySimulator
 from app.stats.stability.curves import FIXED_POOL, StabilityCurve, impossible_design_error, refuses_whole_request
-from app.stats.stability.extraction import extract_multiply_rated
+from app.stats.stability.extraction import MultiplyRated
 from app.stats.stability.pairs import reported_rank_distance
 from app.stats.stability.request import StabilityRequest, StudyDesign
-from app.storage import side_tables, texts
 from app.storage.db import Session
 
 EARLIER = "stability"
@@ -70,15 +67,12 @@ def _work(session: Session, snapshot: Snapshot, recipe: Recipe, request: Stabili
     Raises Invalid where the request does not fit the data.
     """
     registration = load_registration(session, snapshot.campaign_id, snapshot.version)
-    rows = load_recipe_ratings(session, snapshot, recipe)
-    digest = _digest(session, snapshot, drop_excluded(rows, add_standing_exclusions(recipe, registration).exclude))
-    selection = select_rows(rows, add_standing_exclusions(recipe, registration))
-    used = selection.ratings.where(selection.ranked)
-    data = extract_multiply_rated(used)
-    resolved, misfits = _drop_impossible_designs(request.resolve(len(data.documents), len(data.systems)), used)
-    notes = _list_rating_notes(recipe, registration) + _list_pair_notes(resolved, len(data.systems))
-    studies = StudyChunks(StabilitySimulator(data, resolved))
-    finish = partial(_result, _Origin(snapshot, recipe, digest, misfits, notes), studies.simulator)
+    given = load_study_input(session, snapshot, recipe, add_standing_exclusions(recipe, registration))
+    rated = given.data if isinstance(given.data, MultiplyRated) else given.data.data
+    resolved, misfits = _drop_impossible_designs(request.resolve(len(rated.documents), len(rated.systems)), given)
+    notes = _list_rating_notes(recipe, registration) + _list_pair_notes(resolved, len(rated.systems)) + given.notes
+    studies = StudyChunks(StabilitySimulator(given.data, resolved))
+    finish = partial(_result, _Origin(snapshot, recipe, given.data_hash, misfits, notes), studies.simulator)
     return ReportWork(len(studies.simulator.chunks), studies.compute_chunk, finish)
 
 
@@ -129,14 +123,9 @@ def _list_pair_notes(request: StabilityRequest, systems: int) -> tuple[str, ...]
     return (f"how often a pair is claimed is reported for systems {places} in the ranking by all ratings",)
 
 
-def _digest(session: Session, snapshot: Snapshot, rows: Ratings) -> str:
-    documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
-    return hash_report_data(rows, documents, texts.load_system_descriptions(session, snapshot.campaign_id))
-
-
 def _result(origin: _Origin, simulator: StabilitySimulator, parts: Sequence[bytes]) -> StabilityView:
     drawn = curves.compute_curves(simulator, enumerate(map(ChunkOutcome.from_bytes, parts)))
-    data, request = simulator.data, simulator.request
+    data, request = simulator.rated, simulator.request
     sizes = [int((data.bucket == bucket).sum()) for bucket in range(len(data.pools))]
     return StabilityView(
         campaign=origin.about.campaign.key,
@@ -189,17 +178,16 @@ def _design(design: StudyDesign) -> DesignView:
 
 
 def _drop_impossible_designs(
-    request: StabilityRequest, used: Ratings
+    request: StabilityRequest, given: StudyInput
 ) -> tuple[StabilityRequest, tuple[StabilityCurve, ...]]:
     """The request without designs whose normalization these scores cannot have, and those with the reason.
 
     Raises Invalid where there are any and the request is not lenient.
     """
     refused: dict[str, str] = {}
-    moments = moments_per_rater(used)
     for method in dict.fromkeys(design.normalize for design in request.designs):
         try:
-            normalize_ratings(used, method, moments=moments, sd0="zero")
+            normalize_ratings(given.ratings, method, moments=given.moments, sd0="zero")
         except Invalid as error:
             refused[method] = error.detail or error.title()
     fitting = tuple(design for design in request.designs if design.normalize not in refused)
@@ -289,4 +277,6 @@ REPORT: Report[StabilityIn, StabilityView] = Report(
     terminal=make_narrow_tables,
     terminal_notes=(EXPLAINED,),
     names_raters=False,
+    extra_key=tell_sums,
+    check=check_studies_makeable,
 )

@@ -31,13 +31,15 @@ def find_or_queue_ranking(
 ) -> StoredReport | JobView:
     """The ranking where it is stored or quickly made, else the job that makes it.
 
-    Raises as `ranking_report.find_or_compute_ranking`, and what a worker has found the recipe to be refused for.
+    Raises as `ranking_report.find_or_compute_ranking`, LargeExtraNeeded, and what a worker has found the recipe to be
+    refused for.
     """
     with database.transaction(snapshot=True) as session:
         wanted = ranking_report.find_ranking(session, campaign, recipe, as_of)
         is_long = are_rankings_slow(session, [wanted])
     if not is_long:
         return ranking_report.compute_missing_ranking(database, wanted)
+    wanted.check_makeable()
     about, given = wanted.about, {"recipe": recipe.as_json()}
     return ask(database, jobs.JobRequest(KIND, wanted.key, {about.campaign.key: about.version}, given))
 

@@ -51,6 +51,8 @@ def find_or_queue_report(
     with database.transaction(snapshot=True) as session:
         lookup = find_report(session, request)
         is_long = lookup.body is None and _is_long(session, request, lookup)
+        if is_long and report.check is not None:
+            report.check(session, lookup.about, request.options)
     if lookup.body is not None:
         return lookup.as_stored_report(lookup.body)
     if not is_long:

@@ -126,14 +126,20 @@ class RequestedRanking(NamedTuple):
 def _find_or_request(
     session: Session, kind: str, subject: str, rows: Sequence[RequestedRanking]
 ) -> RankingsSideBySide | JobRequest | None:
-    """None where the rankings are quickly made; else they, where they are stored together, or what to ask a job for."""
-    if not rankings.are_rankings_slow(session, [one.ranking for one in rows if one.ranking is not None]):
+    """None where the rankings are quickly made; else they, where they are stored together, or what to ask a job for.
+
+    Raises LargeExtraNeeded.
+    """
+    lookups = [one.ranking for one in rows if one.ranking is not None]
+    if not rankings.are_rankings_slow(session, lookups):
         return None
     versions = {one.about.campaign.key: one.about.version for one in rows}
     asked = [one.as_json() for one in rows]
     first, parts = rows[0].about, [subject, versions, [[name, of, told] for name, of, _, told in asked]]
     key = make_report_key(first.campaign_id, kind, first.version, parts, seed=0, method_version=METHOD_VERSION)
     body = stored.find_report(session, key)
+    for lookup in lookups if body is None else ():
+        lookup.check_makeable()
     return (
         JobRequest(kind, key, versions, {"subject": subject, "columns": asked})
         if body is None

@@ -22,7 +22,7 @@ from app.stats.ranking.pair_rows import PairEvidence
 from app.stats.ranking.ranking import RankedRows, conclude_ranking
 from app.stats.ranking.result import Ranking, SegmentTable
 from app.stats.ratings import Codes, Ratings
-from app.stats.selection import DroppedRows
+from app.stats.selection import DroppedRows, can_be_selected_by_sums
 from app.stats.side_tables import DocumentTable
 from app.stats.testing.significance import all_system_pairs
 
@@ -64,8 +64,7 @@ def needs_only_sums(recipe: Recipe, *, documents_known: bool) -> bool:
         and recipe.normalize in {"auto", "none", "z"}
         and recipe.sd0 != "drop_z"
         and recipe.moments != "calibration"
-        and recipe.implausible_raters == "keep"
-        and recipe.scoring.cap is None
+        and can_be_selected_by_sums(recipe)
     )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, get_args
+from typing import Final, Literal, Protocol, get_args
 
 import numpy as np
 
 from app.domain.errors import Invalid
-from app.stats.ratings import Bools, Floats, RatingRole, Ratings
+from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
 from app.stats.side_tables import DocumentTable
 
 Group = Literal[
@@ -178,7 +178,7 @@ def degrade_scores(rows: Ratings, d: float) -> Floats:
     """
     if not rows.higher_is_better:
         return np.asarray(rows.score * d, dtype=np.float64)
-    low = _end(rows, lowest=True)
+    low = find_scale_end(rows, lowest=True)
     return np.asarray(low + (rows.score - low) / d, dtype=np.float64)
 
 
@@ -189,13 +189,26 @@ def inflate_scores(rows: Ratings, d: float) -> Floats:
     """
     if not rows.higher_is_better:
         return np.asarray(rows.score / d, dtype=np.float64)
-    high = _end(rows, lowest=False)
+    high = find_scale_end(rows, lowest=False)
     return np.asarray(high - (high - rows.score) / d, dtype=np.float64)
 
 
-def _end(rows: Ratings, *, lowest: bool) -> float:
-    scale = rows.scale
+class MeantScores(Protocol):
+    """What scores mean."""
+
+    @property
+    def scale(self) -> ScoreScale | None:
+        """Their ends, where they are known."""
+
+    @property
+    def standardised(self) -> bool:
+        """Whether they were normalized before they came."""
+
+
+def find_scale_end(meaning: MeantScores, *, lowest: bool) -> float:
+    """The end that scores are moved towards. Raises Invalid where there is none."""
+    scale = meaning.scale
     end = None if scale is None else scale.minimum if lowest else scale.maximum
-    if end is None or not np.isfinite(end) or rows.standardised:
+    if end is None or not np.isfinite(end) or meaning.standardised:
         raise Invalid(f"the scale has no {'lower' if lowest else 'upper'} end to move scores towards")
     return float(end)

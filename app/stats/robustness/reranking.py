@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -46,40 +48,31 @@ class ChangeEffect:
     why: str | None = None
 
 
-@dataclass(frozen=True)
-class RobustnessExperiments:
-    """The data of a campaign and the recipe, resolved once on all of them: what settles itself stays as it is then.
+@dataclass(frozen=True, kw_only=True)
+class ChangeExperiments(ABC):
+    """Changes of a campaign under a recipe, resolved once on all data: what settles itself stays as it is then.
 
     warnings, dropped: of the ranking without any change.
     """
 
-    rows: Ratings
     recipe: Recipe
     facts: RankingFacts
     warnings: tuple[str, ...] = ()
     dropped: tuple[DroppedRows, ...] = ()
 
-    @classmethod
-    def from_ratings(
-        cls, rows: Ratings, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None = None
-    ) -> RobustnessExperiments:
-        """Settle the recipe on all data. Raises Invalid where it does not fit them."""
-        base = rank_systems(rows, _simplify_recipe(recipe), documents)
-        order = tuple(row.system for row in base.systems)
-        dropped = tuple(one for one in base.dropped if one.n)
-        return cls(rows, base.recipe, RankingFacts(order, humans, documents), tuple(base.warnings), dropped)
+    @abstractmethod
+    def load_changeable_rows(self) -> Ratings:
+        """What is ranked, and reference rows; one row may stand for all of a document, rater and role."""
+
+    @abstractmethod
+    def rank_changed(self, change: ScoreChange | None, unshown: frozenset[str]) -> Ranking:
+        """The ranking after a change without some systems. Raises Invalid where there is none."""
 
     def list_changes(self, groups: Sequence[Group]) -> tuple[tuple[ScoreChange, ...], dict[Group, str]]:
         """Every change of these groups, and for groups that have none the reason."""
-        ranked = self._ranked_and_reference_rows
+        ranked = self.load_changeable_rows()
         none = {group: why for group in groups if (why := why_no_change(ranked, self.facts, group)) is not None}
         return list_score_changes(ranked, self.facts, groups), none
-
-    @property
-    def _ranked_and_reference_rows(self) -> Ratings:
-        """What is ranked, and reference rows, which count where the moments of raters rest on all rows."""
-        selection = select_rows(self.rows, self.recipe)
-        return selection.ratings.where(selection.ranked | (selection.ratings.role == RatingRole.REFERENCE))
 
     def apply_changes(self, some: Sequence[ScoreChange]) -> tuple[ChangeEffect, ...]:
         """What each change does; a ranking without it is made once for all that need the same one."""
@@ -94,10 +87,44 @@ class RobustnessExperiments:
     def _places(self, change: ScoreChange | None, unshown: frozenset[str]) -> RankingPlaces | str:
         """Who stands where, or the reason why there is no ranking."""
         try:
-            rows = self.rows if change is None else apply_change(self.rows, change, self.facts.documents)
-            return ranking_places(rerank_systems(rows, self.recipe, unshown, self.facts))
+            return ranking_places(self.rank_changed(change, unshown))
         except Invalid as error:
             return error.detail or error.title()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobustnessExperiments(ChangeExperiments):
+    """Changes of ratings that are held at once."""
+
+    rows: Ratings
+
+    @classmethod
+    def from_ratings(
+        cls, rows: Ratings, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None = None
+    ) -> RobustnessExperiments:
+        """Settle the recipe on all data. Raises Invalid where it does not fit them."""
+        return cls(rows=rows, **settle_facts(rank_systems(rows, simplify_recipe(recipe), documents), humans, documents))
+
+    def load_changeable_rows(self) -> Ratings:
+        """What is ranked, and reference rows, which count where the moments of raters rest on all rows."""
+        selection = select_rows(self.rows, self.recipe)
+        return selection.ratings.where(selection.ranked | (selection.ratings.role == RatingRole.REFERENCE))
+
+    def rank_changed(self, change: ScoreChange | None, unshown: frozenset[str]) -> Ranking:
+        """The ranking after a change. Raises Invalid where there is none."""
+        rows = self.rows if change is None else apply_change(self.rows, change, self.facts.documents)
+        return rerank_systems(rows, self.recipe, unshown, self.facts)
+
+
+def settle_facts(base: Ranking, humans: frozenset[str], documents: DocumentTable | None) -> dict[str, Any]:
+    """What `ChangeExperiments` keep of the ranking without any change."""
+    order = tuple(row.system for row in base.systems)
+    return {
+        "recipe": base.recipe,
+        "facts": RankingFacts(order, humans, documents),
+        "warnings": tuple(base.warnings),
+        "dropped": tuple(one for one in base.dropped if one.n),
+    }
 
 
 def _effect(change: ScoreChange, before: RankingPlaces | str, after: RankingPlaces | str) -> ChangeEffect:
@@ -119,7 +146,7 @@ def rerank_systems(rows: Ratings, recipe: Recipe, unshown: frozenset[str], facts
     shown = scored.where(~np.isin(scored.system, gone)).canonical()
     # What the recipe says of rows and normalization is done.
     rest = replace(
-        _simplify_recipe(recipe),
+        simplify_recipe(recipe),
         normalize="none",
         roles=EVERY_ROLE,
         accepted_only=False,
@@ -156,6 +183,6 @@ def ranked_score_matrix(rows: Ratings, recipe: Recipe, domains: Codes | None = N
     return matrix.reordered(np.lexsort((matrix.systems, -rows.better_sign * round_scores(matrix.means()))))
 
 
-def _simplify_recipe(recipe: Recipe) -> Recipe:
+def simplify_recipe(recipe: Recipe) -> Recipe:
     """Without what rankings are not compared by."""
     return replace(recipe, influence=False, rank_sets=False, interval="t")

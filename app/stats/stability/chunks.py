@@ -21,7 +21,7 @@ from app.design.values import Codes
 from app.domain.errors import Invalid
 from app.stats.normalize import Method
 from app.stats.ratings import Floats
-from app.stats.stability.extraction import MultiplyRated
+from app.stats.stability.extraction import MultiplyRated, RatedDocuments
 from app.stats.stability.request import RaterAssignment, StabilityRequest
 from app.stats.stability.srp import Order, order_pairs
 from app.stats.stability.studies import ItemSums, document_sums, full_data_study, gather_study_ratings, sum_items
@@ -106,15 +106,20 @@ def make_study_chunks(request: StabilityRequest) -> tuple[StudyChunk, ...]:
 
 @dataclass(frozen=True)
 class StabilitySimulator:
-    """A data set and a resolved request, made ready once for any number of chunks."""
+    """A data set, or sums of one, and a resolved request, made ready once for any number of chunks."""
 
-    data: MultiplyRated
+    data: MultiplyRated | ItemSums
     request: StabilityRequest
+
+    @property
+    def rated(self) -> RatedDocuments:
+        """The documents that studies are drawn from, and their raters."""
+        return self.item_sums.data
 
     @cached_property
     def item_sums(self) -> ItemSums:
         """Sums by item."""
-        return sum_items(self.data)
+        return self.data if isinstance(self.data, ItemSums) else sum_items(self.data)
 
     @cached_property
     def chunks(self) -> tuple[StudyChunk, ...]:
@@ -137,7 +142,7 @@ class StabilitySimulator:
         return ChunkOutcome(np.concatenate(means, axis=1), np.concatenate(claimed, axis=1))
 
     def _make_empty_outcome(self, chunk: StudyChunk, why: str) -> ChunkOutcome:
-        n_systems = len(self.data.systems)
+        n_systems = len(self.rated.systems)
         means = np.zeros((len(chunk.methods), 0, n_systems))
         return ChunkOutcome(
             means, np.zeros((len(chunk.methods), 0, n_systems * (n_systems - 1) // 2), dtype=np.int8), why
@@ -148,7 +153,7 @@ class StabilitySimulator:
         request = self.request
         documents = self.documents_of_set(chunk.documents, number)
         studies = min(request.per_set, request.studies - number * request.per_set)
-        held = len(documents) * len(self.data.systems) * chunk.assignment.ratings
+        held = len(documents) * len(self.rated.systems) * chunk.assignment.ratings
         step = max(1, min(STUDIES_AT_ONCE, _MOST_RATINGS // held))
         for piece, start in enumerate(range(0, studies, step)):
             n = min(step, studies - start)
@@ -212,15 +217,15 @@ class StabilitySimulator:
 
     def _orient_sums(self, sums: Floats) -> Floats:
         """The same sums with larger as better, changed in place, documents last: (n, V, D, S) to (n, V, S, D)."""
-        if not self.data.higher_is_better:
+        if not self.rated.higher_is_better:
             np.negative(sums, out=sums)
         return sums.transpose(0, 1, 3, 2)
 
     def documents_of_set(self, count: int, number: int) -> Codes:
         """The documents of a set, ascending; the same for every design."""
-        bucket = self.data.bucket
-        sizes = np.bincount(bucket, minlength=len(self.data.pools)).astype(np.int64)
-        of_buckets = [np.flatnonzero(bucket == b) for b in range(len(sizes))]
+        bucket = self.rated.bucket
+        sizes = np.bincount(bucket, minlength=len(self.rated.pools)).astype(np.int64)
+        of_buckets = np.split(np.argsort(bucket, kind="stable"), np.cumsum(sizes)[:-1])
         (drawn,) = draw_documents(self._rng("documents", count, number), sizes, count, 1)
         return np.sort(np.concatenate([of_buckets[b][chosen] for b, chosen in enumerate(drawn)]))
 
@@ -231,10 +236,10 @@ class StabilitySimulator:
         return simulate_rater_assignments(
             rng,
             grouping=assignment.grouping,
-            bucket_of_document=self.data.bucket[documents],
-            n_systems=len(self.data.systems),
-            pools=self.data.pools,
-            n_raters=len(self.data.raters),
+            bucket_of_document=self.rated.bucket[documents],
+            n_systems=len(self.rated.systems),
+            pools=self.rated.pools,
+            n_raters=len(self.rated.raters),
             studies=n,
             entropy=assignment.entropy,
             ratings=assignment.ratings,

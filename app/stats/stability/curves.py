@@ -159,10 +159,10 @@ class _Fit:
     """Turns the outcomes of a point into its figures, against the full data."""
 
     def __init__(self, simulator: StabilitySimulator) -> None:
-        self.request, self.sign = simulator.request, 1 if simulator.data.higher_is_better else -1
-        self.available = len(simulator.data.documents)
+        self.request, self.sign = simulator.request, 1 if simulator.rated.higher_is_better else -1
+        self.available = len(simulator.rated.documents)
         self.truth = simulator.claims_of_full_data()
-        systems = len(simulator.data.systems)
+        systems = len(simulator.rated.systems)
         reach = reported_rank_distance(self.request, systems)
         self.told = {
             method: ReportedPairs.within_reach(full.order, systems, reach) for method, full in self.truth.items()

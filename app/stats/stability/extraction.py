@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -18,14 +20,12 @@ MOST_PLACES = 8_000_000
 """Places of the arrays, segments × systems × raters of the largest pool, up to which documents may differ in raters."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MultiplyRated:
-    """Documents whose every output was rated by the same two or more raters.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RatedDocuments:
+    """Documents whose every output was rated by the same two or more raters: which they are, and by whom.
 
     systems, documents, raters: labels of the S, D and R codes used here.
     bucket: of each document, shape (D,). pools: rater codes of each bucket, ascending; nth of an array is a place here.
-    document: of each segment, shape (G,), never falling.
-    score, errors: shape (G, S, M), M the largest pool; 0 beyond a bucket's pool. errors is None where none are marked.
     left_out: documents that cannot be used, by reason.
     """
 
@@ -34,21 +34,31 @@ class MultiplyRated:
     raters: tuple[str, ...]
     bucket: Codes
     pools: tuple[Codes, ...]
-    document: Codes
-    score: Floats
-    errors: Floats | None
     higher_is_better: bool
     left_out: tuple[DroppedRows, ...]
-
-    @property
-    def n_segments(self) -> Codes:
-        """Segments of each document, shape (D,)."""
-        return np.bincount(self.document, minlength=len(self.documents))
 
     @property
     def pool_size(self) -> Codes:
         """Raters of each document, shape (D,)."""
         return np.array([len(pool) for pool in self.pools], dtype=np.int64)[self.bucket]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class MultiplyRated(RatedDocuments):
+    """The same with their ratings.
+
+    document: of each segment, shape (G,), never falling.
+    score, errors: shape (G, S, M), M the largest pool; 0 beyond a bucket's pool. errors is None where none are marked.
+    """
+
+    document: Codes
+    score: Floats
+    errors: Floats | None
+
+    @property
+    def n_segments(self) -> Codes:
+        """Segments of each document, shape (D,)."""
+        return np.bincount(self.document, minlength=len(self.documents))
 
     @property
     def starts(self) -> Codes:
@@ -77,18 +87,60 @@ def extract_multiply_rated(ratings: Ratings) -> MultiplyRated:
 
     Source: decisions, §6 (buckets of an imported campaign); Riley et al. 2024, §2.
     """
-    cells = _cells(ratings)
-    usable, left_out = _usable(cells)
-    if cells.n_systems == 1:
+    cells = tabulate_cells(ratings, np.unique(ratings.system))
+    usable, left_out = cells.list_reasons().choose()
+    check_anything_usable(cells.n_systems, usable, left_out)
+    return lay_out_cells(ratings, cells, usable, left_out)
+
+
+def check_anything_usable(n_systems: int, usable: Bools, left_out: tuple[DroppedRows, ...]) -> None:
+    """Raise NotMultiplyRated where no document is left, or only one system was rated."""
+    if n_systems == 1:
         raise NotMultiplyRated("only one system was rated, so there is nothing to rank")
     if not usable.any():
         reasons = (f"{dropped.n:,} document{'' if dropped.n == 1 else 's'}: {dropped.reason}" for dropped in left_out)
         raise NotMultiplyRated("; ".join(reasons))
-    return _dense_arrays(ratings, cells, usable, left_out)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _RatingCells:
+class OmissionReasons:
+    """Why documents cannot be used, shape (documents,) each.
+
+    raters: of each document. outputs: segments × systems. few: too few raters; partial: a system is missing;
+    uneven: not every output has the same raters.
+    """
+
+    raters: Indices
+    outputs: Indices
+    few: Bools
+    partial: Bools
+    uneven: Bools
+
+    @property
+    def usable(self) -> Bools:
+        """Those that can be used, as far as each can tell by itself."""
+        return ~(self.few | self.partial | self.uneven)
+
+    @classmethod
+    def put_together(cls, parts: Sequence[Self]) -> Self:
+        """Of several sets of documents, one after another."""
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__slots__))
+
+    def choose(self) -> tuple[Bools, tuple[DroppedRows, ...]]:
+        """Which documents are used, shape (documents,), and why the others are not."""
+        crowded = _find_crowded_documents(self.usable, self.raters, self.outputs)
+        reasons = (
+            ("rated by fewer than two raters", self.few),
+            ("not every system was rated", self.partial),
+            ("not every output was rated by the same raters", self.uneven),
+            ("rated by many more raters than other documents", crowded),
+        )
+        left_out = tuple(DroppedRows(reason, int(mask.sum())) for reason, mask in reasons if mask.any())
+        return self.usable & ~crowded, left_out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatingCells:
     """One row a (segment, system, rater) with dense codes of those that occur; rated: shape (documents, raters)."""
 
     segment: Indices
@@ -105,11 +157,27 @@ class _RatingCells:
 
     @property
     def n_systems(self) -> int:
+        """S."""
         return int(self.systems.size)
 
+    def list_reasons(self) -> OmissionReasons:
+        """What speaks against each document."""
+        n = self.documents.size
+        raters = self.rated.sum(axis=1)
+        has = np.zeros((n, self.n_systems), dtype=np.bool_)
+        has[self.document, self.system] = True
+        segments = np.bincount(self.document_of_segment, minlength=n)
+        full = np.bincount(self.document, minlength=n) == segments * self.n_systems * raters
+        few = raters < FEWEST_RATERS
+        partial = ~few & ~has.all(axis=1)
+        return OmissionReasons(raters, segments * self.n_systems, few, partial, ~few & ~partial & ~full)
 
-def _cells(ratings: Ratings) -> _RatingCells:
-    """Average what one rater gave one output several times; number what occurs."""
+
+def tabulate_cells(ratings: Ratings, systems: Codes) -> RatingCells:
+    """Average what one rater gave one output several times; number what occurs.
+
+    systems : codes of all that were rated, ascending; the ratings need not have every one.
+    """
     n_raters = max(len(ratings.labels.raters), 1)
     key = (ratings.segment.astype(np.int64) * max(ratings.n_systems, 1) + ratings.system) * n_raters + ratings.rater
     keys, row = np.unique(key, return_inverse=True)
@@ -121,36 +189,15 @@ def _cells(ratings: Ratings) -> _RatingCells:
     segments, segment = np.unique(segment, return_inverse=True)
     document_code = ratings.labels.segment_document[segments].astype(np.int64)
     documents, document_of_segment = np.unique(document_code, return_inverse=True)
-    systems, system = np.unique(system, return_inverse=True)
+    system = np.asarray(np.searchsorted(systems, system), dtype=np.int64)
     raters, rater = np.unique(rater, return_inverse=True)
     document = document_of_segment[segment]
     rated = np.zeros((documents.size, raters.size), dtype=np.bool_)
     rated[document, rater] = True
-    return _RatingCells(
+    systems = systems.astype(np.int64)
+    return RatingCells(
         segment, system, rater, document, score, errors, systems, raters, documents, document_of_segment, rated
     )
-
-
-def _usable(cells: _RatingCells) -> tuple[Bools, tuple[DroppedRows, ...]]:
-    """Which documents can be used, shape (documents,), and why the others cannot."""
-    n = cells.documents.size
-    raters = cells.rated.sum(axis=1)
-    has = np.zeros((n, cells.n_systems), dtype=np.bool_)
-    has[cells.document, cells.system] = True
-    segments = np.bincount(cells.document_of_segment, minlength=n)
-    full = np.bincount(cells.document, minlength=n) == segments * cells.n_systems * raters
-    few = raters < FEWEST_RATERS
-    partial = ~few & ~has.all(axis=1)
-    uneven = ~few & ~partial & ~full
-    crowded = _find_crowded_documents(~(few | partial | uneven), raters, segments * cells.n_systems)
-    reasons = (
-        ("rated by fewer than two raters", few),
-        ("not every system was rated", partial),
-        ("not every output was rated by the same raters", uneven),
-        ("rated by many more raters than other documents", crowded),
-    )
-    left_out = tuple(DroppedRows(reason, int(mask.sum())) for reason, mask in reasons if mask.any())
-    return ~(few | partial | uneven | crowded), left_out
 
 
 def _find_crowded_documents(usable: Bools, raters: Indices, outputs: Indices) -> Bools:
@@ -167,9 +214,10 @@ def _find_crowded_documents(usable: Bools, raters: Indices, outputs: Indices) ->
     return usable & ~kept
 
 
-def _dense_arrays(
-    ratings: Ratings, cells: _RatingCells, usable: Bools, left_out: tuple[DroppedRows, ...]
+def lay_out_cells(
+    ratings: Ratings, cells: RatingCells, usable: Bools, left_out: tuple[DroppedRows, ...]
 ) -> MultiplyRated:
+    """The documents that are used, one or more, as dense arrays."""
     rated = cells.rated[usable]
     used = rated.any(axis=0)
     sets, bucket = np.unique(rated[:, used], axis=0, return_inverse=True)

@@ -123,10 +123,15 @@ def _check(wrong: bool, field: str, message: str) -> None:
 def default_document_counts(available: int) -> tuple[int, ...]:
     """Steps of 20 up to what there is, of 5 below 60 documents; all of them where there are fewer than 5.
 
+    No more counts than may be asked for at a time: larger studies than of 4,000 documents are to be named.
+
     >>> default_document_counts(181)[-1], default_document_counts(30), default_document_counts(3)
     (180, (5, 10, 15, 20, 25, 30), (3,))
+    >>> default_document_counts(20_000)[-1]
+    4000
     """
     step = 20 if available >= FEW_DOCUMENTS else 5
+    available = min(available, step * MOST_COUNTS)
     return tuple(range(step, available + 1, step)) or (available,)
 
 

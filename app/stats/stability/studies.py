@@ -6,15 +6,18 @@ method but `none` is x ↦ a_r·x + b_r, so sums by item are enough: segments ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from app.design.values import Codes
 from app.stats.normalize import Method
 from app.stats.ratings import Bools, Floats
-from app.stats.stability.extraction import MultiplyRated
+from app.stats.stability.extraction import MultiplyRated, RatedDocuments
 
 _DIGITS = 10
 _SUSPICIOUS = 1e-9
@@ -29,14 +32,14 @@ class ItemSums:
     (buckets, R + 1), M where the rater is not in it.
     """
 
-    data: MultiplyRated
+    data: RatedDocuments
     centre: float
     total: Floats
     square: Floats
     errors: Floats
     low: Floats
     high: Floats
-    place: Codes
+    place: npt.NDArray[np.unsignedinteger[Any]]
     n_segments: Codes
 
     @property
@@ -45,17 +48,14 @@ class ItemSums:
         return len(self.data.raters)
 
 
-def sum_items(data: MultiplyRated) -> ItemSums:
-    """Sum each item's ratings over its segments."""
+def sum_items(data: MultiplyRated, centre: float | None = None) -> ItemSums:
+    """Sum each item's ratings over its segments. centre: None for the mean of all."""
     pool = data.pool_size
     there = np.arange(data.score.shape[2]) < pool[data.document][:, None, None]
     weight = np.broadcast_to(there, data.score.shape)
-    centre = float(data.score[weight].mean())
+    centre = float(data.score[weight].mean()) if centre is None else centre
     shifted = np.where(there, data.score - centre, 0.0)
     errors = np.zeros_like(shifted) if data.errors is None else data.errors
-    place = np.full((len(data.pools), len(data.raters) + 1), data.score.shape[2], dtype=np.int64)
-    for row, raters in enumerate(data.pools):
-        place[row, raters] = np.arange(len(raters))
     return ItemSums(
         data=data,
         centre=centre,
@@ -64,9 +64,19 @@ def sum_items(data: MultiplyRated) -> ItemSums:
         errors=_by_document(data, errors),
         low=_by_document(data, np.where(there, data.score, np.inf), np.minimum, np.inf),
         high=_by_document(data, np.where(there, data.score, -np.inf), np.maximum, -np.inf),
-        place=place,
+        place=find_places(data.pools, len(data.raters)),
         n_segments=data.n_segments.astype(np.int64),
     )
+
+
+def find_places(pools: Sequence[Codes], n_raters: int) -> npt.NDArray[np.unsignedinteger[Any]]:
+    """`ItemSums.place`: small numbers, because there may be as many pools as documents."""
+    sizes = np.array([len(pool) for pool in pools], dtype=np.int64)
+    wide = int(sizes.max())
+    place = np.full((len(pools), n_raters + 1), wide, dtype=np.min_scalar_type(wide))
+    nth = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    place[np.repeat(np.arange(len(pools)), sizes), np.concatenate(pools)] = nth
+    return place
 
 
 def _by_document(data: MultiplyRated, values: Floats, how: np.ufunc = np.add, empty: float = 0.0) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -176,10 +176,11 @@ def delete_upload(session: Session, upload_id: int) -> None:
     session.execute(sa.delete(media_uploads).where(media_uploads.c.id == upload_id))
 
 
-def delete_old_uploads(session: Session, days: int) -> list[str]:
-    """Give up uploads that nobody completed in so many days; their ids."""
+def delete_old_uploads(session: Session, days: int, continued: Collection[str]) -> list[str]:
+    """Give up uploads that were announced so many days ago, but those that still continue; their ids."""
     old = media_uploads.c.created_at < sa.func.now() - sa.func.make_interval(0, 0, 0, days)
-    return list(session.execute(sa.delete(media_uploads).where(old).returning(media_uploads.c.public_id)).scalars())
+    given_up = sa.delete(media_uploads).where(old, media_uploads.c.public_id.not_in(continued))
+    return list(session.execute(given_up.returning(media_uploads.c.public_id)).scalars())
 
 
 def load_play_events(session: Session, campaign_id: int, task_id: int, rater_id: int) -> Sequence[PlayEventRow]:

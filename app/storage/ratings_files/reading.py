@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.errors import Unavailable
 from app.stats.ratings import Bools, Codes, Floats, RatingKind, RatingLabels, RatingRole, Ratings
 from app.storage.rating_codes import RatingsFrame
 from app.storage.ratings_files.engine import check_engine_installed, connect_engine
@@ -20,27 +22,76 @@ from app.storage.ratings_folder import HEAD
 
 BLOCK_ROWS = 4_000_000
 _BATCH = 1 << 20
+CodesOfColumns = tuple[tuple[str, tuple[int, ...]], ...]
+"""Columns, each with some of its codes."""
+
+
+class RatingsFileGone(Unavailable):
+    """The file of ratings was deleted meanwhile; it is written again for the next try."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowChoice:
-    """Which ratings of segments count. excluded: columns with codes that do not; roles: those that do."""
+    """Which ratings of segments count. excluded: columns with codes that do not; roles: those that do.
+
+    references: so do rows of references, accepted or not.
+    """
 
     excluded: tuple[tuple[str, int], ...]
     roles: tuple[int, ...]
     accepted_only: bool
+    references: bool = False
 
     @property
     def condition(self) -> str:
         """As SQL."""
+        ranked = f"role IN ({', '.join(map(str, self.roles))}){' AND accepted' if self.accepted_only else ''}"
         return " AND ".join(
             (
                 f"kind = {RatingKind.SEGMENT.value}",
                 *(f"{column} <> {code}" for column, code in self.excluded),
-                f"role IN ({', '.join(map(str, self.roles))})",
-                *(("accepted",) if self.accepted_only else ()),
+                f"({ranked} OR role = {RatingRole.REFERENCE.value})" if self.references else ranked,
             )
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRule:
+    """What stands for some scores x: start + (x − start) · factor / divisor. where: columns with their codes."""
+
+    where: CodesOfColumns
+    start: float
+    factor: float
+    divisor: float
+
+    @property
+    def expression(self) -> str:
+        """As SQL."""
+        start, factor, divisor = (f"'{value!r}'::DOUBLE" for value in (self.start, self.factor, self.divisor))
+        changed = f"{start} + (score - {start}) * {factor} / {divisor}"
+        return f"CASE WHEN {_match_any(self.where)} THEN {changed} ELSE score END"
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """How a file is read otherwise than it is. left_out: columns with the codes of rows that are not read."""
+
+    left_out: CodesOfColumns = ()
+    scores: ScoreRule | None = None
+
+    @property
+    def query(self) -> str:
+        """What is selected, and from which rows: as SQL around the table."""
+        score = "*" if self.scores is None else f"* REPLACE ({self.scores.expression} AS score)"
+        return f"SELECT {score} FROM {{table}} WHERE NOT ({_match_any(self.left_out)})"
+
+
+UNCHANGED = FileChange()
+
+
+def _match_any(columns: CodesOfColumns) -> str:
+    """Rows of which one of the columns has one of its codes, as SQL."""
+    return " OR ".join(f"{name} IN ({', '.join(map(str, codes))})" for name, codes in columns if codes) or "FALSE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,27 +115,44 @@ class RatingsFile:
     n_rows: int
     shared: bool
     engine: Any
+    change: FileChange = UNCHANGED
 
     @classmethod
-    def open(cls, folder: Path, frame: RatingsFrame) -> Self:
-        """Open one that was written. Raises LargeExtraNeeded."""
+    def open(cls, folder: Path, frame: RatingsFrame, change: FileChange = UNCHANGED) -> Self:
+        """Open one that was written. Raises LargeExtraNeeded, RatingsFileGone."""
+        check_engine_installed()
+        try:
+            os.utime(folder / HEAD)  # it is in use
+            head = json.loads((folder / HEAD).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise RatingsFileGone from None
+        labels = cls.load_labels(folder)
+        engine = connect_engine(folder / "spill")
+        table = f"read_parquet('{_quote_path(folder / RATINGS)}')"
+        engine.execute(f"CREATE VIEW ratings AS {change.query.format(table=table)}")
+        return cls(folder, frame, labels, head["rows"], head["shared"], engine, change)
+
+    @staticmethod
+    def load_labels(folder: Path) -> RatingLabels:
+        """What the codes of a file stand for. Raises LargeExtraNeeded, RatingsFileGone."""
         check_engine_installed()
         parquet = import_module("pyarrow.parquet")
-        head = json.loads((folder / HEAD).read_text(encoding="utf-8"))
-        segments = parquet.read_table(folder / SEGMENTS)
-        names = {what: tuple(parquet.read_table(label_file(folder, what)).column("key").to_pylist()) for what in LABELS}
-        labels = RatingLabels(
+        try:
+            segments = parquet.read_table(folder / SEGMENTS)
+            names = {
+                what: tuple(parquet.read_table(label_file(folder, what)).column("key").to_pylist()) for what in LABELS
+            }
+        except FileNotFoundError:
+            raise RatingsFileGone from None
+        return RatingLabels(
             **names,
             segment_document=segments.column("document").to_numpy(),
             segment_position=segments.column("position").to_numpy(),
         )
-        engine = connect_engine(folder / "spill")
-        engine.execute(f"CREATE VIEW ratings AS SELECT * FROM read_parquet('{_quote_path(folder / RATINGS)}')")
-        return cls(folder, frame, labels, head["rows"], head["shared"], engine)
 
     def again(self) -> Self:
         """The same, open a second time, for another thread."""
-        return type(self).open(self.folder, self.frame)
+        return type(self).open(self.folder, self.frame, self.change)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -102,13 +170,20 @@ class RatingsFile:
         counts = ", ".join(f"count(*) FILTER (WHERE {reason})" for reason in reasons)
         return list(self._row(f"SELECT {counts} FROM ratings"))
 
-    def count_by_rater(self, choice: RowChoice) -> tuple[Codes, Codes, Codes]:
-        """Ratings of each rater and system that has any: systems, raters and counts, sorted by both."""
+    def count_by_rater(self, choice: RowChoice) -> tuple[Codes, Codes, Codes, Floats]:
+        """Ratings of each rater and system that has any: systems, raters, counts and lowest scores, sorted by both."""
         columns = self._columns(
-            f"SELECT system, rater, count(*)::INTEGER AS n FROM ratings WHERE {choice.condition} "
+            f"SELECT system, rater, count(*)::INTEGER AS n, min(score) AS lowest FROM ratings WHERE {choice.condition} "
             "GROUP BY system, rater ORDER BY system, rater"
         )
-        return columns["system"], columns["rater"], columns["n"]
+        return columns["system"], columns["rater"], columns["n"], columns["lowest"]
+
+    def list_units(self, choice: RowChoice) -> tuple[Codes, Codes, Codes]:
+        """Documents, raters and roles that occur together."""
+        columns = self._columns(
+            f"SELECT DISTINCT document, rater, role FROM ratings WHERE {choice.condition} ORDER BY ALL"
+        )
+        return columns["document"], columns["rater"], columns["role"]
 
     def count_documents(self, choice: RowChoice, n_systems: int) -> tuple[int, int]:
         """Documents, and those of which some rater rated fewer than so many systems."""
@@ -151,13 +226,14 @@ class RatingsFile:
         without = f" AND rater NOT IN ({', '.join(map(str, without_raters))})" if without_raters.size else ""
         return int(self._row(f"SELECT count(DISTINCT judgment) FROM ratings WHERE {choice.condition}{without}")[0])
 
-    def blocks(self, choice: RowChoice, *, numbered: bool = True) -> Iterator[Ratings]:
+    def blocks(self, choice: RowChoice, *, numbered: bool = True, errors: bool = False) -> Iterator[Ratings]:
         """The ratings in canonical order, some whole documents at a time, in the order of their codes.
 
-        numbered: whether it is known which rating of its output by its rater each is.
+        numbered: whether it is known which rating of its output by its rater each is. errors: how many it marks.
 
-        Tasks, judgments and errors are left out: each row has a judgment of its own there.
+        Tasks and judgments are left out: each row has a judgment of its own there.
         """
+        more = f"{', nth' if numbered else ''}{', n_errors' if errors else ''}"
         counts = self._columns(
             f"SELECT document, count(*) AS n FROM ratings WHERE {choice.condition} GROUP BY document ORDER BY document"
         )
@@ -168,7 +244,7 @@ class RatingsFile:
             first, last = counts["document"][start], counts["document"][end]
             yield self.make_ratings(
                 self._columns(
-                    f"""SELECT system, document, segment, rater{", nth" if numbered else ""}, score FROM ratings
+                    f"""SELECT system, document, segment, rater{more}, score FROM ratings
                         WHERE document BETWEEN {first} AND {last} AND {choice.condition}"""
                 )
             )
@@ -176,13 +252,16 @@ class RatingsFile:
     def make_ratings(self, columns: dict[str, npt.NDArray[Any]]) -> Ratings:
         """Ratings of segments by systems, documents, segments, raters, nth and scores; the rest is as `blocks` says."""
         n = columns["score"].size
+        usual: dict[str, npt.NDArray[Any]] = {
+            "nth": np.ones(n, dtype=np.int32),
+            "n_errors": np.full(n, -1, dtype=np.int32),
+            "role": np.full(n, RatingRole.RATING, dtype=np.int8),
+        }
         return Ratings(
-            **{"nth": np.ones(n, dtype=np.int32), **columns},
+            **{**usual, **columns},
             task=np.zeros(n, dtype=np.int32),
             judgment=np.arange(n, dtype=np.int32),
-            n_errors=np.full(n, -1, dtype=np.int32),
             kind=np.full(n, RatingKind.SEGMENT, dtype=np.int8),
-            role=np.full(n, RatingRole.RATING, dtype=np.int8),
             accepted=np.ones(n, dtype=np.bool_),
             labels=self.labels,
             higher_is_better=self.frame.higher_is_better,

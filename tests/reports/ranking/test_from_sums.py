@@ -6,6 +6,7 @@ import json
 import math
 import os
 import random
+import shutil
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,10 +17,19 @@ import numpy as np
 import pytest
 
 from app.domain.errors import Invalid
+from app.jobs import work as job_work
+from app.reports import registry
+from app.reports.kit import store
+from app.reports.kit.report import LocalChunk, StoredReport
+from app.reports.kit.request import Over, ReportRequest
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.from_sums import ERRORS_NOT_LOOKED_AT, WHY, load_summed_input
+from app.reports.robustness.report import SUMMED
 from app.reports.source import recipe_ratings, snapshot
+from app.reports.stability.input import FROM_SUMS_NOTE
+from app.services.jobs import report_requests
 from app.stats.ratings import COLUMNS
+from app.stats.robustness.changes import GROUPS
 from app.storage import embedded
 from app.storage.db import Database
 from app.storage.ratings_files import engine, reading, writing
@@ -36,6 +46,11 @@ class LargeSpine(Spine):
     """The spine, and the same database with every campaign taken as large."""
 
     large: Database
+
+    @property
+    def two(self) -> tuple[Database, Database]:
+        """From sums, and in memory."""
+        return self.large, self.database
 
     def both(self, campaign: str, recipe: str, **options: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """A ranking from sums, and one of ratings in memory by the same choices."""
@@ -71,6 +86,14 @@ def declared(n_documents: int = 24) -> list[dict[str, Any]]:
     ]
 
 
+def references() -> list[dict[str, Any]]:
+    """Human translations that were rated for control only."""
+    return [
+        judgment("A", f"d{d:02}", 80 + d, rater=f"r{1 + d % 3}", item=f"ref:{d}", task=f"d{d:02}:ref", role="reference")
+        for d in range(12)
+    ]
+
+
 def tangled() -> list[list[dict[str, Any]]]:
     """Imports one after another: repeats, a control item, an output of two systems, revisions with times, a void."""
     first = rows(gaps=0.15)
@@ -92,6 +115,7 @@ def spine(
         for part in tangled():
             plain.take("tangled", "jsonl", lines(*part))
         plain.take("mqm", "mqm-tsv", MQM.encode())
+        plain.take("marked", "jsonl", lines(*declared(), *rows(gaps=0.1, seed=2), *references()))
         folder = RatingsFolder(tmp_path_factory.mktemp("large") / "ratings", most_in_memory=1)
         large = Database(plain.url, size=2, role=plain.database.role, ratings_folder=folder)
         yield LargeSpine(plain.url, plain.database, large)
@@ -103,6 +127,17 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several blocks of each kind, as a large campaign has them."""
     monkeypatch.setattr(reading, "BLOCK_ROWS", 60)
     monkeypatch.setattr(writing, "BLOCK", 50)
+
+
+def request(name: str, campaign: str, options: dict[str, Any], over: Over = "campaign") -> ReportRequest:
+    kind = {**registry.ALL, **registry.WITH_OWN_ROUTES}[f"{over}/{name}"]
+    return ReportRequest(kind, (campaign,), kind.options.model_validate(options))
+
+
+def computed(
+    database: Database, name: str, campaign: str, options: dict[str, Any], over: Over = "campaign"
+) -> StoredReport:
+    return store.find_or_compute_report(database, request(name, campaign, options, over))
 
 
 def assert_alike(one: Any, other: Any, path: str = "") -> None:
@@ -217,6 +252,69 @@ def test_a_missing_extra_is_named(spine: LargeSpine, monkeypatch: pytest.MonkeyP
     with pytest.raises(engine.LargeExtraNeeded) as refused:
         spine.both("whole", "recommended", seed="77")
     assert "pip install 'plumbline[large]'" in refused.value.title()
+
+
+def test_curves_of_stability_are_those_of_all_ratings_in_memory(spine: LargeSpine) -> None:
+    asked = {"documents": [3, 4], "studies": 20, "studies_per_document_set": 10, "permutations": 99, "seed": 2}
+    few = [{"normalize": "z"}, {"grouping": "none", "normalize": "center"}]
+    for campaign, own in (("whole", {"designs": "paper"}), ("tangled", {"designs": few, "recipe": "recommended"})):
+        summed, held = (
+            json.loads(computed(database, "stability", campaign, {**asked, **own}).body) for database in spine.two
+        )
+        assert summed["warnings"].pop() == FROM_SUMS_NOTE
+        assert any(curve["points"] for curve in held["curves"]), "otherwise nothing is compared"
+        assert (campaign == "tangled") == bool(held["left_out"])
+        assert_alike(summed, held)
+
+
+@pytest.mark.parametrize(
+    ("campaign", "own"),
+    [("whole", {}), ("tangled", {}), ("tangled", {"humans": "B", "recipe": "srp-paper"}), ("marked", {})],
+)
+def test_rankings_after_changes_are_those_of_all_ratings_in_memory(
+    spine: LargeSpine, campaign: str, own: dict[str, Any]
+) -> None:
+    asked = {"changes": ",".join(GROUPS), **own}
+    summed, held = (
+        json.loads(computed(database, "robustness", campaign, asked).body) for database in (spine.large, spine.database)
+    )
+    warnings = [warning for warning in summed.pop("warnings") if warning != SUMMED]
+    assert warnings == held.pop("warnings")
+    kinds = {change["group"] for change in held["changes"]}
+    assert kinds >= {"lowest", "highest", "system", "rater", "document", "inflated", "degraded"}, kinds
+    assert any(change["rank_changed"] for change in held["changes"])
+    assert_alike(summed, held)
+    both = [
+        json.loads(computed(database, "robustness", campaign, own, over="campaigns").body) for database in spine.two
+    ]
+    for one in both:
+        one.pop("warnings")
+    assert_alike(*both)
+
+
+def test_a_missing_extra_is_told_before_a_job_is_made(spine: LargeSpine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "find_spec", lambda _: None)
+    made: list[Any] = []
+    for name in ("stability", "robustness"):
+        with pytest.raises(engine.LargeExtraNeeded):
+            report_requests.find_or_queue_report(
+                spine.large, request(name, "whole", {"seed": 99}), ask=lambda *asked: made.append(asked)
+            )
+    assert made == []
+
+
+def test_a_file_that_is_gone_is_written_again_for_the_next_try(spine: LargeSpine) -> None:
+    folder = spine.large.ratings_folder
+    assert folder is not None
+    asked = request("robustness", "whole", {"changes": "lowest"})
+    with spine.large.transaction() as session:
+        work = asked.report.prepare(session, store.find_report(session, asked).about, asked.options)
+    for file in folder.path.iterdir():
+        shutil.rmtree(file)
+    with pytest.raises(reading.RatingsFileGone):
+        work.chunk(0)
+    assert reading.RatingsFileGone.kind in job_work.PASSING
+    assert isinstance(work.chunk, LocalChunk), "no cluster has the file"
 
 
 def test_an_exclusion_of_nothing_is_refused(spine: LargeSpine) -> None:

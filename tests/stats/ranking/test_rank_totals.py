@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from app.domain.recipe import NAMED
-from app.reports.ranking.from_sums import FileSums
+from app.reports.source.file_sums import FileSums
 from app.stats.ranking.rank_totals import drop_what_sums_lack, needs_only_sums, rank_from_sums
 from app.stats.ranking.ranking import rank_systems
 from app.stats.side_tables import DocumentTable

@@ -1,0 +1,83 @@
+"""What rankings after changes are made from: the ratings of a campaign, or a file of them where it is large."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+from app.domain.recipe import Recipe
+from app.reports.source.file_sums import (
+    ChangedFile,
+    check_sums_makeable,
+    find_folder_of_large_campaign,
+    hash_file_data,
+    load_ratings_file,
+)
+from app.reports.source.recipe_input import (
+    RecipeFacts,
+    RecipeOptions,
+    find_asked_recipe,
+    load_recipe_facts,
+    load_recipe_input,
+)
+from app.reports.source.scores import resolve_score_reading
+from app.reports.source.snapshot import Snapshot
+from app.stats.ranking.rank_totals import needs_only_sums
+from app.stats.ratings import Ratings
+from app.stats.robustness.reranking import ChangeExperiments, RobustnessExperiments
+from app.stats.robustness.reranking_sums import SummedExperiments
+from app.storage.db import Session
+from app.storage.ratings_folder import RatingsFolder
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesInput:
+    """A campaign under a recipe, and its ratings or the file of them."""
+
+    facts: RecipeFacts
+    ratings: Ratings | ChangedFile
+
+    def settle(self, humans: frozenset[str]) -> ChangeExperiments:
+        """Settle the recipe on all data. Raises Invalid where it does not fit them."""
+        about = self.facts
+        if isinstance(self.ratings, ChangedFile):
+            return SummedExperiments.from_sums(self.ratings, about.recipe, humans, about.documents)
+        return RobustnessExperiments.from_ratings(self.ratings, about.recipe, humans, about.documents)
+
+
+def load_changes_input(session: Session, snapshot: Snapshot, options: RecipeOptions) -> ChangesInput:
+    """Read what a recipe ranks.
+
+    Raises NoSuchRecipe, LargeExtraNeeded, Invalid where the recipe's scores are not in the judgments.
+    """
+    recipe = find_asked_recipe(session, snapshot, options)
+    folder = find_folder_of_large_campaign(session, snapshot) if _is_summed(snapshot, recipe) else None
+    if folder is not None:
+        return _load_file(session, snapshot, recipe, folder)
+    inputs = load_recipe_input(session, snapshot, options)
+    return ChangesInput(inputs, inputs.rows)
+
+
+def _load_file(session: Session, snapshot: Snapshot, recipe: Recipe, folder: RatingsFolder) -> ChangesInput:
+    read = resolve_score_reading(snapshot.campaign, recipe.scoring)
+    with closing(load_ratings_file(session, snapshot, read, folder)) as file:
+        facts = load_recipe_facts(
+            session,
+            snapshot,
+            recipe,
+            file.labels,
+            lambda counting, documents, words: hash_file_data(file, counting, documents, words),
+        )
+        return ChangesInput(facts, ChangedFile(file.folder, file.frame))
+
+
+def _is_summed(snapshot: Snapshot, recipe: Recipe) -> bool:
+    return needs_only_sums(recipe, documents_known=snapshot.campaign.documents_known)
+
+
+def check_changes_makeable(session: Session, snapshots: Sequence[Snapshot], options: RecipeOptions) -> None:
+    """Raise LargeExtraNeeded where a large campaign cannot be summed here."""
+    for snapshot in snapshots:
+        if _is_summed(snapshot, find_asked_recipe(session, snapshot, options)):
+            check_sums_makeable(session, snapshot)

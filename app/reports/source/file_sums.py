@@ -1,0 +1,270 @@
+"""Sums over a file of the ratings of a large campaign, and the file itself: opened, or written first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.recipe import ExclusionRule, Recipe
+from app.reports.source.campaign import campaign_protocol
+from app.reports.source.data_hash import RatingsMeaning, hash_columns
+from app.reports.source.scores import ScoreReading, derive_scores, make_ratings_frame
+from app.reports.source.snapshot import Snapshot
+from app.stats.normalize import RaterMoments
+from app.stats.ratings import Bools, Codes, Floats, RatingLabels, RatingRole, Ratings
+from app.stats.recipe_normalization import ROLES_BEHIND_MOMENTS
+from app.stats.robustness.changes import Group, ScoreChange, find_scale_end
+from app.stats.selection import DroppedRows, list_dropped_rows, refuse_exclusion
+from app.stats.side_tables import DocumentTable
+from app.storage import texts
+from app.storage.db import Session
+from app.storage.rating_codes import RatingsFrame
+from app.storage.ratings_files.engine import check_engine_installed
+from app.storage.ratings_files.judgment_numbers import JudgmentNumbers
+from app.storage.ratings_files.reading import UNCHANGED, CodesOfColumns, FileChange, RatingsFile, RowChoice, ScoreRule
+from app.storage.ratings_files.writing import write_ratings_file
+from app.storage.ratings_folder import RatingsFolder, find_ratings_folder, make_ratings_key
+
+FROM_SUMS = "from sums"
+"""What tells the key of a report that was made from sums: its figures may differ in their last digits."""
+
+
+def find_folder_of_large_campaign(session: Session, about: Snapshot) -> RatingsFolder | None:
+    """Where the file of ratings lies of a campaign that is summed; None where ratings are held in memory."""
+    folder = find_ratings_folder(session)
+    if folder is None or campaign_protocol(about.campaign).level == "document":
+        return None
+    return folder if folder.is_large(session, about.campaign_id) else None
+
+
+def tell_sums(session: Session, about: Snapshot) -> list[object]:
+    """What tells the key of a report on a large campaign from that of one in memory."""
+    return [] if find_folder_of_large_campaign(session, about) is None else [FROM_SUMS]
+
+
+def check_sums_makeable(session: Session, about: Snapshot) -> None:
+    """Raise LargeExtraNeeded where a campaign is large and cannot be summed here."""
+    if find_folder_of_large_campaign(session, about) is not None:
+        check_engine_installed()
+
+
+def load_ratings_file(session: Session, about: Snapshot, read: ScoreReading, folder: RatingsFolder) -> RatingsFile:
+    """Open the file of the ratings of a reading, or write it first.
+
+    Raises LargeExtraNeeded, StorageFull.
+    """
+    check_engine_installed()
+    profile = derive_scores(session, about.campaign_id, read)
+    keys = {"campaign_id": about.campaign_id, "profile_id": profile, "version": about.version}
+    key = make_ratings_key(session, **keys)
+    path = folder.find(key)
+    if path is None:
+        with folder.new_file(key) as part:
+            write_ratings_file(session, part, **keys)
+        folder.sweep()
+        path = folder.path / key.name
+    return RatingsFile.open(path, make_ratings_frame(about.campaign, read))
+
+
+def hash_file_data(
+    file: RatingsFile, counting: Recipe, documents: DocumentTable, words: Mapping[str, texts.SystemDescription]
+) -> str:
+    """The digest of what a recipe includes, as ratings in memory have it. The file is opened a second time."""
+    frame = file.frame
+    meaning = RatingsMeaning(frame.higher_is_better, frame.documents_known, frame.standardised, frame.scale)
+    with closing(file.again()) as again:
+        return hash_columns(FileColumns(again, counting.exclude), meaning, documents, words)
+
+
+def _code(labels: RatingLabels, exclusion: ExclusionRule) -> int | None:
+    names: tuple[str, ...] = getattr(labels, f"{exclusion.what}s")
+    return names.index(exclusion.key) if exclusion.key in names else None
+
+
+@dataclass(frozen=True)
+class FileSums:
+    """Sums over a file of ratings under a recipe: `RatingSums` of `stats.ranking.rank_totals`.
+
+    unshown: codes of systems that are not ranked, though raters' moments rest on their rows.
+    """
+
+    file: RatingsFile
+    recipe: Recipe
+    unshown: tuple[int, ...] = ()
+
+    @cached_property
+    def _counts(self) -> tuple[Codes, Codes, Codes, Floats]:
+        """Systems, raters, counts and lowest scores of the ranked ratings."""
+        return self.file.count_by_rater(self._ranked())
+
+    def _excluded(self) -> list[tuple[str, int]]:
+        """Columns and codes. Raises Invalid for what is not there."""
+        codes = [(rule, _code(self.file.labels, rule)) for rule in self.recipe.exclude]
+        return [(rule.what, refuse_exclusion(rule) if code is None else code) for rule, code in codes]
+
+    def _roles(self) -> tuple[int, ...]:
+        return tuple(RatingRole[name.upper()].value for name in self.recipe.roles)
+
+    def _ranked(self) -> RowChoice:
+        unshown = [("system", code) for code in self.unshown]
+        return RowChoice((*self._excluded(), *unshown), self._roles(), self.recipe.accepted_only)
+
+    @property
+    def changeable(self) -> RowChoice:
+        """The ranked ratings, and rows of references."""
+        return replace(self._ranked(), references=True)
+
+    def count_dropped(self) -> tuple[DroppedRows, ...]:
+        """Rows left out by reason, as `select_rows` counts them. Raises Invalid where an exclusion names nothing."""
+        excluded_codes, (_, _, n, _) = self._excluded(), self._counts
+        if n.sum() == self.file.n_rows:
+            return ()
+        of_documents, *excluded, by_role, rejected = self.file.count_reasons(excluded_codes, self._roles())
+        rejected = rejected if self.recipe.accepted_only else 0
+        return list_dropped_rows(self.recipe.exclude, of_documents, excluded, by_role, rejected)
+
+    def count_ranked(self) -> tuple[Ratings, Codes]:
+        """A row for each rater and system of the ranked ratings with the lowest score, and how many it stands for."""
+        system, rater, n, lowest = self._counts
+        nothing = np.zeros(n.size, dtype=np.int32)
+        columns = {"system": system, "document": nothing, "segment": nothing, "rater": rater}
+        return self.file.make_ratings({**columns, "score": lowest}), n
+
+    def share_with_same_raters(self) -> float:
+        """As `design_checks` has it, of the ranked ratings."""
+        system, _, _, _ = self._counts
+        documents, partial = self.file.count_documents(self._ranked(), np.unique(system).size)
+        return 1 - partial / documents if documents else 0.0
+
+    def sum_by_rater(self) -> RaterMoments:
+        """Moments of every rater over the rows that the recipe takes them from."""
+        roles = tuple(role.value for role in ROLES_BEHIND_MOMENTS[self.recipe.moments])
+        accepted_only = self.recipe.accepted_only and self.recipe.moments != "all"
+        return self._moments(RowChoice(tuple(self._excluded()), roles, accepted_only))
+
+    def sum_ranked_by_rater(self) -> RaterMoments:
+        """Moments of every rater over the ranked ratings."""
+        return self._moments(self._ranked())
+
+    def _moments(self, choice: RowChoice) -> RaterMoments:
+        sums = self.file.sum_by_rater(choice)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = sums.total / sums.n
+            sd = np.sqrt(sums.square / (sums.n - 1))
+        sd[sums.n < 2] = np.nan
+        n = int(sums.n.sum())
+        return RaterMoments(
+            sums.n.astype(np.int32),
+            mean,
+            sd,
+            sums.errors.astype(np.int32),
+            float(sums.total.sum() / n) if n else 0.0,
+            np.empty(0, dtype=np.bool_),
+        )
+
+    def count_judgments(self, without_raters: Codes) -> int:
+        """Judgments behind the ranked ratings, without those of some raters."""
+        if self.file.shared:
+            return self.file.count_judgments(self._ranked(), without_raters)
+        _, rater, n, _ = self._counts
+        return int(n[~np.isin(rater, without_raters)].sum())
+
+    def blocks_with_errors(self) -> Iterator[Ratings]:
+        """The same as `blocks` with the numbers of marked errors."""
+        return self.file.blocks(self._ranked(), numbered=False, errors=True)
+
+    def blocks(self) -> Iterator[Ratings]:
+        """The ranked ratings in canonical order, some whole documents at a time, in the order of their codes."""
+        return self.file.blocks(self._ranked(), numbered=self.recipe.repeats in {"latest", "first"})
+
+
+class FileColumns:
+    """The columns of a file without what some exclusions name, for the digest of the data."""
+
+    def __init__(self, file: RatingsFile, exclusions: tuple[ExclusionRule, ...]) -> None:
+        self.file, self.labels = file, file.labels
+        codes = [(rule.what, _code(file.labels, rule)) for rule in exclusions]
+        self.excluded = [(column, code) for column, code in codes if code is not None]
+
+    def occurring(self, name: str, n: int) -> Bools:
+        """Which of the n codes of a column occur."""
+        return self.file.occurring(self.excluded, name, n)
+
+    def column(self, name: str) -> Iterator[npt.NDArray[Any]]:
+        """All of one column; judgments are numbered anew where some are left out."""
+        rows = self.file.rows_without(self.excluded, name)
+        if name != "judgment" or not self.excluded:
+            yield from rows
+            return
+        numbers = JudgmentNumbers(self.file.n_rows)
+        for judgments in rows:
+            yield numbers.number(judgments)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A file of ratings that is read with changes: `ChangedSums` of `stats.robustness.reranking_sums`.
+
+    It is opened for each change, by any process of this machine.
+    """
+
+    folder: Path
+    frame: RatingsFrame
+
+    @contextmanager
+    def open_sums(
+        self, recipe: Recipe, change: ScoreChange | None, unshown: frozenset[str], documents: DocumentTable | None
+    ) -> Iterator[FileSums]:
+        """Sums under a recipe after a change.
+
+        Raises LargeExtraNeeded, RatingsFileGone, Invalid where the scale has no end to move scores towards.
+        """
+        labels = RatingsFile.load_labels(self.folder)
+        how = UNCHANGED if change is None else _find_file_change(change, labels, self.frame, documents)
+        codes = tuple(code for code, key in enumerate(labels.systems) if key in unshown)
+        with closing(RatingsFile.open(self.folder, self.frame, how)) as file:
+            yield FileSums(file, recipe, codes)
+
+    def load_units(self, recipe: Recipe) -> Ratings:
+        """A row for each document, rater and role that is ranked or of a reference."""
+        with closing(RatingsFile.open(self.folder, self.frame)) as file:
+            document, rater, role = file.list_units(FileSums(file, recipe).changeable)
+            nothing = np.zeros(document.size, dtype=np.int32)
+            columns = {"system": nothing, "document": document, "segment": nothing, "rater": rater}
+            return file.make_ratings({**columns, "score": np.zeros(document.size), "role": role})
+
+
+def _find_file_change(
+    change: ScoreChange, labels: RatingLabels, frame: RatingsFrame, documents: DocumentTable | None
+) -> FileChange:
+    """The change of what is read that `apply_change` makes of ratings in memory."""
+    systems = tuple(code for code, key in enumerate(labels.systems) if key in change.left_out | change.scaled)
+    touched: CodesOfColumns = (
+        ("system", systems),
+        ("role", (RatingRole.REFERENCE.value,) if change.references else ()),
+    )
+    if change.factor is not None:
+        return FileChange(scores=_find_score_rule(change.group, change.factor, touched, frame))
+    what, _, key = change.what.partition(":")
+    if what == "domain":
+        domains = () if documents is None else documents.domain
+        touched = (("document", tuple(code for code, name in enumerate(domains) if (name or "unknown") == key)),)
+    elif what in {"rater", "document"}:
+        names = labels.raters if what == "rater" else labels.documents
+        touched = ((what, (names.index(key),)),)
+    return FileChange(left_out=touched)
+
+
+def _find_score_rule(group: Group, d: float, touched: CodesOfColumns, frame: RatingsFrame) -> ScoreRule:
+    """As `degrade_scores` and `inflate_scores` have it."""
+    better = group == "inflated"
+    if frame.higher_is_better:
+        return ScoreRule(touched, find_scale_end(frame, lowest=not better), 1.0, d)
+    return ScoreRule(touched, 0.0, 1.0, d) if better else ScoreRule(touched, 0.0, d, 1.0)

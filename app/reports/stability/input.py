@@ -1,0 +1,95 @@
+"""What curves of stability are computed from: the multiply-rated part of a campaign, or sums of a large one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.domain.recipe import Recipe
+from app.reports.source import named_recipes
+from app.reports.source.data_hash import hash_report_data
+from app.reports.source.file_sums import (
+    FileSums,
+    check_sums_makeable,
+    find_folder_of_large_campaign,
+    hash_file_data,
+    load_ratings_file,
+)
+from app.reports.source.recipe_ratings import load_recipe_ratings
+from app.reports.source.scores import resolve_score_reading
+from app.reports.source.snapshot import Snapshot
+from app.reports.stability.options import StabilityIn
+from app.stats.normalize import RaterMoments, moments_per_rater
+from app.stats.ratings import Ratings
+from app.stats.selection import can_be_selected_by_sums, drop_excluded, select_rows
+from app.stats.stability.block_sums import sum_items_by_block
+from app.stats.stability.extraction import MultiplyRated, extract_multiply_rated
+from app.stats.stability.studies import ItemSums
+from app.storage import side_tables, texts
+from app.storage.db import Session
+from app.storage.ratings_folder import RatingsFolder
+
+FROM_SUMS_NOTE = "made from sums by document and rater, because the campaign is large"
+
+
+@dataclass(frozen=True, slots=True)
+class StudyInput:
+    """The part that studies are drawn from, and what tells which normalizations its scores can have.
+
+    ratings: those that count; of a large campaign one for each rater and system, with the lowest score. moments: of
+    their raters. data_hash: of the rows that the recipe includes. notes: for the report's warnings.
+    """
+
+    data: MultiplyRated | ItemSums
+    ratings: Ratings
+    moments: RaterMoments
+    data_hash: str
+    notes: tuple[str, ...] = ()
+
+
+def load_study_input(session: Session, snapshot: Snapshot, recipe: Recipe, counting: Recipe) -> StudyInput:
+    """Read what studies are drawn from. counting: the recipe with the standing exclusions that it applies.
+
+    Raises NotMultiplyRated, LargeExtraNeeded, Invalid where the recipe's scores are not in the judgments.
+    """
+    folder = find_folder_of_large_campaign(session, snapshot) if can_be_selected_by_sums(recipe) else None
+    if folder is not None:
+        return _sum_file(session, snapshot, recipe, counting, folder)
+    rows = load_recipe_ratings(session, snapshot, recipe)
+    documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
+    words = texts.load_system_descriptions(session, snapshot.campaign_id)
+    digest = hash_report_data(drop_excluded(rows, counting.exclude), documents, words)
+    selection = select_rows(rows, counting)
+    used = selection.ratings.where(selection.ranked)
+    return StudyInput(extract_multiply_rated(used), used, moments_per_rater(used), digest)
+
+
+def _sum_file(
+    session: Session, snapshot: Snapshot, recipe: Recipe, counting: Recipe, folder: RatingsFolder
+) -> StudyInput:
+    read = resolve_score_reading(snapshot.campaign, recipe.scoring)
+    with closing(load_ratings_file(session, snapshot, read, folder)) as file:
+        documents = side_tables.load_document_table(session, snapshot.campaign_id, file.labels)
+        words = texts.load_system_descriptions(session, snapshot.campaign_id)
+        source = FileSums(file, counting)
+        ratings, _ = source.count_ranked()
+        moments = source.sum_ranked_by_rater()
+        sums = sum_items_by_block(
+            source.blocks_with_errors(),
+            np.unique(ratings.system),
+            centre=moments.overall,
+            labels=file.labels,
+            higher_is_better=ratings.higher_is_better,
+        )
+        digest = hash_file_data(file, counting, documents, words)
+    return StudyInput(sums, ratings, moments, digest, (FROM_SUMS_NOTE,))
+
+
+def check_studies_makeable(session: Session, snapshots: Sequence[Snapshot], options: StabilityIn) -> None:
+    """Raise LargeExtraNeeded where a large campaign cannot be summed here."""
+    recipe = named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe, place=("body", "recipe"))
+    if can_be_selected_by_sums(recipe):
+        check_sums_makeable(session, snapshots[0])

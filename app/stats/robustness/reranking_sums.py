@@ -1,0 +1,64 @@
+"""Rankings before and after a change of a campaign that is too large to be held at once: each from sums of its own."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.domain.recipe import Recipe
+from app.stats.ranking.rank_totals import RatingSums, rank_from_sums
+from app.stats.ranking.result import Ranking
+from app.stats.ratings import Ratings
+from app.stats.robustness.changes import ScoreChange
+from app.stats.robustness.ranking_places import RankingPlaces, ranking_places
+from app.stats.robustness.reranking import ChangeExperiments, settle_facts, simplify_recipe
+from app.stats.side_tables import DocumentTable
+
+
+class ChangedSums(Protocol):
+    """Ratings that are changed and summed where they are stored."""
+
+    def open_sums(
+        self, recipe: Recipe, change: ScoreChange | None, unshown: frozenset[str], documents: DocumentTable | None
+    ) -> AbstractContextManager[RatingSums]:
+        """Sums under a recipe after a change.
+
+        unshown: systems that are not ranked; raters' moments rest on their rows all the same. Raises Invalid where the
+        change cannot be made.
+        """
+
+    def load_units(self, recipe: Recipe) -> Ratings:
+        """A row for each document, rater and role that is ranked or of a reference."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SummedExperiments(ChangeExperiments):
+    """Changes of ratings that are summed. base: the ranking without a change, of all systems."""
+
+    sums: ChangedSums
+    base: RankingPlaces
+
+    @classmethod
+    def from_sums(
+        cls, sums: ChangedSums, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None
+    ) -> SummedExperiments:
+        """Settle the recipe, which `needs_only_sums`, on all data. Raises Invalid where it does not fit them."""
+        simple = simplify_recipe(recipe)
+        with sums.open_sums(simple, None, frozenset(), documents) as source:
+            base = rank_from_sums(source, simple, documents)
+        return cls(sums=sums, base=ranking_places(base), **settle_facts(base, humans, documents))
+
+    def load_changeable_rows(self) -> Ratings:
+        """A row for each document, rater and role."""
+        return self.sums.load_units(self.recipe)
+
+    def rank_changed(self, change: ScoreChange | None, unshown: frozenset[str]) -> Ranking:
+        """The ranking after a change. Raises Invalid where there is none."""
+        documents = self.facts.documents
+        with self.sums.open_sums(self.recipe, change, unshown, documents) as source:
+            return rank_from_sums(source, self.recipe, documents)
+
+    def _places(self, change: ScoreChange | None, unshown: frozenset[str]) -> RankingPlaces | str:
+        """The ranking of all is known."""
+        return self.base if change is None and not unshown else super()._places(change, unshown)

@@ -1,0 +1,128 @@
+"""Sums by item of a campaign that is too large to be held at once: block by block, each of whole documents.
+
+A block is laid out and summed by the functions that sum a campaign at once; the sums are put together here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from app.design.values import Bools, Codes
+from app.stats.ratings import Floats, RatingLabels, Ratings
+from app.stats.stability.extraction import (
+    OmissionReasons,
+    RatedDocuments,
+    check_anything_usable,
+    lay_out_cells,
+    tabulate_cells,
+)
+from app.stats.stability.studies import ItemSums, find_places, sum_items
+
+_EMPTY = {"total": 0.0, "square": 0.0, "errors": 0.0, "low": np.inf, "high": -np.inf}
+"""What stands in the places of nobody, by the name of the sum."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _BlockSums:
+    """The usable documents of a block. pools: codes of raters among all, of each document's bucket."""
+
+    sums: ItemSums
+    pools: tuple[Codes, ...]
+
+
+def sum_items_by_block(
+    blocks: Iterable[Ratings], systems: Codes, *, centre: float, labels: RatingLabels, higher_is_better: bool
+) -> ItemSums:
+    """Sum the multiply-rated documents of all blocks, as `sum_items` does of what `extract_multiply_rated` finds.
+
+    Parameters
+    ----------
+    blocks : the ratings that an analysis uses, some whole documents at a time, in the order of their codes.
+    systems : codes of all systems that were rated, ascending. centre : any number near the scores.
+
+    Raises
+    ------
+    NotMultiplyRated
+    """
+    reasons: list[OmissionReasons] = []
+    summed: list[_BlockSums] = []
+    marked = True
+    code = {rater: n for n, rater in enumerate(labels.raters)}
+    for ratings in blocks:
+        cells = tabulate_cells(ratings, systems)
+        reasons.append(cells.list_reasons())
+        marked = marked and not (ratings.n_errors < 0).any()
+        if not reasons[-1].usable.any():
+            continue
+        data = lay_out_cells(ratings, cells, reasons[-1].usable, ())
+        raters = np.array([code[rater] for rater in data.raters], dtype=np.int64)
+        summed.append(_BlockSums(sum_items(data, centre), tuple(raters[pool] for pool in data.pools)))
+    facts = OmissionReasons.put_together(reasons) if reasons else _no_documents()
+    usable, left_out = facts.choose()
+    check_anything_usable(systems.size, usable, left_out)
+    kept = usable[facts.usable]
+    rated = replace(
+        _put_together_documents(summed, kept, labels, systems, higher_is_better=higher_is_better), left_out=left_out
+    )
+    arrays = {name: _put_together(summed, name, kept, int(rated.pool_size.max())) for name in _EMPTY}
+    if not marked:
+        arrays["errors"][:] = 0.0
+    return ItemSums(
+        data=rated,
+        centre=centre,
+        place=find_places(rated.pools, len(rated.raters)),
+        n_segments=np.concatenate([block.sums.n_segments for block in summed])[kept],
+        **arrays,
+    )
+
+
+def _no_documents() -> OmissionReasons:
+    none, no = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_)
+    return OmissionReasons(none, none, no, no, no)
+
+
+def _put_together_documents(
+    summed: list[_BlockSums], kept: Bools, labels: RatingLabels, systems: Codes, *, higher_is_better: bool
+) -> RatedDocuments:
+    """Documents with the buckets that their raters make, as of all documents at once."""
+    names = [name for block in summed for name in block.sums.data.documents]
+    pools = [pool for block in summed for pool in block.pools]
+    first = np.cumsum([0, *(len(block.pools) for block in summed)])
+    pool = np.concatenate([block.sums.data.bucket + first[n] for n, block in enumerate(summed)])[kept]
+    of_pool, pool = np.unique(pool, return_inverse=True)
+    chosen = [pools[n] for n in of_pool]
+    used = np.unique(np.concatenate(chosen))
+    # A bit for each rater: rows of bits have the order of rows of booleans.
+    sets = np.zeros((len(chosen), -(-used.size // 8)), dtype=np.uint8)
+    for row, raters in enumerate(chosen):
+        held = np.zeros(used.size, dtype=np.bool_)
+        held[np.searchsorted(used, raters)] = True
+        sets[row] = np.packbits(held)
+    distinct, bucket = np.unique(sets, axis=0, return_inverse=True)
+    rated = np.unpackbits(distinct, axis=1, count=used.size).astype(np.bool_)
+    return RatedDocuments(
+        systems=tuple(labels.systems[n] for n in systems),
+        documents=tuple(name for name, there in zip(names, kept, strict=True) if there),
+        raters=tuple(labels.raters[n] for n in used),
+        bucket=bucket.ravel()[pool].astype(np.int64),
+        pools=tuple(np.flatnonzero(row).astype(np.int64) for row in rated),
+        higher_is_better=higher_is_better,
+        left_out=(),
+    )
+
+
+def _put_together(summed: list[_BlockSums], name: str, kept: Bools, most: int) -> Floats:
+    """One of the sums of all documents that are kept; most: raters of the largest pool, and a place is for nobody."""
+    n_systems = summed[0].sums.total.shape[1]
+    whole = np.full((int(kept.sum()), n_systems, most + 1), _EMPTY[name])
+    at = begin = 0
+    for block in summed:
+        values = getattr(block.sums, name)
+        own = values[kept[begin : begin + len(values)]]
+        wide = min(own.shape[2] - 1, most)
+        whole[at : at + len(own), :, :wide] = own[:, :, :wide]
+        at, begin = at + len(own), begin + len(values)
+    return whole
