@@ -1,7 +1,7 @@
-"""Rankings of large campaigns from sums: `python -m benchmarks.large [--rows N …] [--stored N] [--write PAGE]`.
+"""Reports on large campaigns from sums: `python -m benchmarks.large [--rows N …] [--stored N] [--write PAGE]`.
 
 Files of ratings are made up, as a worker would have written them, and each is ranked in a process of its own by
-`recommended`, with everything that the report contains. A campaign of the size `--stored` is imported into Postgres,
+`recommended`, with everything that the report contains; SRP and one change of robustness follow. A campaign of the size `--stored` is imported into Postgres,
 written into a file from there, and ranked from sums and in memory; the two reports must agree.
 """
 
@@ -52,10 +52,11 @@ def _from_file(folder: Path, n: int) -> dict[str, Any]:
     print(f"ranking {n:,}", file=sys.stderr)
     made = write_made_up_file(folder, synthetic.whole(n))
     size = sum(file.stat().st_size for file in folder.iterdir()) / 1e6
-    ranked = run("rank_file", str(folder))
+    ranked, studied, changed = (run(task, str(folder)) for task in ("rank_file", "study_file", "change_file"))
     for file in folder.iterdir():
         file.unlink(missing_ok=True)
-    return {**made, **ranked.answer, "megabytes": size, "elapsed": ranked.seconds}
+    figures = {**made, **ranked.answer, "megabytes": size, "elapsed": ranked.seconds}
+    return {**figures, "studied": studied.answer, "changed": changed.answer}
 
 
 def write_made_up_file(folder: Path, n: int, *, seed: int = 7) -> dict[str, int]:
@@ -115,7 +116,7 @@ def write_made_up_file(folder: Path, n: int, *, seed: int = 7) -> dict[str, int]
 
 
 def _from_database(folder: Path, n: int) -> list[tuple[str, dict[str, Any]]]:
-    """Import, write the file, rank from sums and in memory; each in a process of its own."""
+    """Import, write the file, rank and report from sums and in memory; each in a process of its own."""
     print(f"importing {n:,}", file=sys.stderr)
     with embedded.start_server(folder / "data") as server:
         migrate.upgrade_schema(server.url("owner"))
@@ -125,18 +126,42 @@ def _from_database(folder: Path, n: int) -> list[tuple[str, dict[str, Any]]]:
         file.unlink()
         where = (server.url("app"), "large", str(folder / "files"))
         rows = [(how, run("rank_large", *where, how).answer) for how in ("written", "there", "memory")]
+        for name in REPORTS:
+            rows += [(f"{name} {how}", run("report_large", *where, how, name).answer) for how in ("there", "memory")]
     summed, held = rows[1][1], rows[2][1]
     assert summed["data_hash"] == held["data_hash"]
-    for one, other in zip(summed["scores"], held["scores"], strict=True):
-        assert math.isclose(one, other, rel_tol=1e-12), (one, other)
+    check_alike(summed["scores"], held["scores"])
+    for (_, one), (_, other) in zip(rows[3::2], rows[4::2], strict=True):
+        one["answer"].pop("warnings")
+        other["answer"].pop("warnings")
+        check_alike(one["answer"], other["answer"])
     return rows
 
 
+def check_alike(one: Any, other: Any) -> None:
+    """Assert that two answers have the same figures to twelve digits, and the same words."""
+    if isinstance(one, dict):
+        assert one.keys() == other.keys()
+        one, other = list(one.values()), list(other.values())
+    if isinstance(one, list):
+        for pair in zip(one, other, strict=True):
+            check_alike(*pair)
+    elif isinstance(one, float):
+        assert math.isclose(one, other, rel_tol=1e-12, abs_tol=1e-12), (one, other)
+    else:
+        assert one == other
+
+
 _HOW: Final = {
-    "written": "from sums, the file written first",
-    "there": "from sums, the file there already",
-    "memory": "in memory",
+    "written": "ranking from sums, the file written first",
+    "there": "ranking from sums, the file there already",
+    "memory": "ranking in memory",
+    "stability there": "SRP from sums",
+    "stability memory": "SRP in memory",
+    "robustness there": "robustness from sums",
+    "robustness memory": "robustness in memory",
 }
+REPORTS: Final = ("stability", "robustness")
 
 
 def _markdown(load: str, sized: list[dict[str, Any]], stored: list[tuple[str, dict[str, Any]]]) -> str:
@@ -150,13 +175,26 @@ def _markdown(load: str, sized: list[dict[str, Any]], stored: list[tuple[str, di
             f"| {one['elapsed']:.1f} | {one['memory']:,.0f} |"
             for one in sized
         ),
+        "",
+        "SRP of 250 studies of 100 and of 1,000 documents, and rankings without the lowest system, of the same files:",
+        "",
+        "| judgments | SRP: sums, s | SRP: all, s | peak, MB | robustness: settled, s | all, s | peak, MB |",
+        "|--:|--:|--:|--:|--:|--:|--:|",
+        *(
+            f"| {one['judgments']:,} | {one['studied']['summed']:.1f} | {one['studied']['processor']:.1f} "
+            f"| {one['studied']['memory']:,.0f} | {one['changed']['settled']:.1f} | {one['changed']['processor']:.1f} "
+            f"| {one['changed']['memory']:,.0f} |"
+            for one in sized
+        ),
+        "",
+        "Seconds are of processor time.",
     ]
     if stored:
         lines += [
             "",
             f"From Postgres, {stored[0][1]['judgments']:,} judgments:",
             "",
-            "| ranking | processor, s | elapsed, s | peak memory, MB |",
+            "| what | processor, s | elapsed, s | peak memory, MB |",
             "|---|--:|--:|--:|",
             *(
                 f"| {_HOW[how]} | {one['processor']:.1f} | {one['seconds']:.1f} | {one['memory']:,.0f} |"

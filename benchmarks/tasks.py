@@ -101,12 +101,9 @@ def rank_file(folder: str) -> Figures:
     from app.reports.source.registration import Registration
     from app.reports.source.snapshot import Snapshot
     from app.stats.side_tables import DocumentTable
-    from app.storage.rating_codes import RatingsFrame
-    from app.storage.ratings_files.reading import RatingsFile
     from app.storage.texts import SystemDescription
 
-    frame = RatingsFrame(higher_is_better=True, scale=None, criterion=None, documents_known=True)
-    file = RatingsFile.open(Path(folder), frame)
+    file = _open_made_up_file(folder)
     n = len(file.labels.documents)
     campaign = CampaignInfo(
         key="made-up",
@@ -137,6 +134,102 @@ def rank_file(folder: str) -> Figures:
     )
     answer = json.loads(given.make_body())
     return {"processor": time.process_time(), "n": answer["n_ratings"], "memory": peak_memory()}
+
+
+def study_file(folder: str) -> Figures:
+    """Sum a file of ratings by document, system and rater for curves of stability, and compute two points.
+
+    250 studies of 100 and of 1,000 documents each, normalized by z.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    import numpy as np
+
+    from app.domain.recipe import NAMED
+    from app.reports.source.file_sums import FileSums
+    from app.stats.stability.block_sums import sum_items_by_block
+    from app.stats.stability.chunks import StabilitySimulator
+    from app.stats.stability.curves import compute_curves
+    from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign
+
+    source = FileSums(_open_made_up_file(folder), NAMED["srp-paper"])
+    ranked, _ = source.count_ranked()
+    sums = sum_items_by_block(
+        source.blocks_with_errors(),
+        np.unique(ranked.system),
+        centre=source.sum_ranked_by_rater().overall,
+        labels=source.file.labels,
+        higher_is_better=True,
+    )
+    summed, asked = time.process_time(), StabilityRequest((StudyDesign(RaterAssignment(), "z"),), (100, 1000), seed=1)
+    resolved = asked.resolve(len(sums.data.documents), len(sums.data.systems))
+    [curve] = compute_curves(StabilitySimulator(sums, resolved))
+    return {
+        "summed": summed,
+        "processor": time.process_time(),
+        "documents": len(sums.data.documents),
+        "srp": curve.points[-1].srp,
+        "memory": peak_memory(),
+    }
+
+
+def change_file(folder: str) -> Figures:
+    """Settle `recommended` on a file of ratings and leave out the lowest system, as a report on robustness does."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    import numpy as np
+
+    from app.domain.recipe import NAMED
+    from app.reports.source.file_sums import ChangedFile
+    from app.stats.robustness.reranking_sums import SummedExperiments
+    from app.stats.side_tables import DocumentTable
+
+    file = _open_made_up_file(folder)
+    file.close()
+    n = len(file.labels.documents)
+    documents = DocumentTable((None,) * n, ("test",) * n, np.ones(n, np.int32), np.ones(n, np.int32))
+    experiments = SummedExperiments.from_sums(
+        ChangedFile(file.folder, file.frame), NAMED["recommended"], frozenset(), documents
+    )
+    settled = time.process_time()
+    changes, _ = experiments.list_changes(("lowest",))
+    [effect] = experiments.apply_changes(changes)
+    assert effect.difference is not None
+    return {
+        "settled": settled,
+        "processor": time.process_time(),
+        "swaps": effect.difference.swaps,
+        "memory": peak_memory(),
+    }
+
+
+def _open_made_up_file(folder: str) -> Any:
+    from app.storage.rating_codes import RatingsFrame
+    from app.storage.ratings_files.reading import RatingsFile
+
+    frame = RatingsFrame(higher_is_better=True, scale=None, criterion=None, documents_known=True)
+    return RatingsFile.open(Path(folder), frame)
+
+
+def report_large(url: str, campaign: str, folder: str, how: str, name: str) -> Mapping[str, Any]:
+    """A report on a campaign in Postgres, from sums over the file that is `there`, or in `memory`."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from app.reports import registry
+    from app.reports.kit import store
+    from app.reports.kit.request import ReportRequest
+    from app.storage.ratings_folder import RatingsFolder
+
+    report = {**registry.ALL, **registry.WITH_OWN_ROUTES}[f"campaign/{name}"]
+    asked = {
+        "stability": {"designs": [{"normalize": "z"}], "documents": [100, 1000], "recipe": "recommended"},
+        "robustness": {"changes": "lowest,highest", "recipe": "recommended"},
+    }[name]
+    with _database(url) as database:
+        database.ratings_folder = None if how == "memory" else RatingsFolder(Path(folder), 1)
+        started, spent = time.perf_counter(), time.process_time()
+        options = report.options.model_validate(asked)
+        body = store.find_or_compute_report(database, ReportRequest(report, (campaign,), options)).body
+        seconds, processor = time.perf_counter() - started, time.process_time() - spent
+    answer = json.loads(body)
+    return {"seconds": seconds, "processor": processor, "memory": peak_memory(), "answer": answer}
 
 
 def rank_large(url: str, campaign: str, folder: str, how: str) -> Mapping[str, Any]:
@@ -187,6 +280,9 @@ TASKS: Mapping[str, Callable[..., Mapping[str, Any]]] = {
     "rank": rank,
     "rank_file": rank_file,
     "rank_large": rank_large,
+    "study_file": study_file,
+    "change_file": change_file,
+    "report_large": report_large,
 }
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from app.services.plans import plan_jobs, replan_jobs
 from app.storage import jobs as stored
 from app.storage import jobs_queue, reports
 from app.storage.db import Database, OrganizationGone
+from app.storage.free_memory import MemoryTooSmall
 from app.storage.jobs_queue import QueueEntry
 from app.storage.organizations import organization_of, use_organization
 from app.storage.ratings_files.engine import LargeExtraNeeded
@@ -43,7 +44,8 @@ MOST_HELD = 2  # jobs whose data a process holds
 BATCH = 16  # results that are read at a time
 PASSING = frozenset({"unavailable", "storage_full"})  # kinds of error that a later try may not meet
 
-MAY_FIT_LATER = (RandomDrawFailed, LargeExtraNeeded)  # asked again, another is drawn, or the extra is installed
+MAY_FIT_LATER = (RandomDrawFailed, LargeExtraNeeded, MemoryTooSmall)
+"""Refusals that somebody who asks again may not meet: another is drawn, the extra is there, or more memory."""
 
 
 def _earlier_stability(database: Database, request: JobRequest) -> ReportWork[Any]:

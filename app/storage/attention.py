@@ -60,7 +60,7 @@ FROM items i CROSS JOIN copy WHERE i.campaign_id = :campaign AND i.task_id = :ta
 _OPEN = f"""campaign_id = :campaign AND rater_id = :rater AND state IN ('free', 'leased')
     AND {IS_CHECK.format(task="tasks")}"""
 _WITHDRAW = (
-    f"""UPDATE leases SET ended_at = clock_timestamp(), ended_how = 'withdrawn'
+    f"""UPDATE leases SET ended_at = statement_timestamp(), ended_how = 'withdrawn'
         WHERE campaign_id = :campaign AND ended_how IS NULL AND task_id IN (SELECT id FROM tasks WHERE {_OPEN})""",
     f"UPDATE tasks SET state = 'withdrawn', leased_until = NULL WHERE {_OPEN}",
 )

@@ -31,7 +31,14 @@ _CONTENT = """
 SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_toast%'
   AND n.nspname NOT LIKE 'pg\\_temp%'
+  AND NOT EXISTS (
+      SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.classid = 'pg_class'::regclass AND d.deptype = 'e')
 """
+_WITH_CITUS = "SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')"
+_EXTENSIONS_LEFT_OUT = 17
+"""The first pg_dump that can leave out extensions: they belong to the administrator, as does what is said of them."""
+_UNDISTRIBUTED = "-c citus.enable_ddl_propagation=off"
+"""Restored tables are the coordinator's, until their organization is distributed."""
 
 
 class BackupExists(Conflict):
@@ -57,9 +64,11 @@ def backup_database(url: str, file: Path, *, bin_dir: Path | None = None, overwr
     """
     if file.exists() and not overwrite:
         raise BackupExists(str(file))
-    program = find_client_programs(_server_major(url), bin_dir) / "pg_dump"
+    major = _server_major(url)
+    program = find_client_programs(major, bin_dir) / "pg_dump"
     # Unlogged is what can be made anew: kept answers, which another database must not give.
     options = ["--format=custom", "--no-owner", "--no-privileges", "--no-password", "--no-unlogged-table-data"]
+    options += ["--exclude-extension=*"] if major >= _EXTENSIONS_LEFT_OUT else []
     scratch = file.with_name(f".{file.name}.{os.urandom(8).hex()}")
     handle = os.open(scratch, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
@@ -104,11 +113,12 @@ def restore_database(url: str, file: Path, *, bin_dir: Path | None = None) -> No
     with _open_backup(file) as source:
         length = verify_backup_checksum(source)
         major = _server_major(url)
-        _require_empty(url)
+        with_citus = _require_empty(url)
         program = find_client_programs(major, bin_dir) / "pg_restore"
         options = ["--single-transaction", "--exit-on-error", "--no-owner", "--no-privileges", "--no-password"]
         source.seek(0)
-        with _client(program, options, url, stdin=subprocess.PIPE) as process:
+        settings = _UNDISTRIBUTED if with_citus else ""
+        with _client(program, options, url, settings=settings, stdin=subprocess.PIPE) as process:
             _feed(source, length, cast("IO[bytes]", process.stdin))
 
 
@@ -152,11 +162,14 @@ def _feed(source: BinaryIO, length: int, sink: IO[bytes]) -> None:
             sink.close()
 
 
-def _require_empty(url: str) -> None:
+def _require_empty(url: str) -> bool:
+    """Whether the database has Citus. Raises DatabaseNotEmpty where it has anything of its own."""
     with translate_database_errors(), psycopg.connect(_libpq(url)) as connection:
         row = connection.execute(_CONTENT).fetchone()
+        citus = connection.execute(_WITH_CITUS).fetchone()
     if row and row[0]:
         raise DatabaseNotEmpty(f"it holds {row[0]} tables, indexes or sequences")
+    return bool(citus and citus[0])
 
 
 def _server_major(url: str) -> int:
@@ -170,7 +183,13 @@ def _libpq(url: str) -> str:
 
 @contextmanager
 def _client(
-    program: Path, options: list[str], url: str, *, stdin: int = subprocess.DEVNULL, stdout: int = subprocess.DEVNULL
+    program: Path,
+    options: list[str],
+    url: str,
+    *,
+    settings: str = "",
+    stdin: int = subprocess.DEVNULL,
+    stdout: int = subprocess.DEVNULL,
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A running Postgres client. The password goes by environment: a command line can be read by every user.
 
@@ -178,6 +197,8 @@ def _client(
     """
     parameters = conninfo_to_dict(_libpq(url))
     secret = parameters.pop("password", None)
+    if settings:
+        parameters["options"] = f"{parameters.get('options', '')} {settings}".strip()
     environment = {**os.environ, **({"PGPASSWORD": str(secret)} if secret else {})}
     command = [str(program), *options, f"--dbname={make_conninfo('', **parameters)}"]
     with (
@@ -192,4 +213,6 @@ def _client(
         if process.wait() != 0:
             messages.seek(0)
             lines = messages.read().decode("utf-8", "replace").strip().splitlines()
-            raise BackupFailed(f"{program.name}: {' | '.join(lines[-3:])}")
+            raise BackupFailed(
+                f"{program.name}: {' | '.join(([line for line in lines if 'error:' in line] or lines)[-3:])}"
+            )

@@ -87,7 +87,9 @@ def let_defaults_be_volatile(connection: sa.Connection) -> None:
 
 
 def _declare_references(connection: sa.Connection) -> None:
-    """Hold by declared keys what triggers with transition tables hold elsewhere."""
+    """Hold by declared keys what triggers with transition tables hold elsewhere; a restored backup may have them."""
+    if connection.execute(sa.text(_DECLARED), {"name": _key_name("outputs", "system_id", "systems")}).scalar():
+        return
     parents = sorted({parent for references in REFERENCES.values() for _, parent, _ in references})
     for child, references in REFERENCES.items():
         _run(connection, f"DROP TRIGGER {child}_refer ON {child}")
@@ -101,6 +103,10 @@ def _declare_references(connection: sa.Connection) -> None:
             _run(connection, f"ALTER TABLE {child} ADD CONSTRAINT {_key_name(child, column, parent)} {refers}")
     for parent in parents:
         _run(connection, f"DROP TRIGGER {parent}_needed ON {parent}")
+
+
+_DECLARED = """
+SELECT EXISTS (SELECT FROM pg_constraint WHERE connamespace = current_schema()::regnamespace AND conname = :name)"""
 
 
 def _run(connection: sa.Connection, statement: str) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.attention import KIND
 from app.storage.attention import IS_CHECK
+from app.storage.distribution import MIGRATION_SETTINGS
 from app.storage.full_scans import stream_full_scan
 from app.storage.seals import comparison_hash_sql, judgment_hash_sql, void_hash_sql
 
@@ -46,7 +47,8 @@ def purge_rater(session: Session, campaign_id: int, rater_id: int) -> Sequence[R
     It is the hash that the row's version was sealed with, which has to be kept for the seal to be checked.
     """
     here = {"campaign": campaign_id, "rater": rater_id}
-    session.execute(text("SET LOCAL lock_timeout = '5s'"))
+    for setting in ("lock_timeout = '5s'", *MIGRATION_SETTINGS):
+        session.execute(text(f"SET LOCAL {setting}"))
     for table in SEALED:
         session.execute(text(f"ALTER TABLE {table} DISABLE TRIGGER {table}_append_only"))
     hashes = session.execute(text(_HASHES), here).all()

@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session
 
 from app.stats.ratings import RatingRole
 from app.storage.db import driver_connection
+from app.storage.free_memory import check_ratings_fit
 from app.storage.packed_columns import make_packed_select, unpack_column
 from app.storage.rating_codes import (
     CampaignNames,
@@ -120,7 +121,10 @@ def load_ratings(
 
     Of several revisions at one address the latest counts; surplus and void judgments are no ratings. statement:
     `CONTROLS` for those alone that tests of control items take.
+
+    Raises MemoryTooSmall.
     """
+    check_ratings_fit(session, campaign_id)
     keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
     scores, items, credited, voids, surplus = _read(session, statement, keys)
     if surplus["id"].size:

@@ -73,8 +73,14 @@ PROMISES = (
     "tests/load/test_crowd.py",
     "tests/storage/test_judgments.py",
 )
-OF_ONE_SERVER = ("tests/faults/test_exactly_once.py::test_a_statement_that_looks_in_its_own_snapshot_is_caught",)
-"""Tests that look themselves into what a single server does: here, which of its sessions wait for a lock."""
+LONG_ONES = ("tests/faults/test_kept_answers.py",)
+"""Of which all tests are long."""
+OF_ONE_SERVER = (
+    "tests/faults/test_exactly_once.py::test_a_statement_that_looks_in_its_own_snapshot_is_caught",
+    "tests/storage/test_judgments.py::test_the_owner_can_purge_when_saying_so_in_the_transaction",
+)
+"""Tests that look themselves into what a single server does: which of its sessions wait for a lock, and a setting that
+another server is told only if it is asked to; a test here does so."""
 
 
 def test_organizations_lie_on_the_workers_in_turn_and_all_else_stays(cluster: CitusCluster) -> None:
@@ -133,6 +139,38 @@ def test_an_organization_that_was_there_before_goes_to_a_node_with_all_that_it_h
     plumbline(url, "organizations", "remove", "older", "--with-all-data")
     with psycopg.connect(cluster.coordinator.url()) as db:
         assert db.execute("SELECT to_regnamespace(%s)", [organization_schema(number)]).fetchone() == (None,)
+
+
+def test_what_owners_purge_is_gone_from_its_node(cluster: CitusCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the command, and by hand where the node is told of it."""
+    url = cluster.coordinator.url("plumbline")
+    number = organization_schemas.add_organization(url, "purged", "Purged").number
+    with use_organization(number), opened(within(url, number)) as spine:
+        spine.take("c", "mqm-tsv", MANY.encode())
+        [(rater, n), *_] = spine.ask(
+            "SELECT r.key, count(*) FROM judgments j JOIN raters r ON r.id = j.rater_id GROUP BY 1 ORDER BY 2"
+        )
+        before = spine.counts()["judgments"]
+        monkeypatch.setenv("PLUMBLINE_ORGANIZATION", "purged")
+        erased = plumbline(url, "raters", "erase", rater, "--campaign", "c", "--yes")
+        assert erased.returncode == 0, erased.stderr
+        purged = plumbline(url, "raters", "purge", "c", rater, "--yes")
+        assert purged.returncode == 0, purged.stderr
+        assert spine.counts()["judgments"] == before - n
+        assert spine.rank("c", "google-mqm")["systems"]
+        checked = plumbline(url, "db", "check")
+        assert checked.returncode == 0, checked.stderr
+    with psycopg.connect(within(url, number)) as db:
+        db.execute("SET LOCAL plumbline.purge = 'on'")
+        with pytest.raises(psycopg.errors.RestrictViolation), db.transaction():
+            db.execute("DELETE FROM audit_log")
+        db.rollback()
+        db.execute("SET LOCAL citus.propagate_set_commands = 'local'")
+        db.execute("SET LOCAL plumbline.purge = 'on'")
+        assert db.execute("DELETE FROM scores").rowcount > 0
+        assert db.execute("DELETE FROM judgments").rowcount == before - n
+        db.rollback()
+    organization_schemas.remove_organization(url, "purged", patience=0)
 
 
 def issue_owner_token(url: str, organization: int) -> str:
@@ -284,7 +322,7 @@ def test_promises_hold_on_a_cluster(cluster: CitusCluster, file: str) -> None:
         "-p",
         "no:cacheprovider",
         "-m",
-        "not soak",
+        "" if file in LONG_ONES else "not soak",
     ]
     ran = subprocess.run(
         [*command, *left_out, file],

@@ -154,6 +154,8 @@ CREATE TEMP TABLE placed ON COMMIT DROP AS
 SELECT j.n, i.id AS item_id, i.document_id, t.id AS task_id, t.rater_id, i.id > :newest AS is_new
 FROM staged_items j JOIN tasks t ON t.campaign_id = :campaign AND t.key = j.task
 JOIN items i ON i.campaign_id = :campaign AND i.task_id = t.id AND i.key = j.item"""
+_COUNT = "SELECT count(*) FROM made"
+_REFRESH = "SELECT refresh_statistics() WHERE NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')"
 NEWEST = "SELECT coalesce(max(id), 0) FROM items WHERE campaign_id = :campaign"
 
 # A stored item keeps those that it credits.
@@ -302,13 +304,21 @@ def insert_staged_declarations(session: Session, campaign_id: int) -> dict[str, 
 
 
 def _run(session: Session, statement: str, keys: dict[str, int]) -> int:
-    """Rows that a statement changed."""
+    """Rows that a statement added or changed.
+
+    Where some may be there already they are counted as they return: Citus tells how many it tried to add.
+    """
+    if "ON CONFLICT" in statement:
+        return int(session.execute(text(f"WITH made AS ({statement} RETURNING 1) {_COUNT}"), keys).scalar_one())
     return int(getattr(session.execute(text(statement), keys), "rowcount", 0))
 
 
 def refresh_statistics(session: Session) -> None:
-    """Tell the planner what an import added, so that nobody has to wait for autovacuum to do so."""
-    session.execute(text("SELECT refresh_statistics()"))
+    """Tell the planner what an import added, so that nobody has to wait for autovacuum to do so.
+
+    A node of Citus cannot be told within the import, because statistics are the owner's to make.
+    """
+    session.execute(text(_REFRESH))
 
 
 def require_checks_pass(session: Session, campaign_id: int, checks: tuple[MergeCheck, ...]) -> None:

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -30,7 +31,7 @@ from app.reports.stability.input import FROM_SUMS_NOTE
 from app.services.jobs import report_requests
 from app.stats.ratings import COLUMNS
 from app.stats.robustness.changes import GROUPS
-from app.storage import embedded
+from app.storage import embedded, free_memory
 from app.storage.db import Database
 from app.storage.ratings_files import engine, reading, writing
 from app.storage.ratings_folder import HEAD, RatingsFolder
@@ -238,6 +239,32 @@ def test_what_sums_do_not_tell_is_ranked_in_memory(spine: LargeSpine) -> None:
     asked = chosen("wmt-da", {})
     body = ranking_report.find_or_compute_ranking(spine.large, "whole", recipe=asked).body
     assert body == spine.body("whole", "wmt-da")
+
+
+def test_what_does_not_fit_into_memory_is_refused_with_both_figures(
+    spine: LargeSpine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(free_memory, "read_free_memory", lambda: 1000)
+    asked = chosen("wmt-da", {"seed": "5"})
+    with pytest.raises(free_memory.MemoryTooSmall) as refused:
+        ranking_report.find_or_compute_ranking(spine.large, "whole", recipe=asked)
+    assert re.fullmatch(r"\d+ judgments need about 0\.\d GB, and 0\.0 GB are free", refused.value.detail)
+    assert ranking_report.find_or_compute_ranking(spine.database, "whole", recipe=asked).body
+    summed = ranking_report.find_or_compute_ranking(spine.large, "whole", recipe=chosen("recommended", {"seed": "6"}))
+    assert summed.body, "sums fit"
+
+
+def test_free_memory_is_that_of_the_machine_or_of_its_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, file in (("_MEMORY", "meminfo"), ("_GROUP", "group")):
+        monkeypatch.setattr(free_memory, name, tmp_path / file)
+    assert free_memory.read_free_memory() is None
+    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable: 5 kB\n")
+    assert free_memory.read_free_memory() == 5120
+    (tmp_path / "group").mkdir()
+    (tmp_path / "group/memory.current").write_text("1000")
+    for most, free in (("max", 5120), ("3000", 2000), ("500", 0)):
+        (tmp_path / "group/memory.max").write_text(most)
+        assert free_memory.read_free_memory() == free
 
 
 def test_a_small_campaign_is_ranked_in_memory(spine: LargeSpine, tmp_path: Path) -> None:
