@@ -1,8 +1,9 @@
 """Reports on large campaigns from sums: `python -m benchmarks.large [--rows N …] [--stored N] [--write PAGE]`.
 
 Files of ratings are made up, as a worker would have written them, and each is ranked in a process of its own by
-`recommended`, with everything that the report contains; SRP and one change of robustness follow. A campaign of the size `--stored` is imported into Postgres,
-written into a file from there, and ranked from sums and in memory; the two reports must agree.
+`recommended`, with everything that the report contains; SRP and one change of robustness follow. A campaign of the
+size `--stored` is imported into Postgres, written into a file from there, and reported from sums and in memory; the
+reports must agree.
 """
 
 from __future__ import annotations
