@@ -84,6 +84,14 @@ def test_the_landing_page_asks_for_a_token_and_keeps_the_policy(browser):
     assert [s["type"] for s in page.of("script")] == ["module"]
 
 
+def test_whoever_is_signed_in_is_shown_the_way_on_by_the_landing_page(browser, sign_in):
+    assert [link["href"] for link in check_strict(browser.get("/")).of("a") if link.get("class") == "button"] == []
+    sign_in("manager")
+    assert [link["href"] for link in check_strict(browser.get("/")).of("a") if link.get("class") == "button"] == [
+        "/campaigns"
+    ]
+
+
 @pytest.mark.parametrize("path", ["/campaigns", "/campaigns/demo"])
 def test_a_browser_that_is_not_signed_in_is_led_to_the_landing_page_and_back(browser, path):
     answer = browser.get(path)
