@@ -146,7 +146,7 @@ async function read(dryRun) {
 
 const counts = (title, found, heading = h("h3", {}, title)) => {
   const rows = Object.entries(found).filter((row) => row[1] && row[0] !== "data_version");
-  return rows.length ? [heading, table(title, [[t("What"), (row) => foreign(row[0].replaceAll("_", " "))], ["n", (row) => figure(row[1]), "right"]], rows)] : null;
+  return rows.length ? [heading, table(title, [[t("What"), (row) => foreign(row[0].replaceAll("_", " "))], [t("How many"), (row) => figure(row[1]), "right"]], rows)] : null;
 };
 
 function mapped(found) {
