@@ -16,34 +16,14 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import Conflict
 from app.storage import audit, distribution, organization_list, queue_schema, seals
-from app.storage.db import APP_ROLE, sqlalchemy_url, translate_database_errors
+from app.storage.db import sqlalchemy_url, translate_database_errors
 from app.storage.numbering import find_misnumbered_rows, number_new_tables, number_rows
 from app.storage.organizations import DEFAULT, organization_schema
 from app.storage.schema_revisions import find_head_revision, find_migrations_folder, list_known_revisions
+from app.storage.serving_rights import grant_serving_role
 
 MIGRATION_LOCK = 7_215_340_911  # any constant: the same for every starter
 WAIT = 0.2  # seconds between two looks whether another starter is done
-APPEND_ONLY = (
-    "activity",
-    "arms",
-    "audit_log",
-    "consents",
-    "guidelines",
-    "hour_adjustments",
-    "judgments",
-    "locks",
-    "metric_scores",
-    "plans",
-    "qualification_attempts",
-    "qualifications",
-    "recipes",
-    "screen_judgments",
-    "seals",
-    "versions",
-    "voids",
-)
-UNCHANGED = ("questionnaire_answers",)
-"""Added to only, until the rater is erased."""
 
 
 class SchemaBehind(Conflict):
@@ -205,24 +185,3 @@ def _apply_migration_settings(connection: psycopg.Connection[object], _: object)
 def _set_path(path: str, connection: psycopg.Connection[object], _: object) -> None:
     connection.execute(path.encode())
     connection.commit()
-
-
-def grant_serving_role(connection: sa.Connection, organization: int) -> None:
-    """Let the serving role read and write everything but what only the owner may touch."""
-    exists = connection.execute(sa.text("SELECT 1 FROM pg_roles WHERE rolname = :r"), {"r": APP_ROLE}).scalar()
-    if not exists:
-        return
-    schema = organization_schema(organization)
-    shared: tuple[str, ...] = queue_schema.GRANTS if organization == DEFAULT else ()
-    if organization == DEFAULT and organization_list.has_organization_list(connection):
-        shared += organization_list.GRANTS
-    for statement in (
-        f"GRANT USAGE ON SCHEMA {schema} TO {APP_ROLE}",
-        f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {APP_ROLE}",
-        f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {APP_ROLE}",
-        f"REVOKE UPDATE, DELETE, TRUNCATE ON {', '.join(APPEND_ONLY)} FROM {APP_ROLE}",
-        f"REVOKE UPDATE, TRUNCATE ON {', '.join(UNCHANGED)} FROM {APP_ROLE}",
-        f"REVOKE INSERT, UPDATE, DELETE ON alembic_version FROM {APP_ROLE}",
-        *shared,
-    ):
-        connection.execute(sa.text(statement))

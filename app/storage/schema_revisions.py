@@ -13,11 +13,11 @@ from typing import Any
 
 import psycopg
 
-from app.storage.db import APP_ROLE
 from app.storage.organization_list import SCHEMA as SHARED
 from app.storage.organizations import DEFAULT, organization_schema
 from app.storage.queue_schema import QUEUE_MARK, list_queue_migrations
 from app.storage.queue_schema import SCHEMA as QUEUE
+from app.storage.serving_rights import has_serving_rights
 
 _REVISION = re.compile(r"""^(down_)?revision = (?:"(\w+)"|None)$""", re.MULTILINE)
 # What the statement on revisions needs to exist, the last migration of the queue, and the organizations.
@@ -25,10 +25,6 @@ _TABLES = f"""
 SELECT to_regclass('public.alembic_version') IS NOT NULL, to_regclass('{SHARED}.organizations') IS NOT NULL,
   (SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = '{QUEUE}')"""
 _ORGANIZATIONS = f"SELECT number FROM {SHARED}.organizations WHERE state = 'open'"
-_WITHOUT_RIGHTS = """
-SELECT 1 FROM pg_class c JOIN pg_roles r ON r.rolname = %s
-WHERE c.relnamespace = ANY(%s::regnamespace[]) AND c.relkind IN ('r', 'p')
-  AND NOT has_table_privilege(r.oid, c.oid, 'SELECT') LIMIT 1"""
 
 
 def find_migrations_folder() -> Path:
@@ -81,4 +77,4 @@ def is_schema_current(connection: psycopg.Connection[Any]) -> bool:
     revisions = " UNION ".join(f"SELECT version_num FROM {schema}.alembic_version" for schema in schemas)
     if connection.execute(revisions.encode()).fetchall() != [(find_head_revision(),)]:
         return False
-    return connection.execute(_WITHOUT_RIGHTS, [APP_ROLE, schemas]).fetchone() is None
+    return has_serving_rights(connection, schemas)

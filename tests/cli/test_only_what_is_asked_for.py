@@ -89,7 +89,7 @@ def test_its_help_is_the_same_as_among_all(command: str) -> None:
 
 def test_what_supervises_a_service_loads_neither_formats_nor_statistics() -> None:
     """It stays beside the web process for as long as that runs, and holds what it has loaded."""
-    assert not {"numpy", "app.formats", "app.pearmut.app"} & modules("serve")
+    assert not {"alembic", "numpy", "app.formats", "app.pearmut.app"} & modules("serve")
 
 
 def test_the_web_process_loads_no_migrations() -> None:

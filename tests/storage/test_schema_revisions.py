@@ -18,6 +18,7 @@ STALE = {
     "the queue is behind": "COMMENT ON SCHEMA procrastinate IS 'steps of procrastinate up to 00.sql'",
     "there is no queue": "DROP SCHEMA procrastinate CASCADE",
     "a right is missing": "REVOKE SELECT ON judgments FROM plumbline_app",
+    "a right is too much": "GRANT UPDATE ON judgments TO plumbline_app",
     "a right of an organization is missing": "REVOKE SELECT ON organization_1.scores FROM plumbline_app",
 }
 

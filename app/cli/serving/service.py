@@ -19,8 +19,9 @@ from app.cli.serving.parts import Postgres, ProcessLimits, SupervisedPart, Super
 from app.cli.serving.web import FACTORY, GRACE, LOGGING, PEARMUT
 from app.domain.errors import AppError
 from app.services.access import tokens
-from app.storage import embedded, migrate
+from app.storage import embedded
 from app.storage.db import APP_ROLE, Database, Session
+from app.storage.schema_revisions import is_schema_current_at
 from app.storage.server_checks import check_server_url
 
 LINK_FILE = "first-admin-link"
@@ -105,10 +106,13 @@ def prepare_database(url: str, *, upgrade: bool) -> str | None:
     check_server_url(url)
     role = APP_ROLE if embedded.prepare_serving_role(url) else None
     check_server_url(url, serving_role=role)
-    if upgrade:
-        migrate.upgrade_schema(url)
-    else:
-        migrate.check_schema(url, or_later=True)
+    if not (upgrade and is_schema_current_at(url)):
+        from app.storage import migrate  # it loads Alembic, which would stay for as long as the service runs
+
+        if upgrade:
+            migrate.upgrade_schema(url)
+        else:
+            migrate.check_schema(url, or_later=True)
     return role
 
 
