@@ -17,4 +17,8 @@ def list_first_faults(error: ValidationError, most: int = LISTED) -> list[ErrorD
     n = error.error_count()
     if n > DESCRIBED:
         return [{"type": "too_many", "loc": (), "msg": f"there are {n:,} faults", "input": None}]
-    return error.errors(include_url=False, include_input=False, include_context=False)[:most]
+    faults = error.errors(include_url=False, include_input=False, include_context=False)[:most]
+    for fault in faults:
+        if fault["type"] == "tuple_type":  # JSON knows no tuples
+            fault["msg"] = "Input should be a valid list"
+    return faults

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from app.domain import strict_json
-from app.domain.errors import AppError, Invalid
+from app.domain.errors import AppError, Invalid, Place
 
 MOST_OBJECTS = 1 << 16  # an empty one takes two bytes on the wire, and hundreds in memory
 MOST_NAMES = 2000  # in one object; each that nobody knows is a fault of its own
@@ -43,4 +43,4 @@ def parse_json(data: bytes) -> object:
     except json.JSONDecodeError as error:
         raise NotJson(f"{error.msg} at character {error.pos + 1}") from None
     except strict_json.NotStrictError as error:
-        raise NotStrict(str(error)) from None
+        raise NotStrict(str(error), places=(Place(("body",), str(error)),)) from None

@@ -46,6 +46,20 @@ def test_a_draft_with_texts_takes_a_protocol_that_is_written_for_it(campaign):
         ({"protocol": "custom", "options": {"parts": []}}, ["options", "parts"]),
         ({"protocol": "custom", "options": {"parts": [{"kind": "slider"}]}}, ["options", "parts", 0, "slider", "name"]),
         ({"protocol": "da", "options": {"parts": []}}, ["options", "parts"]),
+        *(
+            (
+                {"protocol": "custom", "options": {"parts": [{**OWN["parts"][1], "step": step}]}},
+                ["options", "parts", 0, "slider"],
+            )
+            for step in (5e-324, 1e-300, 1e-5)
+        ),
+        (
+            {
+                "protocol": "rating",
+                "options": {"criteria": [{"name": "a", "minimum": 0, "maximum": 1, "step": 5e-324}]},
+            },
+            ["options", "criteria", 0],
+        ),
     ],
 )
 def test_what_cannot_be_asked_is_refused_at_its_place_and_changes_nothing(campaign, body, place):

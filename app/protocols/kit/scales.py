@@ -14,6 +14,8 @@ from app.stats.ratings import ScoreScale
 LARGEST = 1e6
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
 TOLERANCE = 1e-9
+MOST_STEPS = 1_000_000
+"""Of a scale; with smaller steps it would be one without any, and reports would count as many values."""
 
 
 def find_scale_fault(value: float, scale: ScoreScale) -> str | None:
@@ -23,7 +25,7 @@ def find_scale_fault(value: float, scale: ScoreScale) -> str | None:
     'must be from 1 to 5 in steps of 1'
     """
     steps = 0.0 if scale.step is None else (value - scale.minimum) / scale.step
-    if scale.minimum <= value <= scale.maximum and abs(steps - round(steps)) <= TOLERANCE:
+    if scale.minimum <= value <= scale.maximum and abs(steps) <= MOST_STEPS and abs(steps - round(steps)) <= TOLERANCE:
         return None
     stepwise = f" in steps of {scale.step:g}" if scale.step else ""
     return f"must be from {scale.minimum:g} to {scale.maximum:g}{stepwise}"
@@ -33,6 +35,8 @@ def check_declared_scale(scale: ScoreScale, labels: Iterable[str]) -> None:
     """Raise ValueError where a scale that a manager declares has no values, or a label stands for none of them."""
     if scale.minimum >= scale.maximum:
         raise ValueError("minimum must be less than maximum")
+    if scale.step is not None and (scale.maximum - scale.minimum) / scale.step > MOST_STEPS:
+        raise ValueError(f"there must be at most {MOST_STEPS:,} steps; without a step, any value is one")
     if find_scale_fault(scale.maximum, scale):
         raise ValueError("from minimum to maximum must be a whole number of steps")
     for value in labels:
