@@ -158,6 +158,20 @@ def test_a_field_that_will_not_do_is_a_bad_line_that_names_it(read: Read, change
     assert says in refused.value.places[0].msg
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"type": "segment", "document": "d", "position": None, "source": "x"},
+        {"type": "output", "system": "A", "document": "d", "position": None, "text": "x"},
+    ],
+)
+def test_a_segment_and_an_output_have_a_place(read: Read, line: dict[str, object]) -> None:
+    with pytest.raises(Invalid) as refused:
+        read("jsonl", {"x": by_hand(line)})
+    assert refused.value.places[0].loc == ("x", 2)
+    assert "position: must be a whole number" in refused.value.places[0].msg
+
+
 @pytest.mark.parametrize("missing", ["task", "systems", "position", "payload", "type"])
 def test_a_missing_field_is_named(read: Read, missing: str) -> None:
     with pytest.raises(Invalid) as refused:

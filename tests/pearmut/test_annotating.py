@@ -205,6 +205,24 @@ def test_docs_per_user_ends_the_work(pages: httpx.Client, add: Add) -> None:
     assert ann.next()["status"] == "goodbye"
 
 
+def test_members_of_an_answer_of_another_kind_are_refused_by_their_place(pages: httpx.Client, add: Add) -> None:
+    ann = who(pages, add(campaign()))
+    shown = ann.next()
+    kinds = {"score": int, "error_spans": list, "sliders": dict, "textfield": str}
+    for name, kind in kinds.items():
+        for value in (False, 0, "", [], {}, "x", [1]):
+            if type(value) is kind and value != [1]:
+                continue
+            annotation: list[dict[str, dict[str, object]]] = [
+                {model: {"score": 75, "error_spans": [], "textfield": None} for model in item["tgt"]}
+                for item in shown["payload"]
+            ]
+            next(iter(annotation[1].values()))[name] = value
+            answer = ann.send(shown, annotation)
+            assert (answer.status_code, "annotation" in answer.text) == (400, True), (name, value, answer.text)
+    ann.judge(shown)
+
+
 def test_nobody_sees_a_document_of_somebody_else(pages: httpx.Client, add: Add) -> None:
     added = add(campaign())
     ann, bob = who(pages, added), who(pages, added, 1)

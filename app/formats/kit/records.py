@@ -304,7 +304,8 @@ SHAPES: Mapping[str, RecordType] = {
         ),
     )
 }
-_NULLABLE = frozenset({"position"})
+_NULLABLE = frozenset({("judgment", "position"), ("void", "position")})
+"""What must be there and may be null: a judgment may be of a whole item, a segment or an output has its place."""
 _BY_CLASS: Mapping[type[object], RecordType] = {shape.record: shape for shape in SHAPES.values()}
 
 
@@ -344,9 +345,10 @@ def decode_record(plain: Mapping[str, object], at: FileLine) -> Record:
             if field == "type":
                 continue
             raise ValueError(f"{field[:64]}: no such field in a {shape.name}")
-        if value is None and (field not in shape.required or field in _NULLABLE):
-            if field in _NULLABLE and field in shape.required:
-                values[field] = None
+        if value is None and (shape.name, field) in _NULLABLE:
+            values[field] = None
+            continue
+        if value is None and field not in shape.required:
             continue
         try:
             values[field] = check(value)

@@ -14,7 +14,7 @@ from app.domain.comments import LONGEST_COMMENT
 from app.domain.errors import Conflict, Invalid, Place
 from app.domain.spans import clip_span
 from app.formats.base import FileLine, JudgmentRow, ReadLog
-from app.formats.pearmut.answers import extract_extra_answer, parse_answer
+from app.formats.pearmut.answers import KINDS, extract_extra_answer, parse_answer
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data.intake import ImportIntake, import_records
 from app.services.data.recording import join_keys
@@ -268,13 +268,12 @@ def _is_answer(answer: object) -> bool:
     """Whether an answer has a score, sliders and errors as the page has them, or none."""
     if not isinstance(answer, Mapping):
         return False
+    if any(answer.get(name) is not None and type(answer[name]) not in kinds for name, kinds in KINDS.items()):
+        return False
     sliders, marks = answer.get("sliders") or {}, answer.get("error_spans") or []
-    if not isinstance(sliders, Mapping) or not isinstance(marks, list):
-        return False
-    if not isinstance(answer.get("textfield") or "", str):
-        return False
-    numbers = [answer.get("score"), *sliders.values()]
-    return all(type(one) in (int, float, type(None)) for one in numbers) and all(isinstance(one, dict) for one in marks)
+    return all(type(one) in (int, float, type(None)) for one in sliders.values()) and all(
+        isinstance(one, dict) for one in marks
+    )
 
 
 def _check_complete(document: Document, planned: LoadedDocument | None, rows: Iterable[JudgmentRow]) -> None:
