@@ -14,6 +14,7 @@ from typing import Any
 
 from app.domain.errors import Invalid, Place
 from app.domain.spans import parse_severity
+from app.services.pearmut import rules
 
 Item = dict[str, Any]
 Document = list[Item]
@@ -34,6 +35,7 @@ INFO = frozenset(
     }
 )
 MOST_PLACES = 100
+LONGEST_CODE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def read_campaign_file(given: object) -> CampaignFile:
     faults = list(_head_faults(given, info))
     info.setdefault("assignment", "single-stream")
     info.setdefault("protocol", "cESA")
-    info.setdefault("special_tokens", [MISSING] if info["protocol"] in SPANS else [])
+    info.setdefault("special_tokens", [MISSING] if str(info["protocol"]) in SPANS else [])
     if not faults:
         faults = [*_info_faults(info, given), *_data_faults(info, given)]
     if faults:
@@ -135,6 +137,8 @@ def _head_faults(given: Mapping[str, Any], info: Mapping[str, Any]) -> Iterator[
     for name in ASIDE:
         if not isinstance(given.get(name) or [], list):
             yield Place((name,), "must be a list of documents")
+    if not isinstance(info.get("protocol", ""), str):
+        yield Place(("info", "protocol"), "must be a text")
 
 
 def _info_faults(info: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[Place]:
@@ -153,8 +157,28 @@ def _info_faults(info: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[
     for name in ("instructions", "instructions_goodbye"):
         if not isinstance(info.get(name, ""), str):
             yield Place(("info", name), "must be a text")
+    yield from _draw_and_token_faults(info)
+    yield from _user_faults(info)
+
+
+def _draw_and_token_faults(info: Mapping[str, Any]) -> Iterator[Place]:
+    if not isinstance(info.get("seed"), int | float | str | None):
+        yield Place(("info", "seed"), "must be a number or a text")
+    tokens = info.get("special_tokens")
+    if tokens is not None and not (isinstance(tokens, list) and all(isinstance(one, str) for one in tokens)):
+        yield Place(("info", "special_tokens"), "must be a list of texts")
+
+
+def _user_faults(info: Mapping[str, Any]) -> Iterator[Place]:
     if not _is_users(info.get("users", 1)):
         yield Place(("info", "users"), "must be a number, a list of texts, or a list of objects with user_id")
+        return
+    users = info.get("users")
+    for n, user in enumerate(users if isinstance(users, list) else ()):
+        for name in ("token_pass", "token_fail") if isinstance(user, dict) else ():
+            code = user.get(name)
+            if code is not None and not (isinstance(code, str) and len(code) <= LONGEST_CODE):
+                yield Place(("info", "users", n, name), f"must be a text of at most {LONGEST_CODE} characters")
 
 
 def _slider_faults(info: Mapping[str, Any]) -> Iterator[Place]:
@@ -259,6 +283,22 @@ def _item_faults(loc: Loc, item: Item) -> Iterator[Place]:
         members = item.get(name, {})
         if not isinstance(members, dict) or not all(isinstance(one, kind) for one in members.values()):
             yield Place((*loc, name), f"must be an object of {'lists' if kind is list else 'objects'}, by model")
+        elif name == "validation":
+            for model, rule in members.items():
+                yield from _rule_faults((*loc, name, model), rule)
+
+
+def _rule_faults(loc: Loc, rule: Mapping[str, Any]) -> Iterator[Place]:
+    marks = rule.get("error_spans") or []
+    if not isinstance(marks, list) or not all(isinstance(mark, dict) for mark in marks):
+        yield Place((*loc, "error_spans"), "must be a list of objects")
+        return
+    numbers: list[tuple[Loc, object]] = [(("score",), rule.get("score"))]
+    for n, mark in enumerate(marks):
+        numbers += [(("error_spans", n, name), mark.get(name)) for name in ("start_i", "end_i")]
+    for at, number in numbers:
+        if not (number is None or rules.is_number(number) or rules.is_range(number)):
+            yield Place((*loc, *at), "must be a number, or a list of the least and the largest")
 
 
 def _twice(loc: Loc, task: Sequence[object]) -> Iterator[Place]:

@@ -6,7 +6,7 @@ Source: `validateResponse` and `performValidation` of web/src in zouharvi/pearmu
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 LOUD = "warning"
 
@@ -55,8 +55,8 @@ def _rule_holds(rule: Mapping[str, Any], answers: Mapping[str, Any], model: str)
         _matches_number(value, rule[name]) for name, value in sliders.items() if name in rule
     ):
         return False
-    marks = [mark for mark in answer.get("error_spans") or [] if isinstance(mark, Mapping)]
-    if not all(any(_matches(mark, wanted) for mark in marks) for wanted in rule.get("error_spans") or []):
+    marks, wanted = (_list_objects(marked.get("error_spans")) for marked in (answer, rule))
+    if not all(any(_matches(mark, one) for mark in marks) for one in wanted):
         return False
     if "score_greaterthan" not in rule:
         return True
@@ -70,12 +70,23 @@ def _matches(mark: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     return placed and ("severity" not in wanted or mark.get("severity") == wanted["severity"])
 
 
+def _list_objects(marks: object) -> list[Mapping[str, Any]]:
+    """The objects of a list; nothing of what is none."""
+    return [mark for mark in marks if isinstance(mark, Mapping)] if isinstance(marks, list) else []
+
+
 def _matches_number(value: object, rule: object) -> bool:
     """Whether a number is one, or lies between two; a rule that is neither says nothing."""
-    if isinstance(rule, list) and len(rule) == 2:
-        return _is_number(value) and rule[0] <= value <= rule[1]
-    return not _is_number(rule) or value == rule
+    if is_range(rule):
+        return is_number(value) and rule[0] <= value <= rule[1]
+    return not is_number(rule) or value == rule
 
 
-def _is_number(value: object) -> bool:
+def is_range(value: object) -> TypeGuard[list[float]]:
+    """Whether it is a list of two numbers."""
+    return isinstance(value, list) and len(value) == 2 and all(map(is_number, value))
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether it is a number, and not true or false."""
     return isinstance(value, int | float) and not isinstance(value, bool)
