@@ -12,6 +12,13 @@ from tests.browser.test_accessible import check
 from tests.judged_demo import load_judged
 
 MOST_ACTIONS = 3
+NEAR = 6  # pixels
+# Where the first line of each cell of a row begins.
+FIRST_LINES = """(rows) => rows.map((row) => [...row.cells].map((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return Math.min(...[...range.getClientRects()].map((line) => line.top));
+}))"""
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +75,8 @@ def test_filters_stand_in_the_address_and_judgments_of_all_documents_lead_to_the
     expect(rows.first).to_contain_text("major")
     assert all("major" in text for text in rows.all_inner_texts())
     check(page, "judgments of all documents")
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert all(max(tops) - min(tops) <= NEAR for tops in rows.evaluate_all(FIRST_LINES))
     tools = page.get_by_role("search", name="Judgments")
     tools.get_by_label("Severity").select_option("minor")
     expect(rows.first).to_contain_text("minor")
