@@ -152,10 +152,12 @@ def comparison_list_values(visit: PageVisit) -> Values:
     }
 
 
-def texts_page_values(_: PageVisit) -> Values:
-    """The formats that can be read, with the options of each."""
+def texts_page_values(visit: PageVisit) -> Values:
+    """The formats that can be read, with the options of each, and how many systems there are to wait for."""
     readable = [one for one in formats.ALL.values() if one.read is not None]
-    return {"formats": readable, "options": json.dumps({one.name: dict(one.options) for one in readable})}
+    options = json.dumps({one.name: dict(one.options) for one in readable})
+    n_systems = get_setup_facts(visit.session, visit.campaign.key).systems
+    return {"formats": readable, "options": options, "n_systems": n_systems}
 
 
 def guidelines_page_values(visit: PageVisit) -> Values:
