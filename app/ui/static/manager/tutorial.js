@@ -57,6 +57,7 @@ const draw = () => {
   fill(place, found.length ? table(t("Tutorial documents"), [
     [t("Document"), (one) => one.name], [t("Kind"), (one) => TITLES[one.kind]], [t("Position"), (one) => figure(one.position), "right"], [t("What to do"), steps],
   ], found) : empty({ icon: "texts", title: t("There is no tutorial yet."), text: t("Raters start with their first task.") }), fetched([listed(`${api}/documents`)]));
+  place.classList.toggle("nothing", !found.length);
   for (const [kind, results] of [["tutorial", $("#of-tutorial")], ["attention", $("#checks")]]) results.hidden = found.every((one) => one.kind !== kind);
   place.removeAttribute("aria-busy");
 };
