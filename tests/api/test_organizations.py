@@ -258,3 +258,83 @@ def test_every_route_is_in_the_matrix(app: FastAPI) -> None:
     named = [address for address in addresses(app) if names_something(address)]
     assert {address.name for address in named} <= EXPECTED.keys()
     assert len(named) > 150
+
+
+def mixed_values(made: MadeOrganizations) -> Iterator[tuple[str, dict[str, str]]]:
+    """The twin's values with one of the default organization's among them."""
+    ours, theirs = made.values[OURS], made.values[TWIN]
+    for name, value in ours.items():
+        if value != theirs[name]:
+            yield name, {**theirs, name: value}
+
+
+def cursors_of(matrix: Matrix, values: dict[str, str], caller: dict[str, str]) -> dict[str, str]:
+    """Where the second page begins of every list that has one."""
+    matrix.values, cursors = values, {}
+    for address, needs in matrix.known():
+        if address.method == "GET" and needs not in {*PAGES, "public"} and address.name not in KEEPS_OUT:
+            answer = matrix.send(address._replace(path=f"{address.path}?limit=1"), caller)
+            if answer.headers.get("Content-Type", "").startswith("application/json") and answer.json().get("next"):
+                cursors[address.name] = answer.json()["next"]
+    return cursors
+
+
+def with_leaf(body: Any, value: str) -> Iterator[Any]:
+    """A body again and again, each time with another of its texts replaced."""
+    if isinstance(body, str):
+        yield value
+    for key, held in body.items() if isinstance(body, dict) else enumerate(body) if isinstance(body, list) else ():
+        for changed in with_leaf(held, value):
+            whole = dict(body) if isinstance(body, dict) else list(body)
+            whole[key] = changed
+            yield whole
+
+
+def requests_with_ids(
+    address: Address, made: MadeOrganizations, cursors: dict[str, str]
+) -> Iterator[tuple[str, Address, dict[str, str], dict[str, Any]]]:
+    """Requests of the twin with an id of the default organization: where it stands, address, values and body."""
+    theirs, plain = dict(made.values[TWIN]), address.body()
+    ids = [mixed[name] for name, mixed in mixed_values(made)]
+    for name, mixed in mixed_values(made):
+        if f"{{{name}}}" in address.path:
+            yield "path", address, mixed, plain
+    queries = [("cursor", "cursor", cursors[address.name])] if address.name in cursors else []
+    for parameter in address.described.get("parameters", ()):
+        if parameter.get("in") == "query" and "enum" not in parameter["schema"]:
+            queries += [("filter", parameter["name"], value) for value in ids]
+    for where, name, value in queries:
+        yield where, address._replace(path=f"{address.path}?{name}={value}"), theirs, plain
+    for body in with_leaf(plain["json"], made.values[OURS]["task"]) if "json" in plain else ():
+        yield "body", address, theirs, {"json": body}
+
+
+def test_ids_of_another_organization_lead_nowhere_wherever_they_stand(
+    matrix: Matrix, made: MadeOrganizations, database: Database, database_url: str
+) -> None:
+    """In paths, cursors, filters and bodies of requests that are otherwise the twin's own."""
+    owner, caller = bearer(database, OURS, "admin"), bearer(database, TWIN, "admin")
+    rater = bearer(database, TWIN, "rater", campaign="demo")
+    asked = matrix.client.get("/v1/campaigns/demo/reports/robustness", headers={**owner, "Prefer": "wait=0"})
+    job = asked.headers["Location"].rpartition("/")[2]
+    made = made._replace(values={**made.values, OURS: {**made.values[OURS], "job": job}})
+    cursors = cursors_of(matrix, made.values[OURS], owner)
+    before, tried = everything_in(database_url), dict.fromkeys(("path", "cursor", "filter", "body"), 0)
+    # What deletes comes last, as it may delete what is the twin's own.
+    for known, needs in sorted(matrix.known(), key=lambda one: one[0].method == "DELETE"):
+        if needs in PAGES or known.name in {*KEEPS_OUT, *WHOLE}:
+            continue
+        for where, address, values, body in requests_with_ids(known, made, cursors):
+            url = address.path.format(**{name: v for name, v in values.items() if f"{{{name}}}" in address.path})
+            headers = {"Prefer": "wait=0", **(rater if needs == "rater" else caller)}
+            answer = matrix.client.request(address.method, url, headers=headers, **body)
+            tried[where] += 1
+            if answer.status_code >= 500 or WORDS[OURS] in answer.text:
+                matrix.broken.append(f"{address.name}, {where}: {answer.status_code}")
+            if where == "path" and answer.status_code < 300:
+                matrix.broken.append(f"{address.name} finds the {where}: {answer.status_code}")
+    assert tried["path"] > 12, tried
+    assert tried["cursor"] > 4, tried
+    assert min(tried["filter"], tried["body"]) > 100, tried
+    assert not matrix.broken, "\n".join(matrix.broken)
+    assert everything_in(database_url) == before
