@@ -20,8 +20,6 @@ class MemoryTooSmall(Invalid):
     """This needs all ratings of a large campaign in memory, and there is too little; a ranking by `recommended`, SRP
     and robustness need only sums."""
 
-    published = "TooLittleMemory"
-
 
 def check_ratings_fit(session: Session, campaign_id: int) -> None:
     """Raise MemoryTooSmall where the ratings of a large campaign do not fit into memory."""
