@@ -30,6 +30,11 @@ class Address:
         said = "&".join(f"{name}={value}" for name, value in self.query)
         return f"{self.path}?{said}" if said else self.path
 
+    @property
+    def report(self) -> str:
+        """Its name."""
+        return self.path.rpartition("/")[2].partition(".")[0]
+
 
 def addresses(document: Mapping[str, Any], campaign: str, beside: str, systems: tuple[str, ...]) -> Iterator[Address]:
     """All of one campaign, and of its comparison with another.
