@@ -85,18 +85,16 @@ def _pairs(view: BetweenView) -> Table:
 
 def _statistics(view: BetweenView) -> Table:
     heads = ("Coefficient", "Value", f"{view.interval_level:.0%} interval", "Expected", "Chance")
-    rows = []
-    for statistic in view.statistics:
-        ends = "–" if statistic.interval is None else "[{}, {}]".format(*map(_figure, statistic.interval))
-        rows.append(
-            (
-                label_statistic(statistic),
-                _figure(statistic.value),
-                ends,
-                _figure(statistic.expected),
-                _figure(statistic.chance),
-            )
+    rows = [
+        (
+            label_statistic(statistic),
+            _figure(statistic.value),
+            captions.format_interval(statistic.interval, PLACES),
+            _figure(statistic.expected),
+            _figure(statistic.chance),
         )
+        for statistic in view.statistics
+    ]
     return make_table(heads, rows, 1)
 
 

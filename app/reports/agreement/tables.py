@@ -9,7 +9,6 @@ from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import TableSection
 from app.reports.kit.table import Cell, Table
-from app.reports.ranking.tables import format_interval
 
 PLACES = 3
 NAMES = {
@@ -94,7 +93,7 @@ def _statistics(view: AgreementView, level: LevelView) -> Table:
         (
             label_statistic(one),
             _figure(one.value),
-            format_interval(one.interval, PLACES),
+            captions.format_interval(one.interval, PLACES),
             _figure(one.expected),
             _figure(one.observed),
             _figure(one.chance),
@@ -161,7 +160,10 @@ def _intra_rater_table(lines: Sequence[SelfAgreementLine]) -> Table:
 
 def _spans(view: AgreementView) -> Table:
     figures = view.spans.figures if view.spans else []
-    rows = [(SPAN_NAMES[one.statistic], _figure(one.value), format_interval(one.interval, PLACES)) for one in figures]
+    rows = [
+        (SPAN_NAMES[one.statistic], _figure(one.value), captions.format_interval(one.interval, PLACES))
+        for one in figures
+    ]
     return make_table(("Figure", "Value", f"{view.interval_level:.0%} interval"), rows)
 
 

@@ -13,7 +13,6 @@ from app.reports.arms.judgments import ArmCondition
 from app.reports.kit import captions
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Alignment, Table
-from app.reports.ranking.tables import format_interval
 from app.stats.arms.pace import JudgmentPaces, PaceSlope, estimate_fatigue, estimate_learning
 from app.stats.arms.times import (
     TimedJudgments,
@@ -283,7 +282,7 @@ def make_time_table(lines: Sequence[ArmTime]) -> Table:
             *(
                 format_percent_change(one.change),
                 captions.format_number(one.ratio, 2),
-                format_interval(one.ratio_interval, 2),
+                captions.format_interval(one.ratio_interval, 2),
             ),
             "–" if one.ratio_raters is None else f"{one.ratio_raters} {one.ratio_design}",
         )

@@ -12,7 +12,6 @@ from app.reports.arms.judgments import JudgmentsByCondition
 from app.reports.kit import captions
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Table
-from app.reports.ranking.tables import format_interval
 from app.stats.arms.model import JudgmentTimes, TimeEffect, TimeModel, fit_time_model
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import RatingKind
@@ -124,7 +123,7 @@ def _row(effect: ArmEffect) -> tuple[str, ...]:
     return (
         name,
         captions.format_number(effect.factor, 2),
-        format_interval(effect.interval, 2),
+        captions.format_interval(effect.interval, 2),
         captions.format_p_value(effect.p_value),
         degrees,
     )

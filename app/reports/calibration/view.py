@@ -12,7 +12,6 @@ from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell
-from app.reports.ranking.tables import format_interval
 
 PLACES = 3
 
@@ -89,7 +88,7 @@ def make_tables(view: CalibrationView) -> Sequence[TableSection]:
                 _figure(rater.mean),
                 _figure(rater.sd),
                 _figure(rater.shift),
-                format_interval(rater.interval, PLACES),
+                captions.format_interval(rater.interval, PLACES),
             )
             rows.append(
                 (rater.rater, f"{rater.n:,}", *figures, _figure(rater.spread_ratio), _figure(rater.correlation))

@@ -81,9 +81,7 @@ def _table(view: DocumentScoresView, lines: Sequence[CorrelationLine]) -> Table:
             PARTS[one.part],
             f"{one.n:,}",
             captions.format_number(one.pearson, PLACES),
-            "–"
-            if one.interval is None
-            else "[{}, {}]".format(*(captions.format_number(v, PLACES) for v in one.interval)),
+            captions.format_interval(one.interval, PLACES),
             captions.format_number(one.spearman, PLACES),
             captions.format_number(one.kendall, PLACES),
         )

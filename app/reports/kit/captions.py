@@ -51,6 +51,17 @@ def format_number(value: float | None, places: int) -> str:
     return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
 
+def format_interval(bounds: tuple[float, float] | None, places: int) -> str:
+    """An interval with fixed decimals; a dash where there is none.
+
+    >>> format_interval((-0.625, 1.5), 1), format_interval(None, 1)
+    ('[−0.6, 1.5]', '–')
+    """
+    if bounds is None:
+        return "–"
+    return f"[{format_number(bounds[0], places)}, {format_number(bounds[1], places)}]"
+
+
 def format_rank(value: float) -> str:
     """A rank; shared ranks have a half.
 

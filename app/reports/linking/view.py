@@ -12,7 +12,6 @@ from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell
-from app.reports.ranking.tables import format_interval
 
 PLACES = 3
 Ends = tuple[float, float] | None
@@ -77,7 +76,7 @@ def make_tables(view: LinkingView) -> Sequence[TableSection]:
                 _figure(link.pearson),
                 _figure(link.slope),
                 _figure(link.intercept),
-                format_interval(link.intercept_interval, PLACES),
+                captions.format_interval(link.intercept_interval, PLACES),
             )
             comparable = "yes" if link.comparable else "no"
             rows.append((link.campaign, link.anchors, f"{link.n:,}", *line, _figure(link.residual), comparable))
@@ -87,7 +86,12 @@ def make_tables(view: LinkingView) -> Sequence[TableSection]:
         lines: list[tuple[str, ...]] = []
         for s in view.systems:
             rank = "–" if s.rank is None else str(s.rank)
-            figures = (_figure(s.raw), _figure(s.linked), _figure(s.link_error), format_interval(s.interval, PLACES))
+            figures = (
+                _figure(s.raw),
+                _figure(s.linked),
+                _figure(s.link_error),
+                captions.format_interval(s.interval, PLACES),
+            )
             lines.append((s.campaign, s.system, rank, *figures))
         shown.append(TableSection("Systems", make_table(names, lines, 2), frozenset({0, 1})))
     return shown

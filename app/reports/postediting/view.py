@@ -12,7 +12,6 @@ from app.reports.kit.plain_tables import make_aligned_table
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import ResultPart
 from app.reports.kit.table import Alignment, Cell, Table
-from app.reports.ranking.tables import format_interval
 
 PLACES = 2
 Interval = tuple[float, float]
@@ -149,8 +148,8 @@ def _systems(view: PosteditingView) -> Table:
     rows = [
         (
             *(one.system, f"{one.n_post_edits:,}"),
-            *(captions.format_number(one.hter.value, PLACES), format_interval(one.hter.interval, PLACES)),
-            *(captions.format_number(one.mter.value, PLACES), format_interval(one.mter.interval, PLACES)),
+            *(captions.format_number(one.hter.value, PLACES), captions.format_interval(one.hter.interval, PLACES)),
+            *(captions.format_number(one.mter.value, PLACES), captions.format_interval(one.mter.interval, PLACES)),
             captions.format_number(one.ter_external.value, PLACES),
             *(captions.format_number(value, PLACES) for value in (one.words, one.characters, one.chrf)),
             _share(one.unchanged),

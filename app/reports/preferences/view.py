@@ -10,7 +10,6 @@ from app.reports.kit import captions
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.reports.preferences.chart import PairBar, preference_bars
-from app.reports.ranking.tables import format_interval
 
 PLACES = 3
 
@@ -91,7 +90,7 @@ def _pairs(view: PreferencesView) -> Table:
     rows = tuple(
         (
             *(one.better, one.worse, f"{one.wins:,}", f"{one.losses:,}", f"{one.ties:,}"),
-            *(captions.format_number(one.preference, PLACES), format_interval(one.interval, PLACES)),
+            *(captions.format_number(one.preference, PLACES), captions.format_interval(one.interval, PLACES)),
             *(
                 captions.format_p_value(one.p_value),
                 captions.format_p_value(one.p_adjusted),

@@ -13,7 +13,6 @@ from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell
-from app.reports.ranking.tables import format_interval
 
 PLACES = 3
 IN_WORDS = {
@@ -118,7 +117,11 @@ def make_tables(view: ProtocolsView) -> Sequence[TableSection]:
     heads = ("Campaign", "Protocol", "Separates", "Separation", "α", f"{view.level:.0%} interval", "Pearson", "Seconds")
     rows = []
     for protocol in view.protocols:
-        agree = (_figure(protocol.alpha), format_interval(protocol.alpha_interval, PLACES), _figure(protocol.pearson))
+        agree = (
+            _figure(protocol.alpha),
+            captions.format_interval(protocol.alpha_interval, PLACES),
+            _figure(protocol.pearson),
+        )
         seconds = captions.format_number(protocol.seconds, 1)
         rows.append(
             (
@@ -148,7 +151,7 @@ def make_tables(view: ProtocolsView) -> Sequence[TableSection]:
             figures = (
                 f"{gap.n:,}",
                 _figure(gap.gap),
-                format_interval(gap.interval, PLACES),
+                captions.format_interval(gap.interval, PLACES),
                 _figure(gap.standardized),
                 _yes_or_no(gap.found),
             )
@@ -162,7 +165,7 @@ def make_tables(view: ProtocolsView) -> Sequence[TableSection]:
                 b.target,
                 f"{b.n:,}",
                 _figure(b.r_squared),
-                format_interval(b.interval, PLACES),
+                captions.format_interval(b.interval, PLACES),
                 _figure(b.inside),
             )
             for b in view.bridges

@@ -30,7 +30,7 @@ def make_systems_table(view: RankingView) -> Table:
         ]
         if view.has_raw:
             row.append(captions.format_number(line.raw, raw_places))
-        row += [format_interval(line.interval, places), captions.format_rank_range(line.rank_range)]
+        row += [captions.format_interval(line.interval, places), captions.format_rank_range(line.rank_range)]
         effective = "–" if line.effective_documents is None else f"{line.effective_documents:.1f}"
         row += [
             _format_integer(line.n_segments),
@@ -58,8 +58,8 @@ def make_pairs_table(view: RankingView) -> Table:
     rows = []
     for pair in view.pairs:
         row = [names.get(pair.better, pair.better), names.get(pair.worse, pair.worse)]
-        row += [captions.format_number(pair.difference, places), format_interval(pair.interval, places)]
-        row += [format_interval(ends(pair), places) for _, ends in wider]
+        row += [captions.format_number(pair.difference, places), captions.format_interval(pair.interval, places)]
+        row += [captions.format_interval(ends(pair), places) for _, ends in wider]
         row += [captions.format_p_value(p, view.uncounted_draws) for p in (pair.p_value, pair.p_adjusted)]
         row += [describe_verdict(pair), _format_integer(pair.n_common)]
         rows.append(tuple(row))
@@ -89,13 +89,6 @@ def choose_score_digits(systems: Sequence[SystemLine]) -> tuple[int, int]:
 def cluster_breaks(systems: Sequence[SystemLine]) -> frozenset[int]:
     """Where a new cluster starts, the first row left out."""
     return frozenset(i for i in range(1, len(systems)) if systems[i].cluster != systems[i - 1].cluster)
-
-
-def format_interval(bounds: tuple[float, float] | None, places: int) -> str:
-    """An interval, or a dash."""
-    if bounds is None:
-        return "–"
-    return f"[{captions.format_number(bounds[0], places)}, {captions.format_number(bounds[1], places)}]"
 
 
 def label_system_with_kind(line: SystemLine) -> str:

@@ -11,7 +11,6 @@ from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell, Table
-from app.reports.ranking.tables import format_interval
 from app.stats.calibration.lines import METHODS, Method
 
 IN_WORDS: dict[Method, str] = {
@@ -156,7 +155,7 @@ def _scores(view: XstsView) -> Table:
                 system.system,
                 rank,
                 *values,
-                format_interval(main.interval, PLACES),
+                captions.format_interval(main.interval, PLACES),
                 f"{system.n_units:,}",
             )
         )
