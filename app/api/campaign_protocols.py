@@ -80,7 +80,9 @@ STARTED = ProtocolStartOut(protocol="custom", options=OWN)
 
 
 @router.get(
-    "/campaigns/{campaign}/protocol", summary="Read what a campaign asks", responses=example_response(200, SHOWN)
+    "/campaigns/{campaign}/protocol",
+    summary="Read what a campaign asks",
+    responses=example_response(200, SHOWN, "As it is now."),
 )
 def get_campaign_protocol(
     caller: Manager,  # noqa: ARG001  (says who may call)

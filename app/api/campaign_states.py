@@ -78,7 +78,10 @@ def close_campaign(caller: Manager, campaign: CampaignKey, session: SessionDep, 
 
 
 @router.post(
-    "/clone", status_code=201, summary="Set up a campaign like this one", responses=example_response(201, EXAMPLE)
+    "/clone",
+    status_code=201,
+    summary="Set up a campaign like this one",
+    responses=example_response(201, EXAMPLE, "Made, in state draft."),
 )
 def clone_campaign(
     caller: UnboundManager,

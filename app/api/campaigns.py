@@ -199,7 +199,9 @@ def list_campaigns(
     return Page(items=[CampaignOut.model_validate(view) for view in page.items], next=page.next)
 
 
-@router.get("/{campaign}", summary="Look at a campaign", responses=example_response(200, EXAMPLE, etag=ETAG))
+@router.get(
+    "/{campaign}", summary="Look at a campaign", responses=example_response(200, EXAMPLE, "As it is now.", etag=ETAG)
+)
 def get_campaign(caller: Viewer, campaign: CampaignKey, session: SessionDep, response: Response) -> CampaignOut:  # noqa: ARG001  (says who may call)
     """Its settings, its state and the version of its data."""
     return _campaign_response(campaigns.get_campaign(session, campaign), response)

@@ -56,7 +56,7 @@ def put_guidelines(
     )
 
 
-@router.get("/guidelines", summary="Read the guidelines", responses=example_response(200, EXAMPLE))
+@router.get("/guidelines", summary="Read the guidelines", responses=example_response(200, EXAMPLE, "As they are now."))
 def get_guidelines(
     caller: AnyRole,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
@@ -80,7 +80,7 @@ def put_consent(
     )
 
 
-@router.get("/consent", summary="Read the text of consent", responses=example_response(200, CONSENT))
+@router.get("/consent", summary="Read the text of consent", responses=example_response(200, CONSENT, "As it is now."))
 def get_consent(
     caller: AnyRole,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,

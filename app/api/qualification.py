@@ -235,7 +235,7 @@ def put_qualification(
 @router.get(
     "/campaigns/{campaign}/qualification",
     summary="Look at the test with its answers",
-    responses={**example_response(200, EXAMPLE), **NONE},
+    responses={**example_response(200, EXAMPLE, "As it is now."), **NONE},
 )
 def get_qualification(
     caller: Manager,  # noqa: ARG001  (says who may call)

@@ -128,7 +128,7 @@ ROW = QuestionnaireAnswersOut(rater="r1", team=None, before=GIVEN, after=None)
 @router.get(
     "/campaigns/{campaign}/questionnaires",
     summary="Read the questions to raters",
-    responses=example_response(200, EXAMPLE),
+    responses=example_response(200, EXAMPLE, "As they are now."),
 )
 def get_questionnaires(
     caller: AnyRole,  # noqa: ARG001  (says who may call)

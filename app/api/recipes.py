@@ -69,7 +69,7 @@ RESERVED: dict[int | str, dict[str, Any]] = {409: {"description": "The name is b
 @router.put(
     "/{recipe}",
     summary="Store a recipe by name",
-    responses={**example_response(200, EXAMPLE, "As it is stored now."), **RESERVED},
+    responses={**example_response(200, EXAMPLE, "As it is now."), **RESERVED},
 )
 def put_recipe(
     caller: Manager,
@@ -87,7 +87,9 @@ def put_recipe(
     )
 
 
-@router.get("/{recipe}", summary="Look at a recipe of the campaign", responses=example_response(200, EXAMPLE))
+@router.get(
+    "/{recipe}", summary="Look at a recipe of the campaign", responses=example_response(200, EXAMPLE, "As it is now.")
+)
 def get_recipe(
     caller: Viewer,
     campaign: CampaignKey,

@@ -27,7 +27,7 @@ from app.web.openapi.document import list_dependencies
 from app.web.queries import declared_parameters
 from tests.described import in_full, parameters, resolved
 
-LARGEST = 685_000  # bytes
+LARGEST = 680_000  # bytes
 COMMITTED = Path(__file__).resolve().parents[2] / "openapi.json"
 PUBLIC = {"livez", "readyz", "metrics", "version", "openapi", "docs", "docs_file", "open_session"}
 PUBLIC |= {"list_protocols", "get_protocol", "list_recipes", "claim_invitation", "get_language_biography"}
