@@ -58,12 +58,13 @@ const draw = () => {
     [t("Document"), (one) => one.name], [t("Kind"), (one) => TITLES[one.kind]], [t("Position"), (one) => figure(one.position), "right"], [t("What to do"), steps],
   ], found) : empty({ icon: "texts", title: t("There is no tutorial yet."), text: t("Raters start with their first task.") }), fetched([listed(`${api}/documents`)]));
   place.classList.toggle("nothing", !found.length);
-  for (const [kind, results] of [["tutorial", $("#of-tutorial")], ["attention", $("#checks")]]) results.hidden = found.every((one) => one.kind !== kind);
+  for (const [kind, part] of [["tutorial", $("#of-tutorial")], ["attention", $("#checks")]]) part.hidden = found.every((one) => one.kind !== kind);
   place.removeAttribute("aria-busy");
 };
 const show = reading(place, async () => {
   await documentsNow();
   draw();
+  await openLists();
 });
 
 function check({ source, text, question, payload, tolerance, reasons, columns, rules, retry, prefill: marked }, rest) {
@@ -149,6 +150,16 @@ const checks = new Browse($("#checks"), {
   nothing: { icon: "people", title: t("Nobody is enrolled yet."), text: t("Each enrolled rater is listed here with their checks.") },
 });
 
+// How raters did is read where there is something that they could do.
+const lists = new Map([[results, $("#of-tutorial")], [checks, $("#checks")]]);
+async function openLists() {
+  for (const [list, part] of lists) {
+    if (part.hidden) continue;
+    lists.delete(list);
+    await list.open();
+  }
+}
+
 // How often checks come: one of the campaign's settings.
 const attention = $("#attention");
 let seen = null; // {settings, etag}
@@ -185,8 +196,7 @@ attention.addEventListener("submit", (event) => {
   resting($("button[type=submit]", attention), saveSettings);
 });
 draw();
-await results.open();
-await checks.open();
+await openLists();
 const unread = $("#attention-read");
 $("button[type=submit]", attention).disabled = true;
 await reading(unread, async () => {
