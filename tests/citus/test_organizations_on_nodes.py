@@ -67,14 +67,11 @@ PROMISES = (
     "tests/faults/test_acked.py",
     "tests/faults/test_exactly_once.py",
     "tests/faults/test_killed_imports.py",
-    "tests/faults/test_kept_answers.py",
     "tests/faults/test_many_raters.py",
     "tests/faults/test_same_bytes.py",
     "tests/load/test_crowd.py",
     "tests/storage/test_judgments.py",
 )
-LONG_ONES = ("tests/faults/test_kept_answers.py",)
-"""Of which all tests are long."""
 OF_ONE_SERVER = (
     "tests/faults/test_exactly_once.py::test_a_statement_that_looks_in_its_own_snapshot_is_caught",
     "tests/storage/test_judgments.py::test_the_owner_can_purge_when_saying_so_in_the_transaction",
@@ -322,7 +319,7 @@ def test_promises_hold_on_a_cluster(cluster: CitusCluster, file: str) -> None:
         "-p",
         "no:cacheprovider",
         "-m",
-        "" if file in LONG_ONES else "not soak",
+        "not soak",
     ]
     ran = subprocess.run(
         [*command, *left_out, file],
