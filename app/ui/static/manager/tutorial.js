@@ -154,7 +154,10 @@ const checks = new Browse($("#checks"), {
 const lists = new Map([[results, $("#of-tutorial")], [checks, $("#checks")]]);
 async function openLists() {
   for (const [list, part] of lists) {
-    if (part.hidden) continue;
+    if (part.hidden) {
+      list.place.removeAttribute("aria-busy"); // there is nothing to wait for
+      continue;
+    }
     lists.delete(list);
     await list.open();
   }
