@@ -167,6 +167,10 @@ def test_pages_that_list_something_lead_to_it_as_json(manager, ask):
     key = ask.opened("links")
     item = {"source": "One.", "choices": ["yes", "no"], "choice": "yes"}
     ask("PUT", f"/campaigns/{key}/qualification", {"items": [item], "pass_mark": 1.0, "attempts": 3})
+    known = {"text": "Gut.", "payload": {"protocol": "da", "score": 90}, "tolerance": {"score": 10}}
+    for kind in ("tutorial", "attention"):
+        segment = {"source": "Well.", "meta": {kind: known}}
+        ask("PUT", f"/campaigns/{key}/documents/{kind}", {"kind": kind, "segments": [segment]})
     at, page = f"/v1/campaigns/{key}", manager.page
     for path, lists in {
         f"/campaigns/{key}/raters": [f"{at}/raters?sort=key&limit=200"],
