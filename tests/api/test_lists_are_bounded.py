@@ -64,6 +64,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "standing": ("true", "false"),
     "taken": ("true", "false"),
     "kind": ("task.handed_in", "job.done"),
+    "/documents kind": ("test", "attention"),
     "read": ("true", "false"),
 }
 MODES = ("force_custom_plan", "force_generic_plan")
