@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -24,8 +25,9 @@ DOES_NOT_HOLD = json.dumps({**EXAMPLE, "holds": False, "verdict": "worse"}).enco
 
 
 def answering(monkeypatch: pytest.MonkeyPatch, status: int, body: bytes, **headers: str) -> None:
-    answer = httpx.Response(status, content=body, headers=headers)
-    monkeypatch.setattr(httpx, "request", lambda *_, **__: answer)
+    """Whatever is asked over HTTP, this is the answer."""
+    answer = partial(httpx.Response, status, content=body, headers=headers)
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", lambda *_: answer())
 
 
 @contextmanager
