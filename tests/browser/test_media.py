@@ -78,7 +78,7 @@ def test_a_task_with_sound_and_film_is_heard_marked_and_handed_in(hands: Rater, 
     sent: list[str] = []
     hands.page.on("response", lambda answer: sent.append(f"{answer.status} {answer.url}"))
     sound = player(hands, "audio")
-    assert "/media/m_" in (hands.row(1).locator("video").get_attribute("src") or "")
+    expect(hands.row(1).locator("video")).to_have_attribute("src", re.compile("/media/m_"))  # each asks for its own
     picture = hands.row(2).locator("img").element_handle()
     hands.page.wait_for_function("(shown) => shown.complete && shown.naturalWidth === 64", arg=picture)
     expect(hands.row(1).locator("details p")).to_have_text("Good morning.")
