@@ -46,8 +46,10 @@ def examine_database(url: str) -> Iterator[CheckFinding]:
 def _durable(connection: psycopg.Connection) -> CheckFinding:
     try:
         server_checks.check_server(connection)
-    except Conflict as error:
+    except server_checks.ServerNotDurable as error:
         return CheckFinding("durability", "wrong", error.detail, "switch it on: what is confirmed could be lost")
+    except Conflict as error:
+        return CheckFinding("server", "wrong", error.detail, error.title())
     return CheckFinding("durability", "ok", "what is confirmed is on disk")
 
 

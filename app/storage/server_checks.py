@@ -39,6 +39,10 @@ class PostgresTooOld(Conflict):
     published = "TooOld"
 
 
+class DatabaseNotUnicode(Conflict):
+    """This database does not store Unicode; create one with ENCODING 'UTF8'."""
+
+
 def check_server_url(url: str, *, serving_role: str | None = None) -> None:
     """`check_server` on a connection of its own."""
     with psycopg.connect(url, autocommit=True) as connection:
@@ -46,16 +50,19 @@ def check_server_url(url: str, *, serving_role: str | None = None) -> None:
 
 
 def check_server(connection: psycopg.Connection[Any], *, serving_role: str | None = None) -> None:
-    """Raise unless the server is Postgres 15 or later and a commit on it is on disk.
+    """Raise unless the server is Postgres 15 or later, stores Unicode, and a commit on it is on disk.
 
     Looked at are the settings in force on this connection, and what its role, the serving role and the database carry
     for their next connections.
 
-    Raises PostgresTooOld, or ServerNotDurable naming every setting that is off and where.
+    Raises PostgresTooOld, DatabaseNotUnicode, or ServerNotDurable naming every setting that is off and where.
     """
     major = connection.info.server_version // 10_000
     if major < OLDEST:
         raise PostgresTooOld(f"it is Postgres {major}; Plumbline needs {OLDEST} or later")
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise DatabaseNotUnicode(f"its encoding is {encoding}")
     off = [f"{name} is off" for (name,) in connection.execute(_IN_FORCE, [list(DURABLE)])]
     roles = [connection.info.user, *([serving_role] if serving_role else [])]
     carried = connection.execute(_CARRIED, [roles])

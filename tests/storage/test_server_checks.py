@@ -7,9 +7,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from app.storage import embedded
-from app.storage.server_checks import ServerNotDurable, check_server_url
+from app.storage.server_checks import DatabaseNotUnicode, ServerNotDurable, check_server_url
 from tests.working import until
 
 
@@ -32,6 +33,14 @@ def test_our_own_server_passes(empty_database_url: str) -> None:
 def test_postgres_15_passes(data_dir: Path, bin_dir15: Path) -> None:
     with embedded.start_server(data_dir, bin_dir=bin_dir15) as server:
         check_server_url(server.url(), serving_role="plumbline_app")
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_a_database_that_does_not_store_unicode_is_refused(careless: embedded.EmbeddedServer, encoding: str) -> None:
+    name = f"in_{encoding.lower()}"
+    admin(careless, f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0")
+    with pytest.raises(DatabaseNotUnicode, match=f"its encoding is {encoding}"):
+        check_server_url(make_conninfo(careless.url(), dbname=name))
 
 
 @pytest.mark.parametrize("setting", ["fsync", "full_page_writes", "synchronous_commit"])
