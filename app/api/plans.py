@@ -233,7 +233,7 @@ def _create_or_preview_plan(
     make: Callable[[Session], PlanView],
     dry_run: bool,
 ) -> Response:
-    """A plan that is looked at, or frozen once. Raises Later, which leaves nothing under an Idempotency-Key."""
+    """A plan that is looked at, or frozen once. Raises PlanNeedsJob, which leaves nothing under an Idempotency-Key."""
     if dry_run:
         with database.transaction(snapshot=True) as session:
             return Response(make_plan_out(make(session)).model_dump_json(), media_type=JSON)

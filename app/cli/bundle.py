@@ -67,7 +67,7 @@ def release(
 def fetch_archive(remote: _remote.Remote, campaign: str) -> Iterator[tuple[str, Iterator[bytes]]]:
     """The files of a server's archive, once it is here and as it was made.
 
-    Raises ServerRefusal, ServerUnreachable, Altered.
+    Raises ServerRefusal, ServerUnreachable, BundleAltered.
     """
     with tempfile.TemporaryDirectory(prefix="plumbline-") as name:
         archive, folder = Path(name) / "bundle.tar", Path(name) / "bundle"

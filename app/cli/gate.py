@@ -143,7 +143,10 @@ def _gate_from_database(campaign: str, given: dict[str, str], as_of: str | None)
 def _gate_from_server(
     remote: _remote.Remote, campaign: str, given: dict[str, str], as_of: str | None, wait: float
 ) -> bytes:
-    """The server's answer; asked again while it cannot give one. Raises ServerRefusal, ServerUnreachable, NotAGate."""
+    """The server's answer; asked again while it cannot give one.
+
+    Raises ServerRefusal, ServerUnreachable, GateResultUnreadable.
+    """
     query = given if as_of is None else {**given, "as_of": as_of}
     path = f"/v1/campaigns/{quote(campaign, safe='')}/gate"
     until = time.monotonic() + wait
@@ -160,7 +163,7 @@ def _gate_from_server(
 
 
 def _view(body: bytes, remote: _remote.Remote | None) -> GateView:
-    """The answer as it can be read. Raises NotAGate where a server sends anything else."""
+    """The answer as it can be read. Raises GateResultUnreadable where a server sends anything else."""
     try:
         return GateView.model_validate_json(body)
     except ValidationError as error:
@@ -188,7 +191,7 @@ def _table(view: GateView) -> str:
 
 
 def _put(answer: bytes | str) -> None:
-    """All of it to standard output before the command ends. Raises NotWritten."""
+    """All of it to standard output before the command ends. Raises GateResultNotWritten."""
     try:
         if isinstance(answer, bytes):
             write_to_stdout([answer])

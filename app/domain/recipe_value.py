@@ -40,7 +40,10 @@ DEFAULT_SEED = 20261120
 
 @dataclass(frozen=True, slots=True)
 class ChoiceWording:
-    """What a choice decides, in a sentence. written: how its value is written as text, where the type does not tell."""
+    """What a choice decides, in a sentence.
+
+    value_format: how its value is written as text, where the type does not tell.
+    """
 
     sentence: str
     value_format: str = ""

@@ -63,7 +63,7 @@ class ComputingProcess:
     def compute_entry(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
         """Have it done, unless it is not wanted any more or we are stopped: then the process is ended at once.
 
-        Raises ComputingFailed where the process ends by itself, NotNow where it may work out later.
+        Raises ComputingFailed where the process ends by itself, ComputingUnavailable where it may work out later.
         """
         line = self._start()
         still = ProcessIdleWatch(self._process.pid or 0) if self._process is not None else None

@@ -59,7 +59,7 @@ def run(
     media: where they are, to let go of those that no campaign has. dask_scheduler: address of the cluster that computes
     the chunks of reports; `processes` is then how many are asked for at a time.
 
-    Raises NothingComputes or NothingSends where a thread ends unasked: whoever keeps this worker starts another.
+    Raises ComputingStopped or SendingStopped where a thread ends unasked: whoever keeps this worker starts another.
     """
     worker = Worker(database, processes=processes, stop=stop, yielding=yielding, dask_scheduler=dask_scheduler)
     computing = threading.Thread(target=worker.run, name="jobs")

@@ -34,7 +34,7 @@ class BucketSize:
 
 @dataclass(frozen=True, slots=True)
 class RatingCounts:
-    """What there is of one system, rater or domain. mean: of the scores; n: ratings; judgments: identical once."""
+    """What there is of one system, rater or domain. mean: of the scores; judgments: identical ratings once."""
 
     code: int
     ratings: int

@@ -129,7 +129,7 @@ def _interval(mean: float, sums: npt.NDArray[Any], counts: Floats, alpha: float)
 
 @dataclass(frozen=True, slots=True)
 class PreferenceStanding:
-    """One system over all its comparisons. points: a win 1, a tie ½; share: of the comparisons."""
+    """One system over all its comparisons. share: its points by its comparisons; a win is 1, a tie ½."""
 
     system: int
     wins: int

@@ -195,8 +195,8 @@ class AppendResult:
 def resolve_staged_judgments(session: Session, campaign_id: int, *, history: bool) -> AppendResult:
     """Find the row and the revision of every staged judgment, once `merge.insert_staged_declarations` is done.
 
-    history: whether the campaign had judgments before this import. Raises Contradiction, with file and line, for two
-    answers at one address or another answer to a stored revision.
+    history: whether the campaign had judgments before this import. Raises ImportContradiction, with file and line, for
+    two answers at one address or another answer to a stored revision.
     """
     sequence = session.execute(text(SEQUENCE)).scalar_one()
     number, apart = f"nextval('{sequence}') AS id, ", are_read_apart(session)
@@ -243,7 +243,7 @@ def has_new_staged_voids(session: Session, campaign_id: int) -> bool:
 
 
 def require_voidable_judgments(session: Session, campaign_id: int) -> None:
-    """Raise Contradiction, with file and line, for a staged void that names no stored judgment."""
+    """Raise ImportContradiction, with file and line, for a staged void that names no stored judgment."""
     require_checks_pass(session, campaign_id, (NOTHING_THERE,))
 
 

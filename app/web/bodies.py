@@ -117,8 +117,8 @@ async def read_json(request: Request, *, aside: bool = False) -> bytes:
 async def stream_body_pieces(request: Request, limit: int, *, aside: bool = False) -> AsyncIterator[bytes]:
     """The pieces of a body as they come, at most `limit` bytes in all.
 
-    Meanwhile others have the slot of this request; aside: and afterwards. Raises BodyTooLarge, BodyTooSlow, Cut,
-    TooBusy.
+    Meanwhile others have the slot of this request; aside: and afterwards. Raises BodyTooLarge, BodyTooSlow,
+    BodyIncomplete, TooBusy.
     """
     if int(_content_length(request)) > limit:
         raise BodyTooLarge(f"at most {limit} bytes")
@@ -145,7 +145,10 @@ async def stream_body_pieces(request: Request, limit: int, *, aside: bool = Fals
 
 
 async def _next_message(request: Request, timeout: float) -> Message:
-    """The next message of a body. Raises BodyTooSlow; Cut, which nobody reads any more, but the log counts it."""
+    """The next message of a body.
+
+    Raises BodyTooSlow, and BodyIncomplete, which nobody reads any more, but the log counts it.
+    """
     try:
         async with asyncio.timeout(timeout):
             message = await request.receive()

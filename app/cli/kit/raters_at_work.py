@@ -103,8 +103,8 @@ async def run_raters(
 ) -> RehearsalTally:
     """Let the raters of a model judge until there is nothing left for them.
 
-    secrets_of: tokens of raters by key; those without one do not come. Raises NotServed where the server stops
-    answering, NotFound and Invalid where the model does not fit this version.
+    secrets_of: tokens of raters by key; those without one do not come. Raises UnexpectedServerResponse where the
+    server stops answering, NotFound and Invalid where the model does not fit this version.
     """
     tally, forms, began = RehearsalTally(), CampaignForms.from_model(model), time.monotonic()
     room = asyncio.Semaphore(pace.workers)
@@ -257,7 +257,10 @@ class _Rater:
         *,
         fine: tuple[int, ...],
     ) -> httpx.Response:
-        """One request, tried again while the server is not there or says that it is busy. Raises NotServed."""
+        """One request, tried again while the server is not there or says that it is busy.
+
+        Raises UnexpectedServerResponse.
+        """
         given = {"Authorization": f"Bearer {self.secret}", **(headers or {})}
         wait = SHORTEST_WAIT
         said = ""

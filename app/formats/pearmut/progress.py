@@ -18,7 +18,7 @@ Times = tuple[float | None, float | None]
 
 @dataclass(slots=True)
 class _User:
-    """What a user has answered: models by document. times: the first and the last one."""
+    """What a user has answered: models by document. begun, ended: the time of each answer, Unix seconds."""
 
     answered: dict[int, set[str]] = field(default_factory=dict)
     seconds: float = 0.0

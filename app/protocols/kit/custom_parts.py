@@ -244,8 +244,7 @@ class CustomOptions(ContrastiveOptions):
     """A protocol written by the campaign's manager.
 
     parts: what is asked, in this order. ranks_by: the part whose score ranks (`spans`, `overall`, or a name); the first
-    that scores by default. preference: what is asked of the columns of a screen together. title, instructions, rubric:
-    what raters read.
+    that scores by default. title, instructions, rubric: what raters read.
     """
 
     parts: Annotated[tuple[Part, ...], Field(min_length=1, max_length=MOST_PARTS, strict=False)]

@@ -31,8 +31,8 @@ class PrefillAudit:
 
 @dataclass(frozen=True, slots=True)
 class PrefillOrigin:
-    """Where a ready-made error comes from, for the store only. id: what raters see. error: its place in the first
-    answer, from 0."""
+    """Where a ready-made error comes from, for the store only. id: what raters see. prior_error: its place in the
+    first answer, from 0."""
 
     id: str
     prior_rater: str

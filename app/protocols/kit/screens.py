@@ -29,7 +29,7 @@ class PreferencePayload(Payload):
 def check_preference(payload: PreferencePayload, widget: Preference, *, protocol: str, columns: int) -> None:
     """Raise Invalid where an answer does not put each column of the screen in one group.
 
-    asked: the widget. `best` takes the best ones and, if any are left, one group of all others.
+    widget: of mode `best`, it takes the best ones and, if any are left, one group of all others.
     """
     why = None
     if payload.protocol != protocol:

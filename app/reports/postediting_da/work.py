@@ -34,7 +34,7 @@ SUSPICIOUS = 15.0
 class CampaignScores:
     """Direct scores of one campaign by output: (score in the recipe's unit, as given, number of ratings).
 
-    Higher is better throughout; turned: penalties were turned round. different: outputs whose text is another one here.
+    Higher is better throughout; negated: penalties were, for that. different: outputs whose text is another one here.
     """
 
     snapshot: Snapshot

@@ -39,7 +39,7 @@ RANKING = "ranking"
 class RankingInput:
     """All that a ranking is computed from.
 
-    names: digest of the names and domains in it. unweighed: marked errors that the weights do not know.
+    names: digest of the names and domains in it. errors_without_weight: marked errors that the weights do not know.
     """
 
     about: Snapshot

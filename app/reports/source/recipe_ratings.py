@@ -43,7 +43,7 @@ def load_ratings_with_ids(session: Session, snapshot: Snapshot, recipe: Recipe) 
 class MarkedRatings:
     """Ratings as of `load_recipe_ratings`.
 
-    unweighed: errors that the weights do not know; None where none are read, or marked.
+    errors_without_weight: errors that the weights do not know; None where none are read, or marked.
     """
 
     rows: Ratings

@@ -123,8 +123,8 @@ def add_calibration_set(
 
     A system of the set's name stands for it, so that its ratings can be told from those of systems; it takes no part.
 
-    Raises NotFound, JudgesOtherwise, TooLate once the campaign is open, CalibrationVersionConflict for another version
-    than it has.
+    Raises NotFound, CalibrationProtocolDiffers, CalibrationTooLate once the campaign is open,
+    CalibrationVersionConflict for another version than it has.
     """
     row = campaigns.load_campaign(session, campaign, lock=True)
     view, chosen = campaign_view(session, campaign), get_calibration_set(session, key, version)

@@ -39,7 +39,7 @@ def change_campaign(
 
     seen: whether a settings version is the one that the caller saw. Whoever comes at the same time waits, and is late.
 
-    Raises CampaignEditConflict, Settled naming each field, Invalid, NotFound.
+    Raises CampaignEditConflict, CampaignChangeTooLate naming each field, Invalid, NotFound.
     """
     row = campaigns.load_campaign(session, key, lock=True)
     if not seen(row.settings_version):

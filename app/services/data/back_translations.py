@@ -104,7 +104,7 @@ def copy_back_translations(
     rater: whose; None takes, output by output, the first by key. Documents that the other campaign lacks are made
     there, their sources as the reference. Again, it adds what is new; a text that a task shows there stays.
 
-    Raises NotFound, Invalid where both are one, ProtocolWritesNoText, BackTranslationLanguageDiffers, Closed.
+    Raises NotFound, Invalid where both are one, ProtocolWritesNoText, BackTranslationLanguageDiffers, TestSetClosed.
     """
     if campaign == target:
         raise Invalid(places=(Place(("body", "to"), "is the campaign itself"),))
@@ -145,7 +145,7 @@ def list_output_authors(session: Session, campaign: str, *, after: int, limit: i
 
 
 def _check(view: CampaignInfo, other: CampaignInfo) -> None:
-    """Raise ProtocolWritesNoText, BackTranslationLanguageDiffers or Closed.
+    """Raise ProtocolWritesNoText, BackTranslationLanguageDiffers or TestSetClosed.
 
     They say that the one campaign cannot feed the other.
     """

@@ -46,7 +46,7 @@ class BundleVerification:
 
 
 def unpack_bundle(archive: Path, folder: Path) -> None:
-    """Unpack an archive into an empty folder. Raises Altered, naming the file where a byte is not as it was."""
+    """Unpack an archive into an empty folder. Raises BundleAltered, naming the file where a byte is not as it was."""
     paths = list(_members(archive, folder))
     _check_sums(folder, paths)
     with archive.open("rb") as file:
@@ -62,7 +62,7 @@ def unpack_bundle(archive: Path, folder: Path) -> None:
 
 
 def check_bundle_folder(folder: Path) -> None:
-    """Check a bundle that is unpacked already. Raises Altered, naming the file."""
+    """Check a bundle that is unpacked already. Raises BundleAltered, naming the file."""
     paths = (Path(at) / name for at, _, names in os.walk(folder) for name in names)
     _check_sums(folder, [path.relative_to(folder).as_posix() for path in paths])
 
@@ -70,8 +70,8 @@ def check_bundle_folder(folder: Path) -> None:
 def reproduce_bundle(folder: Path, database: Database) -> BundleVerification:
     """Import the data into a database that is empty, and make every file of the bundle again.
 
-    Raises Altered, naming the file that came out otherwise, Invalid where another version of the program or of its
-    statistics made the bundle, and what imports raise.
+    Raises BundleAltered, naming the file that came out otherwise, Invalid where another version of the program or of
+    its statistics made the bundle, and what imports raise.
     """
     about = _read_description(folder)
     campaign = str(about["campaign"])
@@ -100,7 +100,7 @@ def compare_bundle_files(folder: Path, database: Database) -> tuple[str, ...]:
     What is drawn from a ranking or a paper is drawn again from the released one, which is held against the one made
     again. Gives what says more than data can (the plan, the lock), and stands as it was released.
 
-    Raises Altered, naming the file that came out otherwise, and what rankings raise.
+    Raises BundleAltered, naming the file that came out otherwise, and what rankings raise.
     """
     about, beside = _read_description(folder), list[str]()
     recipes = [parse_recipe_json(one["recipe"], {}) for one in about["rankings"]]
@@ -129,7 +129,7 @@ def compare_bundle_files(folder: Path, database: Database) -> tuple[str, ...]:
 
 
 def _require_same_bytes(folder: Path, path: str, chunks: Iterable[bytes]) -> None:
-    """Raise Altered where a file has other bytes."""
+    """Raise BundleAltered where a file has other bytes."""
     if not (folder / path).is_file():
         raise _altered_error(path, "is missing")
     with (folder / path).open("rb") as file:
@@ -141,7 +141,7 @@ def _require_same_bytes(folder: Path, path: str, chunks: Iterable[bytes]) -> Non
 
 
 def _report(folder: Path, path: str, made: bytes, about: Mapping[str, Any], beside: list[str]) -> bytes:
-    """The released report at a path. Raises Altered where what the data tell is not as in the one made again."""
+    """The released report at a path. Raises BundleAltered where what the data tell is not as in the one made again."""
     if not (folder / path).is_file():
         raise _altered_error(path, "is missing")
     body, version = (folder / path).read_bytes(), about["data_version"]
@@ -176,7 +176,10 @@ def _substitute_members(made: bytes, again: Mapping[str, Any], expected: Mapping
 
 
 def _check_about(about: Mapping[str, Any], again: Mapping[str, Any]) -> None:
-    """Raise Altered where the bundle says otherwise of itself; its own recipes that did not fit are not in the data."""
+    """Raise BundleAltered where the bundle says otherwise of itself.
+
+    Its own recipes that did not fit are not in the data.
+    """
     for name in sorted(about.keys() | again.keys()):
         ours, theirs = again.get(name), about.get(name)
         if name == "not_ranked_by" and isinstance(ours, dict) and isinstance(theirs, dict):

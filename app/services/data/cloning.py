@@ -80,7 +80,7 @@ def carry_over_judgments(session: Session, campaign: str, source: str, *, actor:
     They stand under tasks of their own; carrying over again adds only what is new. What is set aside there, by a void
     or as surplus, stays behind: here it would count.
 
-    Raises NotFound, Invalid where both are one, JudgesOtherwise where protocol or basis differ.
+    Raises NotFound, Invalid where both are one, ProtocolsDiffer where protocol or basis differ.
     """
     if campaign == source:
         raise Invalid(places=(Place(("body", "from"), "is the campaign itself"),))

@@ -38,7 +38,7 @@ class CampaignSettingContradicted(Conflict):
 
 @dataclass
 class ImportIntake:
-    """One import under way. stage: its records on their way into staging tables. action: as the audit log names it.
+    """One import under way. staging: its records on their way into staging tables. action: as the audit log names it.
 
     checks_known_answers: what the records say of right answers, in tutorials and attention checks, must be possible.
     """

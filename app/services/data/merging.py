@@ -52,7 +52,7 @@ class ImportMerge:
         staging.open_staging(session)
 
     def merge_lines(self, lines: staging.CopyLines, campaign: CampaignInfo) -> None:
-        """Stage lines and add what is new. Raises Contradiction and Invalid, with file and line."""
+        """Stage lines and add what is new. Raises ImportContradiction and Invalid, with file and line."""
         session = self._session
         staging.copy_into_staging(session, lines)
         staging.analyze_staging(session)
@@ -83,7 +83,7 @@ class ImportMerge:
         """Set aside what the files set aside, store scores; what was created, by noun, and the data version.
 
         settled: the files said something new of the campaign itself. void: they set judgments aside. metrics: those of
-        which the staged scores are others than before. Raises Contradiction.
+        which the staged scores are others than before. Raises ImportContradiction.
         """
         session, counts = self._session, dict(self._counts)
         voiding = void and judgments.has_new_staged_voids(session, self._id)
@@ -107,7 +107,7 @@ class ImportMerge:
     def store_metric_scores(self) -> tuple[Sequence[str], int]:
         """Metrics of which the staged scores are others than before, and how many scores the campaign cannot have.
 
-        Once everything is merged. Raises Contradiction, with file and line.
+        Once everything is merged. Raises ImportContradiction, with file and line.
         """
         return metrics_staged.find_changed_metrics(self._session, self._id)
 

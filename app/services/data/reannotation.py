@@ -55,7 +55,7 @@ def prefill_from_campaign(
     rater: whose; None takes, output by output, the first by key who judged it. What is set aside there, by a void or as
     surplus, is nobody's word. Taking over again replaces what was.
 
-    Raises NotFound, Invalid where both are one, PrefillNotSupported, TooLate.
+    Raises NotFound, Invalid where both are one, PrefillNotSupported, PrefillTooLate.
     """
     if campaign == source:
         raise Invalid(places=(Place(("body", "from"), "is the campaign itself"),))

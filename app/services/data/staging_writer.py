@@ -74,11 +74,11 @@ class PayloadFacts:
 class StagingWriter:
     """What is staged of one import and not yet merged.
 
-    judge: the campaign's protocol and what its options mean to it. lines: COPY lines to be merged; places, items: which
-    of their segments and items are among them, by name. remembered: what follows from payloads seen before, by text;
-    most judgments repeat one of few payloads. seen: the same by identity, for readers that repeat a payload as the
-    same object; it is held, so its identity is its own. n_held: judgments in the lines; last: the document of the last
-    of them, and its position. n_scores: those of automatic metrics.
+    get_protocol: gives the campaign's protocol and what its options mean to it. lines: COPY lines to be merged;
+    places, items: which of their segments and items are among them, by name. facts_by_text: what follows from payloads
+    seen before, by text; most judgments repeat one of few payloads. facts_by_identity: the same by identity, for
+    readers that repeat a payload as the same object; it is held, so its identity is its own. n_held: judgments in the
+    lines; last_address: the document of the last of them, and its position. n_scores: those of automatic metrics.
     """
 
     get_protocol: Callable[[], tuple[Protocol[Any], ScoringOptions]]

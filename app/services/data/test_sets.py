@@ -113,8 +113,8 @@ class TestSetPutResult:
 def put_document(session: Session, campaign: str, key: str, given: DocumentText, *, actor: str) -> TestSetPutResult:
     """Store a document with its segments, or change it while no task shows it.
 
-    Raises NotFound, Closed, TextAlreadyShown, TestSetPartInUse where outputs stand on segments that would go, Invalid
-    with places.
+    Raises NotFound, TestSetClosed, TextAlreadyShown, TestSetPartInUse where outputs stand on segments that would go,
+    Invalid with places.
     """
     row = _open_for_changes(session, campaign)
     if given.kind not in KINDS:
@@ -148,7 +148,7 @@ def put_document(session: Session, campaign: str, key: str, given: DocumentText,
 
 
 def put_system(session: Session, campaign: str, key: str, given: SystemText, *, actor: str) -> TestSetPutResult:
-    """Store a system, or change what is known of it. Raises NotFound, Closed."""
+    """Store a system, or change what is known of it. Raises NotFound, TestSetClosed."""
     row = _open_for_changes(session, campaign)
     values = {
         "name": given.name or key,
@@ -181,8 +181,8 @@ def put_outputs(
 ) -> TestSetPutResult:
     """Store a system's outputs on a document.
 
-    Raises NotFound, Closed, TextAlreadyShown, TestSetPartInUse where a metric scored what was there, Invalid with
-    places where the numbers differ, or a span or a link of an alignment leaves its text.
+    Raises NotFound, TestSetClosed, TextAlreadyShown, TestSetPartInUse where a metric scored what was there, Invalid
+    with places where the numbers differ, or a span or a link of an alignment leaves its text.
     """
     texts = given.texts
     row = _open_for_changes(session, campaign)

@@ -1,6 +1,6 @@
 """Reports that take long: asked for once, computed in chunks by whichever workers there are, looked at meanwhile.
 
-A job is named by the report that it makes, so the same question is the same job. What it computes is `job_work`'s.
+A job is named by the report that it makes, so the same question is the same job. `app.jobs.work` computes it.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class JobInputsChanged(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """What a job is to compute. given: by its kind; plain JSON values. role: who may see what comes of it.
+    """What a job is to compute. arguments: by its kind; plain JSON values. role: who may see what comes of it.
 
     campaigns: all that it reads, each at its data version. weight: which queue it waits in.
     """

@@ -221,7 +221,7 @@ def claim_seat(session: Session, public_id: str, given: SeatClaim, *, days: floa
     Who comes again shows the credential of before, or an id that the platform signed: everybody else could make the id
     up. The token is new each time and ends the one before. One claim of a campaign at a time, so that no seat is taken
     twice. Raises InvitationNotFound for a wrong secret too, ClaimNotSigned, SeatAlreadyClaimed, NoInvitationSeatLeft,
-    InvitationRateExceeded, CampaignClosed, RaterErased.
+    InvitationRateExceeded, InvitingCampaignClosed, RaterErased.
     """
     invitation = invitations.find_invitation(session, public_id)
     known = invitation.hash if invitation is not None else bytes(32)

@@ -76,7 +76,7 @@ def compile_or_queue_plan(
 ) -> PlanView:
     """As `plans.compile_and_freeze`, which it is where compiling is quick; else with what a job has compiled.
 
-    Raises as it does, and Later where no job has yet.
+    Raises as it does, and PlanNeedsJob where no job has yet.
     """
     wanted = plans.load_plan_request(session, campaign, given, pilot=pilot, lock=not dry_run)
     made = _compile_requested_plan(session, wanted)

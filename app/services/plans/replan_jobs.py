@@ -52,7 +52,7 @@ def replan_or_queue(
 ) -> PlanView:
     """As `replanning.replan_campaign`, which it is where compiling is quick; else with what a job has compiled.
 
-    Raises as it does, and Later where no job has yet.
+    Raises as it does, and PlanNeedsJob where no job has yet.
     """
 
     def make(session: Session, campaign: str, wish: ReplanRequest) -> CompiledReplan:
@@ -92,7 +92,7 @@ def _make_compiled_replan(basis: ReplanBasis, left: RemainingWork, body: bytes) 
 
 
 def _request(session: Session, basis: ReplanBasis, left: RemainingWork, reason: str, *, dry_run: bool) -> JobRequest:
-    """question: the same as long as only raters went on. The reason is told, and is no part of what is asked."""
+    """The job of planning again. Its question is the same as long as only raters go on, whatever the reason given."""
     planned = plans.unpack_plan(left.before.compiled)
     now = replanning.find_task_holders(planned, basis.tasks, basis.material.seats)
     staying = {rater.key for rater in one_rater_per_person(left.material.raters)[0]}

@@ -37,7 +37,7 @@ class ManifestDesignMissing(Conflict):
 
 @dataclass(frozen=True, slots=True)
 class ExistingCampaign:
-    """A campaign as it is. said: its fields by name."""
+    """A campaign as it is. fields: what they hold, by name."""
 
     state: str
     fields: Mapping[str, object]

@@ -99,7 +99,7 @@ def reassign_task(
 
     What somebody began stays with a withdrawn original, as surplus, and the task goes on as an empty copy.
 
-    Raises NotFound, Invalid for a rater who is not enrolled, PersonRatedAlready, TaskAlreadyHandedIn, Withdrawn,
+    Raises NotFound, Invalid for a rater who is not enrolled, PersonRatedAlready, TaskAlreadyHandedIn, TaskWithdrawn,
     LinkedTaskHandedIn, AttentionCheckBound.
     """
     replans.lock_leases(session, campaigns.load_campaign(session, campaign).id)
@@ -141,7 +141,7 @@ def _move(session: Session, campaign_id: int, task: tasks.Row, rater_id: int | N
 
 
 def reopen_task(session: Session, campaign: str, public_id: str, *, reason: str, actor: str) -> BoardTask:
-    """Let the rater of a handed-in task go on with it. Raises NotFound, NotHandedIn, AttentionCheckBound."""
+    """Let the rater of a handed-in task go on with it. Raises NotFound, ReopenOfOpenTask, AttentionCheckBound."""
     row, task = _lock_task(session, campaign, public_id)
     if task.state != "handed_in":
         raise ReopenOfOpenTask

@@ -89,7 +89,7 @@ class CampaignSettingsChanging(Unavailable):
 class JudgingService:
     """What judging needs of this process: the recorder, the database for what is read, and the tasks in memory.
 
-    under_way: loads that several may wait for.
+    pending_loads: loads that several may wait for.
     """
 
     recorder: Recorder

@@ -17,7 +17,7 @@ ATTENTION = "attention"
 class RuleOutcome:
     """What a rule says of a rater. rule: a check of quality control, `tutorial` or `attention`.
 
-    untested: nothing to judge by.
+    The outcome `untested`: there was nothing to judge by.
     """
 
     rule: str

@@ -168,7 +168,7 @@ class TaskView:
 class OwnAnswers:
     """A rater's own answers in a task, by address.
 
-    again: those set aside in a task that was reopened, to be given once more, also where answers are final.
+    to_be_repeated: those set aside in a task that was reopened, to be given once more, also where answers are final.
     """
 
     at: Mapping[tuple[int, int | None], OwnAnswer]
@@ -303,7 +303,7 @@ def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded:
 
     coded: give it a code where it has none; else that is left to whoever judges the work.
 
-    Raises TaskNotFound, CampaignClosed, TaskLost, Unfinished naming everything that is missing.
+    Raises TaskNotFound, ClosedToRaters, TaskLost, TaskUnfinished naming everything that is missing.
     """
     campaign = campaigns.load_campaign(session, rater.campaign, lock=True)
     row = load_own_task(session, public_id, rater, lock=True)

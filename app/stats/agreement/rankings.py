@@ -28,7 +28,8 @@ _HELD = 1 << 22  # values held at once
 class RaterPairSums:
     """Sums of two raters' scores of one system on one document, over the segments that both rated.
 
-    pair, document, system: codes, sorted. n: segments. first, second: sums. n_pairs: rater pairs. systems: number.
+    pair, document, system: codes, sorted. n: segments. first, second: sums. raters: of each pair, shape (pairs, 2).
+    n_systems: how many systems there are.
     """
 
     pair: Indices

@@ -39,9 +39,9 @@ class InapplicableUniverses:
 class MultiverseBranch:
     """What the universes of one scoring, exclusion and normalization claim.
 
-    universes: (test, adjustment) of each, shape U. claims: shape (U, P), pairs of all systems in the order of their
-    keys: 1 the first is significantly better, −1 the second, 0 neither, `UNTESTED`, or `ABSENT` where a system is not
-    ranked. ahead: shape (P,), who has the better score, 0 for equal ones, `ABSENT`.
+    universes: (test, adjustment) of each, shape U. claims: shape (U, P), of pairs of all systems in the order of their
+    keys; 1 if the first is significantly better, −1 if the second is, 0 if neither, `UNTESTED`, or `ABSENT` where a
+    system is not ranked. ahead: shape (P,), who has the better score, 0 for equal ones, `ABSENT`.
     """
 
     scoring: str

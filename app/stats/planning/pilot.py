@@ -55,7 +55,7 @@ class PilotRatings:
 class BootstrapForecast:
     """What studies that draw the pilot's documents again would find, and whether they would agree; see StudyForecast.
 
-    pairs_again: of each pair (in the order of the systems) the share of studies in which it is significant in the
+    significant_again: of each pair (in the order of the systems) the share of studies in which it is significant in the
     direction of the whole pilot.
     """
 

@@ -64,8 +64,8 @@ class StudyForecast:
 
     srp with mc_error, its standard error from drawing finitely many; mean_significant_pairs and
     share_without_significance of a study; kendall_tau between studies, None where undefined; retained_claims:
-    mean |SB_e1 ∩ B_e2|; sign_error_rate: share of claims against the true order, None without claims. power: share of
-    pairs of different systems that a study finds. worlds × studies were drawn.
+    mean |SB_e1 ∩ B_e2|; sign_error_rate: share of claims against the true order, None without claims. worlds × studies
+    were drawn.
     """
 
     srp: float
@@ -234,7 +234,10 @@ def claims_by_t_test(
 
 @dataclass(frozen=True, slots=True)
 class RecipeTest:
-    """How the ranking will claim. holm: over all pairs. flips: by sign flips of documents, which have a smallest p."""
+    """How the ranking will claim.
+
+    holm: over all pairs. sign_flips: by sign flips of documents, which have a smallest p.
+    """
 
     holm: bool = True
     sign_flips: bool = True

@@ -20,7 +20,7 @@ class RaterItemMeans:
     """One entry a (item, rater), ordered by item and rater: the mean of that rater's scores of the item.
 
     others: mean over the other raters of the item, NaN where there are none. others_square: Σ of the squares of their
-    scores, others_n: their number.
+    scores. others_n: the number of these scores.
     """
 
     item: Codes

@@ -14,9 +14,10 @@ CONFIDENCE = 0.99
 
 
 def proportion_lower_bound(successes: float, n: int, confidence: float = CONFIDENCE) -> float:
-    """One-sided lower bound of a probability, of which `found` of `n` cases came true; 0 of none.
+    """One-sided lower bound of a probability, of which `successes` of `n` cases came true; 0 of none.
 
-    found : may be a sum of shares between 0 and 1: these vary no more than cases that come true with the same chance.
+    successes : may be a sum of shares between 0 and 1: these vary no more than cases that come true with the same
+    chance.
 
     >>> round(proportion_lower_bound(10, 100, 0.95), 4)
     0.0553

@@ -93,7 +93,8 @@ class SimulatedWorld:
     """A kind of campaign.
 
     lengths: of its documents, or how they are drawn for each campaign. topics, raters, dealing: see
-    `make_simulated_design`. looks: shares of the documents after which somebody asks, the last one 1. told: in words.
+    `make_simulated_design`. looks: shares of the documents after which somebody asks, the last one 1. description: in
+    words.
     """
 
     name: WorldName

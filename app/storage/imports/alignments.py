@@ -24,8 +24,8 @@ WHERE o.campaign_id = :campaign AND o.id = x.id AND o.alignment IS NULL"""
 def insert_staged_alignments(session: Session, campaign_id: int) -> int:
     """Store the staged alignments, once the outputs that they are about are there; how many are new.
 
-    Raises Contradiction, with file and line, where one names a word that the source does not have, or where the output
-    has another alignment already.
+    Raises ImportContradiction, with file and line, where one names a word that the source does not have, or where the
+    output has another alignment already.
     """
     keys = {"campaign": campaign_id}
     if not session.execute(text(ANY)).scalar_one():

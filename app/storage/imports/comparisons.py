@@ -54,7 +54,7 @@ _ANY = "SELECT EXISTS (SELECT FROM staged_comparisons)"
 
 
 def count_new_comparisons(session: Session, campaign_id: int) -> int:
-    """How many staged answers are others than those stored. Raises Contradiction, with file and line."""
+    """How many staged answers are others than those stored. Raises ImportContradiction, with file and line."""
     if not session.execute(text(_ANY)).scalar_one():
         return 0
     require_checks_pass(session, campaign_id, CHECKS)

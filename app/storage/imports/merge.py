@@ -281,7 +281,7 @@ CHECKS = (
 def insert_staged_declarations(session: Session, campaign_id: int) -> dict[str, int]:
     """Create everything that the staged rows name; rows created by table.
 
-    Raises Contradiction, with file and line, where staged rows disagree with each other or with what is stored.
+    Raises ImportContradiction, with file and line, where staged rows disagree with each other or with what is stored.
     """
     keys = {"campaign": campaign_id}
     require_checks_pass(session, campaign_id, (POSITIONS,))
@@ -322,7 +322,7 @@ def refresh_statistics(session: Session) -> None:
 
 
 def require_checks_pass(session: Session, campaign_id: int, checks: tuple[MergeCheck, ...]) -> None:
-    """Raise Contradiction with every row that the checks find."""
+    """Raise ImportContradiction with every row that the checks find."""
     places = [place for check in checks for place in find_check_violations(session, campaign_id, check)]
     if places:
         raise ImportContradiction(places=tuple(places[:MOST_PLACES]))

@@ -54,7 +54,7 @@ ORDER BY metric COLLATE "C", system_id, segment_id"""
 def find_changed_metrics(session: Session, campaign_id: int) -> tuple[Sequence[str], int]:
     """Metrics of which the staged set is another than the stored one, and scores of what the campaign does not have.
 
-    Raises Contradiction, with file and line, where the files contradict themselves.
+    Raises ImportContradiction, with file and line, where the files contradict themselves.
     """
     keys = {"campaign": campaign_id}
     session.execute(text(SCORED), keys)

@@ -193,8 +193,8 @@ SELECT WHERE EXISTS (SELECT FROM leases WHERE campaign_id = %(campaign)s AND rat
 class LeaseRequest:
     """Who asks for a task.
 
-    lasts: how long a lease goes on. session_id: of the browser, None for a token. checks: how attention checks are
-    drawn, where there are any.
+    lease_duration: how long a lease goes on. session_id: of the browser, None for a token. checks: how attention
+    checks are drawn, where there are any.
     """
 
     campaign_id: int

@@ -83,7 +83,7 @@ class AnswerOutcome:
 
 @dataclass(frozen=True, slots=True)
 class CampaignLedger:
-    """Where a campaign's answers are written. lasts: how long a lease that a write renews goes on.
+    """Where a campaign's answers are written. lease_duration: how long a lease that a write renews goes on.
 
     settings_version: what the answers were checked and scored by; under another one nothing is written.
     """

@@ -41,7 +41,7 @@ class RowMark:
 
 @dataclass(frozen=True, slots=True)
 class RowChart:
-    """Rows from the top, with marks along one axis. lines: values at which a line stands. bands: rows with a ground."""
+    """Rows from the top, with marks along one axis. lines: values at which a line stands."""
 
     title: str
     axis: str
