@@ -2,7 +2,7 @@
 
 Figures 3–8 of Riley et al. 2024 on a synthetic campaign of their size, imported into a database of its own, asked for
 as a job and computed by `plumbline worker`; the same asked twice, and with another seed. Meanwhile how long posting a
-judgment takes over HTTP, in turns beside computing processes and beside the same ones paused (P12), by a rater alone
+judgment takes over HTTP, in turns beside computing processes and beside the same ones paused, by a rater alone
 and by sixteen at once who do nothing else; and how long the smallest durable transaction takes, without any service.
 """
 

@@ -103,7 +103,7 @@ def worker(
 def count_computing_processes(cores: int, *, beside: bool) -> int:
     """How many processes compute by themselves: one a core; beside a server one core is left to who answers raters.
 
-    Yielding alone does not do it (P12): where all cores are busy, who waits for the disk waits for their slice too.
+    Yielding alone does not do it: where all cores are busy, who waits for the disk waits for their slice too.
 
     >>> [count_computing_processes(cores, beside=True) for cores in (1, 2, 4)]
     [1, 1, 3]

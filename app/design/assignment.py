@@ -30,7 +30,7 @@ def assign_to_pool(
     -------
     Places in the pool, shape (rows, groups, ratings).
 
-    Source: decisions, §6 (Riley et al. 2024, appendix 10.3).
+    Source: Riley et al. 2024, appendix 10.3, for any number of raters and ratings.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def assign_studies(rng: np.random.Generator, layout: AllocationInput, studies: i
     -------
     Rater codes, shape (studies, G, K).
 
-    Source: decisions, §6: `balance: full` in simulated studies is exactly this.
+    Source: Riley et al. 2024, appendix 10.3. `balance: full` in simulated studies is exactly this.
     """
     check_pools(layout)
     ratings = int(layout.ratings[0]) if layout.n_groups else 1
@@ -169,7 +169,7 @@ def draw_documents(rng: np.random.Generator, sizes: Codes, total: int, draws: in
     Invalid
         More documents are asked for than there are.
 
-    Source: decisions, §6; Riley et al. 2024, §6.1.4.
+    Source: Riley et al. 2024, §6.1.4.
     """
     available = int(sizes.sum())
     if not 0 < total <= available:

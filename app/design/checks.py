@@ -96,7 +96,7 @@ class PlanChecks:
 def check_plan(plan: Plan) -> PlanChecks:
     """Look a plan over.
 
-    Source: Riley et al. 2024, §6.1.2 (entropy), §3 (recommendations); Knowles 2021, §5.4; decisions, §6.
+    Source: Riley et al. 2024, §6.1.2 (entropy), §3 (recommendations); Knowles 2021, §5.4; docs/designs.md.
     """
     rated = [(task, item) for task in plan.tasks for item in task.items if item.role == "rating"]
     rater_system = _rater_system(plan, rated)
@@ -261,7 +261,11 @@ def _rater_pairs(plan: Plan) -> tuple[int, int]:
 
 
 def list_design_deviations(plan: Plan) -> tuple[DesignDeviation, ...]:
-    """Where a design leaves what Riley et al. 2024 (§3) recommend, and what it costs (figures: methods, PB-4)."""
+    """Where a design leaves what Riley et al. 2024 (§3) recommend, and what it costs.
+
+    The figures are of the variance components of WMT23 zh-en and en-de (`app/stats/planning/planning.py`); their test
+    is tests/stats/planning/test_planning.py.
+    """
     design = plan.design
     sentences = []
     if design.grouping != "psxs":

@@ -97,7 +97,7 @@ def assign_to_entropy(
     Invalid
         The target is out of reach; says the range found.
 
-    Source: Riley et al. 2024, appendix 10.3; decisions, §6.
+    Source: Riley et al. 2024, appendix 10.3.
     """
     check_pools(layout)
     menus = _menus(rng, layout)
@@ -173,7 +173,7 @@ def reachable_entropies(
 
     One even deal is not enough: with few groups in a bucket it is chance whom several buckets give their remainder.
 
-    Source: decisions, §6.
+    The search is our own; the paper does not say how it found its range.
     """
     check_pools(layout)
     high = max(_entropy_of_even_deal(rng, layout) for _ in range(starts))

@@ -104,7 +104,7 @@ def _balance(value: object, wrong: Callable[[str], None]) -> BalanceRule:
 
 
 def _overlap(at: JsonObjectReader, structure: Structure, ratings: int) -> Overlap | None:
-    """Where items are judged once a share is judged twice, unless null says no (decisions, §6)."""
+    """Where items are judged once a share is judged twice, unless null says no."""
     default = Overlap() if ratings == 1 and structure != "latin_square" and not at.has_field("overlap") else None
     return at.read_object_within(
         "overlap",

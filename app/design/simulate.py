@@ -47,7 +47,7 @@ def simulate_rater_assignments(
     Invalid
         A bucket has too few raters, or the entropy is out of reach.
 
-    Source: Riley et al. 2024, §6.1 and appendix 10.3; decisions, §6. System-balanced with an entropy is an extension:
+    Source: Riley et al. 2024, §6.1 and appendix 10.3. System-balanced with an entropy is an extension:
     (document, system) units of a bucket are re-assigned one by one.
 
     Examples

@@ -1,4 +1,4 @@
-"""The named recipes of published practice (`decisions.md` §5 of the specification; sources in docs/statistics.md)."""
+"""The named recipes of published practice (docs/statistics.md has their sources)."""
 
 from __future__ import annotations
 
@@ -114,7 +114,8 @@ CHECKED_AGAINST: Mapping[str, str] = MappingProxyType(
         "wmt25": "as described, unchecked",
         "wmt26": "claims of pairs equal those of SciPy's BCa interval with the same draws; the rest as described",
         "nllb-xsts": "as described, unchecked; language pairs are calibrated by the comparison `xsts`",
-        "srp-paper": "worked example F4 and explicit assignments of side-by-side MQM; the paper states no p-values",
+        "srp-paper": "a worked example of document permutation and explicit assignments of side-by-side MQM; "
+        "the paper states no p-values",
         "recommended": "worked examples of document permutation, Holm and intervals; no publication uses all of it",
     }
 )

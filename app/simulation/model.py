@@ -27,7 +27,7 @@ class _Value(BaseModel):
 class RaterModelVariances(_Value):
     """Variances on a scale of 0 to 100, of a mixed model with crossed effects.
 
-    The defaults are those of an ESA campaign (decisions on the SRP forecast); `system` is used only where qualities are
+    The defaults are REML estimates on the scores of a public ESA campaign; `system` is used only where qualities are
     drawn, since a model names the quality of each system.
     """
 

@@ -64,7 +64,7 @@ def compute_document_difficulty(ratings: Ratings) -> DocumentDifficulty:
 
     Rows and columns that nobody judged are left out. Sorted by mean, best first; ties by key.
 
-    Source: Knowles 2021, §6, Fig. 5 (K-8). `expected` is ours.
+    Source: Knowles 2021, §6, Fig. 5. `expected` is ours.
 
     >>> rows = Ratings.from_columns(
     ...     system=["A", "B", "A"], document=["d", "d", "e"], position=[1, 1, 1], rater=["r"] * 3,

@@ -5,8 +5,8 @@ around the truth with the same error again. So the new difference is spread by �
 one. Nothing is assumed of the truth beforehand: of many systems that are nearly alike, the difference picked for being
 the largest is forecast too well.
 
-Sources: Goodman 1992 (Statistics in Medicine 11); Senn 2002 (ibid. 21); Killeen 2005 (Psychological Science 16);
-decisions, §7 (forecast) and §10 (gate).
+Sources: Goodman 1992 (Statistics in Medicine 11); Senn 2002 (ibid. 21); Killeen 2005 (Psychological Science 16).
+The gate (docs/gate.md) shows it where outputs were rated once.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def bootstrap_replication(
     own t. Assumes no shape of the differences; for fewer than ten documents it promises too much, as every
     bootstrap does. Parameters and documents as in `forecast_replication`.
 
-    Source: decisions, §7 (document bootstrap).
+    Source: Efron & Tibshirani 1993, ch. 13 (the sample as the population).
     """
     sums, counts = _rated_documents(sums, counts)
     n = int(sums.size)

@@ -48,7 +48,7 @@ class NotAProblem(AssertionError):
 
 
 def check_problem(status: int, headers: dict[str, str], body: bytes, asked: bytes = b"") -> None:
-    """Raise NotAProblem where an error is not as promised (P27).
+    """Raise NotAProblem where an error is not as promised.
 
     asked: the query as it was sent. Its names are told back as places, and who makes up queries of the words of our own
     modules, as one of our tests does, is told those.

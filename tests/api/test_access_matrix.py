@@ -1,4 +1,4 @@
-"""P20: every route × every kind of caller, taken from the application itself. A route without a row here fails."""
+"""Every route × every kind of caller, taken from the application itself. A route without a row here fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""P21: nothing that a rater's credential can fetch names a system, a role, a control or another's score."""
+"""Nothing that a rater's credential can fetch names a system, a role, a control or another's score."""
 
 from __future__ import annotations
 

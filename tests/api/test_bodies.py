@@ -143,7 +143,7 @@ def test_a_client_that_leaves_in_the_middle_is_no_error_of_ours(
 def test_an_upload_is_never_whole_in_memory(
     admin: httpx.Client, app: FastAPI, populated: dict[str, str], secret: Callable[..., str]
 ) -> None:
-    """P26: 200 MB pass through a process that grows by less than a third of that."""
+    """200 MB pass through a process that grows by less than a third of that."""
     process, piece = psutil.Process(), bytes(1 << 16)
     path = f"/v1/campaigns/demo/imports/{populated['import']}/files/big.tsv"
     peer = Peer("PUT", path, secret(), (piece for _ in range(200 << 4)))

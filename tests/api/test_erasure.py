@@ -1,4 +1,4 @@
-"""P28: after erasing a rater nothing says who they were; what they judged stays under the pseudonym."""
+"""After erasing a rater nothing says who they were; what they judged stays under the pseudonym."""
 
 from __future__ import annotations
 

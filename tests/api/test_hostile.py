@@ -1,4 +1,4 @@
-"""P19: no input gives a 5xx. Every address × every field and parameter, taken from the application itself."""
+"""No input gives a 5xx. Every address × every field and parameter, taken from the application itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""P24: whatever names and texts hold, no CSV has a cell that a spreadsheet would run, and `jsonl` loses nothing."""
+"""Whatever names and texts hold, no CSV has a cell that a spreadsheet would run, and `jsonl` loses nothing."""
 
 from __future__ import annotations
 

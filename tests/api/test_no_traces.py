@@ -1,4 +1,4 @@
-"""P22 and P25: what the database holds of a secret, and whom the service speaks to."""
+"""What the database holds of a secret, and whom the service speaks to."""
 
 from __future__ import annotations
 

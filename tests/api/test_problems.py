@@ -1,4 +1,4 @@
-"""P27: every error is problem+json with a request id and without internals; and the watch over it would notice."""
+"""Every error is problem+json with a request id and without internals; and the watch over it would notice."""
 
 from __future__ import annotations
 

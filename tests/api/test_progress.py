@@ -108,7 +108,7 @@ def test_an_answer_that_is_revised_counts_once(anonymous: httpx.Client, live: Co
 def test_work_that_is_less_balanced_than_planned_is_warned_of(
     anonymous: httpx.Client, live: Collecting, secret: Secret, database_url: str
 ) -> None:
-    """R-7: one of three raters did all, two did nothing: 0; two did half each: log 2 / log 3."""
+    """One of three raters did all, two did nothing: 0; two did half each: log 2 / log 3."""
     plan_with(database_url, live, 1.0)
     judge(anonymous, live, "r1")
     found = progress(anonymous, live, secret("manager"))

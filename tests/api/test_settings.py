@@ -1,4 +1,4 @@
-"""P5: settings are never overwritten silently."""
+"""Settings are never overwritten silently."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tests.cli.conftest import Command
 from tests.services.data.test_imports import BAD, DA, MQM
 from tests.spine import PLUMBLINE, Spine, opened
 
-# A file may cost a reader one sorter (12 MB), one batch of COPY lines (20,000) and the limit of a line: P26 says 64 MB.
+# A file may cost a reader one sorter (12 MB), one batch of COPY lines (20,000) and the limit of a line: 64 MB in all.
 ROOM = 64 << 10  # KB
 
 

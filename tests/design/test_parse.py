@@ -53,8 +53,8 @@ def test_the_design_of_the_contract_is_read_whole() -> None:
     assert (design.unit, design.cross, design.seed) == ("segments", "raters", 1)
 
 
-def test_nothing_said_is_what_the_seed_study_recommends() -> None:
-    """Riley et al. 2024, §3, and the overlap of decisions, §6."""
+def test_the_default_design_is_what_riley_et_al_recommend() -> None:
+    """Riley et al. 2024, §3; the overlap is our own default."""
     assert parse_design({}) == Design(overlap=Overlap(0.15, 2))
     assert parse_design({"overlap": None}).overlap is None
     assert parse_design({"ratings_per_item": 2}).overlap is None

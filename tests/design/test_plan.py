@@ -180,7 +180,7 @@ def test_automatic_buckets_overlap_and_connect_all_raters(raters: int) -> None:
     assert max(sizes) - min(sizes) <= 1
 
 
-def test_the_layout_of_the_seed_study_comes_out() -> None:
+def test_the_layout_of_riley_et_al_comes_out() -> None:
     """Riley et al. 2024, §4.2: 181 documents, 7 raters in 7 buckets of 3 (25–26 documents), three ratings."""
     plan = compiled({"ratings_per_item": 3, "even_out": True}, world(181, 15, 7, longest=10))
     assert sorted(len(bucket.documents) for bucket in plan.buckets) == [25] + [26] * 6

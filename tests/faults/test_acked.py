@@ -1,4 +1,4 @@
-"""P1 and P15: a 2xx for a judgment means that it is on disk, whatever is killed, exactly once and in order."""
+"""A 2xx for a judgment means that it is on disk, whatever is killed, exactly once and in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""P1, P10, P32: a random fault every few seconds under everything that people do: nothing lost, nothing twice, healed.
+"""A random fault every few seconds under everything that people do: nothing lost, nothing twice, healed.
 
 `CHAOS_SECONDS`, `CHAOS_EVERY` and `CHAOS_SEED` change how long, how often and which; 1800, 20 and 20261122 by default.
 """

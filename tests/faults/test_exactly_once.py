@@ -1,4 +1,4 @@
-"""P2: however often and however late an answer is sent, it is stored once, and everybody is told so."""
+"""However often and however late an answer is sent, it is stored once, and everybody is told so."""
 
 from __future__ import annotations
 

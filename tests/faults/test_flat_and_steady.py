@@ -1,4 +1,4 @@
-"""P14, P18 and P29 on the hot routes: more than can be served is told so in time; clocks and hours change nothing."""
+"""The hot routes: more than can be served is told so in time; clocks and hours change nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""P32: a database that is frozen is not waited for: whoever asks is told so within seconds, and it heals by itself."""
+"""A database that is frozen is not waited for: whoever asks is told so within seconds, and it heals by itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""P16: on a full disk the service says so, loses nothing that it confirmed, and goes on once there is space."""
+"""On a full disk the service says so, loses nothing that it confirmed, and goes on once there is space."""
 
 from __future__ import annotations
 

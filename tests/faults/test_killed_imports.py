@@ -1,4 +1,4 @@
-"""P4 for imports: killed at any point, an import has stored nothing or all of it, and the next one works."""
+"""Killed at any point, an import has stored nothing or all of it, and the next one works."""
 
 from __future__ import annotations
 

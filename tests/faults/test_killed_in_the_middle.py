@@ -1,4 +1,4 @@
-"""P1, P10, P17: killed in the middle of making a cluster, of freezing a plan, of two jobs: whole, or not there."""
+"""Killed in the middle of making a cluster, of freezing a plan, of two jobs: whole, or not there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""P6: raters who come, die and sleep past their leases: nothing is doubly assigned, nothing lost, everything done."""
+"""Raters who come, die and sleep past their leases: nothing is doubly assigned, nothing lost, everything done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""P26: what is uploaded to a running server, however it is made, costs it a bounded amount of memory."""
+"""What is uploaded to a running server, however it is made, costs it a bounded amount of memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""P25: import, ranking and serving connect to nowhere but the database, with no network and with a watch on sockets."""
+"""Import, ranking and serving connect to nowhere but the database, with no network and with a watch on sockets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""P7 and P8: the same data, recipe, seed and method version give the same bytes, wherever and however often."""
+"""The same data, recipe, seed and method version give the same bytes, wherever and however often."""
 
 from __future__ import annotations
 

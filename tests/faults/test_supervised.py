@@ -1,4 +1,4 @@
-"""P32: `serve` keeps all that it starts: whatever is killed or stands still comes back without a hand."""
+"""`serve` keeps all that it starts: whatever is killed or stands still comes back without a hand."""
 
 from __future__ import annotations
 

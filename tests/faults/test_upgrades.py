@@ -1,4 +1,4 @@
-"""P9: a schema with data upgrades under live posts; killed in the middle it is whole, and starters migrate once."""
+"""A schema with data upgrades under live posts; killed in the middle it is whole, and starters migrate once."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Variance components and the planner on the public side-by-side MQM, from the file through Postgres to the reports.
 
-Source: PB-1 and PB-4 of the methods (WMT23 en-de, weights wmt24).
+The figures were computed with independent code from WMT23 en-de (Song et al. 2025), weights wmt24.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def errors_of(found: dict[str, Any]) -> dict[tuple[str, int, int], float]:
 
 
 def test_the_planner_has_the_published_contrast_errors(spine: Spine) -> None:
-    """PB-4, en-de, documents equally long: single on 30, double on 15, single on 60 documents; floor .175."""
+    """En-de, documents equally long: single on 30, double on 15, single on 60 documents; floor .175."""
     asked = {"difference": 2.0, "documents": "15,30,60", "studies": 20, "draws": 0}
     own = report(spine, "power", **asked)
     found = report(spine, "power", **asked, segments=own["segments"])

@@ -174,7 +174,7 @@ class TestControlItems:
     def test_degraded_items_are_scored_worse_as_often_as_published(
         self, asked: Asked, name: str, share: float, within: float
     ) -> None:
-        """PB-9: in 88.4, 83.4 and 91.0 %; of ESA-2 five more control items are counted there, which stand twice."""
+        """In 88.4, 83.4 and 91.0 %; of ESA-2 five more control items are counted there, which stand twice."""
         found = [one for one in controls(asked, f"esa-{name}", min_pairs="2").values() if one.share_worse is not None]
         worse, n = sum(one.n_pairs * (one.share_worse or 0.0) for one in found), sum(one.n_pairs for one in found)
         assert worse / n == pytest.approx(share, abs=within)
@@ -282,7 +282,7 @@ class TestCampaignsTogether:
         assert found["alpha_interval", None]["value"] == near(wanted["krippendorff_interval"])
 
     def test_campaigns_as_repetitions_of_one_measurement(self, asked: Asked) -> None:
-        """ESA-1 and ESA-2 judged the same outputs whole, so the scores are the published means (PB-15, CV*)."""
+        """ESA-1 and ESA-2 judged the same outputs whole, so the scores are the published means (CV*: Belz 2025)."""
         means = {name: expected("esa_wmt23.json")["protocols"][name]["system_means"] for name in ("ESA-1", "ESA-2")}
         lines = asked.compare("agreement", "esa-ESA-1,esa-ESA-2", bootstrap="0")["repeated"]
         assert {one["system"] for one in lines} == set(means["ESA-1"])

@@ -1,4 +1,4 @@
-"""P9: no migration after the release locks, rewrites or breaks a table in use. Plays the role of squawk."""
+"""No migration after the release locks, rewrites or breaks a table in use. Plays the role of squawk."""
 
 from __future__ import annotations
 

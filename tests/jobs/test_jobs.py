@@ -1,4 +1,4 @@
-"""P10, P11, P15: jobs by workers that are processes of their own: shared, killed, paused, stopped, cut off."""
+"""Jobs by workers that are processes of their own: shared, killed, paused, stopped, cut off."""
 
 from __future__ import annotations
 

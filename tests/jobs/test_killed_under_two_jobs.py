@@ -1,4 +1,4 @@
-"""P10: a worker that is killed in the middle of two jobs loses neither."""
+"""A worker that is killed in the middle of two jobs loses neither."""
 
 from __future__ import annotations
 

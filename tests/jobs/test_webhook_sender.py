@@ -33,7 +33,7 @@ TOLERANCE = 300
 
 @dataclass
 class Receiver:
-    """Takes requests as the specification tells receivers to: by id, time and signature."""
+    """Takes requests as Standard Webhooks tells receivers to: by id, time and signature."""
 
     port: int
     secret: str = ""

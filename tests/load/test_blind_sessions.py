@@ -1,4 +1,4 @@
-"""P21: a whole session of a rater, by every protocol, and not one planted name in anything that the rater can fetch."""
+"""A whole session of a rater, by every protocol, and not one planted name in anything that the rater can fetch."""
 
 from __future__ import annotations
 

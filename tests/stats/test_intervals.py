@@ -11,7 +11,7 @@ from app.stats.aggregate import average_segment_scores, make_score_matrix
 from app.stats.inference.by_document import estimate_precision
 from app.stats.ratings import Ratings
 
-# F19 of the specification, on the data of F4: sums and sizes of five documents.
+# Sums and sizes of five documents; the expected values were computed with independent code.
 SUMS = np.array([-3.0, -2.0, -3.0, 1.0, -3.0])
 COUNTS = np.array([2, 3, 1, 2, 3])
 

@@ -1,4 +1,4 @@
-"""Rater normalization: the worked examples of the specification, and a slow twin."""
+"""Rater normalization: worked examples, and a slow twin."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.domain.errors import Invalid
 from app.stats.normalize import NormalizedRatings, moments_per_rater, normalize_ratings
 from app.stats.ratings import RatingRole, Ratings, ScoreScale
 
-# F3 of the specification: (rater, score, number of errors), recomputed there with independent code.
+# (rater, score, number of errors); the expected values were computed with independent code.
 F3 = [("a", 1, 1), ("a", 3, 3), ("a", 8, 4), ("b", 0, 0), ("b", 2, 2), ("b", 1, 1), ("b", 1, 1)]
 
 
@@ -61,7 +61,7 @@ def test_error_rate_weighs_each_rater_by_errors_per_rating() -> None:
 
 @pytest.mark.parametrize(
     ("scores", "z"),
-    # F2, Knowles 2021 §5: raw 50 among these scores. 0.39 fixes ddof = 1.
+    # Knowles 2021, §5: raw 50 among these scores. 0.39 fixes ddof = 1.
     [([25, 50, 50, 75], 0.0), ([0, 25, 50, 75], 0.3873), ([25, 50, 75, 100], -0.3873)],
 )
 def test_the_same_raw_score_gets_the_z_of_its_company(scores: list[float], z: float) -> None:

@@ -55,7 +55,7 @@ def test_the_bootstrap_agrees_where_differences_are_normal() -> None:
 
 
 def test_difference_and_error_are_those_of_the_ranking() -> None:
-    """F4 and F19 of the methods."""
+    """Five documents, computed with independent code."""
     found = forecast_replication(*F4, claim="worse")
     assert (found.difference, found.standard_error) == (pytest.approx(-10 / 11), pytest.approx(0.375409, abs=1e-6))
     assert found.documents == 5

@@ -11,7 +11,7 @@ from app.stats.reproducibility import c4_correction, cv_star
 
 
 def test_two_studies_by_hand() -> None:
-    # PB-15: (1 + 1/(4n))·s*/|x̄|·100; of two values s = |a − b|/√2 and c₄(2) = √(2/π)
+    # Belz 2025: (1 + 1/(4n))·s*/|x̄|·100; of two values s = |a − b|/√2 and c₄(2) = √(2/π)
     s = 10 / sqrt(2) / sqrt(2 / pi)
     assert cv_star(np.array([70.0, 80.0])) == pytest.approx(1.125 * s / 75 * 100)
     assert cv_star(np.array([3.0, 3.0, 3.0])) == 0.0

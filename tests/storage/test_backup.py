@@ -1,4 +1,4 @@
-"""P8: backup and restore give the same content; a damaged backup is refused and restores nothing."""
+"""Backup and restore give the same content; a damaged backup is refused and restores nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judgments and voids are only ever added (P3): by privilege for the serving role, by trigger for the owner."""
+"""Judgments and voids are only ever added: by privilege for the serving role, by trigger for the owner."""
 
 from __future__ import annotations
 

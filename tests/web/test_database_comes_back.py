@@ -1,4 +1,4 @@
-"""P13: a database that goes and comes back needs no new start of the service, and health is told as it is."""
+"""A database that goes and comes back needs no new start of the service, and health is told as it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""P14: too much at once is refused at once, and nobody holds a connection by doing nothing."""
+"""Too much at once is refused at once, and nobody holds a connection by doing nothing."""
 
 from __future__ import annotations
 

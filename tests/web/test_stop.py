@@ -1,4 +1,4 @@
-"""P15: told to stop, the service finishes what is under way, loses nothing that it confirmed, and is gone in time."""
+"""Told to stop, the service finishes what is under way, loses nothing that it confirmed, and is gone in time."""
 
 from __future__ import annotations
 

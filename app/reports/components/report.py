@@ -124,7 +124,7 @@ def _warn_disconnected(ratings: Ratings) -> list[str]:
 
 
 def _warn_coarse_scores(ratings: Ratings, fitted: ComponentsFit) -> list[str]:
-    """Where normal errors fit badly: few levels, most ratings on one, or means at an end (decisions, §10)."""
+    """Where normal errors fit badly: few levels, most ratings on one, or means at an end."""
     scale = ratings.scale
     if scale is None or not scale.step or (scale.maximum - scale.minimum) / scale.step + 1 > FEW_LEVELS:
         return []

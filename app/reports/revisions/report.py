@@ -34,7 +34,7 @@ class RaterRevisions:
 
 
 class RevisionsView(JudgedRatingsHead):
-    """Answers whose score changed after it was first given (G-4)."""
+    """Answers whose score changed after it was first given."""
 
     overall: AnswerRevisions
     raters: list[RaterRevisions]

@@ -31,7 +31,7 @@ from app.stats.timing.timing import TrimmedDurations, format_clock_time, pace_sl
 from app.storage.db import Session
 
 SHORT, LONG = 10, 20
-"""Segments up to which a document is short, and from which it is long (G-3)."""
+"""Segments up to which a document is short, and from which it is long: Grundkiewicz et al. 2021."""
 NO_TIMES = "no judgment has start and end times"
 
 
@@ -58,7 +58,7 @@ class RaterTime:
 
 
 class TimingView(JudgedRatingsHead):
-    """Durations from begun to handed in, values outside the 10th to 90th percentile of their kind left out (G-3)."""
+    """Durations from begun to handed in, values outside the 10th to 90th percentile of their kind left out."""
 
     durations: list[Duration]
     raters: list[RaterTime]

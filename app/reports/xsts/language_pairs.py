@@ -87,7 +87,7 @@ def group_languages(parts: Sequence[CampaignParts], options: XstsOptions) -> Lan
 
 
 def check_fixed_points(grouped: LanguageGroups, options: XstsOptions) -> None:
-    """Fixed points that stand the wrong way round are an error where they are asked for (decisions, §8)."""
+    """Fixed points that stand the wrong way round are an error where they are asked for."""
     if options.method != "cs_ht":
         return
     widths = {one.name: language_pairs.compute_fixed_points(one, grouped.target).distance for one in grouped.ready}

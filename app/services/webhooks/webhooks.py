@@ -17,7 +17,7 @@ from app.storage.db import Session
 
 MOST = 20
 """Webhooks of a campaign."""
-SECRET_MARK = "whsec_"  # noqa: S105  (what the specification puts before a secret)
+SECRET_MARK = "whsec_"  # noqa: S105  (what Standard Webhooks puts before a secret)
 
 
 class TooManyWebhooks(Conflict):

@@ -59,7 +59,7 @@ def _probability_within(variance: float, reach: float) -> float:
 def fit_unit_rater_variances(units: UnitValues) -> UnitRaterVariances | None:
     """REML estimates; None where there are too few units, raters or repeats of either to tell, or no variation.
 
-    Source: Patterson & Thompson 1971; decisions, §9.
+    Source: Patterson & Thompson 1971; docs/reports/agreement.md.
     """
     units = units.with_two_values()
     raters, rater = np.unique(units.rater, return_inverse=True)

@@ -1,6 +1,6 @@
 """How raters use the scale on the same units, and what systems get: means, spread, ends of the scale, levels.
 
-Source: Riley et al. 2024, Fig. 1; decisions, §10 (scale use, length).
+Source: Riley et al. 2024, Fig. 1; docs/reports/distributions.md.
 """
 
 from __future__ import annotations

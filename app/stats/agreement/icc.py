@@ -1,6 +1,6 @@
 """Intraclass correlations: one-way on all units, two-way on the largest complete block.
 
-Source: Shrout & Fleiss 1979; McGraw & Wong 1996 (names); decisions, §9.
+Source: Shrout & Fleiss 1979; McGraw & Wong 1996 (names).
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ def fleiss_kappa(units: UnitValues, levels: int, *, weights: Weights = "identity
 
     Units may differ in the number of ratings n_i: P_i = (Σn_ij² − n_i)/(n_i(n_i − 1)), and P̄ weighs them by pairs.
 
-    Source: Fleiss 1971; Licht et al. 2022, §6.1; decisions, §9.
+    Source: Fleiss 1971; Licht et al. 2022, §6.1. Weighing units by pairs is our own extension.
     """
     units = units.with_two_values()
     counts, like = count_categories(units, levels), agreement_weights(levels, weights)

@@ -3,7 +3,7 @@
 `tests/stats/agreement/rater_kendall.py` does the same pair by pair; this module also answers for any number of times
 that documents count.
 
-Source: Riley et al. 2024, §4.3; decisions, §9.
+Source: Riley et al. 2024, §4.3, with Kendall's τ-b because systems can be tied.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ Keys = npt.NDArray[np.int64]
 OfDocuments = Callable[[Floats], Floats]
 """From how often each document counts, shape (B, D), to the statistic, shape (B,); NaN where it is not defined."""
 SLACK = 1e-9
-"""|a − b| ≤ t + SLACK is within t (decisions, §9)."""
+"""|a − b| ≤ t + SLACK is within t, so that rounding does not decide."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ log seconds = condition + log words + marked errors + place in the document + pl
 + rater + rater × condition + document + e; the last four random. So conditions are compared as if raters, documents,
 errors and practice were the same under all of them, and their difference is judged by how far raters differ in it.
 
-Source: PB-14 of the methods (log-time mixed model on words, errors, position and protocol; learning slope).
+Source: Henderson 1984 and Patterson & Thompson 1971 (`app/stats/components/crossed.py`); the terms are our own choice
+(docs/reports/arms.md).
 """
 
 from __future__ import annotations

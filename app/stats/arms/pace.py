@@ -1,6 +1,6 @@
 """Learning and fatigue: how the time for a word changes while raters work, and while they are in a task.
 
-Source: PB-14 of the methods (log time on position, learning or fatigue slope).
+The measure is our own: the slope of log time on position (docs/reports/arms.md).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How scores lie under one condition: all of them, and within the documents as they were shown.
 
-Source: Grundkiewicz et al. 2021, §5 (G-2, G-8).
+Source: Grundkiewicz et al. 2021, §5.
 """
 
 from __future__ import annotations

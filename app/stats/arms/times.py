@@ -1,6 +1,6 @@
 """How long judging takes in one condition, by what is judged, and how one condition differs from another.
 
-Sources: Grundkiewicz et al. 2021, §5.1, Table 2 and Fig. 4 (G-3); PB-14 of the methods.
+Sources: Grundkiewicz et al. 2021, §5.1, Table 2 and Fig. 4; docs/reports/arms.md.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def compare_durations(before: UnitDurations, after: UnitDurations, *, level: flo
     conditions the differences of those are averaged, Student's t on R − 1; else Welch's t of the raters of either.
     None where no unit took any time. Durations of 0 are left out.
 
-    Source: PB-14 (log times); Welch 1947.
+    Source: Welch 1947; log times with raters as the sample are our own choice (docs/reports/arms.md).
 
     >>> import numpy as np
     >>> two = np.array([0, 1], dtype=np.int32)

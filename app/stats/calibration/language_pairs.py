@@ -1,7 +1,7 @@
 """Systems of several language pairs on one scale: medians over raters, means over sentence pairs, lines, intervals.
 
 Sources: Licht et al. 2022, §5.2 (median, then mean; shifts), §4 (shift of each rater); the interval draws documents
-and calibration pairs together (decisions, §8).
+and calibration pairs together.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def compute_fixed_points(pair: LanguagePairRatings, target: float | None) -> Fix
 
 
 def default_calibration_target(pairs: Sequence[LanguagePairRatings]) -> float | None:
-    """H where none is asked for: the unweighted mean of h over the directions that have one (decisions, §8)."""
+    """H where none is asked for: the unweighted mean of h over the directions that have one."""
     means = [h for h in (mean_of_medians(one.humans) for one in pairs) if np.isfinite(h)]
     return float(np.mean(means)) if means else None
 

@@ -2,8 +2,9 @@
 
 Scores are drawn from the fitted model on the very rows of the data, and the model is fitted again.
 
-Source: PB-4 of the methods (a rater × system variance from a handful of raters is itself uncertain); Efron & Tibshirani
-1993, §6.5.
+It matters most for rater × system: a variance estimated from a handful of raters is itself uncertain.
+
+Source: Efron & Tibshirani 1993, §6.5.
 """
 
 from __future__ import annotations

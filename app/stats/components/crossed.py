@@ -3,7 +3,7 @@
 y = Xβ + Σ_k Z_k u_k + e, u_k and e independent and normal. Every random term gives each row one level, so Z_k'Z_k is
 diagonal: the largest term is eliminated exactly, and what is left is a small dense system (Henderson's equations).
 
-Sources: Patterson & Thompson 1971; Henderson 1984; profile criterion: PB-1 of the methods; Bates et al. 2015, §3.4.
+Sources: Patterson & Thompson 1971; Henderson 1984; Bates et al. 2015, §3.4 (profile criterion).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 y = μ_system + document + segment + document × system + segment × system + rater + rater × system + rater × document
 + rater × segment + rater × document × system + e: systems fixed, all else random, independent and normal.
 
-Sources: PB-1 of the methods; decisions, §10; Henderson 1984 (estimates and predictions); Bates et al. 2015.
+Sources: Patterson & Thompson 1971 (REML); Henderson 1984 (estimates and predictions); Bates et al. 2015.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Generalizability theory: systems are what is measured; documents and raters are drawn from many. A *relative* decision
 ranks systems, an *absolute* one compares a score with a fixed mark.
 
-Sources: Brennan 2001, *Generalizability Theory*; Bayerl & Paul 2007 (Computational Linguistics 33); PB-1.
+Sources: Brennan 2001, *Generalizability Theory*; Bayerl & Paul 2007 (Computational Linguistics 33).
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def estimate_reliability(
     components : variance of each term of `ComponentsFit.components`. between : σ²_s.
 
     Relative: σ²_SD/D + σ²_sr/R + σ²_sdr/(DK) + σ²_e/(DKm), σ²_SD = σ²_ds + σ²_gs/m. Absolute adds σ²_D/D + σ²_r/R +
-    σ²_RD/(DK), σ²_D = σ²_d + σ²_g/m, σ²_RD = σ²_rd + σ²_rg/m. With R = K this is the crossed design of PB-1.
+    σ²_RD/(DK), σ²_D = σ²_d + σ²_g/m, σ²_RD = σ²_rd + σ²_rg/m. With R = K every rater judges every document.
 
     >>> crossed = {"doc_system": 2.0, "rater_system": 1.0, "residual": 4.0, "doc": 3.0, "rater": 6.0}
     >>> found = estimate_reliability(crossed, 5.0, documents=10, segments=1, ratings=2, raters=2)

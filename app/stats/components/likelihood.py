@@ -4,8 +4,8 @@ Segments and documents are eliminated (see `blocks`); what is left spans documen
 model equations. With r = P·y, P the matrix that takes out the fixed effects, the derivative of the criterion by γ_k is
 tr(P·Z_kZ_kᵀ) − |Z_kᵀr|²/σ̂²_e: the first part depends on no score.
 
-Sources: Henderson 1984; Patterson & Thompson 1971; Gilmour, Thompson & Cullis 1995 (average information); profile
-criterion: PB-1 of the methods; Bates et al. 2015, §3.4.
+Sources: Henderson 1984; Patterson & Thompson 1971; Gilmour, Thompson & Cullis 1995 (average information);
+Bates et al. 2015, §3.4 (profile criterion).
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ better: the one-sided lower bound of the difference is above 0. not_worse: it is
 bounds are inside ±margin, which is two one-sided tests (TOST). Bounds are Student's t, or Hall's correction for skewed
 documents where that is the more careful.
 
-Sources: Schuirmann 1987 (J. Pharmacokin. Biopharm. 15, TOST); Wellek 2010, ch. 1; Hall 1992 (skewness); decisions, §4
-(intervals), §10.
+Sources: Schuirmann 1987 (J. Pharmacokin. Biopharm. 15, TOST); Wellek 2010, ch. 1; Hall 1992 (skewness).
+docs/gate.md explains the claims, docs/statistics.md the intervals.
 """
 
 from __future__ import annotations

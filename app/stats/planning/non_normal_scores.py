@@ -1,6 +1,6 @@
 """Studies of scores that are not normal: drawn segment by segment, tested as the normal ones are; and clusters of any.
 
-Sources: PB-4 of the methods; Holm 1979.
+Sources: Card et al. 2020, EMNLP (power by simulation); Holm 1979.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Documents are drawn with replacement. Where the pilot's outputs were rated by se
 anew by the allocator; where every output was rated once, it keeps its rating, and what other raters would have given
 stays unknown: studies then differ in documents only.
 
-Sources: PB-4 (simulation) and decisions §7 (document bootstrap) of the methods.
+Sources: Card et al. 2020, EMNLP (power by simulation); Efron & Tibshirani 1993, ch. 13 (the sample as the population).
 """
 
 from __future__ import annotations

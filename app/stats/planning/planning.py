@@ -1,7 +1,7 @@
 """What a design can prove before a rating is bought: variance of a system contrast, power, detectable difference, cost.
 
-Source: PB-4 of the methods; generalizability theory as in Brennan 2001. The components come from a pilot (PB-1) or
-from earlier campaigns of the same scale.
+Source: generalizability theory as in Brennan 2001; docs/reports/planner.md has the formulas. The components come from a
+pilot (`app/stats/components`) or from earlier campaigns of the same scale.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class VarianceComponents:
         return (self.doc_system, self.segment_system, *rated, self.residual)
 
 
-# PB-1: REML on the public side-by-side MQM of WMT23, weights wmt24.
+# REML estimates (`app/stats/components`) on the public side-by-side MQM of WMT23 (Song et al. 2025), weights wmt24.
 ZH_EN = VarianceComponents(1.284, 4.803, 6.375, 0.680, 2.144, 5.771, 0.960, 8.028, "MQM, WMT23 zh-en, weights wmt24")
 EN_DE = VarianceComponents(0.112, 9.811, 7.854, 0.153, 0.370, 7.365, 1.511, 10.340, "MQM, WMT23 en-de, weights wmt24")
 
@@ -65,14 +65,14 @@ def _mean(first: VarianceComponents, second: VarianceComponents, source: str) ->
 DEFAULTS: Mapping[str, VarianceComponents] = MappingProxyType(
     {
         "mqm": _mean(ZH_EN, EN_DE, "MQM, mean of WMT23 zh-en and en-de, weights wmt24"),
-        # decisions §7
+        # REML estimates on the scores of a public ESA campaign.
         "esa": VarianceComponents(19.2, 64.7, 45.9, 6.2, 4.5, 19.5, 39.9, 116.5, "ESA 0–100"),
     }
 )
 
 
 BETWEEN: Mapping[str, float] = MappingProxyType({"mqm": (2.561 + 6.329) / 2, "esa": 61.8})
-"""Variance between systems in the campaigns that DEFAULTS are of (PB-1; decisions §7): how far apart systems lay."""
+"""Variance between systems in the campaigns that DEFAULTS are of: how far apart systems lay."""
 
 
 MOST_DOCUMENTS = 1_000_000_000
@@ -149,7 +149,8 @@ def contrast_variance(components: VarianceComponents, layout: StudyLayout) -> fl
     differ in length, what they and their raters do counts by D/uneven documents, and segments by their number; then
     (uneven − 1)·2(σ²_rs + σ²_r where system-balanced)(1−1/R)/(DK) is added to the first two.
 
-    Source: PB-4; F17; Kish 1965, §11.7 (uneven weights).
+    Source: Brennan 2001; Kish 1965, §11.7 (uneven weights). Simulated studies vary as it says
+    (tests/stats/planning/test_studies.py).
 
     >>> c = VarianceComponents(0.36, 0, 0.64, 0.09, 0.25, 0, 0.16, 1.44)
     >>> [round(contrast_variance(c, StudyLayout(60, 5, 6, grouping=g)), 5) for g in GROUPINGS]
@@ -188,7 +189,7 @@ def z_test_power(difference: float, variance: float, *, alpha: float = 0.05) -> 
 def detectable_difference(variance: float, *, alpha: float = 0.05, power: float = 0.8) -> float:
     """Smallest difference that a two-sided z test at `alpha` finds with this power: (z_{1−α/2} + z_power)·√V.
 
-    Source: decisions §4 (z in a plan, t afterwards).
+    z, because a plan has no degrees of freedom yet; the ranking of judged data uses Student's t (docs/statistics.md).
 
     >>> round(detectable_difference(1.0), 4)
     2.8016
@@ -288,7 +289,7 @@ def compute_study_cost(
 ) -> StudyCost:
     """Hours and price of a layout: seconds/word × words × systems × ratings, and overhead and onboarding.
 
-    words_per_segment: of the source and one output together. Source: PB-4.
+    words_per_segment: of the source and one output together.
 
     >>> compute_study_cost(StudyLayout(30, 10, 5), RatingPrices(hourly=20.0), systems=6, words_per_segment=40).price
     452.0

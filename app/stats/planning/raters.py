@@ -1,6 +1,6 @@
 """How many raters a difference takes, documents given: the closed form of a plan solved for the raters.
 
-Source: PB-4 of the methods; the variance of a contrast is `planning.contrast_variance`.
+Source: `planning.contrast_variance`, whose formula is solved here; docs/reports/planner.md writes it out.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ A Gaussian copula. A latent normal value of every rating is the sum of what docu
 that keeps order gives it the distribution of the single ratings at hand. Systems are shifted on the latent scale, by as
 much as their mean scores shall differ.
 
-Sources: PB-4 of the methods (gamma or zero-inflated for MQM, ordinal for XSTS); Cario & Nelson 1997 (normal to
-anything); Nataf 1962 (correlation of the latent values from that of the scores).
+Sources: Cario & Nelson 1997 (normal to anything); Nataf 1962 (correlation of the latent values from that of
+the scores). The families, zeros with a gamma tail and levels, are our own choice (docs/reports/planner.md).
 """
 
 from __future__ import annotations

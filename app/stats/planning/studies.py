@@ -4,7 +4,7 @@ An output's score is the mean of its segments: of a document, system × document
 segments), and by each rater severity, rater × system, rater × document and the rest. What all systems of a document
 share cancels and is not drawn. Who judges what is dealt by the allocator that deals real campaigns.
 
-Sources: PB-4 and decisions §7 of the methods; Riley et al. 2024, §5 and appendix 10.3 (studies and SRP).
+Sources: Brennan 2001 (components of a score); Riley et al. 2024, §5 and appendix 10.3 (studies and SRP).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ ControlTestName = Literal["signed_rank", "paired_t", "rank_sum"]
 ControlAdjust = Literal["bh", "holm", "none"]
 TESTS: tuple[str, ...] = get_args(ControlTestName)
 MIN_PAIRS = 8
-"""Pairs below which no verdict is given (PB-9)."""
+"""Pairs below which no verdict is given; the number is our own choice (docs/quality.md)."""
 ALPHA = 0.05
 REFERENCE = 0.5
 DECISION = 5.0

@@ -88,7 +88,7 @@ def run_control_tests(
     ------
     Invalid : an unknown test, or fewer than 2 pairs asked for.
 
-    Sources: Graham et al. 2013, 2016 (NLE 23(1)); Appraise (rank-sum); PB-9; Efron & Tibshirani 1993 (draws).
+    Sources: Graham et al. 2013, 2016 (NLE 23(1)); Appraise (rank-sum); Efron & Tibshirani 1993 (draws).
     """
     if test not in TESTS:
         raise Invalid("the question is not valid", places=(Place(("query", "test"), f"must be one of {TESTS}"),))

@@ -80,7 +80,7 @@ def cusum(values: Floats, *, k: float = REFERENCE, h: float = DECISION) -> Cusum
     values : standardized residuals in the order of work, shape (n,).
     k, h : reference value and decision interval, in SDs.
 
-    Source: Page 1954; PB-9; two-sided as in decisions §10.
+    Source: Page 1954; two-sided, because raters may become stricter or more lenient.
 
     >>> import numpy as np
     >>> cusum(np.array([0, 0, 0.2, -0.1, 0.1, 1.2, 1.1, 0.9, 1.3, 1.0]), h=2).alarm

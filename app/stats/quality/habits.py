@@ -45,7 +45,7 @@ class ScoringHabits:
 def compute_rater_habits(score: Floats, n_errors: Codes, scale: ScoreScale | None) -> ScoringHabits:
     """Habits of one rater from their scores in the order in which they were given, at least one.
 
-    Source: PB-9; the behaviour flags of WMT21's `ad-wrkr-stats.csv`.
+    Source: the behaviour flags of WMT21's `ad-wrkr-stats.csv`.
     """
     values, counts = np.unique(np.round(score, 10), return_counts=True)
     longest = longest_run(np.round(score, 10))

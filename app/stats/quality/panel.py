@@ -36,7 +36,8 @@ class PanelComparison:
     """One rater against the panel or a consensus.
 
     basis: `calibration` (items that everyone judges), `panel` (items that others happen to have rated) or `consensus`.
-    n_items: items compared. offset: own mean minus theirs, in the protocol's unit; shift: what L-7 would add, −offset.
+    n_items: items compared. offset: own mean minus theirs, in the protocol's unit; shift: −offset, what
+    calibration by rater would add.
     lenient: the offset with its sign turned so that a positive one is lenient. spread_ratio: own SD over the SD of
     their scores on the same items. correlation: Spearman's, with the mean of the others (leave one out).
     sds: distance of the rater's level from the usual one, in robust SDs of the raters' levels, each beside the levels
@@ -65,7 +66,7 @@ def compare_with_panel(ratings: Ratings, consensus: Floats | None = None) -> dic
     ----------
     consensus : agreed score of each row, NaN where there is none, shape (rows,).
 
-    Sources: Licht et al. 2022, §4 (L-7); Knowles 2021, §5 (K-9c); PB-9.
+    Sources: Licht et al. 2022, §4 (shift to a consensus); Knowles 2021, §5 (common items).
     """
     calibrated = ratings.role == RatingRole.CALIBRATION
     basis = "calibration" if calibrated.any() else "panel"

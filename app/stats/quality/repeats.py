@@ -15,7 +15,7 @@ from app.stats.side_tables import OriginalLinks
 from app.stats.testing.adjust import benjamini_hochberg
 
 SLACK = 1e-9
-"""|a − b| ≤ t + SLACK counts as within t (decisions §9)."""
+"""|a − b| ≤ t + SLACK counts as within t, so that rounding does not decide."""
 MARGIN = 1.3
 """Times the noise of the others that an honest rater may have."""
 MIN_OTHERS = 20
@@ -49,7 +49,7 @@ def summarize_repeats(
 ) -> dict[int, RepeatConsistency]:
     """Agreement of each rater (by code) with themself; raters without a repeat are not in it.
 
-    Sources: Graham et al. 2013 (repeats); ICC(1) as in decisions §9 with two ratings per item (Shrout & Fleiss 1979).
+    Sources: Graham et al. 2013 (repeats); Shrout & Fleiss 1979 (ICC(1), two ratings per item).
     """
     within = default_tolerance(ratings.scale) if tolerance is None else tolerance
     pairs = pair_with_originals(ratings, links, RatingRole.REPEAT)

@@ -105,7 +105,7 @@ def make_quality_report(
     events : times and positions of the rows; without them there is no speed, and order is by task and segment.
     words : words of the source shown with each row, NaN where unknown, shape (rows,).
 
-    Source: PB-9.
+    Sources: those of the modules beside this one; docs/quality.md explains the report.
     """
     chosen = choices or QualityCriteria()
     work = _Work.of(ratings, events, words, chosen)

@@ -49,7 +49,8 @@ def overlaps_change(changed: Sequence[Range], marked: Sequence[Range]) -> bool:
 def count_span_hits(seeded: Iterable[SeededSegment]) -> dict[str, SpanHits]:
     """By rater: in how many of the segments degraded for them did they mark an error inside what was changed?
 
-    Segments of which nothing was changed are left out. Source: PB-9.
+    Segments of which nothing was changed are left out. Source: the `HOTW-test` rows of Google's public MQM data, where
+    raters are asked to find errors put in on purpose; what counts as a hit is our own rule.
     """
     counts: dict[str, list[bool]] = {}
     for error in seeded:

@@ -28,7 +28,7 @@ def compute_rater_paces(rows: Ratings, events: EventTable | None, words: Floats 
     """Pace of each rater (by code) from judgments that took time; nobody's without events.
 
     words: of the source shown with each row, NaN where unknown. Pace is by words where any are known, else by
-    judgment. Source: PB-9, PB-14.
+    judgment. The measure is our own (docs/quality.md).
     """
     if events is None:
         return {}

@@ -21,7 +21,7 @@ def verdicts_by_controls(
     of_segments : whether segments are scored in the campaign; document scores are looked at where none is.
     only : key of the one rater whose verdict is wanted; everybody's where it is not given.
 
-    Source: PB-9.
+    Sources: Graham et al. 2013, 2016 (control items); docs/quality.md lists the verdicts.
     """
     rows = ratings.where(np.asarray((ratings.segment >= 0) == of_segments))
     names = rows.labels.raters

@@ -174,7 +174,8 @@ def degrade_scores(rows: Ratings, d: float) -> Floats:
 
     Raises Invalid where the scale has no lower end.
 
-    Source: Knowles 2021, §5.2 (raw scores divided by d); decisions, §10.
+    Source: Knowles 2021, §5.2 (raw scores divided by d). The forms for penalties and for scales that do not begin
+    at 0 are our own.
     """
     if not rows.higher_is_better:
         return np.asarray(rows.score * d, dtype=np.float64)

@@ -85,7 +85,7 @@ def extract_multiply_rated(ratings: Ratings) -> MultiplyRated:
     NotMultiplyRated
         No document is left, or fewer than two systems.
 
-    Source: decisions, §6 (buckets of an imported campaign); Riley et al. 2024, §2.
+    Source: Riley et al. 2024, §2 (buckets); which documents are left out is our own rule (docs/stability.md).
     """
     cells = tabulate_cells(ratings, np.unique(ratings.system))
     usable, left_out = cells.list_reasons().choose()

@@ -50,7 +50,7 @@ class StabilityRequest:
     are left out with the reason, instead of refused. open_counts: the document counts were left open (`resolved` says
     so): those that a design cannot have are left out with the reason, and a design is refused where it can have none.
 
-    Sources: Riley et al. 2024, §5, §6.1.4, §7.4 and appendix 10.3; decisions, §7.
+    Sources: Riley et al. 2024, §5, §6.1.4, §7.4 and appendix 10.3.
     """
 
     designs: tuple[StudyDesign, ...]

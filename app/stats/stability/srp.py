@@ -141,7 +141,8 @@ def monte_carlo_error(groups: list[StudyGroup]) -> float:
     One group: jackknife over studies, SE² = (n−1)/n · Σ_b (SRP₋b − mean)². Ten groups or more: SD of the SRP of each
     over √(number of groups). Fewer: the larger of that and the jackknife over all studies.
 
-    Source: decisions, §7.
+    Source: Efron & Tibshirani 1993, ch. 11 (jackknife). Pairs of studies share studies, so √(p(1 − p)/pairs) would be
+    far too small.
     """
     between = 0.0
     if len(groups) > 1:

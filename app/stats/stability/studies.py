@@ -196,7 +196,7 @@ def document_sums(studies: StudyRatings, method: Method) -> Floats:
     `error_rate` with E_r/n_r; where no rater marked an error the mean-normalized scores stay. `z`: (x − m_r)/s_r with
     ddof 1, and 0 for raters whose scores do not vary.
 
-    Source: Riley et al. 2024, §6.1.3; decisions, §3.
+    Source: Riley et al. 2024, §6.1.3; z = 0 for constant raters as in WMT22.
     """
     slope, shift = _coefficients(studies, method)
     segments = studies.n_segments[None, :, None, None]

@@ -15,9 +15,9 @@ from app.stats.ratings import Bools, Codes, Floats
 from app.stats.side_tables import EventTable, Micros
 
 PAUSE = 30.0
-"""Seconds of a gap that count whatever is on the screen (decisions §10)."""
+"""Seconds of a gap that count whatever is on the screen: our own choice (docs/hours-and-progress.md)."""
 PER_WORD = 0.8
-"""Seconds of a gap that count for each word on the screen, reading being work (decisions §10; WMT25)."""
+"""Seconds of a gap that count for each word on the screen, reading being work: the planning constant of WMT25."""
 DAY = 86_400_000_000
 LOW, HIGH = 10.0, 90.0
 
@@ -78,7 +78,7 @@ class AnswerRevisions:
 def compute_work_stretches(actions: RaterActions) -> WorkStretches:
     """What counts of each gap: min(gap, 30 s + 0.8 s × words on the screen), while the page is visible.
 
-    Source: decisions §10.
+    Source: WMT25 (time per word); the rest is our own (docs/hours-and-progress.md).
 
     >>> import numpy as np
     >>> two = np.zeros(3, dtype=np.int32)
@@ -105,7 +105,7 @@ def resolve_overlaps(work: WorkStretches, person: Codes | Sequence[int] | None =
     person : a number for the person of each rater code, where several accounts are one person; a moment counts once for
         all of them, for the account whose stretch began first.
 
-    Source: WMT21 `ad-corrected-hit-times`; PB-14.
+    Source: WMT21 `ad-corrected-hit-times`.
 
     >>> import numpy as np
     >>> at = np.array([0, 10], dtype=np.int64) * 1_000_000
@@ -133,7 +133,7 @@ def divide_shared_time(starts: Micros, ends: Micros) -> Floats:
     ----------
     starts, ends : of tasks held at once, microseconds, shape (n,), each end at or after its start.
 
-    Source: WMT21 `ad-corrected-hit-times` (concurrent HITs); PB-14.
+    Source: WMT21 `ad-corrected-hit-times` (concurrent HITs).
 
     >>> import numpy as np
     >>> divide_shared_time(np.array([0, 4_000_000]), np.array([10_000_000, 8_000_000])).tolist()
@@ -180,7 +180,7 @@ def trim_durations(seconds: Floats) -> TrimmedDurations | None:
     """Mean and SD of what lies from the 10th to the 90th percentile, both kept; None without values.
 
     Percentiles by linear interpolation. Two values lie both outside of them: where nothing would be left, all is kept.
-    Source: Grundkiewicz et al. 2021, §5.1 (G-3).
+    Source: Grundkiewicz et al. 2021, §5.1.
 
     >>> import numpy as np
     >>> trim_durations(np.array([1.0, 2, 3, 4, 100])).mean, trim_durations(np.array([8.0, 16])).mean
@@ -196,7 +196,10 @@ def trim_durations(seconds: Floats) -> TrimmedDurations | None:
 
 
 def percent_change(before: TrimmedDurations | None, after: TrimmedDurations | None) -> float | None:
-    """Δ% between two arms, of the unrounded means; None where one is missing or 0. Source: G-3."""
+    """Δ% between two arms, of the unrounded means; None where one is missing or 0.
+
+    Source: Grundkiewicz et al. 2021, Table 2.
+    """
     if before is None or after is None or before.mean == 0:
         return None
     return 100 * (after.mean - before.mean) / before.mean
@@ -221,7 +224,7 @@ def count_revisions(events: EventTable, score: Floats, unit: Codes) -> AnswerRev
     ----------
     unit : code of the (rater, task, document, system) that each row belongs to, shape (rows,).
 
-    Source: Grundkiewicz et al. 2021, §5.1 (G-4).
+    Source: Grundkiewicz et al. 2021, §5.1.
     """
     changed = (events.revisions > 1) & (np.abs(score - events.first_score) > 1e-9)
     n, units = score.size, np.unique(unit).size
@@ -247,7 +250,7 @@ def pace_slope(seconds: Floats, words: Floats) -> tuple[float, float] | None:
     """Learning or fatigue of one rater: change of log seconds a word over a hundred judgments, and its p.
 
     Negative is faster. In the order of work; None below three timed judgments with words.
-    Source: PB-14 (log-time on position).
+    The measure is our own (docs/hours-and-progress.md).
     """
     known = ~np.isnan(words) & ~np.isnan(seconds) & (seconds > 0) & (words > 0)
     if known.sum() < 3:

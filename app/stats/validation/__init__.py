@@ -1,4 +1,5 @@
 """What a recipe promises, tried on a campaign's own design: how often it errs, how often its intervals hold the truth.
 
-Sources: Efron & Tibshirani 1993, ch. 13 (the sample as the population); decisions, §10 (self-validation).
+Sources: Efron & Tibshirani 1993, ch. 13 (the sample as the population);
+docs/reports/validation.md.
 """

@@ -1,11 +1,11 @@
 """Simulated campaigns as people have them, with the truth known: the worlds in which claims must hold.
 
 A score is the system's mean, what the document does to all systems, what it does to this system, what its topic does
-to this system, the rater's severity, the rater's taste for this system, and the segment. All are normal, with standard
-deviations as in decisions §4, but where a world says otherwise. A system's true mean is its mean over all documents,
-topics and raters there could be.
+to this system, the rater's severity, the rater's taste for this system, and the segment. All are normal, with the
+standard deviations of `ScoreProcess`, but where a world says otherwise. A system's true mean is its mean over all
+documents, topics and raters there could be.
 
-Sources: decisions §4 (lengths and standard deviations); Carter et al. 2017 (uneven clusters); Janssen 1997 (the weak
+Sources: Carter et al. 2017 (uneven clusters); Janssen 1997 (the weak
 null: equal means of other shape); Armitage et al. 1969 (repeated looks).
 """
 

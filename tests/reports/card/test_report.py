@@ -86,7 +86,7 @@ def test_no_ratings_are_counted_as_none() -> None:
 @pytest.mark.golden
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the public data are not beside the repository: shared/data")
 def test_the_card_of_ted_has_the_figures_of_its_source(spine: Spine) -> None:
-    """14 systems × 529 segments in 5 talks, one rater a segment (methods.md R-1, README of the data)."""
+    """14 systems × 529 segments in 5 talks, one rater a segment (README of the data)."""
     spine.take("ted", "mqm-tsv", shared(TED))
     card = view(spine, "ted", "card")
     counts = {name: card[name] for name in ("documents", "segments", "systems", "raters", "ratings", "rated_outputs")}

@@ -1,4 +1,4 @@
-"""MQM 2.0 scores of systems as a report: the worked examples (PB-11), a twin that counts mark by mark, refusals."""
+"""MQM 2.0 scores of systems as a report: worked examples, a twin that counts mark by mark, refusals."""
 
 from __future__ import annotations
 

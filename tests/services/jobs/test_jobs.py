@@ -1,4 +1,4 @@
-"""P10 without waiting: what a worker took and did not live to finish, what comes twice, and what the queue has lost."""
+"""Without waiting: what a worker took and did not live to finish, what comes twice, and what the queue has lost."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def compute_rater_kendall(ratings: Ratings) -> RaterKendall:
     ----------
     ratings : segment ratings.
 
-    Source: Riley et al. 2024, §4.3; decisions, §9.
+    Source: Riley et al. 2024, §4.3.
     """
     cells = ratings.segment.astype(np.int64) * max(ratings.n_systems, 1) + ratings.system
     by_rater = [np.flatnonzero(ratings.rater == rater) for rater in range(len(ratings.labels.raters))]

@@ -1,4 +1,4 @@
-"""Krippendorff's α: F10 of the specification, and the `krippendorff` package and sums over all pairs as oracles."""
+"""Krippendorff's α: a worked example, and the `krippendorff` package and sums over all pairs as oracles."""
 
 from __future__ import annotations
 

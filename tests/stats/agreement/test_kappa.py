@@ -1,7 +1,6 @@
 """κ with a tolerance, Fleiss' κ, weighted κ and Gwet's coefficients.
 
-Sources of the figures: F1, F9 and F11 of the specification (Grundkiewicz et al. 2021, Table 5; Fleiss 1971), and the
-example of two raters in PB-10, each computed with independent code.
+Sources of the figures: Grundkiewicz et al. 2021, Table 5; Fleiss 1971; worked examples computed with independent code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Marked errors: the check values of PB-10, and character by character in a loop."""
+"""Marked errors: worked examples, and character by character in a loop."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def world(seed: int, noise: tuple[float, float] = (0.5, 2.0), segments: int = 24
 
 
 def slow_measures(common: CommonMetricScores, scores: np.ndarray, permutations: int, seed: int) -> dict[str, float]:
-    """By the words of PB-13, one scoring at a time."""
+    """By their definitions, one scoring at a time."""
     there = np.ones(scores.shape, dtype=np.bool_)
     p = [
         compute_pair_p_values(x, there, common.unit, permutations=permutations, seed=seed).p

@@ -29,8 +29,8 @@ def world() -> HumanAndMetricScores:
     return scores(human, quality + 0.5 * rng.normal(size=(4, 30)))
 
 
-def test_soft_pairwise_accuracy_is_the_published_check() -> None:
-    # methods.md PB-13: pairs (12, 13, 23).
+def test_soft_pairwise_accuracy_by_hand() -> None:
+    # 1 − mean |p^h − p^m| over the pairs (12, 13, 23): Thompson et al. 2024, §3.
     human, metric = np.array([0.02, 0.40, 0.90]), np.array([0.10, 0.55, 0.70])
     assert soft_pairwise_accuracy(human, metric) == pytest.approx(0.856667, abs=1e-6)
     assert pairwise_accuracy(human, metric) == pytest.approx(0.666667, abs=1e-6)

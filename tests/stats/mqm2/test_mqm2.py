@@ -1,4 +1,4 @@
-"""MQM 2.0 scores: the worked examples of the specification (PB-11), and the limits."""
+"""MQM 2.0 scores: worked examples with the formulas of MQM 2.0 (Lommel et al. 2024), and the limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The planner's closed form against the figures of the methods and against simulation."""
+"""The planner's closed form against figures of independent code and against simulation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from app.stats.planning.planning import (
     VarianceComponents,
 )
 
-# PB-4, table: D, raters, mean segments of a document (11,310 / 30 ratings of 38 documents; 104 segments of 30).
+# Standard errors computed with independent code. Layouts: documents, raters,
+# mean segments of a document (11,310 / 30 ratings of 38 documents; 104 segments of 30).
 ZH_LAYOUT, DE_LAYOUT = StudyLayout(38, 377 / 38, 8), StudyLayout(30, 104 / 30, 10)
 TABLE = [
     (ZH_EN, ZH_LAYOUT, {"single": (0.597, 0.694, 0.898), "half": (0.670, 0.758, 0.949), "two": (0.513, 0.571, 0.699)}),
@@ -37,7 +38,7 @@ def errors(components: VarianceComponents, layout: StudyLayout) -> list[float]:
 def test_standard_errors_are_those_of_the_table(
     components: VarianceComponents, layout: StudyLayout, rows: dict[str, tuple[float, ...]]
 ) -> None:
-    """PB-4: single rated, double rated on half the documents, single rated on twice as many."""
+    """Single rated, double rated on half the documents, single rated on twice as many."""
     half = replace(layout, documents=layout.documents // 2, ratings_per_item=2)
     for name, asked in (("single", layout), ("half", half), ("two", replace(layout, documents=2 * layout.documents))):
         assert errors(components, asked) == pytest.approx(rows[name], abs=6e-4), name
@@ -52,14 +53,14 @@ def test_the_floor_and_twice_as_many_raters_are_those_of_the_table() -> None:
 
 
 def test_documents_needed_to_equal_psxs_are_those_of_the_table() -> None:
-    """PB-4: 1.67 / 1.30 and 3.42 / 2.27 times, fixed panel: there the variance falls as 1/D."""
+    """1.67 / 1.30 and 3.42 / 2.27 times, fixed panel: there the variance falls as 1/D."""
     for components, layout, wanted in ((ZH_EN, ZH_LAYOUT, (1.67, 3.42)), (EN_DE, DE_LAYOUT, (1.30, 2.27))):
         psxs, *others = errors(components, replace(layout, fixed_panel=True))
         assert [(e / psxs) ** 2 for e in others] == pytest.approx(wanted, abs=6e-3)
 
 
 def test_the_formula_is_what_simulated_studies_vary_by() -> None:
-    """F17, with document × system and residual drawn, and raters who see all systems of their documents."""
+    """With document × system and residual drawn, and raters who see all systems of their documents."""
     assert planning.contrast_variance(F17, StudyLayout(60, 5, 6)) == pytest.approx(0.05693, abs=5e-6)
     rng = np.random.default_rng(4)
     n, d, m, r = 4000, 60, 5, 6

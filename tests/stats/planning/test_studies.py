@@ -41,8 +41,8 @@ F17 = VarianceComponents(0.36, 0.0, 0.64, 0.09, 0.25, 0.0, 0.16, 1.44)
 
 
 @pytest.mark.parametrize(("grouping", "theirs"), [("psxs", 0.05696), ("system_balanced", 0.06363), ("none", 0.0838)])
-def test_drawn_studies_vary_as_the_methods_found_by_monte_carlo(grouping: Grouping, theirs: float) -> None:
-    """F17, dealt by the allocator of campaigns."""
+def test_drawn_studies_vary_as_an_independent_monte_carlo_found(grouping: Grouping, theirs: float) -> None:
+    """Dealt by the allocator of campaigns."""
     layout = StudyLayout(60, 5, 6, grouping=grouping)
     drawn = simulate_document_means(
         F17, layout, RaterPools.single_pool(layout), means=np.zeros(2), studies=4000, rng=np.random.default_rng(7)
@@ -200,7 +200,7 @@ class TestPublished:
 
     @pytest.mark.parametrize("grouping", GROUPINGS)
     def test_srp_of_the_public_data_is_forecast_from_their_components(self, grouping: Grouping) -> None:
-        """R-13, 30 documents, no normalization: the forecast is within .08, significant pairs within 5 of 45."""
+        """WMT23 en-de, 30 documents, no normalization: the forecast is within .08, significant pairs within 5 of 45."""
         data = extract_multiply_rated(side_by_side())
         srp, pairs = {"psxs": (0.950, 33.2), "system_balanced": (0.969, 27.2), "none": (0.777, 27.3)}[grouping]
         means = -np.array([data.score[:, s].mean() for s in range(len(data.systems))])

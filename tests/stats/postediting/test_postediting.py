@@ -48,7 +48,7 @@ def test_mter_is_the_closest_over_the_average_length_as_published(
 
 
 def test_single_references_give_the_values_that_sacrebleu_gives() -> None:
-    # methods.md F13: 15.0 and 45.4545 against one reference; 3 edits, references of 20 and 22 tokens: 14.285714.
+    # 15.0 and 45.4545 against one reference; 3 edits, references of 20 and 22 tokens: 14.285714.
     assert rates.hter([of_nine(3, (20, 22))], 0).rate(0.95).value == pytest.approx(15.0)
     assert rates.hter([of_nine(5, (11, 11))], 0).rate(0.95).value == pytest.approx(45.4545, abs=1e-4)
     assert rates.mter([of_nine(3, (20, 22))], 0).rate(0.95).value == pytest.approx(14.285714, abs=1e-6)

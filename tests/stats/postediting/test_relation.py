@@ -12,7 +12,7 @@ from app.stats.postediting import relation
 
 
 def test_fisher_means_are_the_published_ones() -> None:
-    # methods.md F12: the plain mean would be −0.5404.
+    # The plain mean would be −0.5404.
     r = np.array([-0.5812, -0.50, -0.54])
     assert relation.fisher_mean(r) == pytest.approx(-0.5412427, abs=1e-7)
     assert relation.fisher_mean(r, np.array([603.0, 603.0, 603.0])) == pytest.approx(-0.5412427, abs=1e-7)

@@ -39,8 +39,8 @@ def rated(changed: Floats, original: Floats, *, higher: bool = True, raters: int
 @pytest.mark.parametrize(
     ("test", "p"), [("signed_rank", 0.0029296875), ("paired_t", 0.00096843), ("rank_sum", 0.0056648)]
 )
-def test_the_three_tests_give_the_check_values_of_the_methods(test: ControlTestName, p: float) -> None:
-    """PB-9."""
+def test_the_three_tests_give_the_values_of_independent_code(test: ControlTestName, p: float) -> None:
+    """Computed with independent code: exact signed rank, paired t, rank sum with continuity correction."""
     ratings = rated(BAD, ORIGINAL)
     (one,) = run_control_tests(ratings, find_original_rows(ratings), test=test).values()
     assert one.p_value == pytest.approx(p, rel=1e-5)
@@ -176,7 +176,7 @@ def test_a_rater_is_compared_with_the_others_and_not_with_themself() -> None:
 
 
 def test_the_shift_to_a_consensus_is_that_of_licht() -> None:
-    """L-7: consensus 3.0, evaluator 3.2 → −0.2."""
+    """Licht et al. 2022, §4: consensus 3.0, evaluator 3.2 → −0.2."""
     ratings = panel().where(np.arange(300) < 5)
     found = compare_with_panel(ratings.with_score(np.array([3.2] * 5)), np.full(5, 3.0))
     assert found[0].shift == pytest.approx(-0.2)

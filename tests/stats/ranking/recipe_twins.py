@@ -1,7 +1,7 @@
 """A slow twin of every named recipe: dictionaries, loops and SciPy, from ratings to clusters and rank sets.
 
-Nothing here reads a choice from a `Recipe`: each twin is written from the published practice (the specification's
-table of named recipes), so that a recipe whose choices were changed no longer agrees with it.
+Nothing here reads a choice from a `Recipe`: each twin is written from the published practice (the table of named
+recipes in docs/statistics.md), so that a recipe whose choices were changed no longer agrees with it.
 """
 
 from __future__ import annotations

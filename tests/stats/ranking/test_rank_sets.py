@@ -106,7 +106,7 @@ def test_more_hypotheses_need_more_draws() -> None:
 
 
 def simulated(rng: np.random.Generator, means: np.ndarray, documents: int) -> tuple[np.ndarray, np.ndarray]:
-    """The generator of the specification: X = n(μ_j + N(0,1)_D + N(0,.5²)_Dj) + √n·N(0,1.5²)_Dj."""
+    """Documents of 3 to 11 segments: X = n(μ_j + N(0,1)_D + N(0,.5²)_Dj) + √n·N(0,1.5²)_Dj."""
     n = rng.integers(3, 12, size=documents).astype(float)
     shape = (means.size, documents)
     levels = means[:, None] + rng.normal(size=documents) + 0.5 * rng.normal(size=shape)

@@ -1,4 +1,4 @@
-"""The ranking whole: worked example F7, identities, edges, and what it says where a design cannot support a claim."""
+"""The ranking whole: a worked example, identities, edges, and what it says where a design cannot support a claim."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.stats.ratings import COLUMNS, RatingRole, Ratings
 
 RECOMMENDED, WMT_DA, GOOGLE_MQM = NAMED["recommended"], NAMED["wmt-da"], NAMED["google-mqm"]
 
-# F7 of the specification: worker, system, document, segment, type, score.
+# A worked example: worker, system, document, segment, type, score.
 F7 = """w1 A d1 1 SYSTEM 80
 w1 A d1 1 REPEAT 70
 w1 B d1 1 SYSTEM 60

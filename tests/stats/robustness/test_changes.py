@@ -50,7 +50,7 @@ def test_the_same_raw_score_has_another_z_beside_other_scores(scores: tuple[floa
 
 
 def test_leaving_out_a_system_changes_the_z_of_the_others() -> None:
-    """K-3 as a change: without the 75 of system D the rater's 50 is no longer above the mean."""
+    """Knowles 2021, §5, as a change: without the 75 of system D the rater's 50 is no longer above the mean."""
     rows = Ratings.from_columns(
         system=list("ABCD"),
         document=["d"] * 4,

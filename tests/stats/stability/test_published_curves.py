@@ -1,7 +1,7 @@
 """Curves of SRP on the side-by-side MQM of WMT23 en-de.
 
 Source: expected/srp_ende.json, computed by an independent implementation. "double 5 documents" is left out: it samples
-signs where 2⁵ patterns can be enumerated, and then nothing can be significant (decisions, §7).
+signs where 2⁵ patterns can be enumerated, and then nothing can be significant.
 """
 
 from __future__ import annotations

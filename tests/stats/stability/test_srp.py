@@ -21,7 +21,7 @@ from app.stats.stability.testing import (
     permutation_p_values,
 )
 
-# F5 of the worked examples; lower is better. Pairs (A, B), (A, C), (B, C).
+# A worked example; lower is better. Pairs (A, B), (A, C), (B, C).
 MEANS = np.array([[1.0, 2, 3], [1, 3, 2], [1, 2, 2]])
 CLAIMS: Claims = np.array([[1, 1, 1], [1, 1, 0], [0, 0, 0]], dtype=np.int8)
 
@@ -41,7 +41,7 @@ def test_turning_scores_round_changes_nothing_but_the_flag() -> None:
 
 
 def test_entropies_of_the_paper() -> None:
-    """F6: the least entropy that the buckets of the paper allow."""
+    """The least entropy that the buckets of the paper allow."""
     load = np.array([[78, 78, 25, 0, 0, 0, 0], [3, 3, 1, 0, 0, 0, 0]])
     assert normalized_entropy(load) == pytest.approx([0.513357, 0.516079], abs=1e-6)
     assert normalized_entropy(np.array([[1, 1, 0, 0, 0, 0]])) == pytest.approx([0.386853], abs=1e-6)
@@ -109,7 +109,7 @@ def test_the_error_of_ten_groups_is_that_between_them_and_of_fewer_never_below_t
 
 
 def test_few_documents_are_enumerated_and_give_the_exact_p() -> None:
-    """F4: document sums −3, −2, −3, 1, −3 give p = 4/32 two-sided and 2/32 one-sided."""
+    """Document sums −3, −2, −3, 1, −3 give p = 4/32 two-sided and 2/32 one-sided."""
     sums = np.zeros((1, 1, 2, 5))
     sums[0, 0, 0] = [3.0, 2, 3, -1, 3]
     assert enumerates_all_signs(5, 500)

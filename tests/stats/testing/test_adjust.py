@@ -10,7 +10,7 @@ from scipy import stats
 
 from app.stats.testing.adjust import adjust_p_values, benjamini_hochberg, holm, two_sided_p_values
 
-# F15 of the specification.
+# A worked example; the expected values were computed with independent code.
 F15 = np.array([0.001, 0.008, 0.039, 0.041, 0.042, 0.06, 0.074, 0.205])
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=20).map(np.array)
 

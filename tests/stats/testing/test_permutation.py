@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from app.stats.testing import permutation
 from app.stats.testing.permutation import PairBlock, PermutationCounts, count_permuted_sums, number_of_permutations
 
-# F4 of the specification: differences A − B of the segments of five documents, recomputed there.
+# Differences A − B of the segments of five documents; the expected values were computed with independent code.
 F4 = [[-1, -2], [0, -1, -1], [-3], [1, 0], [-2, -2, 1]]
 
 

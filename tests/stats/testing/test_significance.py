@@ -18,7 +18,7 @@ from app.stats.testing.significance import all_system_pairs, reduce_to_common_se
 
 Cell = tuple[str, str, int, float]
 
-# F18 of the specification: incomplete data.
+# Incomplete data: B has a segment and a document that A lacks.
 F18: list[Cell] = [
     ("A", "d1", 1, 1), ("A", "d1", 2, 3), ("A", "d2", 1, 2),
     ("B", "d1", 1, 2), ("B", "d1", 2, 2), ("B", "d1", 3, 9), ("B", "d2", 1, 4), ("B", "d3", 1, 0),

@@ -76,7 +76,7 @@ def test_pairs_of_unequal_numbers_of_documents_are_compared_by_their_own_errors(
 
 
 def test_one_pair_alone_has_its_permutation_p() -> None:
-    # with documents of one size |Δ|/SE orders the patterns as |Δ| does (F4 of the specification)
+    # with documents of one size |Δ|/SE orders the patterns as |Δ| does
     sums = np.array([[-3.0, -2.0, -3.0, 1.0, -3.0], [0.0] * 5])
     found = max_t([block_of(sums, np.ones(5))], np.array([True]), 5, permutations=1000, seed=1)
     assert found[0] == 0.125

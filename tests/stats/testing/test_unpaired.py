@@ -10,7 +10,7 @@ from scipy import stats
 
 from app.stats.testing.unpaired import welch_t_test, wilcoxon_rank_sum
 
-# F8 of the specification: half the two-sided p was SciPy's default before 1.7, and with it WMT's.
+# Half the two-sided p was SciPy's default before 1.7, and with it WMT's.
 F8_X = np.array([1, 2, 2, 3, 5, 8, 9, 12], dtype=float)
 F8_Y = np.array([2, 4, 6, 7, 7, 10, 11, 15, 16], dtype=float)
 

@@ -35,7 +35,7 @@ def together(*parts: RaterActions) -> RaterActions:
 
 
 def test_a_gap_is_capped_by_the_words_on_the_screen() -> None:
-    """Decisions §10: 30 s + 0.8 s × words."""
+    """30 s + 0.8 s × words."""
     assert timing.compute_work_stretches(actions([0, 25, 1000], words=100)).seconds.tolist() == [25.0, 110.0]
     assert timing.compute_work_stretches(actions([0, 25, 1000], words=0)).seconds.tolist() == [25.0, 30.0]
 
@@ -76,7 +76,7 @@ def test_a_span_that_ends_before_it_begins_is_refused() -> None:
 
 
 def test_trimming_keeps_both_percentiles() -> None:
-    """G-3: values below the 10th or above the 90th percentile go."""
+    """Grundkiewicz et al. 2021, §5.1: values below the 10th or above the 90th percentile go."""
     found = timing.trim_durations(np.arange(1.0, 12.0))
     assert found is not None
     assert (found.low, found.high, found.n, found.kept, found.mean) == (2.0, 10.0, 11, 9, 6.0)
@@ -84,14 +84,14 @@ def test_trimming_keeps_both_percentiles() -> None:
 
 
 def test_the_change_is_of_unrounded_means() -> None:
-    """G-3: 16 s → 24 s is +47.4 % in the paper, not +50 %."""
+    """Grundkiewicz et al. 2021, Table 2: 16 s → 24 s is +47.4 % in the paper, not +50 %."""
     before, after = timing.trim_durations(np.full(9, 16.2)), timing.trim_durations(np.full(9, 23.88))
     assert timing.percent_change(before, after) == pytest.approx(47.4, abs=0.01)
     assert timing.percent_change(None, after) is None
 
 
 def test_a_revision_counts_where_the_score_changed() -> None:
-    """G-4: answers sent again with the same score are no revision of it."""
+    """Grundkiewicz et al. 2021, §5.1: answers sent again with the same score are no revision of it."""
     events = EventTable(
         started=np.zeros(4, dtype=np.int64),
         submitted=np.zeros(4, dtype=np.int64),

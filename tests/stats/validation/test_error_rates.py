@@ -1,6 +1,6 @@
 """Error rates and coverage by simulation, through the whole ranker; the figures stand in docs/reports/validation.md.
 
-Studies as in `decisions.md` §4 of the specification: 30 documents of 3 to 11 segments, document effects N(0, 1),
+Studies have 30 documents of 3 to 11 segments, document effects N(0, 1),
 document × system effects N(0, .5²), segments N(0, 1.5²); and six raters of different severity and spread, who each rate
 all systems of a document.
 """
@@ -93,7 +93,7 @@ def test_intervals_of_differences_hold_the_truth_at_thirty_documents() -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize(("means", "least"), [(np.zeros(10), 0.90), (TIED, 0.95)], ids=["equal", "tied pairs"])
 def test_rank_sets_hold_every_true_rank_at_thirty_documents(means: np.ndarray, least: float) -> None:
-    """Nominal .95; the specification's own check of the kernel asks for .90 to .97 (equal) and .97 (tied)."""
+    """Nominal .95; with the generator of the kernel's own test .90 to .97 (equal) and .97 (tied) are expected."""
     recipe = replace(PLAIN, normalize="z", rank_sets=True, test="none", adjust="none")
     truth = {f"S{i}": (1 + int((means > m).sum()), means.size - int((means < m).sum())) for i, m in enumerate(means)}
     found = ranked(400, means, recipe, 4)

@@ -1,4 +1,4 @@
-"""P17: root and other users; nobody but the one who started the server gets in."""
+"""Root and other users; nobody but the one who started the server gets in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""P17: one command on an empty folder has a server."""
+"""One command on an empty folder has a server."""
 
 from __future__ import annotations
 

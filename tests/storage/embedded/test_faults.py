@@ -1,4 +1,4 @@
-"""P17: the embedded server after kills, with stale files, and on folders that are not for it."""
+"""The embedded server after kills, with stale files, and on folders that are not for it."""
 
 from __future__ import annotations
 

@@ -258,7 +258,7 @@ def test_an_answer_that_stands_against_another_transaction_is_written_all_the_sa
 
 
 class Histories(RuleBasedStateMachine):
-    """Answers at three addresses, with and without what their sender saw, against lists in memory (P3)."""
+    """Answers at three addresses, with and without what their sender saw, against lists in memory."""
 
     desk: Desk
     runner: asyncio.Runner
