@@ -17,8 +17,21 @@ from app.storage.word_search import contains_word, make_word_pattern
 AuditRecord = sa.Row[Any]
 START = bytes(32)
 BATCH = 1000  # rows
+_AFTER_ALL = 2**63 - 1
 LOOKED_AT = 1000
 """Rows that a page looks at, at most, for those that are searched."""
+
+# Each change of anything runs these, so they are written once. The rows of a chain are ordered by campaign as well,
+# though it is one: only so is the last one of the installation's, whose campaign is null, read from the index's end.
+_HOLD_CAMPAIGN = (
+    sa.select(campaigns.c.id).where(campaigns.c.id == sa.bindparam("campaign")).with_for_update(key_share=True)
+)
+_HOLD_CHAIN = sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended("audit", sa.bindparam("chain"))))
+_NOW = sa.select(sa.func.clock_timestamp())
+_APPEND = sa.insert(audit_log)
+_BACKWARDS = sa.select(audit_log.c.n, audit_log.c.hash).order_by(audit_log.c.campaign_id.desc(), audit_log.c.n.desc())
+_LAST = _BACKWARDS.where(audit_log.c.campaign_id == sa.bindparam("campaign")).limit(1)
+_LAST_OF_INSTALLATION = _BACKWARDS.where(audit_log.c.campaign_id.is_(None)).limit(1)
 
 
 def append_audit_row(
@@ -29,10 +42,10 @@ def append_audit_row(
     The campaign is held before the chain, as everybody does who changes it, so that nobody waits in a ring.
     """
     if campaign_id is not None:
-        session.execute(sa.select(campaigns.c.id).where(campaigns.c.id == campaign_id).with_for_update(key_share=True))
-    session.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended("audit", campaign_id or 0))))
-    last = session.execute(_chain(campaign_id).order_by(audit_log.c.n.desc()).limit(1)).one_or_none()
-    at = session.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
+        session.execute(_HOLD_CAMPAIGN, {"campaign": campaign_id})
+    session.execute(_HOLD_CHAIN, {"chain": campaign_id or 0})
+    last = session.execute(*_last_row(campaign_id)).one_or_none()
+    at = session.execute(_NOW).scalar_one()
     row = {
         "campaign_id": campaign_id,
         "n": last.n + 1 if last else 1,
@@ -42,7 +55,7 @@ def append_audit_row(
         "what": json.dumps(what, sort_keys=True, allow_nan=False, default=str),
     }
     row["hash"] = hash_audit_row(last.hash if last else START, **row)
-    session.execute(sa.insert(audit_log).values(row))
+    session.execute(_APPEND, row)
 
 
 def hash_audit_row(
@@ -58,23 +71,27 @@ def load_audit_page(
     *,
     before: int | None,
     limit: int,
-    campaign: str | None,
+    campaign_id: int | None,
     installation: bool,
     words: Sequence[str] = (),
 ) -> tuple[list[AuditRecord], int | None]:
     """Rows from the newest on, those older than id `before`; and the last that was looked at, if there are more.
 
-    campaign: only of this one. installation: those of no campaign as well. words: each is a part of who, what or
+    campaign_id: only of this one. installation: those of no campaign as well. words: each is a part of who, what or
     campaign, in any case; a page looks at no more than LOOKED_AT rows for these, so it may have fewer than `limit`.
     """
     shown = sa.select(audit_log, campaigns.c.key.label("campaign"))
-    query = shown.outerjoin(campaigns, campaigns.c.id == audit_log.c.campaign_id).order_by(audit_log.c.id.desc())
+    query = shown.outerjoin(campaigns, campaigns.c.id == audit_log.c.campaign_id)
     if before is not None:
         query = query.where(audit_log.c.id < before)
-    if campaign is not None:
-        query = query.where(campaigns.c.key == campaign)
-    elif not installation:
-        query = query.where(audit_log.c.campaign_id.is_not(None))
+    if campaign_id is None:
+        query = query.order_by(audit_log.c.id.desc())
+        query = query if installation else query.where(audit_log.c.campaign_id.is_not(None))
+    else:  # by the chain, whose rows have their ids in order: a campaign that nobody changes has few among all rows
+        query = query.where(audit_log.c.campaign_id == campaign_id).order_by(audit_log.c.n.desc())
+        if before is not None:
+            at = sa.select(audit_log.c.n).where(audit_log.c.id == before, audit_log.c.campaign_id == campaign_id)
+            query = query.where(audit_log.c.n < sa.func.coalesce(at.scalar_subquery(), _AFTER_ALL))
     if not words:
         return list(session.execute(query.limit(limit))), None
     looked = query.limit(LOOKED_AT).subquery()
@@ -96,16 +113,24 @@ def list_audit_chains(session: Session) -> list[tuple[int | None, str | None]]:
 
 def stream_audit_chain(session: Session, campaign_id: int | None) -> Iterator[AuditRecord]:
     """The rows of a chain in order."""
-    rows = session.execute(_chain(campaign_id).order_by(audit_log.c.n).execution_options(yield_per=BATCH))
+    rows = session.execute(_chain(campaign_id).execution_options(yield_per=BATCH))
     yield from rows
 
 
 def stream_action_details(session: Session, campaign_id: int, action: str) -> Iterator[Mapping[str, Any]]:
     """What the rows of a campaign that say an action have, in order."""
-    query = _chain(campaign_id).where(audit_log.c.action == action).order_by(audit_log.c.n)
+    query = _chain(campaign_id).where(audit_log.c.action == action)
     for row in session.execute(query.execution_options(yield_per=BATCH)):
         yield json.loads(row.what)
 
 
+def _last_row(campaign_id: int | None) -> tuple[sa.Select[Any], Mapping[str, object]]:
+    """The statement that finds the last row of a chain, and its values."""
+    return (_LAST_OF_INSTALLATION, {}) if campaign_id is None else (_LAST, {"campaign": campaign_id})
+
+
 def _chain(campaign_id: int | None) -> sa.Select[Any]:
-    return sa.select(audit_log).where(audit_log.c.campaign_id.is_not_distinct_from(campaign_id))
+    """The rows of a chain in order, by the index: that a campaign is not distinct from another, no index knows."""
+    column = audit_log.c.campaign_id
+    whose = column.is_(None) if campaign_id is None else column == campaign_id
+    return sa.select(audit_log).where(whose).order_by(column, audit_log.c.n)

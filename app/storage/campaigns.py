@@ -49,6 +49,9 @@ _ORDERS = {
     # closed.
     "closed": SortOrder(campaigns.c.state, _is_closed),
 }
+# Written once, as nearly each request asks for its campaign.
+_BY_KEY = sa.select(campaigns).where(campaigns.c.key == sa.bindparam("name"))
+_BY_KEY_LOCKED = _BY_KEY.with_for_update()
 
 
 class CampaignNotFound(NotFound):
@@ -70,8 +73,7 @@ def insert_campaign(session: Session, values: Mapping[str, object]) -> CampaignR
 
 def load_campaign(session: Session, key: str, *, lock: bool = False) -> CampaignRecord:
     """The campaign with this key; `lock` holds it until the transaction ends. Raises CampaignNotFound."""
-    query = sa.select(campaigns).where(campaigns.c.key == key)
-    row = session.execute(query.with_for_update() if lock else query).one_or_none()
+    row = session.execute(_BY_KEY_LOCKED if lock else _BY_KEY, {"name": key}).one_or_none()
     if row is None:
         raise CampaignNotFound
     return row

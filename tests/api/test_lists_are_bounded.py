@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
-import psycopg
 import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from psycopg import sql
 
 from app.main import create_app
 from app.services.access import tokens
@@ -25,6 +22,7 @@ from app.storage.db import Database, StatementTooLong
 from app.web.deps import ServiceOptions
 from app.web.pagination import Page
 from tests.api.conftest import _serving
+from tests.blocks import MODES, costs
 from tests.grown import LAST, grow
 from tests.spine import Spine, fresh
 
@@ -67,8 +65,6 @@ NAMES: dict[str, tuple[str, ...]] = {
     "/documents kind": ("test", "attention"),
     "read": ("true", "false"),
 }
-MODES = ("force_custom_plan", "force_generic_plan")
-PARAMETER = re.compile(r"%\((\w+)\)s")
 ELSEWHERE = ("/imports/{import}", "/metrics")
 """Lists of something else than what a campaign has much of."""
 STORAGE = Path(judgment_filter.__file__).parent
@@ -134,40 +130,6 @@ def address_in(path: str, campaign: str) -> str:
     return path.replace("{campaign}", campaign).replace("{webhook}", webhook)
 
 
-def touched(connection: psycopg.Connection[Any], statement: str, values: dict[str, Any], mode: str) -> int:
-    """Blocks that a statement touches, by the plan of this mode."""
-    order = list(dict.fromkeys(PARAMETER.findall(statement)))
-    numbered = PARAMETER.sub(lambda found: f"${order.index(found[1]) + 1}", statement).replace("%%", "%")
-    given = sql.SQL(", ").join(sql.Literal(values[name]) for name in order)
-    with connection.transaction(force_rollback=True):
-        connection.execute(f"SET LOCAL plan_cache_mode = {mode}".encode())
-        connection.execute(f"PREPARE asked AS {numbered}".encode())
-        call = sql.SQL("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE asked")
-        call = call + sql.SQL("(") + given + sql.SQL(")") if order else call
-        told = connection.execute(call).fetchone()
-        connection.execute("DEALLOCATE asked")
-    plan = (told[0] if isinstance(told[0], list) else json.loads(told[0]))[0]["Plan"]  # type: ignore[index]
-    return int(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"])
-
-
-def costs(spine: Spine, ask: Callable[[], object]) -> dict[str, int]:
-    """Blocks that all statements of a request touch, by the mode of their plans."""
-    seen: list[tuple[str, dict[str, Any]]] = []
-
-    def look(_: sa.Connection, __: object, statement: str, parameters: Any, *___: object) -> None:
-        if statement.lstrip().split(None, 1)[0] in {"SELECT", "WITH"}:
-            seen.append((statement, dict(parameters)))
-
-    engine = spine.database._engine
-    sa.event.listen(engine, "before_cursor_execute", look)
-    try:
-        ask()
-    finally:
-        sa.event.remove(engine, "before_cursor_execute", look)
-    with psycopg.connect(spine.url) as connection:
-        return {mode: sum(touched(connection, *one, mode) for one in seen) for mode in MODES}
-
-
 @pytest.mark.parametrize(("path", "query"), CASES)
 def test_a_page_costs_the_same_however_much_there_is(
     spine: Spine, client: httpx.Client, path: str, query: dict[str, str], monkeypatch: pytest.MonkeyPatch
@@ -184,7 +146,7 @@ def test_a_page_costs_the_same_however_much_there_is(
 
         return request
 
-    small, large = (costs(spine, ask(key)) for key in ("small", "large"))
+    small, large = (costs(spine.database, spine.url, ask(key)) for key in ("small", "large"))
     for mode in MODES:
         told = f"{mode}: {large[mode]} blocks, {small[mode]} where there is {LARGE // SMALL} times less"
         assert large[mode] <= ROOM * small[mode] + ROW, told
@@ -218,7 +180,7 @@ def test_a_page_of_a_million_judgments_touches_few_blocks(spine: Spine, client: 
             assert answer.status_code == 200, answer.text
 
         name = f"{path} {query}"
-        told[name] = max(costs(spine, request).values())
+        told[name] = max(costs(spine.database, spine.url, request).values())
     worst = sorted(told, key=lambda name: -told[name])[:8]
     print(f"{len(told)} requests; the dearest:", *(f"{told[name]:5d} {name}" for name in worst), sep="\n")  # noqa: T201  (figures)
     assert {name: blocks for name, blocks in told.items() if blocks > PAGE_BLOCKS} == {}

@@ -69,10 +69,9 @@ def list_audit_entries(
     if only is not None and own not in (None, only):
         raise campaigns.CampaignNotFound
     wanted = only or own
-    if wanted is not None:
-        campaigns.load_campaign(session, wanted)
+    campaign_id = int(campaigns.load_campaign(session, wanted).id) if wanted is not None else None
     rows, reached = audit.load_audit_page(
-        session, before=before, limit=limit, campaign=wanted, installation=installation, words=q.split()
+        session, before=before, limit=limit, campaign_id=campaign_id, installation=installation, words=q.split()
     )
     return [_entry(row) for row in rows], reached
 
