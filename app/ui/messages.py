@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -34,6 +34,8 @@ OF_MANAGERS = ("manager/", "archive/")
 COOKIE = "language"
 PLACE = re.compile(r"\{(\w+)\}")
 NUMBER = re.compile(r"(?<![\w.,])(?<!\w-)(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?+(?![.,]*+\d|\w)")
+FIRST_WORD = re.compile(r"[a-z]+'?(?=[ ,;:])")
+CODE = re.compile(r"`([^`]++)`")
 FIGURES = re.compile(r"[\d\s.,;()\[\]–−<>≤≥±%*/+-]+")
 Entry = str | Mapping[str, str]
 """How a message is said: in one way, or, of a message that counts something, in one way for each form of plural."""
@@ -145,6 +147,22 @@ class PageMessages:
         if self.is_left_in_english(text):
             return Markup('<span lang="en">{}</span>').format(text)
         return Markup("{}").format(self.translate(text) if text in self.known else text)
+
+    def translate_sentence(self, text: str, names: Collection[str] = ()) -> Markup:
+        """A warning of the services as a sentence: with a capital, and code as code. names: keys that keep their case.
+
+        >>> words = PageMessages("en", {})
+        >>> str(words.translate_sentence("few documents: set `margin`")), str(words.translate_sentence("a: few", ["a"]))
+        ('Few documents: set <code>margin</code>', 'a: few')
+        """
+        first = FIRST_WORD.match(shown := self.translate(text) if text in self.known else text)
+        if first and first[0] not in names:
+            shown = shown[0].upper() + shown[1:]
+        parts = [
+            (Markup("<code>{}</code>").format(part) if n % 2 else part) for n, part in enumerate(CODE.split(shown))
+        ]
+        sentence = Markup("").join(parts)
+        return Markup('<span lang="en">{}</span>').format(sentence) if self.is_left_in_english(text) else sentence
 
     def translate_cell(self, cell: str) -> Markup:
         """A cell of a table of the services: figures with the marks of the language, words as `told`.

@@ -127,6 +127,7 @@ def render_page(
         "count": words.translate_count,
         "foreign": words.is_left_in_english,
         "told": words.translate_service_text,
+        "sentence": words.translate_sentence,
         "shown": words.translate_cell,
         "figure": words.format_count,
     }

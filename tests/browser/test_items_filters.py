@@ -59,6 +59,27 @@ def test_a_document_with_all_systems_is_read_by_few_requests(manager, demo):
     assert len(asked) <= 6, asked  # documents, systems, the text, its outputs, its judgments
 
 
+def test_a_document_with_very_many_judgments_shows_some_systems_at_a_time(manager, demo):
+    page, asked = manager.page, []
+    page.goto("about:blank")
+
+    def look_through_others(route):
+        """As the server answers where a document has more judgments than it finds at once."""
+        if "system=" in route.request.url:
+            return route.fallback()
+        return route.fulfill(json={"items": [], "next": "1"})
+
+    page.route(re.compile(r"/judgments\?"), look_through_others)
+    page.on("request", lambda request: asked.append(request.url) if "/v1/" in request.url else None)
+    manager.open(f"/campaigns/{demo}/items?document=news-01")
+    expect(page.locator("#segment-1 .output")).to_have_count(6)
+    assert len(asked) <= 6 + 6, asked  # the judgments of each system that is shown
+    page.get_by_role("button", name="Show 2 more systems").click()
+    expect(page.locator("#segment-1 .output")).to_have_count(8)
+    expect(page.locator("#segment-1 .judged").last).to_be_visible()
+    assert len(asked) <= 6 + 6 + 3, asked
+
+
 def manager_word(page, row):
     """A word of the source that a row is about."""
     document = row.get_by_role("link").first.inner_text().partition(",")[0]

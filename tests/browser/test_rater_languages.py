@@ -70,6 +70,9 @@ def test_a_campaign_says_phrases_in_its_own_words(open_context, served, spine, m
     desk = sign_in(open_context().new_page(), served.url, spine, "manager")
     desk.open(f"/campaigns/{mqm.key}/wording")
     check(desk.page, "wording")
+    phrases = desk.page.locator("#phrases label")
+    expect(phrases.filter(has_text=re.compile("^Hand in$"))).to_have_count(1)  # what raters read in a task comes first
+    expect(phrases.filter(has_text="Access token")).to_have_count(0)
     desk.page.get_by_label("Search").fill("There are no errors")
     desk.page.get_by_label("There are no errors", exact=True).fill("Nothing to mark")
     desk.page.get_by_label("Search").fill("")

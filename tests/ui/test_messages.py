@@ -6,6 +6,7 @@ import pytest
 
 from app.ui import messages
 from app.ui.assets import load_static_files
+from app.ui.manager.wording import IN_TASKS
 from tests.ui import spoken
 from tests.ui.from_services import may_say
 from tests.ui.literals import literal_strings
@@ -76,6 +77,10 @@ def test_strings_that_stand_outside_are_found():
     said = 't("Known words"), count(n, "{n} tree", "{n} trees")'
     text = f'h("p", {{ class: "a b" }}, "Two words", {said}, `${{n}} more words`)'
     assert literal_strings(text) == ["Two words", "¤ more words"]
+
+
+def test_phrases_of_tasks_that_a_campaign_may_change_are_in_the_catalogue_of_raters():
+    assert set(IN_TASKS) - set(messages.load_catalogue("de", messages.RATER)) == set()
 
 
 def test_a_catalogue_is_served_with_all_that_its_page_says():

@@ -23,7 +23,8 @@ def test_a_ranking_warns_once_of_its_few_documents_leads_to_the_mixed_model_and_
     by_system = ["\t".join([*cells[:4], f"of-{cells[0]}", *cells[5:]]) for cells in (row.split("\t") for row in rows)]
     Spine(database_url, database).take("few", "mqm-tsv", "\n".join([head, *by_system]).encode())
     shown = sign_in().get("/campaigns/few").text
-    said = re.findall("Warning: (.*)</p>", shown)
+    said = re.findall("<b>Warning:</b> (.*)</p>", shown)
+    assert not [text for text in said if text[0].islower()]
     assert len([text for text in said if text.startswith("4 documents: ")]) == 1
     assert any("cannot go below 0.125; too few for rank sets" in text for text in said)
     assert any("use the mixed model" in text for text in said)

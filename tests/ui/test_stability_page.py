@@ -39,7 +39,7 @@ def test_counts_that_nothing_can_be_significant_with_lead_on_and_single_ratings_
     drained(database)
     shown = browser.get(few).text
     assert more.replace("&", "&amp;") in shown
-    assert len(re.findall("Warning: .*no difference can be significant with 5 documents", shown)) == 1
+    assert len(re.findall("<b>Warning:</b> .*no difference can be significant with 5 documents", shown)) == 1
     assert "And 2 more like it." in shown
     assert "simulate studies of" not in browser.get(more).text
     none = browser.get(f"/campaigns/eight/stability?{ASKED}&documents=0")

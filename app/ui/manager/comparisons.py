@@ -28,7 +28,7 @@ from app.ui.manager.charts import make_page_chart
 from app.ui.manager.forms import make_form_fields, read_form_answer
 from app.ui.manager.long_reports import make_start_button
 from app.ui.manager.pages import render_campaign_page
-from app.ui.manager.reports import SHAPES, describe_error
+from app.ui.manager.reports import SHAPES, describe_error, list_table_keys
 from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
 from app.web.access import BoundToCampaign, RoleLacksIt
@@ -113,10 +113,12 @@ def _make_report_content(
     if not caller.has_rights_of("manager"):
         report = store.report_for_viewers(kind, report)
     view = kind.result.model_validate_json(report.body)
+    tables = kind.tables(view)
     return {
         "view": view,
         "warnings": view.warnings,
-        "tables": kind.tables(view),
+        "tables": tables,
+        "keys": list_table_keys(tables),
         "caption": kind.caption(view),
         "charts": [
             make_page_chart(

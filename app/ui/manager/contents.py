@@ -41,6 +41,7 @@ from app.ui.manager.control_counts import find_control_counts
 from app.ui.manager.exports import list_offered_formats
 from app.ui.manager.invitations import CODE_CHECKS
 from app.ui.manager.report_groups import group_reports
+from app.ui.manager.wording import list_task_phrases
 from app.ui.messages import NAMES, RATER, catalogue_file_name, message
 
 Values = Mapping[str, object]
@@ -111,11 +112,15 @@ def list_protocol_titles() -> list[tuple[str, str]]:
     return [(one.name, one.title) for one in protocols.ALL.values() if one.questions is None]
 
 
-def wording_page_values(_: PageVisit) -> Values:
-    """The languages of the raters' pages, each with the address of what they say; English is named in all of them."""
+def wording_page_values(visit: PageVisit) -> Values:
+    """The languages of the raters' pages, each with the address of what they say; English is named in all of them.
+
+    first: what the list begins with.
+    """
     files = {language: catalogue_file_name(language, RATER) for language in NAMES}
     addresses = {language: asset_address(name) for language, name in files.items() if name is not None}
-    return {"page_languages": list(NAMES.items()), "catalogues": json.dumps(addresses)}
+    first = json.dumps(list_task_phrases(visit.campaign))
+    return {"page_languages": list(NAMES.items()), "catalogues": json.dumps(addresses), "first": first}
 
 
 def audit_page_values(visit: PageVisit) -> Values:

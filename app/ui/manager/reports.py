@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from app.reports.gate.report import REPORT as GATE
 from app.reports.gate.view import VERDICTS, GateView, claim_sentence
 from app.reports.kit import store
 from app.reports.kit.render import representations
-from app.reports.kit.report import Report, StoredReport
+from app.reports.kit.report import Report, StoredReport, TableSection
 from app.reports.kit.request import ReportRequest, list_report_campaigns, parse_options
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
@@ -138,6 +138,11 @@ def describe_error(error: AppError) -> str:
     return f"{error.detail or error.title()}{': ' if places else ''}{places}"
 
 
+def list_table_keys(tables: Iterable[TableSection]) -> frozenset[str]:
+    """What stands in the columns of keys and names: a warning that begins with one of them has it as it is."""
+    return frozenset(row[n] for one in tables for row in one.table.rows for n in one.names)
+
+
 def _make_report_content(
     caller: Caller,
     kind: AnyKind,
@@ -150,6 +155,7 @@ def _make_report_content(
     if not caller.has_rights_of("manager"):
         stored = store.report_for_viewers(kind, stored)
     view = kind.result.model_validate_json(stored.body)
+    tables = kind.tables(view)
     drawn = [
         (name, _at(address, ".svg", {**given, **({} if kind.own_routes else {"picture": name})}))
         for name in representations.list_chart_names(kind)
@@ -159,7 +165,8 @@ def _make_report_content(
         "command": make_gate_command(campaign, given) if isinstance(view, GateView) else None,
         "decision": (claim_sentence(view), VERDICTS[view.verdict]) if isinstance(view, GateView) else None,
         "warnings": view.warnings,
-        "tables": kind.tables(view),
+        "tables": tables,
+        "keys": list_table_keys(tables),
         "caption": kind.caption(view),
         "charts": [
             make_page_chart(there, partial(kind.charts[name], view), "" if name == representations.PICTURE else name)

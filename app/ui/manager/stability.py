@@ -140,6 +140,7 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
         "tables": REPORT.tables(view),
         "caption": REPORT.caption(view),
         "warnings": group_alike_warnings(REPORT.warnings(view)),
+        "methods": METHODS,
         "more": _suggest_document_counts(view, given, request.url.path),
         "charts": [
             make_page_chart(

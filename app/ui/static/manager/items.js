@@ -1,15 +1,15 @@
 // Judgments as a list, and texts with all their judgments; every marked error drawn where it was marked.
 
 import { call, Unreachable } from "../shared/api.js";
-import { $, fill, h } from "../shared/dom.js";
-import { t } from "../shared/messages.js";
+import { $, button, fill, h } from "../shared/dom.js";
+import { count, t } from "../shared/messages.js";
 import { Layout } from "../rater/layout.js";
 import { pieces } from "../rater/marks.js";
 import { clock } from "../rater/player.js";
 import { codePoints } from "../rater/text.js";
 import { Browse } from "./browse.js";
 import { loadShownMedia } from "./shown_media.js";
-import { all, api, empty, fetched, figure, foreign, here, main, NONE, say, tell, told } from "./parts.js";
+import { all, api, empty, fetched, figure, foreign, here, main, NONE, resting, say, tell, told } from "./parts.js";
 
 const form = $("#pick");
 const place = $("#items");
@@ -153,16 +153,17 @@ const outputsOf = (key, document_) => get(`${api}/systems/${encodeURIComponent(k
 
 const PAGE = 200; // judgments
 const SYSTEMS_AT_ONCE = 100;
+const SYSTEMS_SHOWN = 6; // at first, of a document with more judgments than are read at once
 
 // A document as it is asked for: its text, and of each system what it made of it and how that was judged. Of one system
 // the server finds judgments at once, and of all together where they are not too many; else it looks through the
-// campaign's, and is asked system by system.
+// campaign's, and is asked system by system, for some of them at a time.
 class DocumentReading {
   constructor(query, named = []) {
     const { other: _, system: __, ...filters } = query;
-    Object.assign(this, { query: JSON.stringify(query), filters, begun: new Map() });
+    Object.assign(this, { query: JSON.stringify(query), filters, begun: new Map(), most: SYSTEMS_SHOWN });
     this.text = this.begin(get(`${api}/documents/${encodeURIComponent(query.document)}`));
-    for (const key of named) this.of(key);
+    for (const key of named) this.begin(this.of(key));
     if (!named.length) this.whole = this.begin(this.judgmentsOfAll());
   }
 
@@ -179,23 +180,41 @@ class DocumentReading {
     return found;
   }
 
+  // How many of some systems are shown: all, but where the server has to be asked for each.
+  async limit(systems) {
+    return !this.whole || (await this.whole) ? systems : systems.slice(0, this.most);
+  }
+
   // → [outputs, judgments] of each of some systems.
   async ofAll(keys) {
-    const judged = this.whole && (await this.whole);
-    if (!judged) return Promise.all(keys.map((key) => this.of(key)));
+    if (!this.whole) return Promise.all(keys.map((key) => this.of(key)));
+    const whole = await this.whole;
+    const [made, judged] = await Promise.all([this.outputsOfAll(keys), whole ?? Promise.all(keys.map((key) => this.judgmentsOf(key)))]);
+    return keys.map((key, n) => [{ segments: made[key] }, whole ? judged.filter((one) => one.systems.includes(key)) : judged[n]]);
+  }
+
+  async outputsOfAll(keys) {
     const made = {};
     for (let n = 0; n < keys.length; n += SYSTEMS_AT_ONCE) {
       const query = new URLSearchParams(keys.slice(n, n + SYSTEMS_AT_ONCE).map((key) => ["system", key]));
       Object.assign(made, (await get(`${api}/documents/${encodeURIComponent(this.filters.document)}/outputs?${query}`)).systems);
     }
-    return keys.map((key) => [{ segments: made[key] }, judged.filter((one) => one.systems.includes(key))]);
+    return made;
+  }
+
+  // → all judgments of a system.
+  judgmentsOf(key) {
+    return this.once(`judgments ${key}`, () => all(`${api}/judgments?${new URLSearchParams({ ...this.filters, system: key })}`));
   }
 
   // → [outputs, judgments] of a system.
   of(key) {
-    const read = () => Promise.all([outputsOf(key, this.filters.document), all(`${api}/judgments?${new URLSearchParams({ ...this.filters, system: key })}`)]);
-    if (!this.begun.has(key)) this.begun.set(key, this.begin(read()));
-    return this.begun.get(key);
+    return Promise.all([this.once(`outputs ${key}`, () => outputsOf(key, this.filters.document)), this.judgmentsOf(key)]);
+  }
+
+  once(name, read) {
+    if (!this.begun.has(name)) this.begun.set(name, this.begin(read()));
+    return this.begun.get(name);
   }
 
   begin(promise) {
@@ -206,9 +225,10 @@ class DocumentReading {
 
 const namedIn = ({ system, other }) => [...new Set([system, other].filter(Boolean))];
 
-async function ofDocument(query, systems, read) {
+// again: draws the document once more.
+async function ofDocument(query, systems, read, again) {
   const named = namedIn(query);
-  const wanted = named.length ? systems.filter((one) => named.includes(one.key)) : [...systems];
+  const wanted = await read.limit(named.length ? systems.filter((one) => named.includes(one.key)) : [...systems]);
   if (query.other && wanted[0]?.key === query.other) wanted.reverse();
   const [text, found] = await Promise.all([read.text, read.ofAll(wanted.map((one) => one.key))]);
   const judgments = found.flatMap(([, judged]) => judged); // one of several systems comes with each of them, and is shown once
@@ -219,8 +239,18 @@ async function ofDocument(query, systems, read) {
   const narrow = query.rater || query.severity || query.category || query.commented;
   const numbers = text.segments.map((_one, i) => i + 1).filter((n) => (query.segment ? n === Number(query.segment) : !narrow || shown.some((one) => one.segment === n)));
   const rest = query.segment ? h("p", {}, h("a", { href: `?${new URLSearchParams({ ...query, segment: "" })}#segment-${query.segment}` }, t("The whole document"))) : null;
-  return [rest, numbers.length ? null : h("p", {}, t("No judgment matches.")), numbers.map((n) => segment(n, text.segments[n - 1], outputs, shown, media)),
+  return [rest, named.length || wanted.length === systems.length ? null : moreSystems(wanted.length, systems.length, read, again), numbers.length ? null : h("p", {}, t("No judgment matches.")), numbers.map((n) => segment(n, text.segments[n - 1], outputs, shown, media)),
     whole.length ? h("section", {}, h("h2", {}, t("Document scores")), h("ul", { class: "judged" }, whole.map((one) => h("li", {}, `${one.systems.join(", ")}: `, judged(one, null, null).firstChild)))) : null];
+}
+
+// Of a document with very many judgments some systems are shown, and further ones when they are asked for.
+function moreSystems(shown, all_, read, again) {
+  const more = Math.min(SYSTEMS_SHOWN, all_ - shown);
+  const next = button(count(more, "Show {n} more system", "Show {n} more systems"), () => {
+    read.most += SYSTEMS_SHOWN;
+    return resting(next, again);
+  }, { class: "plain" });
+  return h("div", { class: "note" }, h("p", {}, t("This document has many judgments: {shown} of {n} systems are shown. To read a certain one, choose it above.", { shown: figure(shown), n: figure(all_) })), h("p", { class: "actions" }, next));
 }
 
 // Judgments of all documents: a list that is searched and filtered; each leads to its text.
@@ -279,9 +309,13 @@ async function show([documents, systems], read, newest) {
   const { document: _, segment: __, other: ___, ...wide } = query;
   $("#all").href = `?${new URLSearchParams(wide)}`;
   tellDisagreements(query);
-  const judged = await ofDocument(query, systems, read?.query === JSON.stringify(query) ? read : new DocumentReading(query, namedIn(query)));
+  const reading = read?.query === JSON.stringify(query) ? read : new DocumentReading(query, namedIn(query));
+  const draw = async () => {
+    const judged = await ofDocument(query, systems, reading, () => tried(draw, newest));
+    if (newest()) fill(place, filesOf(query), judged);
+  };
+  await draw();
   if (!newest()) return null;
-  fill(place, filesOf(query), judged);
   return location.hash && document.querySelector(location.hash)?.scrollIntoView();
 }
 

@@ -5,7 +5,7 @@ import { $, fill, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
 import { fact } from "./deadline.js";
 import { needsNow, overTime, verdicts, workedHours } from "./overview_now.js";
-import { api, brief, change, facts, figure, here, hours, main, moment, NONE, percent, resting, STATES, sure, table, filledColumns, warned } from "./parts.js";
+import { api, brief, change, empty, facts, figure, here, hours, main, moment, NONE, percent, resting, STATES, sure, table, filledColumns, warned } from "./parts.js";
 
 const live = $("#live");
 const COORDINATES = main.dataset.role !== "viewer";
@@ -117,10 +117,15 @@ function draw() {
   const fetched = h("p", { class: "fetch" }, t("Fetch:"), h("a", { href: `${api}/progress` }, "JSON"));
   if (main.dataset.role === "viewer") fetched.append(" ");
   else fetched.append(" ", h("a", { href: `${api}/hours.csv` }, t("Hours as CSV")));
+  if (!progress.total.tasks) { // nothing to follow: the way above says what comes next
+    fill(live, warned(progress.warnings), empty({ icon: "clock", title: t("There are no tasks yet."), text: t("Progress appears here once a plan is frozen.") }));
+    live.removeAttribute("aria-busy");
+    return;
+  }
   fill(
     live, COORDINATES ? needsNow(progress, known) : null, whole(progress), COORDINATED ? null : overTime(known.days), warned(progress.warnings),
     h("p", { class: "quiet" }, t("As of {when}, data version {version}.", { when: moment(progress.at), version: figure(progress.data_version) })), fetched,
-    progress.total.tasks ? [h("h2", {}, t("Tasks")), states(progress)] : h("p", {}, t("There are no tasks yet.")),
+    h("h2", {}, t("Tasks")), states(progress),
     raters(progress), systems(progress), expired(progress),
   );
   live.removeAttribute("aria-busy");

@@ -37,7 +37,18 @@ export function foreign(text) {
   return language() === "en" ? text : t(text);
 }
 
-export const warned = (texts) => texts.map((text) => h("p", { class: "note" }, foreign(text)));
+const FIRST_WORD = new RegExp("^[a-z]+'?(?=[ ,;:])");
+const CODE = new RegExp("`([^`]+)`");
+
+// A text of the interface as a sentence: with a capital, and code as code.
+export function sentence(text) {
+  if (!text) return null;
+  const shown = language() === "en" || languageOf(text) ? text : t(text);
+  const parts = shown.replace(FIRST_WORD, (word) => word[0].toUpperCase() + word.slice(1)).split(CODE);
+  return h("span", { lang: languageOf(text) }, parts.map((part, n) => (n % 2 ? h("code", {}, part) : part)));
+}
+
+export const warned = (texts) => texts.map((text) => h("p", { class: "note" }, h("b", {}, t("Warning:")), " ", sentence(text)));
 
 // The columns in which some row has something.
 export const filledColumns = (columns, rows) => columns.filter(([, cell]) => rows.some((row) => ![null, undefined, NONE, "", false].includes(cell(row))));

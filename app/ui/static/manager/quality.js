@@ -173,7 +173,7 @@ const show = reading(place, async () => {
   else {
     const made = await all(`${api}/exclusions`);
     const standing = new Set(made.filter((one) => one.what === "rater" && !one.lifted).map((one) => one.key));
-    fill(place, warnings.map((text) => h("p", { class: "note" }, `${t("Warning:")} `, foreign(text))), evidence(raters, standing), copied(alike), fetched("quality", t("Control items by rater")), exclusions(made), timing());
+    fill(place, warned(warnings), evidence(raters, standing), copied(alike), fetched("quality", t("Control items by rater")), exclusions(made), timing());
   }
 });
 

@@ -1,5 +1,5 @@
 // Phrases of the raters' pages in a campaign's own words, kept among its settings. Those that fit the search are shown,
-// the campaign's own ones first.
+// the campaign's own ones first, then those of a task, and those of signing in last.
 
 import { call, Unreachable } from "../shared/api.js";
 import { $, fill, h } from "../shared/dom.js";
@@ -13,24 +13,28 @@ const said = $(".said", form);
 const place = $("#phrases");
 const [language, search] = [form.elements.language, $("#search")];
 const catalogues = JSON.parse(form.dataset.catalogues); // {language: address}, of all but English
+const first = JSON.parse(form.dataset.first); // messages that raters read in a task, in their order
 const loaded = {}; // {language: {message: as it is said}}
 let seen = null; // {settings, etag}
 let own = {}; // {language: {message: text}}
 
-// English has no catalogue: its phrases are the names of those of another language.
+// English has no catalogue: its phrases are the names of those of another language. What all pages share stands first in
+// a catalogue, and is what a campaign changes last.
 async function phrasesOf(code) {
   const address = catalogues[code] ?? Object.values(catalogues)[0];
   loaded[code] ??= await (await fetch(address)).json();
-  return Object.entries(loaded[code]).map(([message, entry]) =>
+  return Object.entries(loaded[code]).reverse().map(([message, entry]) =>
     [message, code in catalogues ? (typeof entry === "string" ? entry : entry.other) : message.split("|")[0]]);
 }
+
+const rank = (message, mine) => (message in mine ? -1 : first.includes(message) ? first.indexOf(message) : first.length);
 
 async function show() {
   const [code, wanted] = [language.value, search.value.trim().toLowerCase()];
   const mine = own[code] ?? {};
   const fits = (await phrasesOf(code)).filter(([message, text]) =>
     !wanted || [message, text, mine[message] ?? ""].some((one) => one.toLowerCase().includes(wanted)));
-  const shown = fits.sort(([a], [b]) => Number(b in mine) - Number(a in mine)).slice(0, MOST);
+  const shown = fits.sort(([a], [b]) => rank(a, mine) - rank(b, mine)).slice(0, MOST);
   fill(place, shown.map(([message, text], n) => h("div", { class: "field" },
     h("label", { for: `phrase-${n}`, lang: code, dir: "auto" }, text),
     h("input", {

@@ -1,0 +1,49 @@
+"""Which phrases the page of a campaign's own wording begins with: those that raters read in a task."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from app.reports.source.campaign import CampaignInfo
+from app.ui.rater_forms import campaign_forms_json
+
+IN_TASKS = (
+    "Source",
+    "Reference",
+    "Document {n} of {total}",
+    "Segment {n}",
+    "Text {n}",
+    "The document as a whole",
+    "{judged} of {total} judged",
+    "There are no errors",
+    "Next segment",
+    "Next task",
+    "Hand in",
+    "Why can’t I hand in?",
+    "Still missing: {what}.",
+    "Comment on this text",
+    "Report a problem",
+    "What is wrong",
+    "saved",
+    "Handed in. Thank you.",
+    "Get another task",
+    "Your completion code:",
+)
+"""Phrases of every task, in the order in which raters meet them."""
+
+
+def list_task_phrases(campaign: CampaignInfo) -> list[str]:
+    """What the campaign's protocol says to raters, then what every task says; some of it may not be in catalogues."""
+    return list(dict.fromkeys((*_list_texts(json.loads(campaign_forms_json(campaign))), *IN_TASKS)))
+
+
+def _list_texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name in sorted(value, key=lambda name: name == "widgets"):  # what is asked, then how it is answered
+            yield from _list_texts(value[name])
+    elif isinstance(value, list):
+        for part in value:
+            yield from _list_texts(part)
