@@ -34,8 +34,8 @@ IN_TASKS = (
 
 
 def list_task_phrases(campaign: CampaignInfo) -> list[str]:
-    """What the campaign's protocol says to raters, then what every task says; some of it may not be in catalogues."""
-    return list(dict.fromkeys((*_list_texts(json.loads(campaign_forms_json(campaign))), *IN_TASKS)))
+    """What every task says, then what the campaign's protocol says to raters, which may not be in catalogues."""
+    return list(dict.fromkeys((*IN_TASKS, *_list_texts(json.loads(campaign_forms_json(campaign))))))
 
 
 def _list_texts(value: object) -> Iterator[str]:
