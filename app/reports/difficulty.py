@@ -148,16 +148,20 @@ def _warnings(
     if not scores.rows.documents_known:
         yield "documents are unknown: each row is a unit that was imported as one document"
     if means.documents.size == 1:
-        yield f"only one document was {done}: differences between documents are unknown"
+        yield f"only one document was {done}: differences between documents are unknown; judge more documents"
     if not np.ptp(scores.rows.score):
         yield "all scores are equal, so no document is harder than another"
     if means.systems.size == 1:
-        yield f"only one system was {done}: a hard document cannot be distinguished from a system that fails on it"
+        yield (
+            f"only one system was {done}: a hard document cannot be distinguished from a system that fails on it; "
+            "judge other systems on it"
+        )
     if not means.has_same_documents:
         ends = [row.expected for row in systems]
         yield (
             f"systems were not {done} on the same documents ({100 * means.coverage:.1f} % of the cells are filled): "
-            f"the difficulty of their documents alone would make their means differ by {max(ends) - min(ends):.3g}"
+            f"the difficulty of their documents alone would make their means differ by {max(ends) - min(ends):.3g}; "
+            "compare systems on documents that they share"
         )
 
 

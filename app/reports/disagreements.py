@@ -87,7 +87,7 @@ def _compute(inputs: RecipeInput, options: DisagreementOptions) -> DisagreementV
     elif not compared:
         warnings.append(ONE_RATER if options.other is None else NO_PAIR)
     elif not any(each.spread for each in disagreements):
-        warnings.append("no two of these scores differ")
+        warnings.append("no two of these scores differ, so there is no disagreement to show")
     return DisagreementView(
         **inputs.head(scored.dropped, warnings, scored.data_hash),
         recipe=inputs.recipe.name,

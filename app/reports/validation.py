@@ -161,7 +161,10 @@ def _warnings(validation: RecipeValidation, shares: Sequence[NominalRateCheck]) 
         return alone if systems else list(validation.truth.warnings)
     warnings = []
     if not validation.population.rows.documents_known:
-        warnings.append("documents are unknown: studies draw segments, so they ignore dependence within documents")
+        warnings.append(
+            "documents are unknown: studies draw segments, so they ignore dependence within documents; import "
+            "the documents if there are any"
+        )
     warnings += _broken(shares)
     open_rates = [rate.meaning for rate in shares if rate.rate is None]
     if open_rates:
@@ -173,7 +176,14 @@ def _broken(shares: Sequence[NominalRateCheck]) -> list[str]:
     """What is not kept: on the campaign's own scores, and in each world beyond them."""
     own = [rate.meaning for rate in shares if rate.kept is False and rate.world in TWO]
     warnings = (
-        [f"nominal rates that this recipe does not meet on this design: {'; '.join(dict.fromkeys(own))}"] if own else []
+        [
+            (
+                "this recipe does not meet these nominal rates on this design; use another recipe or more documents: "
+                f"{'; '.join(dict.fromkeys(own))}"
+            )
+        ]
+        if own
+        else []
     )
     for world in dict.fromkeys(rate.world for rate in shares if rate.world not in TWO):
         broken = [_broken_promise(rate) for rate in shares if rate.world == world and rate.kept is False]

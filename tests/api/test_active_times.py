@@ -78,4 +78,6 @@ def test_what_arrives_after_a_data_version_does_not_change_it(
     work(anonymous, live, database_url, "r1", 8.0, comes="1 hour")
     found = report(anonymous, live, "timing", secret("manager"))
     assert not found["raters"]
-    assert found["warnings"] == ["no judgment has start and end times"]
+    assert found["warnings"] == [
+        "no judgment has start and end times, so there are no durations; import times if they are known"
+    ]

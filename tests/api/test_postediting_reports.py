@@ -346,10 +346,13 @@ def test_conflicts_are_listed_with_their_texts_and_reasons_to_look(world: World)
 @pytest.mark.parametrize(
     ("campaigns", "says"),
     [
-        (("da-source", "da-reference"), "none of these campaigns collects post-edits"),
+        (("da-source", "da-reference"), "none of these campaigns collects post-edits; name one that does"),
         (("live",), "only post-edits were named; name a campaign of direct scores too"),
         (("none", "da-source"), "there are no post-edits yet that this report counts"),
-        (("live", "da"), "da scores no output of a segment that was post-edited: outputs are matched by keys and text"),
+        (
+            ("live", "da"),
+            "da scores no output of a segment that was post-edited; give the same outputs the same keys and text",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_said_in_every_shape(world: World, campaigns: tuple[str, ...], says: str) -> None:

@@ -118,7 +118,9 @@ def test_a_campaign_that_asks_for_none_says_so(admin: httpx.Client, database: Da
     collect(database)
     found = report(admin)
     assert (found["pairs"], found["asked"]) == ([], None)
-    assert found["warnings"] == ["the campaign collects no preferences: its option `preference` is not set"]
+    assert found["warnings"] == [
+        "the campaign collects no preferences: its option `preference` is not set; set it before the first judgment"
+    ]
 
 
 def test_ties_throughout_prefer_nothing_in_every_shape(admin: httpx.Client, live: Collecting) -> None:

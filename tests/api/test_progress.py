@@ -114,7 +114,10 @@ def test_work_that_is_less_balanced_than_planned_is_warned_of(
     found = progress(anonymous, live, secret("manager"))
     assert found["balance"] == {"normalized_entropy": 0.0, "planned": 1.0, "raters": 3, "least": 0, "most": 2}
     assert found["warnings"] == [
-        "the work done so far is less balanced than planned: normalized entropy 0.000, planned 1.000"
+        (
+            "the work done so far is less balanced than planned: normalized entropy 0.000, planned 1.000; remind "
+            "raters who have done little, or replan"
+        )
     ]
     judge(anonymous, live, "r2")
     assert progress(anonymous, live, secret("manager"))["balance"]["normalized_entropy"] == pytest.approx(0.630930)

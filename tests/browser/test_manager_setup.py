@@ -151,7 +151,7 @@ def test_an_invitation_shows_its_link_once_and_is_ended(manager, ask):
     manager.open("/campaigns/crowd/invitations")
     page.get_by_label("Places").fill("40")
     page.get_by_label("Platform", exact=True).select_option("prolific")
-    page.get_by_label("Address after the last page").fill("https://app.prolific.com/done?cc={code}")
+    page.get_by_label("Where to go after the last page").fill("https://app.prolific.com/done?cc={code}")
     page.get_by_role("button", name="Invite").click()
     expect(page.locator(".secret")).to_contain_text("#invitation=i_")  # and no key: nothing is signed
     row = page.get_by_role("region", name="Invitations").locator("tbody tr")

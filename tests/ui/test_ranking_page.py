@@ -30,5 +30,5 @@ def test_a_ranking_warns_once_of_its_few_documents_leads_to_the_mixed_model_and_
     assert any("use the mixed model" in text for text in said)
     assert 'href="/campaigns/few/reports/components">Systems by the mixed model</a>' in shown
     assert "rank range counts pairwise wins" in shown
-    assert "The JSON lists units without which a pair changes its order" in shown
+    assert "The JSON lists the raters, documents and domains without which the order of a pair changes" in shown
     assert not re.search(r"rank_range|flips_without", shown)

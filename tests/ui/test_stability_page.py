@@ -48,5 +48,5 @@ def test_counts_that_nothing_can_be_significant_with_lead_on_and_single_ratings_
     assert browser.get("/campaigns/eight/stability-report.csv?documents=0").status_code == 422
     refused = browser.get(single)
     assert refused.status_code == 422
-    assert "These data cannot be simulated: " in refused.text
+    assert "Studies cannot be simulated from these data: " in refused.text
     assert FORECAST.format("once") in refused.text

@@ -249,11 +249,11 @@ def _warnings(campaign_ratings: Sequence[RawRatings], shared: SharedUnits, *, sa
         return [NOTHING_SHARED]
     warnings = []
     if not same_scale:
-        warnings.append("the scales differ: only correlations and rankings are compared")
+        warnings.append("the scales differ, so only correlations and rankings are compared")
     if shared.negated:
         warnings.append("penalties are negated so that higher is better throughout")
     if np.unique(shared.units.document).size < work.FEW_DOCUMENTS:
-        warnings.append("few documents, so intervals are imprecise")
+        warnings.append("few documents, so intervals are imprecise; judge more documents in both campaigns")
     return warnings
 
 

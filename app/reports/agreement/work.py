@@ -32,6 +32,7 @@ from app.reports.agreement.view import (
     SpanView,
     Statistic,
 )
+from app.reports.kit import captions
 from app.reports.source.raw_ratings import NOTHING, UNKNOWN_DOCUMENTS, RawRatings
 from app.stats.agreement import alpha, bootstrap, intra, kappa, pairs, rankings, spans
 from app.stats.agreement.kappa_labels import landis_koch_label
@@ -44,7 +45,7 @@ LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 25), (26, None))
 """Document lengths in segments (Grundkiewicz et al. 2021, Fig. 3)."""
 MOST_LINES = 2_000
 FEW_DOCUMENTS = 10
-ONE_RATER = "no text was rated by two raters, so agreement cannot be estimated"
+ONE_RATER = "no text was rated by two raters, so agreement cannot be estimated; have some texts rated twice"
 
 
 def count_bootstrap_chunks(units: Iterable[UnitValues], draws: int) -> int:
@@ -196,7 +197,9 @@ def make_pair_lines(
     """Rater pairs, those who share most first where there are too many; and what was left out."""
     units = plan.units
     if pairs.count_value_pairs(units) > pairs.MOST_PAIRS:
-        return [], ["too many pairs of ratings: statistics by rater pair are left out"]
+        return [], [
+            "too many pairs of ratings: statistics by rater pair are left out; leave out systems or raters to get them"
+        ]
     rater_pairs = pairs.compare_rater_pairs(units)
     sorted_out = {} if categories is None else _categorical(*categories)
     ranked = rankings.compare_rater_rankings(units) if plan.level == "segments" else {}
@@ -316,17 +319,23 @@ def list_agreement_warnings(ratings: RawRatings, plans: Sequence[LevelPlan], cho
     for plan in plans:
         documents = np.unique(plan.units.document).size
         if 0 < documents < FEW_DOCUMENTS:
-            messages.append(f"{plan.level}: only {documents} documents, so intervals are imprecise")
+            messages.append(
+                f"{plan.level}: only {captions.pluralize(documents, 'document')}, so intervals are imprecise; "
+                "have more documents rated by two raters"
+            )
         missing = sorted(
             {one.key for one in plan.statistics if np.isnan(one.estimate(plan.units.unit_document_weights())[0])}
         )
         if missing:
-            messages.append(f"{plan.level}: undefined for these scores: {', '.join(missing)}")
+            messages.append(
+                f"{plan.level}: undefined for these scores, which are too few or too much alike: "
+                f"{', '.join(missing)}; have more texts rated twice"
+            )
     left = [t for t in choices.tolerances if choices.levels is not None and closed_form_chance(choices, t) is None]
     if left:
         messages.append(
             f"no two scores of the scale differ by more than {', '.join(f'{t:g}' for t in left)}, so κ is "
-            "undefined there"
+            "undefined there; choose a smaller tolerance"
         )
     return messages
 

@@ -40,7 +40,7 @@ KINDS = {
 }
 DOCUMENTS = {"all": "", "short": "of at most 10 segments", "long": "of at least 20 segments"}
 NOTHING = "nothing is judged yet"
-NO_TIMES = "no judgment has start and end times"
+NO_TIMES = "no judgment has start and end times, so there are no durations; import times if they are known"
 FEW_RATERS = 5
 
 
@@ -230,13 +230,16 @@ def list_time_warnings(
     for arm_volume in volumes:
         if arm_volume.judgments and arm_volume.n_raters < FEW_RATERS:
             raters = captions.pluralize(arm_volume.n_raters, "rater")
-            yield f"{arm_volume.arm}: only {raters}, so its times may not hold for others"
+            yield f"{arm_volume.arm}: only {raters}, so its times may not hold for others; let more raters work in it"
     if any((one.ratio_design, one.what, one.documents) == ("between", "segment", "all") for one in lines):
-        yield "conditions were judged by different raters, so a difference may be due to the raters"
+        yield (
+            "conditions were judged by different raters, so a difference may be due to the raters; let each rater "
+            "work in several conditions"
+        )
     if timed and not paces:
         yield (
             f"learning and fatigue cannot be estimated: no rater has {FEW_RATERS} timed judgments of texts of "
-            "known length"
+            "known length; collect more"
         )
 
 

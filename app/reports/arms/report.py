@@ -25,7 +25,7 @@ from app.reports.source.snapshot import Snapshot
 from app.storage.db import Session
 
 NO_ARMS = "the campaign's plan has no arms, so judgments are grouped by presentation"
-ONE = "there is only one condition, so there is nothing to compare"
+ONE = "there is only one condition, so there is nothing to compare; plan arms, or a second presentation"
 
 
 class ArmsOptions(InclusionOptions):
@@ -85,9 +85,12 @@ def _view(conditions: JudgmentsByCondition, options: ArmsOptions, order: list[in
 
 def _warn_unmodelled(conditions: JudgmentsByCondition, model: ArmModel | str) -> Iterator[str]:
     if isinstance(model, str) and conditions.names:
-        yield f"no mixed model of time: {model}"
+        yield f"no mixed model of time, so compare conditions by `ratio`, which does not adjust for length: {model}"
     elif isinstance(model, ArmModel) and not model.converged:
-        yield "the mixed model of time did not converge: its figures are approximate"
+        yield (
+            "the mixed model of time did not converge, so its figures are approximate; compare conditions by `ratio` "
+            "instead"
+        )
 
 
 def _warnings(conditions: JudgmentsByCondition) -> Iterator[str]:

@@ -166,17 +166,30 @@ def _warnings(
         return [NOTHING if not len(parts.ratings.rows) else nobody if options.raters == "complete" else some]
     warnings = []
     if which == "common":
-        warnings.append("no calibration set: raters are compared on shared items, which may differ between raters")
+        warnings.append(
+            "no calibration set: raters are compared on shared items, which may differ between raters; let all "
+            "raters judge the same calibration set"
+        )
     if source == "panel":
-        warnings.append("the items have no agreed scores, so the consensus is the median over these raters")
+        warnings.append(
+            "the items have no agreed scores, so the consensus is the median over these raters; store agreed "
+            "scores if there are any"
+        )
     if unknown:
-        warnings.append(f"raters without calibration items, not shifted and excluded from z: {name_raters(unknown)}")
+        warnings.append(
+            "these raters judged no calibration items, so they are not shifted and are left out of z; let them "
+            f"judge the set: {name_raters(unknown)}"
+        )
     if constant:
-        warnings.append(f"raters with constant calibration scores, excluded from z: {name_raters(constant)}")
+        warnings.append(
+            "these raters gave every calibration item the same score, so they have no z and are left out; check "
+            f"their work: {name_raters(constant)}"
+        )
     few = [one.rater for one in rater_offsets if one.n < FEW]
     if few:
         warnings.append(
-            f"raters with fewer than {FEW} calibration items, so their shifts are imprecise: {name_raters(few)}"
+            f"these raters judged fewer than {FEW} calibration items, so their shifts are imprecise; let them judge "
+            f"more: {name_raters(few)}"
         )
     return warnings
 

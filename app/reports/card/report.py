@@ -30,8 +30,8 @@ from app.storage import texts
 from app.storage.db import Session
 
 NOTHING = "there are no ratings yet: the card describes only the test set"
-UNKNOWN_DOCUMENTS = "documents are unknown, so there are no counts by document"
-UNKNOWN_WORDS = "some sources are unknown, so words are not counted"
+UNKNOWN_DOCUMENTS = "documents are unknown, so there are no counts by document; import them if there are any"
+UNKNOWN_WORDS = "some sources are unknown, so words are not counted; import all sources"
 MOST_COLUMNS = 100
 
 

@@ -12,6 +12,7 @@ from pydantic import Field
 from app.reports.components import lines
 from app.reports.components.charts import PICTURES, variance_picture
 from app.reports.components.view import ComponentsView, make_caption, make_csv, make_tables
+from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork
 from app.reports.source.model_ratings import MOST_DRAWS, Draw, RatingsModel, load_model, parse_bootstrap_draws
 from app.reports.source.recipe_input import RecipeOptions
@@ -92,19 +93,31 @@ def _warnings(model: RatingsModel) -> list[str]:
         return [model.no_fit_reason or ""]
     warnings = []
     if not fitted.converged:
-        warnings.append("the fit did not reach an optimum: the components are approximate")
+        warnings.append(
+            "the fit did not reach an optimum, so the components are approximate; fit again with more ratings before "
+            "you plan with them"
+        )
     if len(fitted.means) == 1:
-        warnings.append("only one system was rated, so there are no differences")
+        warnings.append("only one system was rated, so there are no differences; rate a second system")
     if len(fitted.rows.raters) == 1:
-        warnings.append("one rater: the results do not generalize to other raters")
+        warnings.append(
+            "one rater: the results do not generalize to other raters; have others rate a part of the outputs"
+        )
     if fitted.rows.repeats:
-        warnings.append(f"{fitted.rows.repeats:,} repeated ratings were averaged with the first one")
+        warnings.append(
+            f"{captions.pluralize(fitted.rows.repeats, 'repeated rating')}, averaged with the first one, because the "
+            "model has one rating per rater and output"
+        )
     if mean_ratings_per_item(fitted) < 1 + 1e-9:
         warnings.append(
-            "every output was rated once, so rater variance is confounded with that of documents and outputs"
+            "every output was rated once, so rater variance is confounded with that of documents and outputs; have "
+            "some outputs rated twice"
         )
     if fitted.at_bound:
-        warnings.append(f"estimated as 0: {', '.join(NAMES[term] for term in fitted.at_bound)}")
+        warnings.append(
+            "estimated as 0, which can also mean too few data, so look at the intervals: "
+            f"{', '.join(NAMES[term] for term in fitted.at_bound)}"
+        )
     return [
         *warnings,
         *_warn_disconnected(model.ratings),
@@ -120,7 +133,11 @@ def _warn_disconnected(ratings: Ratings) -> list[str]:
         return []
     named = [", ".join(group) for group in groups[:MOST_GROUPS]] + ["…"] * (len(groups) > MOST_GROUPS)
     groups_text = " | ".join(named)
-    return [f"no rater links these groups of systems, so differences between them may be due to raters: {groups_text}"]
+    message = (
+        "no rater links these groups of systems, so differences between them may be due to raters; have some raters "
+        f"judge systems of several groups: {groups_text}"
+    )
+    return [message]
 
 
 def _warn_coarse_scores(ratings: Ratings, fitted: ComponentsFit) -> list[str]:
@@ -134,7 +151,7 @@ def _warn_coarse_scores(ratings: Ratings, fitted: ComponentsFit) -> list[str]:
         return [
             (
                 "the scale has few levels and most ratings are on one level or near an end: the order is reliable, "
-                "p-values are approximate"
+                "p-values are approximate, so do not rely on one close to alpha"
             )
         ]
     return []

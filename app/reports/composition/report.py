@@ -144,15 +144,19 @@ def _warnings(by_rater: WorkComposition, by_task: WorkComposition, met: list[Tab
         if pairs := count_rare_pairs(table):
             yield (
                 f"{pairs} of {len(table) * (len(table) - 1) // 2} pairs of systems share less than half of the "
-                f"{what} of one of them, so normalization by {what[:-1]} compares them on different items"
+                f"{what} of one of them, so normalization by {what[:-1]} compares them on different items; "
+                "plan with grouping=psxs"
             )
     if by_rater.owner.size == 1:
-        yield "one rater did all the work, so raters cannot be compared"
+        yield "one rater did all the work, so raters cannot be compared; let others judge a part of it"
     if np.unique(rows.system).size == 1:
-        yield "only one system was judged, so no two systems can be compared"
+        yield "only one system was judged, so no two systems can be compared; judge a second one"
     n_raters, n_tasks = by_rater.owner.size, by_task.owner.size
     if n_raters == n_tasks >= HITS:
-        yield "every rater did exactly one task: a “rater” here may be a task (a HIT), not a person"
+        yield (
+            "every rater did exactly one task: a “rater” here may be a task (a HIT), not a person; if so, import the "
+            "ids of the people"
+        )
     if n_tasks > MOST_TASKS:
         yield f"only the first {MOST_TASKS:,} of {n_tasks:,} tasks are listed; all other figures count every task"
 

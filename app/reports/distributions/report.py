@@ -19,6 +19,7 @@ from app.reports.distributions.view import (
     make_tables,
     pseudonymize_raters,
 )
+from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.raw_ratings import NOTHING, RawRatings, RawRatingsOptions, load_raw_ratings
 from app.reports.source.snapshot import Snapshot
@@ -110,11 +111,15 @@ def _view(
 
 def _warnings(ratings: RawRatings, units: UnitValues, common: UnitValues) -> list[str]:
     if not units.n_units:
-        return [NOTHING if not len(ratings.rows) else "no ratings remain after this choice of raters"]
+        nobody = "no ratings remain after this choice of raters; choose raters=all, or fewer raters"
+        return [nobody if len(ratings.rows) else NOTHING]
     if not common.n_units:
-        return ["no unit was rated by two raters, so raters cannot be compared"]
+        return ["no unit was rated by two raters, so raters cannot be compared; have some rated twice"]
+    shared = captions.pluralize(common.n_units, "unit")
     few = (
-        [f"raters share only {common.n_units} units, so their comparison is imprecise"] if common.n_units < FEW else []
+        [f"raters share only {shared}, so their comparison is imprecise; have more rated twice"]
+        if common.n_units < FEW
+        else []
     )
     return few if np.ptp(units.value) else [*few, "all scores are equal, so correlations between raters are undefined"]
 

@@ -166,12 +166,12 @@ def _warnings(ratings: RawRatings, data: DocumentAndSegmentScores) -> list[str]:
     if not len(ratings.rows):
         return [NOTHING]
     if not len(ratings.rows.documents()):
-        return ["no document was scored as a whole"]
+        return ["no document was scored as a whole, so there is nothing to compare; ask raters for document scores too"]
     if not data.n:
-        return ["no rater scored a document both as a whole and segment by segment"]
+        return ["no rater scored a document both as a whole and segment by segment; ask the same raters for both"]
     warnings = [] if ratings.rows.documents_known else [UNKNOWN_DOCUMENTS]
     if np.unique(data.document).size == 1:
-        warnings.append("only one document: no intervals over documents")
+        warnings.append("only one document: no intervals over documents; judge more documents")
     if np.ptp(data.score) == 0:
         warnings.append("every document has the same score: no correlation is defined")
     return warnings

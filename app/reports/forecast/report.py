@@ -21,6 +21,7 @@ from app.reports.forecast.view import (
     make_csv,
     make_tables,
 )
+from app.reports.kit import captions
 from app.reports.kit.charts.variance import replication_bars
 from app.reports.kit.report import Report, ReportWork
 from app.reports.power.options import PowerOptions
@@ -43,7 +44,7 @@ from app.stats.replication import bootstrap_replication, forecast_replication
 from app.storage.db import Session
 
 METHODS: tuple[Method, ...] = ("document_bootstrap", "components_same_raters", "components_new_raters")
-FIXED = "a fixed rater pool cannot show rater × system variance"
+FIXED = "a fixed rater pool cannot show rater × system variance, so other raters may agree less"
 LABEL = "a forecast, not a simulation from repeated judgments of the same outputs"
 UNLINKED = "no rater links the two systems, even through other systems, so their difference may be due to their raters"
 DRAWS = 1000
@@ -252,17 +253,16 @@ def _warnings(forecast: StabilityForecaster, each: float | None) -> list[str]:
     if forecast.data.no_fit_reason:
         warnings.append(forecast.data.no_fit_reason)
     if each is not None and each > 1.5:
-        warnings.append("outputs were rated several times: the stability report simulates studies from them")
+        warnings.append("outputs were rated several times: use the stability report, which simulates studies from them")
         own = f"these studies have {round(each)} ratings per item, as in the campaign"
         warnings.append(f"{own}; studies with one rating per item agree less")
     elif each is not None:
         warnings.append(
-            "outputs were rated once: the scores that other raters would give are unknown, and the "
-            "components partly attribute "
-            "this to other sources"
+            "outputs were rated once, so differences between raters are partly attributed to other sources; have some "
+            "rated twice"
         )
     if not forecast.data.ratings.documents_known:
-        warnings.append("documents are unknown, so pairs are not forecast")
+        warnings.append("documents are unknown, so pairs are not forecast; import the documents if there are any")
     elif is_unpaired(forecast.score_matrix):
         warnings.append("no two systems share a segment, so pairs are forecast from each system's own documents")
     warnings += caveats.document_caveats(forecast.data.ratings, forecast.score_matrix)
@@ -277,7 +277,8 @@ def few_document_warnings(documents: int) -> list[str]:
     if not 0 < documents < enough:
         return []
     hidden = chance_of_no_failure(documents)
-    what = f"{documents} documents can hide rare failures: if {RARE:.0%} of all documents fail, the probability that"
+    those = captions.pluralize(documents, "document")
+    what = f"{those} can hide rare failures: if {RARE:.0%} of all documents fail, the probability that"
     why = f"none of these does is {hidden:.2f}, and a study that includes some finds another difference"
     return [f"{what} {why}; judge {enough} documents"]
 

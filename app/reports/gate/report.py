@@ -311,11 +311,12 @@ def _warnings(options: GateOptions, ranking: Ranking, decision: GateDecision, ag
     if again is not None and again.method == gate_replication.SIMULATED:
         warnings.append(
             "simulated studies resample documents and have one rating per item by the same raters: a fixed rater "
-            "pool cannot show rater × system variance"
+            "pool cannot show rater × system variance, so a re-run by other raters may agree less"
         )
     elif again is not None:
         few = ranking.recipe.aggregate != "macro_domain"
-        why = "too few documents were rated by several raters" if few else "simulated studies do not weight domains"
+        rated = "too few documents were rated by several raters; have more rated twice to simulate studies"
+        why = rated if few else "simulated studies do not weight domains"
         warnings.append(f"replication is a forecast from one study: {why}")
     return warnings
 

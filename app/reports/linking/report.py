@@ -102,7 +102,10 @@ def _view(parts: Sequence[CampaignParts], options: LinkingOptions) -> LinkingVie
         links.append(_link_view(part.key, linked, which, options))
         systems += _systems(part, part_means, linked, options, n)
     alone = [one.parts.key for one in means if one.n_raters == 1]
-    warnings += [f"{key} has only one rater, so the link holds for this rater's scores only" for key in alone]
+    warnings += [
+        f"{key} has only one rater, so the link holds for this rater's scores only; let others rate the anchors"
+        for key in alone
+    ]
     if not systems:
         warnings = [NOTHING]
     return LinkingView(
@@ -126,11 +129,16 @@ def _link_warnings(
     if linked.why:
         yield f"{part.key} is not comparable with {base.key}: {linked.why}"
     if options.method == "mean" and part.ratings.scale != base.ratings.scale:
-        yield f"{part.key} uses another scale: a link by the mean keeps its spread; method=mean_sigma adjusts that too"
+        yield (
+            f"{part.key} is on another scale, and a link by the mean does not adjust its spread; use method=mean_sigma"
+        )
     if linked.n > 1:
         for campaign, values in ((base, anchored.base), (part, anchored.other)):
             if not np.ptp(values):
-                yield f"all anchors have the same score in {campaign.key}, so the link cannot be checked"
+                yield (
+                    f"all anchors have the same score in {campaign.key}, so the link cannot be checked; add anchors of "
+                    "other quality"
+                )
 
 
 def _load_campaign_means(parts: CampaignParts, options: LinkingOptions) -> CampaignMeans:

@@ -142,11 +142,17 @@ def _warnings(order: Sequence[str], metrics: Sequence[MetricScores], *, known: b
         yield NO_METRICS
         return
     if 0 < len(order) < FEW_SYSTEMS:
-        yield f"fewer than {FEW_SYSTEMS} systems: correlations over systems are imprecise"
+        yield (
+            f"fewer than {FEW_SYSTEMS} systems: correlations over systems are imprecise; judge more systems before you "
+            "choose a metric by them"
+        )
     if not known:
-        yield "documents are unknown: segments are swapped one by one"
+        yield (
+            "documents are unknown: segments are swapped one by one, so p-values may be too small; import the "
+            "documents if there are any"
+        )
     if sum(bool(one.outputs) for one in metrics) > MOST_METRICS:
-        yield f"tests between metrics cover only the first {MOST_METRICS} by name that have scores of outputs"
+        yield f"only the first {MOST_METRICS} metrics by name that have scores of outputs are tested against each other"
     partial = [one.name for one in metrics if any(key not in one.systems for key in order) and one.systems]
     if partial:
         yield f"systems without a score of their own get the mean of their outputs: {', '.join(partial)}"

@@ -14,6 +14,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import NAMED, Recipe, ScoringChoice
 from app.protocols.base import Spans
+from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.mqm2.view import MQM2View, SystemScore, make_caption, make_csv, make_tables, penalty_picture
 from app.reports.source import data_hash, recipe_ratings
@@ -35,7 +36,9 @@ from app.storage.segment_words import load_segment_words
 OWN = "campaign"
 UNKNOWN_WORDS = "segment whose source is unknown, and so its words"
 NOTHING = "there are no judgments yet that this report counts, or no source is known"
-NO_THRESHOLD = "no threshold was given, so scores are not calibrated and there is no verdict"
+NO_THRESHOLD = (
+    "no threshold was given, so scores are not calibrated and there is no verdict; give `passing` and `points`"
+)
 BASE = NAMED["recommended"]
 
 
@@ -192,18 +195,26 @@ def _warnings(counts: CountedErrors, each: Sequence[Mqm2System], threshold: Pass
     if not each:
         return [NOTHING]
     warnings = [
-        f"{counts.rows.labels.systems[one.system]}: its sources have no words, so it has no score"
+        f"{counts.rows.labels.systems[one.system]}: its sources have no words, so it has no score; import its sources"
         for one in each
         if one.scored is None
     ]
     if threshold is None:
         warnings.append(NO_THRESHOLD)
     if counts.unknown:
-        warnings.append(f"{counts.unknown:,} marked errors have no weight under {counts.profile} and count as 0")
+        warnings.append(
+            f"{captions.pluralize(counts.unknown, 'marked error')} without a weight under {counts.profile}, "
+            "counted as 0; choose `weights` that have one"
+        )
     if any(one["reason"] == UNKNOWN_WORDS for one in counts.dropped):
-        warnings.append("segments without a source are left out because their words cannot be counted")
+        warnings.append(
+            "segments without a source are left out because their words cannot be counted; import their sources"
+        )
     if len({one.words for one in each}) > 1:
-        warnings.append("systems have different numbers of words, so they were judged on different texts")
+        warnings.append(
+            "systems have different numbers of words, so they were judged on different texts; leave out "
+            "documents that some lack"
+        )
     return warnings
 
 

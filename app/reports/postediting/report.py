@@ -30,10 +30,13 @@ from app.stats.postediting.curve import ReferenceCurve, compute_reference_curve
 from app.stats.postediting.operations import chrf, chrf_signature
 from app.storage.db import Session
 
-NO_EXTERNAL = "no segment has an external reference: TER external is missing"
-NO_CURVE = "no curve: no segment has a post-edit of the output of every post-edited system"
+NO_EXTERNAL = "no segment has an external reference: TER external is missing; import references to get it"
+NO_CURVE = (
+    "no curve: no segment has a post-edit of the output of every post-edited system; have all outputs of some segments "
+    "edited"
+)
 PARTIAL = "the curve uses only segments in which every post-edited output was edited: {0:,} of {1:,}"
-ONE_DOCUMENT = "one document: no intervals"
+ONE_DOCUMENT = "one document, so there are no intervals; collect post-edits of more documents"
 
 
 def _prepare(
@@ -187,7 +190,10 @@ def _warnings(post_edits: PostEdits, segments: Sequence[SegmentEdits], drawn: Re
     if len({at.document for at in segments}) < 2:
         warnings.append(ONE_DOCUMENT)
     if len(post_edits.labs) > 1 and not any(post_edits.labs):
-        warnings.append("the labs of the systems are unknown, so post-edits from the same lab are not reported")
+        warnings.append(
+            "the labs of the systems are unknown, so post-edits from the same lab are not reported; set `lab` of "
+            "the systems"
+        )
     return warnings
 
 

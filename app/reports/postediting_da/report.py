@@ -44,9 +44,9 @@ from app.stats.postediting.relation import Rule
 from app.storage import post_edits
 from app.storage.db import Session
 
-NO_CAMPAIGN = "none of these campaigns collects post-edits"
+NO_CAMPAIGN = "none of these campaigns collects post-edits; name one that does"
 NO_SCORES = "only post-edits were named; name a campaign of direct scores too"
-NOTHING_SHARED = "{0} scores no output of a segment that was post-edited: outputs are matched by keys and text"
+NOTHING_SHARED = "{0} scores no output of a segment that was post-edited; give the same outputs the same keys and text"
 MOST_POINTS = 3_000
 
 
@@ -229,7 +229,8 @@ def _warnings(
     few = sorted({line.system for ones in lines.values() for line in ones if len(line.at) < relation.FEWEST})
     if few:
         warnings.append(
-            f"systems with fewer than {relation.FEWEST} shared segments have no correlation: {', '.join(few)}"
+            f"systems with fewer than {relation.FEWEST} shared segments have no correlation; have more of the "
+            f"post-edited segments scored: {', '.join(few)}"
         )
     flat = sorted({line.system for ones in lines.values() for line in ones if _is_flat(line)} - set(few))
     if flat:

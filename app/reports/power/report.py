@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from app.domain.errors import Invalid, Place
+from app.reports.kit import captions
 from app.reports.kit.charts.curves import LinePoint, LineSeries, line_chart
 from app.reports.kit.report import Report, ReportWork
 from app.reports.power.options import PowerOptions
@@ -94,26 +95,41 @@ def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
             f"components and resampled documents come from the pilot {planner.pilot.inputs.snapshot.campaign.key}"
         )
     elif not planner.is_components_own:
-        warnings.append(f"components: {planner.components.source}, not the campaign's own, so they have no interval")
+        warnings.append(
+            f"components: {planner.components.source}, not the campaign's own, so they have no interval; run a "
+            "pilot to measure them"
+        )
     if planner.options.difference is None and planner.designs:
         warnings.append(
-            "no difference was given, so the planner uses the one that the first design detects at the campaign's size"
+            "no difference was given, so the planner uses the one that the first design detects at the campaign's "
+            "size; give the `difference` that matters to you"
         )
     if planner.is_components_measured and planner.common_ratings_per_item < 2:
-        warnings.append("some outputs were rated once, so rater variance is confounded with that of outputs")
+        warnings.append(
+            "some outputs were rated once, so rater variance is confounded with that of outputs; have some rated twice"
+        )
     if planner.is_components_measured:
         warnings += planner.judgment_source.warn_of_imbalance()
     warnings += planner.score_model.warnings
     left = [design for design in planner.options.designs() if design not in planner.designs]
     if left:
-        warnings.append(f"{len(left)} designs need more ratings per item than there are raters")
+        warnings.append(
+            f"{captions.pluralize(len(left), 'design')} left out, because there are fewer raters than ratings per "
+            "item; plan more raters"
+        )
     lines = planner.design_lines(parts)
     if planner.score_model.why is None and any(
         one.simulated is None and one.documents > 1 for line in lines for one in line.points
     ):
-        warnings.append("the largest designs were not simulated")
+        warnings.append("the largest designs were not simulated; use their closed form, or plan smaller designs")
     warnings += _warn_limits(planner, lines)
-    warnings += [RECOMMENDED, "SRP is forecast for a fixed rater pool, which cannot show rater × system variance"]
+    warnings += [
+        RECOMMENDED,
+        (
+            "SRP is forecast for a fixed rater pool, which cannot show rater × system variance, so other raters may "
+            "agree less"
+        ),
+    ]
     return warnings
 
 
@@ -123,7 +139,8 @@ def _warn_limits(planner: PowerPlanner, lines: Sequence[DesignLine]) -> list[str
     if any(one.documents < planner.fewest_documents for one in points):
         named = planner.data.inputs.recipe.name
         warnings.append(
-            f"below {planner.fewest_documents} documents no pair can be significant under {named}: power is 0 there"
+            f"below {planner.fewest_documents} documents no pair can be significant under {named}: power is 0 there; "
+            "plan more documents"
         )
     each = planner.alpha_each
     over = [one.size for one in points if one.size is not None and one.size - 3 * (one.size_error or 0.0) > 1.2 * each]

@@ -39,9 +39,17 @@ class ScoreModel:
             return [f"no studies are simulated: {self.why}"]
         if self.scores is None:
             return []
-        warnings = ["the closed form, intervals and SRP assume normal scores; simulated power and clusters do not"]
+        warnings = [
+            (
+                "the closed form, intervals and SRP assume normal scores; simulated power and clusters do not, so "
+                "trust these where they differ"
+            )
+        ]
         if not self.scores.latent.fits:
-            warnings.append("the components exceed the variance of single ratings, so they are scaled down")
+            warnings.append(
+                "the components exceed the variance of single ratings, so they are scaled down; check that they "
+                "are of this scale"
+            )
         return warnings
 
     def simulate_power(

@@ -32,7 +32,7 @@ from app.storage.db import Session
 
 CONTROL, SURPLUS, SAME = "control screen", "surplus", "comparison of one text with itself"
 UNTOLD = "comparison among those that are not the best"
-NOT_ASKED = "the campaign collects no preferences: its option `preference` is not set"
+NOT_ASKED = "the campaign collects no preferences: its option `preference` is not set; set it before the first judgment"
 NOTHING = "no comparisons have been made yet"
 
 
@@ -178,7 +178,7 @@ def _warnings(
     if not rows:
         yield NOTHING if mode in ("best", "best_worst", "ranking") else NOT_ASKED
     elif not pairs:
-        yield "no comparisons remain to count"
+        yield "no comparisons remain to count; `dropped` says why"
     else:
         lowest = min(stats.smallest_possible_p(one.n_documents) for one in pairs)
         lowest *= len(pairs) if options.adjust == "holm" else 1
@@ -191,7 +191,10 @@ def _warnings(
         if not any(one.wins or one.losses for one in pairs):
             yield "every comparison is a tie, so no system is preferred"
         if any(one.interval is None for one in pairs):
-            yield "pairs compared on one document, or with the same result on all documents, have no interval"
+            yield (
+                "pairs compared on one document, or with the same result on all documents, have no interval; compare "
+                "them on more documents"
+            )
 
 
 def _hash(rows: Sequence[stored.Row]) -> str:

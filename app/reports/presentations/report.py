@@ -47,7 +47,10 @@ from app.storage.arms import load_output_digests
 from app.storage.db import Session
 from app.storage.segment_words import load_source_digests
 
-NOT_SHARED = "no document was judged under every condition; documents are matched by key and text"
+NOT_SHARED = (
+    "no document was judged under every condition; documents are matched by key and text, so have the same documents "
+    "judged under each"
+)
 SCALES = "the campaigns score on different scales"
 WITH_CONTROL = "document with a control item"
 OTHER_ROLE = "control or calibration item"
@@ -255,7 +258,10 @@ def _warnings(each: Sequence[ComparedCondition], match: Match) -> Iterator[str]:
         yield NOT_SHARED
     warnings = [one.condition.name for one in each if len(one.scored) and one.scored.score.std() == 0]
     if warnings:
-        yield f"every score is the same under {', '.join(warnings)}: neither correlation nor α is defined there"
+        yield (
+            f"every score is the same under {', '.join(warnings)}: neither correlation nor α is defined there; check "
+            "whether its raters used the scale"
+        )
     if any(not one.scored.documents_known for one in each):
         yield "documents are unknown: statements about documents refer to units that were imported as one document"
 

@@ -28,7 +28,7 @@ SUMMED_AT_ONCE = 4
 
 _LINES: TypeAdapter[list[ChangeView]] = TypeAdapter(list[ChangeView])
 KEYS_PATTERN = r"^([A-Za-z0-9._~:@+\-]{1,128}(,[A-Za-z0-9._~:@+\-]{1,128}){0,19})?$"
-ALONE = "only one system is ranked, so its rank cannot change"
+ALONE = "only one system is ranked, so its rank cannot change; rank at least two"
 SUMMED = "made from sums by document and rater, because the campaign is large"
 GROUPS_PATTERN = r"^[a-z_]{1,40}(,[a-z_]{1,40}){0,19}$"
 
@@ -140,7 +140,10 @@ def _warnings(inputs: RecipeFacts, experiments: ChangeExperiments) -> Sequence[s
     if not isinstance(experiments, RobustnessExperiments):
         warnings.append(SUMMED)
     if experiments.recipe.normalize == "none":
-        warnings.append("scores are not normalized by rater, so one system's scores do not affect the others")
+        warnings.append(
+            "scores are not normalized by rater, so one system's scores do not affect the others; choose a "
+            "recipe with normalize=z to see whether they would"
+        )
     elif inputs.recipe.moments == "ratings":
         warnings.append("raters' moments come from ratings and repeats, so changing reference rows has no effect")
     elif inputs.recipe.moments == "calibration":

@@ -68,12 +68,12 @@ class RatingsModel:
         if of_a_system < own:
             units = "documents" if self.rows.documents_known else "segments"
             warnings.append(
-                f"on average, a system was rated on {of_a_system:,} of {own:,} {units}: a study of the campaign's size "
-                f"has {of_a_system:,}, with all systems on each"
+                f"on average, a system was rated on {of_a_system:,} of {own:,} {units}, so figures for a study of the "
+                f"campaign's size are for {of_a_system:,} {units} with all systems on each"
             )
         return warnings + [
             f"{NAMES[one.term]} is {one.why} and is taken to be as large, which is too much for studies in which the "
-            "systems share documents and raters"
+            "systems share documents and raters; let the same raters rate all systems of a document to separate the two"
             for one in (confounded_terms(self.fit) if self.fit is not None else ())
         ]
 

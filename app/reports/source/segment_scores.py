@@ -16,7 +16,9 @@ from app.storage import metrics as stored
 from app.storage import side_tables, texts
 from app.storage.db import Session
 
-OF_SYSTEMS = "metric {0} has no scores of outputs: those of whole systems say nothing of documents"
+OF_SYSTEMS = (
+    "metric {0} has no scores of outputs, and those of whole systems say nothing of documents; store scores of outputs"
+)
 
 
 @dataclass(frozen=True, slots=True)

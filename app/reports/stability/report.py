@@ -48,7 +48,7 @@ from app.storage.db import Session
 EARLIER = "stability"
 """The name of jobs for this report that were begun before the report had a name like others."""
 _REQUEST: TypeAdapter[StabilityRequest] = TypeAdapter(StabilityRequest)
-_OF_RATERS = "the raters of each bucket are the same people in every study"
+_OF_RATERS = "the raters of each bucket are the same people in every study, so other raters may agree less"
 
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: StabilityIn) -> ReportWork[StabilityView]:

@@ -32,7 +32,7 @@ from app.storage.db import Session
 
 SHORT, LONG = 10, 20
 """Segments up to which a document is short, and from which it is long: Grundkiewicz et al. 2021."""
-NO_TIMES = "no judgment has start and end times"
+NO_TIMES = "no judgment has start and end times, so there are no durations; import times if they are known"
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,7 +123,7 @@ def list_shared_key_warnings(grouped: LanguageGroups) -> list[str]:
     groups = dict(zip(grouped.languages, grouped.groups, strict=True))
     return [
         f"{language}: raters with the same key in several campaigns count as different people because their accounts "
-        f"are not linked: {name_raters(keys)}"
+        f"are not linked; link those of one person: {name_raters(keys)}"
         for language, group in groups.items()
         if (keys := find_raters_sharing_keys(group))
     ]

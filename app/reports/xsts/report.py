@@ -258,19 +258,28 @@ def _warnings(
         if why is not None and why != "one line per rater":
             warnings.append(f"{shown.campaign}: no score by {IN_WORDS[options.method]}, because {why}")
         if shown.share_of_set is not None and 0 < shown.share_of_set < ENOUGH:
-            warnings.append(f"{shown.campaign}: only {shown.share_of_set:.0%} of the calibration set was judged")
+            warnings.append(
+                f"{shown.campaign}: only {shown.share_of_set:.0%} of the calibration set was judged, so its line "
+                "is imprecise; have the rest judged"
+            )
         width = None if shown.h is None or shown.c is None else (shown.h - shown.c) * direction.parts.sign
         if width is not None and 0 < width < NARROW:
             warnings.append(
                 f"{shown.campaign}: its fixed points differ by only {width:.2f}, so the line is sensitive "
-                "to their error"
+                "to their error; add calibration pairs"
             )
         if direction.left:
-            warnings.append(f"{shown.campaign}: no usable fixed points, so not adjusted: {name_raters(direction.left)}")
+            warnings.append(
+                f"{shown.campaign}: these raters have no usable fixed points, so they are not adjusted; let them "
+                f"judge the calibration set: {name_raters(direction.left)}"
+            )
     if options.by == "rater" and options.method != "raw":
         warnings.append("lines by rater have no interval here")
     if len({one.consensus for one in direction_views if one.consensus is not None}) > 1:
-        warnings.append("languages judged different calibration pairs, so C is computed over different pairs for each")
+        warnings.append(
+            "languages judged different calibration pairs, so C is computed over different pairs for each; let "
+            "all judge the same pairs"
+        )
     return warnings
 
 

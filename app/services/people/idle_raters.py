@@ -33,7 +33,7 @@ def list_idle_warnings(
     of: Collection[str] | None = None,
     named: bool,
 ) -> list[str]:
-    """Of raters, and of seats where the whole campaign is seen.
+    """Of raters, and of places of invitations where the whole campaign is seen.
 
     find_idle: the keys of idle raters. of: raters who may be told of; None for all. named: by their keys.
     """
@@ -45,7 +45,7 @@ def list_idle_warnings(
         sentences.append(make_idle_warning(idle, "rater") if named else f"{_idle(len(idle), 'rater')}; {SHARE}")
     seats = plans.count_invitation_seats(session, campaign_id) - idle_raters.count_seats_with_work(session, campaign_id)
     if of is None and seats > 0:
-        sentences.append(f"{_idle(seats, 'invited seat')}; {SHARE}")
+        sentences.append(f"{_idle(seats, 'invitation place')}; {SHARE}")
     return sentences
 
 

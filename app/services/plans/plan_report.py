@@ -164,9 +164,15 @@ def _attention_notes(material: PlanInput, plan: Plan) -> list[str]:
 def _warnings(checks: PlanChecks) -> list[str]:
     notes = []
     if len(checks.connected) > 1:
-        notes.append(f"{len(checks.connected)} sets of raters share no items, so their scores cannot be compared")
+        notes.append(
+            f"{len(checks.connected)} sets of raters share no items, so their scores cannot be compared; plan an "
+            "overlap, or fewer buckets"
+        )
     if checks.together < 0.5:
-        notes.append("some systems share fewer than half of their tasks")
+        notes.append(
+            "some systems share fewer than half of their tasks, so they are compared less precisely; plan with "
+            "grouping psxs"
+        )
     idle = [load.rater for load in checks.loads if not load.tasks]
     if idle:
         notes.append(idle_raters.make_idle_warning(idle, "rater"))

@@ -240,4 +240,8 @@ def list_balance_warnings(balance: WorkBalance | None) -> list[str]:
     if balance is None or balance.planned is None or balance.normalized_entropy >= balance.planned - TOLERANCE:
         return []
     now, planned = balance.normalized_entropy, balance.planned
-    return [f"the work done so far is less balanced than planned: normalized entropy {now:.3f}, planned {planned:.3f}"]
+    message = (
+        f"the work done so far is less balanced than planned: normalized entropy {now:.3f}, planned {planned:.3f}; "
+        "remind raters who have done little, or replan"
+    )
+    return [message]

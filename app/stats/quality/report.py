@@ -374,10 +374,10 @@ def _describe_pair(pair: AlikePair) -> str:
 def _warnings(controls: dict[int, ControlTest], events: EventTable | None) -> tuple[str, ...]:
     warnings = []
     if not controls:
-        warnings.append("no degraded items, so no rater can be tested")
+        warnings.append("no degraded items, so no rater can be tested; plan control items")
     lost = sum(one.n_unmatched for one in controls.values())
     if lost:
-        warnings.append(f"{lost} degraded judgments have no rated original by the same rater")
+        warnings.append(f"{lost} degraded judgments are not tested, because their raters did not rate the originals")
     if events is None or not (events.submitted >= 0).any():
         warnings.append("no times are known, so the order of work is taken from tasks and positions")
     return tuple(warnings)

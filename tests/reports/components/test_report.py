@@ -92,9 +92,12 @@ def test_a_pilot_by_another_protocol_is_refused_at_its_place() -> None:
 def test_constant_scores_and_one_rater_or_system_are_told() -> None:
     constant = crossed(1).with_score(np.zeros(len(crossed(1))))
     assert told(constant).warnings == ["no model: each system has constant ratings: there is no variance to decompose"]
-    assert "one rater: the results do not generalize to other raters" in told(crossed(1, raters=1, ratings=1)).warnings
+    assert (
+        "one rater: the results do not generalize to other raters; have others rate a part of the outputs"
+        in told(crossed(1, raters=1, ratings=1)).warnings
+    )
     alone = told(crossed(1, systems=1))
-    assert "only one system was rated, so there are no differences" in alone.warnings
+    assert "only one system was rated, so there are no differences; rate a second system" in alone.warnings
     assert (alone.pairs, alone.typical_error) == ([], None)
 
 
@@ -226,9 +229,12 @@ def test_questions_that_cannot_be_are_refused_by_name(wrong: dict[str, str]) -> 
     assert refused.value.places[0].loc == ("query", next(iter(wrong)))
 
 
-FIRST = "no difference was given, so the planner uses the one that the first design detects at the campaign's size"
-ONCE = "some outputs were rated once, so rater variance is confounded with that of outputs"
-LARGEST = "the largest designs were not simulated"
+FIRST = (
+    "no difference was given, so the planner uses the one that the first design detects at the campaign's size; give the "
+    "`difference` that matters to you"
+)
+ONCE = "some outputs were rated once, so rater variance is confounded with that of outputs; have some rated twice"
+LARGEST = "the largest designs were not simulated; use their closed form, or plan smaller designs"
 
 
 @pytest.mark.parametrize(
@@ -256,10 +262,11 @@ def test_a_planner_warns_of_what_is_so_and_of_nothing_else(
 
 
 def test_components_that_are_not_the_campaigns_own_are_told_and_its_own_are_not() -> None:
-    published = f"components: {DEFAULTS['mqm'].source}, not the campaign's own, so they have no interval"
+    foreign = "not the campaign's own, so they have no interval; run a pilot to measure them"
+    published = f"components: {DEFAULTS['mqm'].source}, {foreign}"
     assert published in planned(nobody(), difference=2.0, documents="20").warnings
     given = planned(crossed(3, documents=12), difference=1.0, documents="10", components="residual=2").warnings
-    assert "components: given, not the campaign's own, so they have no interval" in given
+    assert f"components: given, {foreign}" in given
     assert ONCE not in planned(nobody(), difference=2.0, documents="20").warnings
 
 
@@ -270,7 +277,7 @@ def test_a_planner_promises_nothing_where_the_ranking_can_claim_nothing() -> Non
     assert seven.power > 0.99
     assert seven.simulated > 0.9
     assert found.designs[0].documents_needed == 7
-    told = "below 7 documents no pair can be significant under recommended: power is 0 there"
+    told = "below 7 documents no pair can be significant under recommended: power is 0 there; plan more documents"
     assert told in found.warnings
     enough = planned(nobody(), difference=20.0, documents="7", systems=3, groupings="psxs", ratings="1", raters=3)
     assert told not in enough.warnings

@@ -72,7 +72,7 @@ def test_anchors_whose_sources_differ_are_left_out_and_counted(spine: Spine) -> 
 
 def test_a_mean_alone_is_moved_between_scales_with_a_warning(spine: Spine) -> None:
     spine.take("da", "jsonl", as_da(lines(SPRING)))
-    told = "da uses another scale: a link by the mean keeps its spread; method=mean_sigma adjusts that too"
+    told = "da is on another scale, and a link by the mean does not adjust its spread; use method=mean_sigma"
     assert told in linked(spine, "spring", "da").warnings
     assert told not in linked(spine, "spring", "da", method="mean_sigma").warnings
     assert not any("another scale" in one for one in linked(spine, "spring", "autumn").warnings)

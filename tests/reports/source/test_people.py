@@ -78,7 +78,7 @@ def test_raters_of_one_key_whom_nobody_linked_are_two_and_that_is_told(spine: Sp
     scores = {one.campaign: one.score_under("cs").value for one in view.systems}
     assert scores == {"into-sw": 2.0, "from-sw": 5.0}
     told = "sw: raters with the same key in several campaigns count as different people because"
-    assert f"{told} their accounts are not linked: rater:s" in view.warnings
+    assert f"{told} their accounts are not linked; link those of one person: rater:s" in view.warnings
     assert not any(
         "with the same key" in one
         for one in compared(spine, "into-sw", "from-sw", pivot="en", pool="campaign").warnings

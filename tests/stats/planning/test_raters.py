@@ -66,7 +66,7 @@ def test_why_no_number_of_raters_is_enough() -> None:
 
 
 def test_with_at_least_so_many_raters_some_documents_are_enough_and_with_one_fewer_none() -> None:
-    """The methods' zh-en: eight raters have a floor of .412, below which no number of documents goes."""
+    """WMT23 zh-en: eight raters have a floor of .412, below which no number of documents goes."""
     for difference in (0.3, 0.5, 1.0, 1.7):
         least = minimum_raters(ZH_EN, StudyLayout(1, 9.9, 8), difference=difference, systems=SYSTEMS)
         assert least is not None
