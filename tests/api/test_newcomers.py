@@ -53,7 +53,7 @@ def test_who_joins_an_open_campaign_is_told_and_gets_an_even_share_when_asked(li
 
 def test_a_crowd_that_comes_after_the_plan_gets_a_share_when_asked(live: httpx.Client) -> None:
     ok(live.post(f"{LIVE}/invitations", json={"count": 3}))
-    assert [one.split(" have")[0] for one in warned(live)] == ["3 invited seats"]
+    assert [one.split(" have")[0] for one in warned(live)] == ["3 invitation places"]
 
     plan = replan(live, rebalance=True)
 

@@ -114,8 +114,8 @@ def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
     left = [design for design in planner.options.designs() if design not in planner.designs]
     if left:
         warnings.append(
-            f"{captions.pluralize(len(left), 'design')} left out, because there are fewer raters than ratings per "
-            "item; plan more raters"
+            f"{captions.pluralize(len(left), 'design')} left out for needing "
+            "more ratings per item than there are raters; plan more raters"
         )
     lines = planner.design_lines(parts)
     if planner.score_model.why is None and any(

@@ -230,8 +230,8 @@ def test_questions_that_cannot_be_are_refused_by_name(wrong: dict[str, str]) -> 
 
 
 FIRST = (
-    "no difference was given, so the planner uses the one that the first design detects at the campaign's size; give the "
-    "`difference` that matters to you"
+    "no difference was given, so the planner uses the one that the first design detects at the campaign's size; give "
+    "the `difference` that matters to you"
 )
 ONCE = "some outputs were rated once, so rater variance is confounded with that of outputs; have some rated twice"
 LARGEST = "the largest designs were not simulated; use their closed form, or plan smaller designs"

@@ -68,8 +68,8 @@ def test_systems_that_no_rater_links_are_told() -> None:
     whole = crossed(2, documents=20, systems=2, raters=2, ratings=2)
     parted = whole.where(whole.rater == whole.system)
     said = (
-        "no rater links these groups of systems, so differences between them may be due to raters; have some raters judge "
-        "systems of several groups: s00 | s01"
+        "no rater links these groups of systems, so differences between them may be due to raters; have some raters "
+        "judge systems of several groups: s00 | s01"
     )
     assert said in told(parted).warnings
     assert not any("no rater links" in warning for warning in told(whole).warnings)
