@@ -20,7 +20,6 @@ from app.config import Settings, media_policy
 from app.domain.errors import Unavailable
 from app.jobs import worker as loop
 from app.jobs.computing import THREADS
-from app.jobs.dask_cluster import DaskCluster
 from app.services.campaigns.housekeeping import delete_expired_data
 from app.services.every_organization import do_for_each
 from app.services.media.sweep import sweep_media
@@ -113,6 +112,8 @@ def count_computing_processes(cores: int, *, beside: bool) -> int:
 
 def count_cluster_threads(scheduler: str) -> int:
     """How many chunks the cluster at an address computes at a time. Raises SchedulerAway, DaskNotInstalled."""
+    from app.jobs.dask_cluster import DaskCluster  # it loads what computes, which few workers do themselves
+
     cluster = DaskCluster(scheduler)
     try:
         return cluster.count_threads()

@@ -19,7 +19,6 @@ from typing import Literal
 
 from app.domain.errors import StorageFull, Unavailable
 from app.domain.tracing import continue_trace, current_trace
-from app.jobs.work import QueueComputer
 from app.storage.db import Database
 from app.storage.jobs_queue import QueueEntry
 from app.storage.processes import ProcessIdleWatch
@@ -223,7 +222,13 @@ def run_computing_process(
     yielding: bool = True,
     ratings_folder: RatingsFolder | None = None,
 ) -> None:
-    """In the child: do what comes down the line, one after another. What goes wrong ends the process."""
+    """In the child: do what comes down the line, one after another. What goes wrong ends the process.
+
+    Only the child imports what computes: all reports and the linear algebra are half of a worker's start, and of what
+    it holds.
+    """
+    from app.jobs.work import QueueComputer
+
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _step_back(yielding=yielding)
     database = Database(url, size=2, role=role, ratings_folder=ratings_folder)

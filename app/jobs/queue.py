@@ -7,6 +7,7 @@ import logging
 import os
 import socket
 import threading
+from typing import TYPE_CHECKING
 
 from procrastinate import App, JobContext, PsycopgConnector, RetryDecision
 from procrastinate.exceptions import ConnectorException
@@ -16,7 +17,6 @@ from procrastinate.retry import BaseRetryStrategy
 from app.domain.errors import AppError
 from app.domain.tracing import trace_span
 from app.jobs.computing import ComputingFailed, ComputingProcesses
-from app.jobs.dask_cluster import DaskCluster, DaskComputing
 from app.services.jobs import jobs
 from app.services.jobs.jobs import CHUNK, FINISH, PREPARE, STALLED_AFTER
 from app.storage import jobs as stored
@@ -25,6 +25,9 @@ from app.storage.connections import ConfiguredAsyncConnection
 from app.storage.db import Database, OrganizationGone
 from app.storage.jobs_queue import COMMIT_SETTING, LANES, QUEUES, SEARCH_PATH, QueueEntry
 from app.storage.organizations import organization_of, use_organization
+
+if TYPE_CHECKING:
+    from app.jobs.dask_cluster import DaskComputing
 
 HEARTBEAT = 2.0  # seconds
 POLL = 2.0  # where no notification came
@@ -73,6 +76,8 @@ class Worker:
         )
         self.processes: ComputingProcesses | DaskComputing = own
         if dask_scheduler is not None:
+            from app.jobs.dask_cluster import DaskCluster, DaskComputing  # it loads what computes
+
             self.processes = DaskComputing(database, own, DaskCluster(dask_scheduler))
 
     def run(self) -> None:

@@ -6,6 +6,7 @@ import os
 import pkgutil
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 from typer.main import get_command
@@ -21,9 +22,11 @@ LOADED = (
 )
 
 
-def modules(command: str) -> set[str]:
+@cache
+def modules(command: str) -> frozenset[str]:
+    """What a process has loaded that knows its command."""
     done = subprocess.run([sys.executable, "-c", LOADED, command], capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
+    return frozenset(done.stdout.split())
 
 
 def test_the_table_names_every_file_and_every_command_as_it_is() -> None:
@@ -49,7 +52,7 @@ def test_the_list_of_commands_loads_none_of_them() -> None:
     assert of_ours == {"app.cli", "app.cli.kit", "app.cli.kit.commands", "app.domain", "app.domain.errors"}
 
 
-@pytest.mark.parametrize("command", ["db", "recipes"])
+@pytest.mark.parametrize("command", ["import", "token"])
 def test_a_command_loads_no_file_of_another(command: str) -> None:
     loaded = {name.removeprefix("app.cli.") for name in modules(command) if name.startswith("app.cli.")}
     assert {file for file, _ in COMMANDS.values()} & loaded == {COMMANDS[command][0]}
@@ -92,6 +95,11 @@ def test_what_supervises_a_service_loads_neither_formats_nor_statistics() -> Non
     assert not {"alembic", "numpy", "app.formats", "app.pearmut.app"} & modules("serve")
 
 
+def test_a_worker_leaves_the_reports_to_the_processes_that_compute() -> None:
+    assert not {"app.jobs.work", "app.reports.registry"} & modules("worker")
+
+
+@pytest.mark.soak
 def test_the_web_process_loads_no_migrations() -> None:
     """They would take 8 MB for as long as it runs."""
     code = "import sys; from app import api, main; api.find_routers(); print(*sys.modules)"
