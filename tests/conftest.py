@@ -100,7 +100,6 @@ FIRST = [
     "golden/test_published_esa.py",
     "faults/test_flat_and_steady.py",
     "load/test_blind_sessions.py",
-    "jobs/test_weights.py",
     "api/test_report_kinds.py",
     "storage/embedded/test_embedded.py",
     "services/data/parallel/test_dispatch.py",

@@ -17,6 +17,7 @@ from app.jobs.work import QueueComputer
 from app.storage import jobs_queue
 from app.storage.db import Database
 
+RAREST = 0.2  # seconds between two looks at what is waited for, where it takes long
 LIMIT = 180.0  # seconds in which what is waited for comes, however slow the machine is; not how long it may take
 TAKEN = """DELETE FROM procrastinate_jobs WHERE id = (
     SELECT id FROM procrastinate_jobs WHERE status = 'todo' ORDER BY priority DESC, id LIMIT 1 FOR UPDATE SKIP LOCKED)
@@ -49,8 +50,10 @@ def working(url: str, folder: Path, *, processes: int = 1, quiet: bool = True) -
 def until(holds: Callable[[], object], what: str, *, within: float = LIMIT) -> float:
     """Wait until something holds; how many seconds it took. Fails when it does not come to hold in time.
 
-    Seconds for which the machine let nobody work are nobody's: we asked for a fiftieth, later for a twentieth,
-    and were woken so much later.
+    Who looks costs a processor that others wait for, and so looks the less often the longer it has taken.
+
+    Seconds for which the machine let nobody work are nobody's: we asked for a fiftieth, later for more, and were woken
+    so much later.
     """
     took, pause = 0.0, 0.02
     while True:
@@ -60,7 +63,7 @@ def until(holds: Callable[[], object], what: str, *, within: float = LIMIT) -> f
         took += time.monotonic() - begun
         assert took < within, f"not within {within} s: {what}"
         took += slept(pause)
-        pause = min(pause * 1.1, 0.05)
+        pause = max(pause, min(took / 20, RAREST))
 
 
 def slept(seconds: float) -> float:

@@ -73,6 +73,7 @@ PROMISES = (
     "tests/storage/test_judgments.py",
 )
 OF_ONE_SERVER = (
+    "tests/faults/test_acked.py::test_a_frozen_database_is_told_to_everybody_and_nothing_confirmed_is_lost",
     "tests/faults/test_exactly_once.py::test_a_statement_that_looks_in_its_own_snapshot_is_caught",
     "tests/storage/test_judgments.py::test_the_owner_can_purge_when_saying_so_in_the_transaction",
 )

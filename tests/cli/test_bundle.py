@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import tarfile
 from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from app.domain.recipe import Recipe
 from app.services.data import bundle, bundle_check, metrics
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage import embedded
-from app.storage.db import APP_ROLE, Database
+from app.storage.db import Database
 from tests.cli.conftest import Command
 from tests.services.data.test_imports import DA
 from tests.spine import Spine, fresh
@@ -38,19 +40,37 @@ def archive(spine: Spine, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-def test_a_bundle_imports_into_an_empty_database_and_ranks_to_identical_numbers(
-    archive: Path, database_url: str, tmp_path: Path
-) -> None:
-    bundle_check.unpack_bundle(archive, tmp_path)
-    database = Database(database_url, size=2, role=APP_ROLE)
-    found = bundle_check.reproduce_bundle(tmp_path, database)
-    with database.transaction() as session:
-        (scored,) = metrics.list_metrics(session, "da")
-    database.close()
+@dataclass(frozen=True)
+class Reproduced:
+    """An unpacked bundle, a database into which its data were imported, and what was found."""
 
+    folder: Path
+    database: Database
+    found: bundle_check.BundleVerification
+
+
+@pytest.fixture(scope="module")
+def reproduced(
+    archive: Path,
+    postgres: embedded.EmbeddedServer,
+    migrated_template: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Reproduced]:
+    """For tests that change neither."""
+    folder = tmp_path_factory.mktemp("reproduced")
+    bundle_check.unpack_bundle(archive, folder)
+    with fresh(postgres, migrated_template) as empty:
+        yield Reproduced(folder, empty.database, bundle_check.reproduce_bundle(folder, empty.database))
+
+
+def test_a_bundle_imports_into_an_empty_database_and_ranks_to_identical_numbers(reproduced: Reproduced) -> None:
+    with reproduced.database.transaction() as session:
+        (scored,) = metrics.list_metrics(session, "da")
+    found = reproduced.found
     assert found.campaign == "da"
     assert {"recommended", "wmt-da"} <= set(found.rankings)
-    assert found.judgments == (tmp_path / "data.jsonl").read_text().count('"type":"judgment"')
+    assert found.judgments == (reproduced.folder / "data.jsonl").read_text().count('"type":"judgment"')
+    assert found.beside == ()
     assert (scored.metric, scored.n_outputs, scored.n_of_systems) == ("comet", 1, 1)
 
 
@@ -157,7 +177,10 @@ def by_kind(file: Path) -> object:
 
 
 def make_files_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the same data make is made once for all comparisons, each of which would take seconds over it."""
+    """What the same data make, and what is drawn from the same report, is made once for all comparisons.
+
+    Each of them would take seconds over it.
+    """
     made: dict[str, list[tuple[str, tuple[bytes, ...]]]] = {}
     make = bundle.reproduce_bundle_files
 
@@ -169,21 +192,28 @@ def make_files_once(monkeypatch: pytest.MonkeyPatch) -> None:
             made[asked] = [(path, tuple(chunks)) for path, chunks in make(database, campaign, recipes, version)]
         yield from made[asked]
 
+    drawn: dict[tuple[str, bytes], list[tuple[str, tuple[bytes, ...]]]] = {}
+    draw = bundle.render_bundle_report
+
+    def redraw(path: str, body: bytes) -> Iterator[tuple[str, tuple[bytes, ...]]]:
+        if (path, body) not in drawn:
+            drawn[path, body] = [(other, tuple(chunks)) for other, chunks in draw(path, body)]
+        yield from drawn[path, body]
+
     monkeypatch.setattr(bundle, "reproduce_bundle_files", remake)
+    monkeypatch.setattr(bundle, "render_bundle_report", redraw)
 
 
 @pytest.mark.parametrize(("kind", "least"), [(by_folder, 7), pytest.param(by_kind, 11, marks=pytest.mark.soak)])
 def test_one_digit_in_any_file_is_refused_by_name_though_the_sums_were_mended(
-    archive: Path,
-    database_url: str,
+    reproduced: Reproduced,
     tmp_path: Path,
     kind: Callable[[Path], object],
     least: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    bundle_check.unpack_bundle(archive, tmp_path)
-    database = Database(database_url, size=2, role=APP_ROLE)
-    assert bundle_check.reproduce_bundle(tmp_path, database).beside == ()
+    shutil.copytree(reproduced.folder, tmp_path, dirs_exist_ok=True)
+    database = reproduced.database
     make_files_once(monkeypatch)
     tried, folders = 0, set()
     every = sorted(path for path in tmp_path.rglob("*") if path.is_file() and path.name != bundle.SUMS)
@@ -207,7 +237,6 @@ def test_one_digit_in_any_file_is_refused_by_name_though_the_sums_were_mended(
     (tmp_path / "rankings" / "more.csv").write_bytes(b"")
     with pytest.raises(bundle_check.BundleAltered, match=r"rankings/more\.csv"):
         bundle_check.compare_bundle_files(tmp_path, database)
-    database.close()
     assert tried >= least
     assert {"rankings", "figures", "papers", "mtme", "data.jsonl", "wmt-da.tsv", "bundle.json"} <= folders
 

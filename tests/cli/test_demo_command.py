@@ -63,24 +63,28 @@ def printed(process: subprocess.Popen[str], label: str, *, never: str = "\0", se
     raise AssertionError(f"{label} was never printed")
 
 
-def test_exit_stops_after_judging_over_http_with_the_ranking_in_the_planted_order_and_its_stability(environment):
-    done = subprocess.run([*COMMAND, "--exit"], env=environment, capture_output=True, text=True, timeout=240)
+def test_exit_stops_after_judging_over_http_with_the_ranking_in_the_planted_order_and_its_stability(
+    environment, command, monkeypatch
+):
+    monkeypatch.setenv("PLUMBLINE_PORT", environment["PLUMBLINE_PORT"])
+    done = command(environment["PLUMBLINE_DATABASE_URL"], "demo", "--exit")
+    out, err = done.stdout.decode(), done.stderr.decode()
 
-    assert done.returncode == 0, done.stderr
-    places = [re.search(rf"^ +\d+ +\d+ +{name}\b", done.stdout, re.MULTILINE).start() for name in PLANTED_ORDER]
+    assert done.returncode == 0, err
+    places = [re.search(rf"^ +\d+ +\d+ +{name}\b", out, re.MULTILINE).start() for name in PLANTED_ORDER]
     assert places == sorted(places)
-    kept, of = map(int, re.search(r"Conformance: (\d+) of (\d+) checks hold", done.stdout).groups())
+    kept, of = map(int, re.search(r"Conformance: (\d+) of (\d+) checks hold", out).groups())
     assert kept == of > 30
-    assert int(re.search(r"Judged over HTTP: (\d+) judgments", done.stdout)[1]) > 1000
-    assert [int(documents) for documents, *_ in STUDIED.findall(done.stdout)] == [6, 7, 8] * 2
-    for _, srp, pairs, vacuous in STUDIED.findall(done.stdout):
+    assert int(re.search(r"Judged over HTTP: (\d+) judgments", out)[1]) > 1000
+    assert [int(documents) for documents, *_ in STUDIED.findall(out)] == [6, 7, 8] * 2
+    for _, srp, pairs, vacuous in STUDIED.findall(out):
         assert 0.95 < float(srp) <= 1
         assert float(pairs) > 10  # of 28: studies that claim nothing would be stable, too
         assert vacuous == "0"
-    assert done.stdout.index("pSxS") < done.stdout.index("No grouping")
-    assert "As its manager" not in done.stdout
-    assert GONE_ON_WITH not in done.stdout
-    assert "a credential was refused" not in done.stderr  # by a check that tries just that
+    assert out.index("pSxS") < out.index("No grouping")
+    assert "As its manager" not in out
+    assert GONE_ON_WITH not in out
+    assert "a credential was refused" not in err  # by a check that tries just that
 
 
 def web_processes(demo: int) -> set[int]:

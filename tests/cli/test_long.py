@@ -10,12 +10,10 @@ import pytest
 
 from app.cli.kit import long_reports
 from app.cli.kit.series_steps import RemoteBackend
-from app.cli.serving.own_server import own_server
 from app.client.remote import Remote
 from app.services.access import tokens
 from app.services.plans import expected_time
 from app.storage import embedded
-from app.storage.db import APP_ROLE
 from tests.cli.conftest import Command
 from tests.load.server import serving
 from tests.spine import Spine, fresh, opened
@@ -37,9 +35,9 @@ def test_a_server_makes_the_report_as_a_job_and_the_command_waits_for_it(
 ) -> None:
     with spine.database.transaction() as session:
         monkeypatch.setenv("PLUMBLINE_TOKEN", tokens.issue_token(session, role="viewer").secret)
-    with own_server(spine.url, APP_ROLE) as origin, draining(spine.database):
-        there = command(spine.url, "stability", "thrice", *FEW, "--server", origin, "--json")
-        refused = command(spine.url, "stability", "thrice", "--documents", "9", "--server", origin)
+    with serving(spine.url) as served, draining(spine.database):
+        there = command(spine.url, "stability", "thrice", *FEW, "--server", served.url, "--json")
+        refused = command(spine.url, "stability", "thrice", "--documents", "9", "--server", served.url)
     assert there.returncode == 0, there.stderr
     assert spine.ask("SELECT state, count(*) FROM jobs GROUP BY 1 ORDER BY 1") == [("done", 1), ("failed", 1)]
     assert json.loads(there.stdout) == json.loads(command(spine.url, "stability", "thrice", *FEW, "--json").stdout)

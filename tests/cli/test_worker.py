@@ -8,12 +8,14 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
 from app.cli.worker import count_computing_processes
+from tests.cli.conftest import Answer, Command
 from tests.patience import soon
 from tests.working import LIMIT, until
 
@@ -22,17 +24,27 @@ def _command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "app.cli", *arguments]
 
 
-def _plumbline(*arguments: str, environment: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(_command(*arguments), env=environment, capture_output=True, timeout=LIMIT)
-
-
 @pytest.fixture
 def environment(database_url: str, tmp_path: Path) -> dict[str, str]:
     return {**os.environ, "PLUMBLINE_DATABASE_URL": database_url, "PLUMBLINE_DATA_DIR": str(tmp_path / "data")}
 
 
-def test_a_worker_that_never_ran_is_not_alive(environment: dict[str, str]) -> None:
-    check = _plumbline("worker", "--alive", environment=environment)
+Ask = Callable[..., Answer]
+
+
+@pytest.fixture
+def plumbline(database_url: str, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """plumbline(*arguments): run the command here. of: another data folder."""
+
+    def run(*arguments: str, of: str = "data") -> Answer:
+        monkeypatch.setenv("PLUMBLINE_DATA_DIR", str(tmp_path / of))
+        return command(database_url, *arguments)
+
+    return run
+
+
+def test_a_worker_that_never_ran_is_not_alive(plumbline: Ask) -> None:
+    check = plumbline("worker", "--alive")
     assert check.returncode == 2
     assert b"no worker of this data folder" in check.stderr
 
@@ -45,7 +57,9 @@ def test_a_worker_beside_a_server_leaves_it_a_core(cores: int, alone: int, besid
     )
 
 
-def test_a_worker_gives_a_sign_of_life_and_ends_on_sigterm(environment: dict[str, str], tmp_path: Path) -> None:
+def test_a_worker_gives_a_sign_of_life_and_ends_on_sigterm(
+    environment: dict[str, str], tmp_path: Path, plumbline: Ask
+) -> None:
     beat = tmp_path / "data" / "worker.beat"
 
     def ended_after() -> float:
@@ -53,9 +67,8 @@ def test_a_worker_gives_a_sign_of_life_and_ends_on_sigterm(environment: dict[str
         worker = subprocess.Popen(_command("worker"), env=environment, stderr=subprocess.DEVNULL)
         try:
             until(beat.exists, "it gives a sign of life")
-            assert _plumbline("worker", "--alive", environment=environment).returncode == 0
-            elsewhere = {**environment, "PLUMBLINE_DATA_DIR": str(tmp_path / "other")}
-            assert _plumbline("worker", "--alive", environment=elsewhere).returncode == 2
+            assert plumbline("worker", "--alive").returncode == 0
+            assert plumbline("worker", "--alive", of="other").returncode == 2
             assert stat.S_IMODE((tmp_path / "data").stat().st_mode) == 0o700
             started = time.monotonic()
             worker.send_signal(signal.SIGTERM)
@@ -68,13 +81,14 @@ def test_a_worker_gives_a_sign_of_life_and_ends_on_sigterm(environment: dict[str
     assert soon(ended_after, 10)
 
 
-def test_an_old_sign_of_life_does_not_count(environment: dict[str, str], tmp_path: Path) -> None:
-    assert _plumbline("worker", "--once", environment=environment).returncode == 0
+def test_an_old_sign_of_life_does_not_count(environment: dict[str, str], plumbline: Ask, tmp_path: Path) -> None:
+    once = subprocess.run(_command("worker", "--once"), env=environment, capture_output=True, timeout=LIMIT)
+    assert once.returncode == 0
     beat = tmp_path / "data" / "worker.beat"
     beat.parent.mkdir()
     beat.write_text("long ago")
     os.utime(beat, (1, 1))
-    assert _plumbline("worker", "--alive", environment=environment).returncode == 2
+    assert plumbline("worker", "--alive").returncode == 2
 
 
 def _ended(process: psutil.Process) -> bool:

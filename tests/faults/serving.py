@@ -125,16 +125,32 @@ def service(data_dir: Path, home: Path, **environment: str) -> Iterator[Service]
     server = embedded.start_server(data_dir)
     try:
         migrate.upgrade_schema(server.url("owner"))
-        run = Service(data_dir, home, server, environment=environment)
-        run.start()
-        try:
+        with _started(Service(data_dir, home, server, environment=environment)) as run:
             yield run
-        finally:
-            if run.process is not None and run.process.poll() is None:
-                run.process.kill()
-                run.process.communicate(timeout=LIMIT)
     finally:
         server.stop()
+
+
+@contextmanager
+def service_at(url: str, home: Path, **environment: str) -> Iterator[Service]:
+    """The application on a migrated database of a server that nobody stops."""
+    home.mkdir(exist_ok=True)
+    run = ServiceElsewhere.at(url, home)
+    run.environment = environment
+    with _started(run):
+        yield run
+
+
+@contextmanager
+def _started(run: Service) -> Iterator[Service]:
+    """The application for the length of a block, whatever happens in it."""
+    run.start()
+    try:
+        yield run
+    finally:
+        if run.process is not None and run.process.poll() is None:
+            run.process.kill()
+            run.process.communicate(timeout=LIMIT)
 
 
 Place = tuple[str, int, int]  # rater, item, segment

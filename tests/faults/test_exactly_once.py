@@ -10,17 +10,20 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 import httpx
 import psycopg
 import pytest
 
+from app.storage import embedded
 from app.storage.db import Database
 from app.storage.recorder.judgments import RECORD
 from tests.collecting import Collecting, collect
 from tests.faults.again import Again
-from tests.faults.serving import Service, service
+from tests.load.server import serving
+from tests.spine import fresh
 from tests.working import LIMIT, until
 
 THREADS = 60
@@ -28,12 +31,18 @@ CUTS = 10
 WAITING = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 
+@dataclass(frozen=True)
+class Service:
+    """A database, and where it is served."""
+
+    url: str
+    origin: str
+
+
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory, scratch: Path) -> Iterator[Service]:
-    folder = scratch / "exactly-once"
-    folder.mkdir(mode=0o711)
-    with service(folder / "data", tmp_path_factory.mktemp("home"), PLUMBLINE_POOL_SIZE="20") as found:
-        yield found
+def run(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Service]:
+    with fresh(postgres, migrated_template) as spine, serving(spine.url, size=20) as served:
+        yield Service(spine.url, served.url)
 
 
 @contextmanager
@@ -130,7 +139,7 @@ def _whole(client: socket.socket) -> bytes:
 class Cutter:
     """A proxy that passes a request on and cuts the line before its answer, as often as it is told."""
 
-    def __init__(self, port: int, cuts: int) -> None:
+    def __init__(self, port: int | None, cuts: int) -> None:
         self.cuts = cuts
         self._target = port
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -160,7 +169,7 @@ class Cutter:
 
 def test_a_line_that_is_cut_after_the_work_is_done_leads_to_no_second_revision(run: Service) -> None:
     with holding(run, "cut") as (live, url):
-        cutter = Cutter(run.port, CUTS)
+        cutter = Cutter(urlsplit(run.origin).port, CUTS)
         sent = 0
         for seen in (None, "0"):
             for _ in range(CUTS + 5):

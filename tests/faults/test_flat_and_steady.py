@@ -16,11 +16,13 @@ import psycopg
 import pytest
 
 from app.services.access import tokens
+from app.storage import embedded
 from app.storage.db import Database
 from tests.collecting import Collecting, collect
 from tests.faults.again import Again
-from tests.faults.serving import Service, service, web_process
+from tests.faults.serving import Service, service_at, web_process
 from tests.patience import soon
+from tests.spine import fresh
 from tests.working import LIMIT
 
 BURST = 256
@@ -29,11 +31,37 @@ HANGING = 15.0  # seconds; how fast it is, `benchmarks` says
 GROWTH = 1.10
 
 
+# The clock of the application's host is a year off, as `date` under it would say: there is no libfaketime on every
+# machine, so `time` itself is told otherwise as the process starts.
+OFF = """
+import datetime, time
+_time, _shift = time.time, {shift}
+time.time = lambda: _time() + _shift
+class _Off(datetime.datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return datetime.datetime.fromtimestamp(time.time(), tz)
+datetime.datetime = _Off
+"""
+LATE, EARLY = -400, 400  # days
+
+
+def shifted(folder: Path, days: int) -> str:
+    """Where Python looks for a module that tells it another time."""
+    (folder / "sitecustomize.py").write_text(OFF.format(shift=days * 86400))
+    return str(folder)
+
+
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory, scratch: Path) -> Iterator[Service]:
-    folder = scratch / "flat-and-steady"
-    folder.mkdir(mode=0o711)
-    with service(folder / "data", tmp_path_factory.mktemp("home")) as found:
+def run(
+    tmp_path_factory: pytest.TempPathFactory, postgres: embedded.EmbeddedServer, migrated_template: str
+) -> Iterator[Service]:
+    """A service on a host whose clock is late; nothing here may notice."""
+    clock = shifted(tmp_path_factory.mktemp("late"), LATE)
+    with (
+        fresh(postgres, migrated_template) as spine,
+        service_at(spine.url, tmp_path_factory.mktemp("home"), PYTHONPATH=clock) as found,
+    ):
         yield found
 
 
@@ -114,45 +142,39 @@ def test_a_database_that_is_held_up_is_told_of_in_time_and_not_hung_upon(run: Se
         assert web.put(url, json={"protocol": "da", "score": 2}).json()["revision"] == 2
 
 
-# The clock of the application's host is a year off, as `date` under it would say: there is no libfaketime on every
-# machine, so `time` itself is told otherwise as the process starts.
-OFF = """
-import datetime, time
-_time, _shift = time.time, {shift}
-time.time = lambda: _time() + _shift
-class _Off(datetime.datetime):
-    @classmethod
-    def now(cls, tz=None):
-        return datetime.datetime.fromtimestamp(time.time(), tz)
-datetime.datetime = _Off
-"""
+def test_a_wrong_clock_on_the_host_changes_nothing(run: Service) -> None:
+    _judging_and_leases_go_by_the_database(run)
 
 
-@pytest.mark.parametrize("days", [-400, pytest.param(400, marks=pytest.mark.soak)])
-def test_a_wrong_clock_on_the_host_changes_nothing(data_dir: Path, tmp_path: Path, days: int) -> None:
-    shifted = tmp_path / "shifted"
-    shifted.mkdir()
-    (shifted / "sitecustomize.py").write_text(OFF.format(shift=days * 86400))
-    with service(data_dir, tmp_path / "home", PYTHONPATH=str(shifted)) as run:
-        live = campaign(run, 2, 2, "clock")
-        with httpx.Client(base_url=run.origin, headers=live.auth("r0"), timeout=LIMIT, trust_env=False) as web:
-            leased = web.post(f"/v1/campaigns/{live.key}/lease").json()["task"]
-            again = web.post(f"/v1/campaigns/{live.key}/lease").json()["task"]
-            assert again["task"] == leased["task"]
-            stored = web.put(f"/v1/tasks/{leased['task']}/judgments/1/1", json={"protocol": "da", "score": 1})
-            assert stored.status_code == 200
-            with psycopg.connect(run.url) as db:
-                right = db.execute(
-                    """SELECT bool_and(t.leased_until BETWEEN now() + interval '1 hour' AND now() + interval '3 hours'),
-                              bool_and(j.submitted_at BETWEEN now() - interval '1 minute' AND now()),
-                              bool_and(j.recorded_at BETWEEN now() - interval '1 minute' AND now())
-                       FROM judgments j, tasks t WHERE t.state = 'leased'"""
-                ).fetchone()
-                assert right == (True, True, True)
-                db.execute("UPDATE tasks SET leased_until = now() - interval '1 second' WHERE state = 'leased'")
-            late = web.put(f"/v1/tasks/{leased['task']}/judgments/1/2", json={"protocol": "da", "score": 1})
-            assert (late.status_code, late.json()["kept"]) == (200, None)
-        _links_and_tokens_end_when_they_say(run, live)
+@pytest.mark.soak
+def test_a_clock_that_is_early_changes_nothing(database_url: str, tmp_path: Path) -> None:
+    clock = shifted(tmp_path, EARLY)
+    with service_at(database_url, tmp_path / "home", PYTHONPATH=clock) as run:
+        _judging_and_leases_go_by_the_database(run)
+
+
+def _judging_and_leases_go_by_the_database(run: Service) -> None:
+    live = campaign(run, 2, 2, "clock")
+    with httpx.Client(base_url=run.origin, headers=live.auth("r0"), timeout=LIMIT, trust_env=False) as web:
+        leased = web.post(f"/v1/campaigns/{live.key}/lease").json()["task"]
+        again = web.post(f"/v1/campaigns/{live.key}/lease").json()["task"]
+        assert again["task"] == leased["task"]
+        stored = web.put(f"/v1/tasks/{leased['task']}/judgments/1/1", json={"protocol": "da", "score": 1})
+        assert stored.status_code == 200
+        with psycopg.connect(run.url) as db:
+            right = db.execute(
+                """SELECT bool_and(t.leased_until BETWEEN now() + interval '1 hour' AND now() + interval '3 hours'),
+                          bool_and(j.submitted_at BETWEEN now() - interval '1 minute' AND now()),
+                          bool_and(j.recorded_at BETWEEN now() - interval '1 minute' AND now())
+                   FROM judgments j JOIN tasks t USING (campaign_id) WHERE t.state = 'leased' AND campaign_id = %s""",
+                (live.id,),
+            ).fetchone()
+            assert right == (True, True, True)
+            run_out = "UPDATE tasks SET leased_until = now() - interval '1 second'"
+            db.execute(f"{run_out} WHERE campaign_id = %s AND state = 'leased'", (live.id,))
+        after = web.put(f"/v1/tasks/{leased['task']}/judgments/1/2", json={"protocol": "da", "score": 1})
+        assert (after.status_code, after.json()["kept"]) == (200, None)
+    _links_and_tokens_end_when_they_say(run, live)
 
 
 def _links_and_tokens_end_when_they_say(run: Service, live: Collecting) -> None:

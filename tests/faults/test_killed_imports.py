@@ -105,7 +105,7 @@ def stored(url: str) -> dict[str, int]:
     return {table: n for table, n in row_counts(url).items() if n}
 
 
-@pytest.mark.parametrize("kills", [4, pytest.param(16, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [3, pytest.param(16, marks=pytest.mark.soak)])
 def test_an_import_killed_at_any_point_has_stored_nothing_or_everything(
     spine: Spine, files: list[Path], kills: int
 ) -> None:
@@ -123,6 +123,7 @@ def test_an_import_killed_at_any_point_has_stored_nothing_or_everything(
     assert imported(spine.url, files)[0] == whole
 
 
+@pytest.mark.soak
 def test_an_import_that_commits_by_batches_is_caught(spine: Spine, files: list[Path]) -> None:
     """Negative control: killed in the middle, this one leaves what is neither nothing nor everything."""
     whole, _ = imported(spine.url, files)

@@ -50,7 +50,7 @@ def kill(pids: list[int]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("victim", ["the starter", "initdb", "both"])
+@pytest.mark.parametrize("victim", ["the starter", "initdb", pytest.param("both", marks=pytest.mark.soak)])
 def test_killed_in_the_middle_of_making_the_cluster_the_next_start_makes_it(data_dir: Path, victim: str) -> None:
     with subprocess.Popen([sys.executable, "-c", START, str(data_dir)], cwd=ROOT, stderr=subprocess.DEVNULL) as process:
         until(lambda: list(data_dir.glob("new-*/global")), "initdb has begun to write")
@@ -64,6 +64,7 @@ def test_killed_in_the_middle_of_making_the_cluster_the_next_start_makes_it(data
     assert find_server_processes(server.cluster) == set()
 
 
+@pytest.mark.soak
 def test_a_cluster_that_were_made_in_its_place_would_stay_half_made(data_dir: Path) -> None:
     """The negative control."""
     home = folders.open_data_folder(data_dir)

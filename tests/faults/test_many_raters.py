@@ -9,9 +9,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 
 import httpx
 import psycopg
@@ -21,7 +21,7 @@ from app.storage.db import Database
 from app.storage.leases import leases
 from app.storage.recorder.recorder import Recorder
 from tests.collecting import Collecting, collect
-from tests.faults.serving import Service, service
+from tests.load.server import serving
 from tests.patience import patient
 from tests.working import LIMIT
 
@@ -37,13 +37,21 @@ SHORTEN = (
 )
 
 
+@dataclass(frozen=True)
+class Service:
+    """A database, and where it is served."""
+
+    url: str
+    origin: str
+
+
 @pytest.fixture
-def run(data_dir: Path, tmp_path: Path) -> Iterator[Service]:
-    with service(data_dir, tmp_path / "home") as found:
-        with psycopg.connect(found.url) as db:
-            for statement in SHORTEN:
-                db.execute(statement)
-        yield found
+def run(database_url: str) -> Iterator[Service]:
+    with psycopg.connect(database_url) as db:
+        for statement in SHORTEN:
+            db.execute(statement)
+    with serving(database_url) as served:
+        yield Service(database_url, served.url)
 
 
 class Rater(threading.Thread):

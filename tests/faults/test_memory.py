@@ -191,6 +191,7 @@ def test_no_upload_costs_much_more_memory_than_a_normal_one(database_url: str) -
             assert server.peak() < before + MOST, name
 
 
+@pytest.mark.soak
 def test_a_reader_that_unpacks_at_once_is_caught(database_url: str, tmp_path: Path) -> None:
     """The negative control."""
     (tmp_path / "sitecustomize.py").write_text(CARELESS)

@@ -18,8 +18,9 @@ from tests.working import LIMIT
 
 # Runs where there is no network but an own loopback: the core path, and an attempt to get out.
 INSIDE = """
-import fcntl, os, re, socket, struct, subprocess, sys, time
+import fcntl, os, re, socket, struct, subprocess, sys, tempfile, time
 import httpx
+from app import cli
 plumbline, table = sys.argv[1:]
 with socket.socket() as up:
     fcntl.ioctl(up, 0x8914, struct.pack("16sh", b"lo", 1))  # SIOCSIFFLAGS, IFF_UP
@@ -28,7 +29,20 @@ try:
 except OSError as error:
     print("outside:", error.errno)
 def run(*words):
-    return subprocess.run([plumbline, *words], check=True, stdout=subprocess.PIPE).stdout
+    sys.argv[1:] = words
+    sys.stdout.flush()
+    out = os.dup(1)
+    with tempfile.TemporaryFile() as said:
+        os.dup2(said.fileno(), 1)
+        try:
+            cli.main()
+        except SystemExit as ended:
+            assert not ended.code, ended.code
+        finally:
+            sys.stdout.flush()
+            os.dup2(out, 1)
+        said.seek(0)
+        return said.read()
 run("import", "c", "--format", "mqm-tsv", table)
 near = run("rank", "c", "--recipe", "google-mqm", "--json")
 made = run("token", "create", "--role", "admin").decode()

@@ -12,13 +12,14 @@ import psutil
 import pytest
 import sqlalchemy as sa
 
+from app.domain.recipe import NAMED
 from app.jobs import computing, queue
 from app.jobs import worker as loop
 from app.reports import registry
 from app.reports.kit.request import ReportRequest
 from app.services.access.tokens import THE_OPERATOR
-from app.services.jobs import jobs, report_requests
-from app.services.jobs.jobs import BLOCK, CHUNK, MOST_TRIES, STALLED_AFTER, JobView
+from app.services.jobs import jobs, rankings, report_requests
+from app.services.jobs.jobs import BLOCK, CHUNK, STALLED_AFTER, JobView
 from app.storage import embedded, jobs_queue, migrate
 from app.storage.jobs_queue import LANES, QueueEntry
 from tests.jobs import poison
@@ -62,7 +63,7 @@ def both_at_work(bench: Bench) -> None:
 
 
 def test_two_workers_share_a_job_and_one_finishes_it_when_the_other_is_killed(bench: Bench, tmp_path: Path) -> None:
-    wanted = bench.asked(1)
+    wanted = bench.asked(1, points=2)
     expected = bench.undisturbed(wanted)
     with working(bench.spine.url, tmp_path / "a") as one, working(bench.spine.url, tmp_path / "b") as other:
         both_at_work(bench)
@@ -100,21 +101,43 @@ def test_entries_that_nobody_holds_any_more_are_entered_again(bench: Bench) -> N
         jobs.cancel_job(session, job.job, THE_OPERATOR)
 
 
-def test_a_stopped_worker_hands_back_what_it_has_and_ends_within_ten_seconds(bench: Bench, tmp_path: Path) -> None:
-    job = bench.job(bench.asked(2))
+def test_a_ranking_waits_behind_no_simulation_and_a_stopped_worker_hands_back_what_it_has(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """The worker's only process is in the middle of the first of two large simulations when a ranking is asked for.
+
+    Told to stop, the worker ends within ten seconds.
+    """
+    simulations = [bench.job(bench.asked(40 + n, permutations=25_000)) for n in range(2)]
+    recipe = NAMED["google-mqm"]
     with working(bench.spine.url, tmp_path) as worker:
-        until(lambda: bench.now(job).done > 0, "it has stored chunks")
+        until(lambda: bench.queue("doing", simulations[0], CHUNK), "a part of it is being computed")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(rankings, "AT_ONCE", 0.0)
+            ranking = rankings.find_or_queue_ranking(bench.spine.database, "thrice", recipe=recipe)
+        assert isinstance(ranking, JobView)
+        until(lambda: bench.now(ranking).has_ended, "the ranking is there")
+        assert bench.now(ranking).state == "done"
+        left = [(one.total or 99) - one.done for one in map(bench.now, simulations)]
+        until(lambda: bench.now(simulations[0]).done > 0, "it has stored chunks")
         worker.send_signal(signal.SIGTERM)
         begun = time.monotonic()
         assert worker.wait(LIMIT) == 0
         assert time.monotonic() - begun < 10
-    assert (bench.queue("doing"), bench.queue("todo", job) > 0, bench.now(job).has_ended) == (0, True, False)
+    assert min(left) >= 12, left  # of 18 parts each; behind them all the ranking would have come last
+    assert bench.queue("doing") == 0
+    assert all(bench.queue("todo", job) > 0 and not bench.now(job).has_ended for job in simulations)
 
-    with bench.spine.database.transaction() as session:
-        jobs.cancel_job(session, job.job, THE_OPERATOR)
+    for job in simulations:
+        with bench.spine.database.transaction() as session:
+            jobs.cancel_job(session, job.job, THE_OPERATOR)
 
+
+@pytest.mark.soak
+def test_a_killed_worker_hands_nothing_back(bench: Bench, tmp_path: Path) -> None:
+    """The control of the test above."""
     job = bench.job(bench.asked(22, permutations=100_000))  # a chunk takes seconds
-    with working(bench.spine.url, tmp_path) as worker:  # the control: who is killed hands nothing back
+    with working(bench.spine.url, tmp_path) as worker:
         until(lambda: bench.queue("doing", job, CHUNK) == 1, "it is in the middle of a chunk")
         stopped(worker)
     assert (bench.queue("doing", job), bench.queue("doing")) == (1, 1)
@@ -134,7 +157,7 @@ def test_a_small_job_waits_for_a_few_chunks_of_a_large_one_and_not_for_all(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def both(seed: int) -> tuple[JobView, JobView]:
-        large = bench.job(bench.asked(seed, permutations=10, points=15))
+        large = bench.job(bench.asked(seed, permutations=10, points=10))
         drained(bench.spine.database, most=4)
         return bench.job(bench.asked(seed + 1, permutations=10, points=1)), large
 
@@ -180,30 +203,30 @@ def seconds_of_computing(bench: Bench, worker: int, seed: int) -> float:
     return took
 
 
-def test_cancelling_stops_the_cpu_within_two_seconds(bench: Bench, tmp_path: Path) -> None:
+def test_cancelling_stops_the_cpu_within_two_seconds_and_a_worker_whose_connections_are_cut_goes_on(
+    bench: Bench, tmp_path: Path
+) -> None:
     seeds = itertools.count(300)
-    with working(bench.spine.url, tmp_path) as worker:
-        assert soon(lambda: seconds_of_computing(bench, worker.pid, next(seeds)), 2)
-        assert worker.poll() is None
-
-
-def test_a_worker_whose_connections_are_cut_goes_on(bench: Bench, tmp_path: Path) -> None:
-    wanted = bench.asked(4, points=2)
+    wanted = bench.asked(4, points=1)
     expected = bench.undisturbed(wanted)
-    job = bench.job(wanted)
     others = "datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
     cut = f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {others}"
-    with working(bench.spine.url, tmp_path):
+    with working(bench.spine.url, tmp_path) as worker:
+        assert soon(lambda: seconds_of_computing(bench, worker.pid, next(seeds)), 2)
+        job = bench.job(wanted)
         until(lambda: bench.now(job).done > 0, "it has stored chunks")
+        assert not bench.now(job).has_ended
         assert bench.spine.ask(cut)[0][0] > 2
         until(lambda: bench.now(job).has_ended, "the job ends")
+        assert worker.poll() is None
     assert bench.report(job) == expected
 
 
 def test_a_chunk_that_ends_its_process_is_tried_so_often_and_ends_the_job_with_its_reason(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    traces = tmp_path / "traces"
+    traces, tries = tmp_path / "traces", 2
+    monkeypatch.setattr(jobs, "MOST_TRIES", tries)
     monkeypatch.setenv(poison.TRACES, str(traces))
     monkeypatch.setattr(computing, "run_computing_process", poison.compute)
     monkeypatch.setattr(registry, "ALL", poison.KINDS)
@@ -227,8 +250,8 @@ def test_a_chunk_that_ends_its_process_is_tried_so_often_and_ends_the_job_with_i
     ended = bench.now(job)
     assert ended.state == "failed"
     assert ended.error
-    assert ended.error["detail"] == f"computing (part 2) ended with exit code 7, {MOST_TRIES} times"
-    assert traces.read_text().split().count("1") == MOST_TRIES
+    assert ended.error["detail"] == f"computing (part 2) ended with exit code 7, {tries} times"
+    assert traces.read_text().split().count("1") == tries
 
 
 @pytest.mark.soak

@@ -1,4 +1,7 @@
-"""A small twin of the benchmark: the same code at 10,000 judgments. What it times is no test; that it reports is."""
+"""A small twin of the benchmark: the same code at 10,000 judgments, and of its parts one.
+
+What it times is no test; that it reports is.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,24 @@ from benchmarks.pages import marks, write
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_benchmark_reports_every_row_with_a_ratio_and_the_memory(scratch: Path) -> None:
+PARTS = {"import", "loading", "ranking"}
+
+
+@pytest.mark.parametrize(
+    ("only", "parts"),
+    [(["--only", "load"], PARTS - {"ranking"}), pytest.param([], PARTS, marks=pytest.mark.soak)],
+    ids=["loading", "all"],
+)
+def test_the_benchmark_reports_every_row_with_a_ratio_and_the_memory(
+    scratch: Path, only: list[str], parts: set[str]
+) -> None:
     command = [sys.executable, "-m", "benchmarks.run", "--rows", "10000", "--repeats", "1", "--folder", str(scratch)]
+    command += only
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     table, figures = done.stdout.rstrip().rsplit("\n", 1)
     found = json.loads(figures)
     whats = {row["what"] for row in found["rows"]}
-    assert {what.split(" of ")[0] for what in whats} == {"import", "loading", "ranking"}
+    assert {what.split(" of ")[0] for what in whats} == parts
     assert all(row["seconds"] > 0 and row["ratio"] > 0 for row in found["rows"])
     assert all(megabytes > 0 for megabytes in found["memory_mb"].values())
     assert all(f"| {row['what']} |" in table for row in found["rows"])

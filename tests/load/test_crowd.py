@@ -149,7 +149,7 @@ def crowd(url: str, path: Path, documents: int) -> None:
 
 
 def test_thirty_two_raters_some_killed_some_asleep_finish_everything_once(database_url: str, tmp_path: Path) -> None:
-    crowd(database_url, tmp_path / "killed.json", documents=20)
+    crowd(database_url, tmp_path / "killed.json", documents=16)
 
 
 @pytest.mark.soak
@@ -157,6 +157,7 @@ def test_thirty_two_raters_finish_a_larger_campaign(database_url: str, tmp_path:
     crowd(database_url, tmp_path / "killed.json", documents=300)
 
 
+@pytest.mark.soak
 def test_leases_that_do_not_look_who_has_a_task_are_found_out(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

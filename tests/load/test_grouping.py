@@ -94,6 +94,7 @@ def test_without_grouping_the_planted_order_is_recovered_less_well_in_more_than_
     assert found.second < found.first
 
 
+@pytest.mark.soak
 def test_raters_who_are_alike_need_no_grouping() -> None:
     """The control: what the test above finds comes from the raters' differences."""
     found = compare(PSXS, NONE, CAMPAIGNS, alike=True)

@@ -94,6 +94,7 @@ def test_a_small_rehearsal_runs_over_http_to_closed_and_recovers_the_planted_ord
     assert tuple(order) == planted.order == tuple("ABCD")
 
 
+@pytest.mark.soak
 def test_raters_who_ignore_the_texts_do_not_recover_it(database_url: str) -> None:
     """The control of the test above: what it finds comes from what is planted, not from the order of anything."""
     with serving(database_url) as served:

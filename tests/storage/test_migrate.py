@@ -10,6 +10,8 @@ import pytest
 
 from app.storage import migrate
 from app.storage.db import APP_ROLE
+from tests.cli.conftest import Command
+from tests.cli.conftest import command as command  # a fixture
 from tests.services.data.test_imports import judgment, lines
 from tests.spine import opened, plumbline
 
@@ -74,13 +76,13 @@ def test_systems_that_were_withdrawn_before_are_left_out_from_the_upgrade_on(dat
     assert count(database_url, f"SELECT max(e.version) {standing}") == latest
 
 
-def test_a_version_serves_what_a_later_one_brought_in_and_nothing_earlier(database_url: str) -> None:
+def test_a_version_serves_what_a_later_one_brought_in_and_nothing_earlier(database_url: str, command: Command) -> None:
     with psycopg.connect(database_url) as connection:
         connection.execute("ALTER TABLE campaigns ADD COLUMN later int")
         connection.execute("UPDATE alembic_version SET version_num = 'later'")
     migrate.check_schema(database_url, or_later=True)
-    assert plumbline(database_url, "db", "check", "--or-later").returncode == 0
-    assert plumbline(database_url, "db", "check").returncode == 2
+    assert command(database_url, "db", "check", "--or-later").returncode == 0
+    assert command(database_url, "db", "check").returncode == 2
     with psycopg.connect(database_url) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '2026_11_20_spine'")
     with pytest.raises(migrate.SchemaBehind):
@@ -100,11 +102,11 @@ def test_many_starters_migrate_once(empty_database_url: str) -> None:
     assert count(empty_database_url, "SELECT count(*) FROM alembic_version") == 1
 
 
-def test_two_commands_at_once_migrate_once(empty_database_url: str) -> None:
+def test_two_commands_at_once_migrate_once(empty_database_url: str, command: Command) -> None:
     with ThreadPoolExecutor(2) as threads:
         answers = list(threads.map(lambda _: plumbline(empty_database_url, "db", "upgrade"), range(2)))
     assert [answer.returncode for answer in answers] == [0, 0], [answer.stderr for answer in answers]
-    assert plumbline(empty_database_url, "db", "check").returncode == 0
+    assert command(empty_database_url, "db", "check").returncode == 0
 
 
 @pytest.mark.parametrize(

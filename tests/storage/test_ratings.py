@@ -66,6 +66,7 @@ def test_repeats_without_times_are_numbered_alike_whatever_came_first(spine: Spi
             )
 
 
+@pytest.mark.soak
 def test_an_order_that_follows_insertion_would_be_seen(spine: Spine) -> None:
     """Negative control of the test above: numbered as they were stored, the repeats differ."""
     rows = repeated()

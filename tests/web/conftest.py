@@ -25,7 +25,8 @@ ENDS_WITHIN = 15  # seconds, but for those in which the machine stands still; tw
 
 
 @contextmanager
-def _serving(app: ASGIApp, http: type = BoundedProtocol, lifespan: str = "on") -> Iterator[Address]:
+def serve(app: ASGIApp, http: type = BoundedProtocol, lifespan: str = "on") -> Iterator[Address]:
+    """Serve an application over a protocol; its address."""
     config = uvicorn.Config(
         app, http=http, log_config=None, access_log=False, ws="none", lifespan=lifespan, proxy_headers=False
     )
@@ -50,7 +51,7 @@ def _serving(app: ASGIApp, http: type = BoundedProtocol, lifespan: str = "on") -
 @pytest.fixture
 def serving() -> Serving:
     """Serve an application over a protocol and give its address."""
-    return _serving
+    return serve
 
 
 @pytest.fixture(scope="module")

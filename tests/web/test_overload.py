@@ -150,6 +150,7 @@ def test_no_more_than_the_limit_are_let_in_at_once(database: Database, serving: 
         assert most_let_in(address, slow, limit) == limit
 
 
+@pytest.mark.soak
 def test_without_the_layer_everybody_is_let_in(
     database: Database, serving: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import json
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,14 @@ from app.services.campaigns import campaigns, exclusions, locks
 from app.services.campaigns.campaigns import NewCampaign
 from app.services.data import bundle as bundles
 from app.services.jobs import jobs, rankings
+from app.storage import embedded
 from app.storage.db import Database
 from app.web.deps import ServiceOptions
 from tests.cli.conftest import Answer, Command
 from tests.cli.conftest import command as command  # a fixture
 from tests.services.data.test_imports import MQM
-from tests.spine import Spine
+from tests.spine import Spine, fresh, template_of
+from tests.web.conftest import serve
 from tests.working import draining
 
 pytestmark = pytest.mark.usefixtures("patience")
@@ -39,9 +42,8 @@ NOWHERE = "postgresql://nobody@127.0.0.1:1/nothing"
 Both = Callable[..., tuple[Answer, Answer]]
 
 
-@pytest.fixture
-def origin(database: Database, serving: Serving) -> Iterator[str]:
-    """A server with one campaign."""
+def fill(database: Database) -> None:
+    """Put one campaign into a database."""
     spine = Spine(database.url, database)
     with database.transaction() as session:
         campaigns.create_campaign(session, NewCampaign(key="demo", protocol="mqm", series="wmt"), actor="test")
@@ -53,21 +55,56 @@ def origin(database: Database, serving: Serving) -> Iterator[str]:
             session, "demo", locks.LockRequest(recipe="google-mqm", hypotheses=["A is best"], reason="late"), actor="t"
         )
         exclusions.lift_exclusion(session, "demo", 3, reason="it was there", actor="test")
+
+
+@dataclass(frozen=True)
+class ServedDatabase:
+    """A database with one campaign, where it is served, and the secret of its manager."""
+
+    database: Database
+    origin: str
+    secret: str
+
+
+@pytest.fixture(scope="module")
+def filled(postgres: embedded.EmbeddedServer, migrated_template: str, patience: None) -> Iterator[str]:
+    """The template of databases with one campaign."""
+    with template_of(postgres, migrated_template, lambda spine: fill(spine.database)) as name:
+        yield name
+
+
+@pytest.fixture
+def template(filled: str) -> str:
+    """For tests that change something: each has a database of its own."""
+    return filled
+
+
+@pytest.fixture
+def origin(database: Database, serving: Serving) -> Iterator[str]:
+    """A server with one campaign."""
     with serving(create_app(database, ServiceOptions())) as (host, port):
         yield f"http://{host}:{port}"
 
 
+@pytest.fixture(scope="module")
+def served(postgres: embedded.EmbeddedServer, filled: str) -> Iterator[ServedDatabase]:
+    """For tests that only read."""
+    with fresh(postgres, filled) as spine:
+        with spine.database.transaction() as session:
+            secret = tokens.issue_token(session, role="manager", campaign="demo").secret
+        with serve(create_app(spine.database, ServiceOptions())) as (host, port):
+            yield ServedDatabase(spine.database, f"http://{host}:{port}", secret)
+
+
 @pytest.fixture
-def both(origin: str, database: Database, command: Command, monkeypatch: pytest.MonkeyPatch) -> Both:
-    """Run a command on the database, and over HTTP where no database can be reached."""
+def both(served: ServedDatabase, command: Command, monkeypatch: pytest.MonkeyPatch) -> Both:
+    """Run a command that changes nothing on the database, and over HTTP where no database can be reached."""
 
     def run(*arguments: str | Path) -> tuple[Answer, Answer]:
         monkeypatch.delenv("PLUMBLINE_SERVER", raising=False)
-        near = command(database.url, *arguments)
-        with database.transaction() as session:
-            secret = tokens.issue_token(session, role="manager", campaign="demo").secret
-        monkeypatch.setenv("PLUMBLINE_SERVER", origin)
-        monkeypatch.setenv("PLUMBLINE_TOKEN", secret)
+        near = command(served.database.url, *arguments)
+        monkeypatch.setenv("PLUMBLINE_SERVER", served.origin)
+        monkeypatch.setenv("PLUMBLINE_TOKEN", served.secret)
         return near, command(NOWHERE, *arguments)
 
     return run
@@ -198,10 +235,10 @@ def test_a_refusal_is_one_clear_line_and_exit_code_2(both: Both, arguments: tupl
 
 
 def test_a_token_that_does_not_work_is_said_and_not_shown(
-    origin: str, command: Command, monkeypatch: pytest.MonkeyPatch
+    served: ServedDatabase, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PLUMBLINE_TOKEN", "plb_000000000000_s3cret")
-    answer = command(NOWHERE, "rank", "demo", "--server", origin)
+    answer = command(NOWHERE, "rank", "demo", "--server", served.origin)
     assert answer.returncode == 2
     assert answer.stderr.startswith(b"plumbline: the server refuses: there is no such credential")
     assert b"s3cret" not in answer.stderr
@@ -218,13 +255,9 @@ def test_a_file_is_written_whole_or_not_at_all(both: Both, tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_release_over_http_has_the_files_that_it_has_on_the_database(
-    origin: str, database: Database, tmp_path: Path
-) -> None:
-    with database.transaction() as session:
-        secret = tokens.issue_token(session, role="manager", campaign="demo").secret
-    fill_folder(bundle.fetch_archive(Remote(origin, secret), "demo"), tmp_path / "far")
-    fill_folder(bundles.make_bundle_files(database, "demo"), tmp_path / "near")
+def test_a_release_over_http_has_the_files_that_it_has_on_the_database(served: ServedDatabase, tmp_path: Path) -> None:
+    fill_folder(bundle.fetch_archive(Remote(served.origin, served.secret), "demo"), tmp_path / "far")
+    fill_folder(bundles.make_bundle_files(served.database, "demo"), tmp_path / "near")
     near, far = (
         {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
         for root in (tmp_path / "near", tmp_path / "far")

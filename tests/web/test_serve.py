@@ -83,7 +83,7 @@ def stop(process: subprocess.Popen[str]) -> tuple[int, str, float]:
 
 
 @pytest.mark.parametrize("workers", ["2", pytest.param("1", marks=pytest.mark.soak)])
-def test_it_serves_hands_over_one_admin_and_stops_when_told(
+def test_it_serves_hands_over_one_admin_stops_when_told_and_its_workers_end_with_it(
     start: Start, database_url: str, tmp_path: Path, workers: str
 ) -> None:
     process = start(database_url, "--workers", workers)
@@ -102,49 +102,27 @@ def test_it_serves_hands_over_one_admin_and_stops_when_told(
     assert (asked["method"], asked["status"]) == ("GET", 200)
     assert token.split("_", 2)[2] not in log
 
-    def again(*options: str) -> float:
-        process = start(database_url, *options)
-        with answering(process) as client:
-            assert client.get("/v1/me", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+    def again() -> float:
+        process = start(database_url, "--workers", workers)
+        with answering(process):
+            pass
         code, _, seconds = stop(process)
         assert code == 0
-        assert not link.exists()
         return seconds
 
+    assert seconds < ENDS_WITHIN or soon(again, ENDS_WITHIN, tries=2)
+
     link.unlink()
-    assert soon(again, ENDS_WITHIN)
-    assert seconds < ENDS_WITHIN or soon(lambda: again("--workers", workers), ENDS_WITHIN, tries=2)
-
-
-def test_workers_end_with_the_process_that_started_them(start: Start, database_url: str) -> None:
-    process = start(database_url, "--workers", "2")
+    process = start(database_url, "--workers", workers)
     with answering(process) as client:
-        names = {"web 1", "web 2"}
+        assert client.get("/v1/me", headers={"Authorization": f"Bearer {token}"}).status_code == 200
+        assert not link.exists()
+        names = {f"web {n + 1}" for n in range(int(workers))}
         until(lambda: running(client) >= names, "one after the other they run")
-        workers = psutil.Process(process.pid).children(recursive=True)
-        assert len(workers) == len(names)
+        children = psutil.Process(process.pid).children(recursive=True)
+        assert len(children) == len(names)
         process.kill()
-        until(lambda: not psutil.wait_procs(workers, timeout=0)[1], "its workers end, too", within=ENDS_WITHIN)
-
-
-def test_a_request_under_way_is_finished_before_it_stops(start: Start, database_url: str) -> None:
-    def ended() -> float:
-        process, told = start(database_url), list[float]()
-        with answering(process) as client:
-
-            def slowly() -> Iterator[bytes]:
-                yield b'{"token": '
-                told.append(time.monotonic())
-                process.send_signal(signal.SIGTERM)
-                yield b'"x"}'
-
-            answer = client.post("/v1/session", content=slowly(), headers={"Content-Type": "application/json"})
-            assert answer.status_code == 401
-        _, log = process.communicate(timeout=LIMIT)
-        assert process.returncode == 0, log
-        return time.monotonic() - told[0]
-
-    assert soon(ended, ENDS_WITHIN)
+        until(lambda: not psutil.wait_procs(children, timeout=0)[1], "its workers end, too", within=ENDS_WITHIN)
 
 
 def refused(process: subprocess.Popen[str]) -> str:

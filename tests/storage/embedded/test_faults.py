@@ -36,10 +36,10 @@ def make_table(server: embedded.EmbeddedServer, name: str) -> None:
         connection.execute(f"CREATE TABLE {name} ()")
 
 
-@pytest.fixture
-def stopped(data_dir: Path) -> embedded.EmbeddedServer:
-    """A server that was started, given one table and stopped."""
-    with embedded.start_server(data_dir) as server:
+@pytest.fixture(scope="module")
+def stopped(scratch: Path) -> embedded.EmbeddedServer:
+    """A server that was started, given one table and stopped; whoever changes its files sets them right again."""
+    with embedded.start_server(scratch / "stopped") as server:
         make_table(server, "kept")
     return server
 
@@ -53,8 +53,10 @@ def bystander(stopped: embedded.EmbeddedServer) -> Iterator[subprocess.Popen[byt
         ["sleep", "600"], user=None if ours else account.uid, group=None if ours else account.gid, cwd="/"
     )
     folder = stopped.cluster.folder
-    (folder / "postmaster.pid").write_text(f"{process.pid}\n{folder}\n1700000000\n5432\n\n\n  1 1\nready\n")
+    pid_file = folder / "postmaster.pid"
+    pid_file.write_text(f"{process.pid}\n{folder}\n1700000000\n5432\n\n\n  1 1\nready\n")
     yield process
+    pid_file.unlink(missing_ok=True)
     process.kill()
     process.wait()
 
@@ -76,16 +78,15 @@ def test_a_starter_killed_at_any_moment_leaves_nothing_that_stops_the_next(data_
 
 
 @pytest.mark.parametrize("victims", ["postmaster", "all"])
-def test_a_killed_server_comes_back_with_its_data(data_dir: Path, victims: str) -> None:
-    with embedded.start_server(data_dir) as server:
-        make_table(server, "kept")
+def test_a_killed_server_comes_back_with_its_data(stopped: embedded.EmbeddedServer, victims: str) -> None:
+    with embedded.start_server(stopped.data_dir) as server:
         pid = int((server.cluster.folder / "postmaster.pid").read_text().split()[0])
         children = find_server_processes(server.cluster) - {pid}
         os.kill(pid, signal.SIGKILL)
         for child in children if victims == "all" else ():
             with suppress(ProcessLookupError):  # it has seen its parent die
                 os.kill(child, signal.SIGKILL)
-        with embedded.start_server(data_dir) as again:
+        with embedded.start_server(stopped.data_dir) as again:
             assert again.started
             assert tables(again) == 1
 
@@ -127,9 +128,14 @@ def test_stopping_never_signals_a_bystander(
 
 
 def test_a_server_that_cannot_start_says_why(stopped: embedded.EmbeddedServer) -> None:
-    (stopped.cluster.folder / "local.conf").write_text("no_such_setting = 1\n")
-    with pytest.raises(embedded.ServerNotStarting, match="no_such_setting"):
-        embedded.start_server(stopped.data_dir)
+    local = stopped.cluster.folder / "local.conf"
+    before = local.read_text() if local.exists() else ""
+    local.write_text("no_such_setting = 1\n")
+    try:
+        with pytest.raises(embedded.ServerNotStarting, match="no_such_setting"):
+            embedded.start_server(stopped.data_dir)
+    finally:
+        local.write_text(before)
 
 
 @pytest.mark.parametrize(("starts_at", "tried"), [(1, 1), (3, 3), (4, 3)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import psycopg
@@ -12,12 +13,18 @@ from app.storage import embedded
 from app.storage.embedded import prepare_serving_role
 
 
-@pytest.fixture
-def bare(data_dir: Path) -> Iterator[embedded.EmbeddedServer]:
-    """A server as an administrator would give it: it has the owner of the database and no serving role."""
-    with embedded.start_server(data_dir) as server:
-        administer(server, "DROP ROLE plumbline_app")
+@pytest.fixture(scope="module")
+def own(scratch: Path) -> Iterator[embedded.EmbeddedServer]:
+    """A server of this module's own, whose roles change."""
+    with embedded.start_server(scratch / "roles") as server:
         yield server
+
+
+@pytest.fixture
+def bare(own: embedded.EmbeddedServer) -> embedded.EmbeddedServer:
+    """A server as an administrator would give it: it has the owner of the database and no serving role."""
+    administer(own, "DROP ROLE IF EXISTS plumbline_app; ALTER ROLE plumbline NOCREATEROLE")
+    return own
 
 
 def administer(server: embedded.EmbeddedServer, statement: str) -> None:
@@ -71,9 +78,14 @@ def test_an_owner_who_may_not_act_as_an_existing_role_serves_alone(bare: embedde
 def test_an_owner_who_may_create_roles_has_the_lesser_role_made(
     data_dir: Path, version: str, request: pytest.FixtureRequest
 ) -> None:
-    bin_dir = request.getfixturevalue("bin_dir15") if version == "15" else None
-    with embedded.start_server(data_dir, bin_dir=bin_dir) as server:
-        administer(server, "DROP ROLE plumbline_app; ALTER ROLE plumbline CREATEROLE")
+    with ExitStack() as stack:
+        if version == "newest":
+            server = request.getfixturevalue("bare")
+        else:
+            bin_dir = request.getfixturevalue("bin_dir15")
+            server = stack.enter_context(embedded.start_server(data_dir, bin_dir=bin_dir))
+            administer(server, "DROP ROLE plumbline_app")
+        administer(server, "ALTER ROLE plumbline CREATEROLE")
         assert prepare_serving_role(server.url()) == prepare_serving_role(server.url()) == "plumbline_app"
         assert acts_as(server.url(), "plumbline_app")[0] == "plumbline_app"
 
