@@ -28,9 +28,12 @@ from app.storage import embedded, migrate
 from app.storage.db import Database
 from app.storage.embedded.cluster import find_server_processes
 from tests.collecting import Collecting, collect
+from tests.load.server import serving
+from tests.patience import as_served
 from tests.working import LIMIT, until
 
 ROOT = Path(__file__).resolve().parents[2]
+POOL = 10  # connections, as a service has them
 LOGIN = re.compile(rb"Plumbline at (http://[\d.]+:(\d+))")
 
 
@@ -129,6 +132,15 @@ def service(data_dir: Path, home: Path, **environment: str) -> Iterator[Service]
             yield run
     finally:
         server.stop()
+
+
+@contextmanager
+def service_here(data_dir: Path) -> Iterator[Service]:
+    """A migrated database and the application on it, in a thread: for what happens to the database alone."""
+    with embedded.start_server(data_dir) as server:
+        migrate.upgrade_schema(server.url("owner"))
+        with as_served(), serving(server.url("owner"), size=POOL) as served:
+            yield Service(data_dir, data_dir, server, port=urlsplit(served.url).port or 0)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from app.storage import embedded
-from tests.faults.serving import Raters, Service, judging, service
+from tests.faults.serving import Raters, Service, judging, service_here
 from tests.working import until
 
 SIZE = "120m"
@@ -63,8 +63,8 @@ def judged_throughout(run: Service) -> Iterator[Raters]:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a disk")
-def test_a_full_disk_is_told_and_nothing_confirmed_is_lost(small_disk: Path, tmp_path: Path) -> None:
-    with service(small_disk / "data", tmp_path / "home") as run, judged_throughout(run) as raters:
+def test_a_full_disk_is_told_and_nothing_confirmed_is_lost(small_disk: Path) -> None:
+    with service_here(small_disk / "data") as run, judged_throughout(run) as raters:
         # Postgres ends where its log cannot be written. It takes space for 16 MB of it at a time: a new piece has
         # room for all of this, whatever making the cluster and the schema took of the one before.
         with psycopg.connect(run.server.url("admin"), autocommit=True) as db:
@@ -79,9 +79,9 @@ def test_a_full_disk_is_told_and_nothing_confirmed_is_lost(small_disk: Path, tmp
 @pytest.mark.soak
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a disk")
 def test_a_database_whose_log_has_no_room_either_is_started_again_and_has_all_that_was_confirmed(
-    small_disk: Path, tmp_path: Path
+    small_disk: Path,
 ) -> None:
-    with service(small_disk / "data", tmp_path / "home") as run, judged_throughout(run) as raters:
+    with service_here(small_disk / "data") as run, judged_throughout(run) as raters:
         filler = fill(small_disk)
         with pytest.raises(psycopg.OperationalError), psycopg.connect(run.server.url("admin")) as db:
             db.execute(LOGGED)
