@@ -12,9 +12,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.cli.conftest import Command
+from tests.cli.conftest import command as command  # a fixture
 from tests.services.data.test_imports import MQM_HEADER
-from tests.spine import Spine, opened, plumbline, row_counts
-from tests.working import LIMIT, until
+from tests.spine import Spine, opened, row_counts
+from tests.working import until
 
 SEED = 20261120
 # What an importing process does: everything in one transaction or, as the negative control, one transaction a file.
@@ -36,7 +38,6 @@ for batch in [inputs] if mode == "whole" else [[one] for one in inputs]:
         imports.run_import(database, "c", files=batch, **how)
     if mode != "whole":
         sys.stdin.read()  # until it is killed: else it may have come to its end before anybody looks
-print("done", flush=True)
 """
 EMPTY = {"alembic_version": 1}
 WAITING = """SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
@@ -109,7 +110,7 @@ def stored(url: str) -> dict[str, int]:
 def test_an_import_killed_at_any_point_has_stored_nothing_or_everything(
     spine: Spine, files: list[Path], kills: int
 ) -> None:
-    whole, seconds = imported(spine.url, files)
+    whole, seconds = imported(spine, files)
     empty(spine.url)
     killed_before_it_commits(spine.url, files)
     assert stored(spine.url) == EMPTY
@@ -120,13 +121,13 @@ def test_an_import_killed_at_any_point_has_stored_nothing_or_everything(
         # How long an import takes depends on what else the machine does: only the rows tell whether it had committed.
         assert stored(spine.url) in (EMPTY, whole)
         empty(spine.url)
-    assert imported(spine.url, files)[0] == whole
+    assert imported(spine, files)[0] == whole
 
 
 @pytest.mark.soak
 def test_an_import_that_commits_by_batches_is_caught(spine: Spine, files: list[Path]) -> None:
     """Negative control: killed in the middle, this one leaves what is neither nothing nor everything."""
-    whole, _ = imported(spine.url, files)
+    whole, _ = imported(spine, files)
     empty(spine.url)
     with importing(spine.url, "batches", files) as process:
         until(lambda: "judgments" in stored(spine.url), "it has stored something")
@@ -137,14 +138,12 @@ def test_an_import_that_commits_by_batches_is_caught(spine: Spine, files: list[P
     assert 0 < left["judgments"] < 5_000
 
 
-def imported(url: str, files: list[Path]) -> tuple[dict[str, int], float]:
-    """What an import that nobody kills leaves, by table, and the seconds that it took once the program had started."""
-    with importing(url, "whole", files) as process:
-        began = time.monotonic()
-        out, _ = process.communicate(timeout=LIMIT)
-        seconds = time.monotonic() - began
-    assert out == b"done\n"
-    left = stored(url)
+def imported(spine: Spine, files: list[Path]) -> tuple[dict[str, int], float]:
+    """What an import that nobody kills leaves, by table, and the seconds that it took."""
+    began = time.monotonic()
+    spine.take("c", "mqm-tsv", {file.name: file.read_bytes() for file in files})
+    seconds = time.monotonic() - began
+    left = stored(spine.url)
     assert left["judgments"] == 5_000
     return left, seconds
 
@@ -157,11 +156,11 @@ def empty(url: str) -> None:
         connection.execute("TRUNCATE campaigns, people, seals CASCADE")
 
 
-def test_one_bad_line_of_many_files_stores_nothing(spine: Spine, files: list[Path]) -> None:
+def test_one_bad_line_of_many_files_stores_nothing(spine: Spine, files: list[Path], command: Command) -> None:
     with files[-1].open("a") as last:
         last.write("A\td1\t1\n")
     before = spine.counts()
-    answer = plumbline(spine.url, "import", "c", *files, "--format", "mqm-tsv")
+    answer = command(spine.url, "import", "c", *files, "--format", "mqm-tsv")
     assert answer.returncode == 2
     assert b"19.tsv:252: " in answer.stderr
     assert spine.counts() == before

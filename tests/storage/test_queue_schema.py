@@ -8,18 +8,9 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from app.reports.kit.report import StoredReport
-from app.reports.kit.request import ReportRequest
-from app.reports.stability.options import StabilityIn, StudyDesignIn
-from app.reports.stability.report import REPORT
-from app.services.jobs import jobs, report_requests
-from app.services.jobs.jobs import JobView
 from app.storage import embedded, migrate, queue_schema
 from app.storage.backup import backup_database, restore_database
 from app.storage.db import APP_ROLE, sqlalchemy_url
-from tests.spine import opened
-from tests.stats.stability.worlds import as_mqm, made_up
-from tests.working import drained
 
 FUNCTIONS = """SELECT p.proname, pg_get_function_identity_arguments(p.oid) FROM pg_proc p
 WHERE p.pronamespace = 'procrastinate'::regnamespace ORDER BY 1, 2"""
@@ -91,21 +82,3 @@ def test_the_queue_is_in_a_backup(database_url: str, empty_database_url: str, tm
     migrate.check_schema(empty_database_url)
     with sa.create_engine(sqlalchemy_url(empty_database_url), poolclass=sa.NullPool).connect() as connection:
         assert queue_schema.find_last_queue_migration(connection) == queue_schema.list_queue_migrations()[-1]
-
-
-def test_postgres_15_has_the_same_queue_and_it_works(data_dir: Path, bin_dir15: Path, database_url: str) -> None:
-    with embedded.start_server(data_dir, bin_dir=bin_dir15) as old:
-        url = old.url("owner")
-        migrate.upgrade_schema(url)
-        assert queue_of(url) == queue_of(database_url)
-        with opened(url) as spine:
-            spine.take("thrice", "mqm-tsv", as_mqm(made_up(1, documents=8)))
-            options = StabilityIn(
-                designs=[StudyDesignIn()], documents=[5], studies=20, studies_per_document_set=10, permutations=100
-            )
-            request = ReportRequest(REPORT, ("thrice",), options)
-            job = report_requests.find_or_queue_report(spine.database, request)
-            assert isinstance(job, JobView)
-            assert drained(spine.database) == 3
-            assert isinstance(report_requests.find_or_queue_report(spine.database, request), StoredReport)
-            assert jobs.recover_stalled_jobs(spine.database) == 0

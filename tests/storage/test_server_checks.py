@@ -30,11 +30,6 @@ def test_our_own_server_passes(empty_database_url: str) -> None:
     check_server_url(empty_database_url, serving_role="plumbline_app")
 
 
-def test_postgres_15_passes(data_dir: Path, bin_dir15: Path) -> None:
-    with embedded.start_server(data_dir, bin_dir=bin_dir15) as server:
-        check_server_url(server.url(), serving_role="plumbline_app")
-
-
 @pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
 def test_a_database_that_does_not_store_unicode_is_refused(careless: embedded.EmbeddedServer, encoding: str) -> None:
     name = f"in_{encoding.lower()}"

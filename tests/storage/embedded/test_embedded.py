@@ -96,15 +96,6 @@ def test_neither_owner_nor_serving_role_has_any_power_over_the_server(
     assert ask(postgres.url(role), f"{query} WHERE rolname = current_user") is False
 
 
-def test_text_sorts_by_code_point_on_every_version(
-    data_dir: Path, bin_dir15: Path, postgres: embedded.EmbeddedServer
-) -> None:
-    query = "SELECT string_agg(w, '' ORDER BY w) FROM unnest(ARRAY['é', 'a', 'Z', 'z', 'ß', '_', '字', '😀']) AS w"
-    with embedded.start_server(data_dir, bin_dir=bin_dir15) as server:
-        assert str(ask(server.url(), "SHOW server_version")).startswith("15.")
-        assert ask(server.url(), query) == ask(postgres.url(), query) == "".join(sorted("éaZzß_字😀"))
-
-
 @pytest.mark.parametrize("n", [3, pytest.param(6, marks=pytest.mark.soak)])
 def test_starters_at_once_have_one_server_and_the_last_one_stops_it(data_dir: Path, n: int) -> None:
     starters = [starter(data_dir) for _ in range(n)]
