@@ -7,7 +7,7 @@ import importlib
 import pkgutil
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import log
@@ -40,16 +40,20 @@ class Used:
     place: str
 
 
-def modules() -> list[ModuleType]:
-    """Every module of the package."""
+def modules() -> dict[str, ModuleType]:
+    """Every module of the package, by its file as the repository names it."""
     found = pkgutil.walk_packages(app.__path__, "app.")
-    return [importlib.import_module(one.name) for one in found if not one.name.endswith("__main__")]
+    imported = [importlib.import_module(one.name) for one in found if not one.name.endswith("__main__")]
+    root = Path(app.__path__[0]).parent
+    return {Path(str(module.__file__)).relative_to(root).as_posix(): module for module in imported}
 
 
-def used(module: ModuleType) -> Iterator[Used]:
-    """The patterns of a module: those that it keeps, wherever in it, and those that it writes where it uses them."""
-    tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
-    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in USES]
+def used(module: ModuleType, nodes: Sequence[ast.AST]) -> Iterator[Used]:
+    """The patterns of a module: those that it keeps, wherever in it, and those that it writes where it uses them.
+
+    nodes: of its source.
+    """
+    attributes = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr in USES]
     # A pattern in a table is used under another name; texts can be split and substituted as well, so that says nothing.
     others = {one.attr for one in attributes if one.attr in USES[:5] and ast.unparse(one.value) not in vars(module)}
     for name, value in vars(module).items():
@@ -57,10 +61,10 @@ def used(module: ModuleType) -> Iterator[Used]:
             own = {one.attr for one in attributes if ast.unparse(one.value).split("[")[0].endswith(name)}
             for use in {AS_USED.get(one, one) for one in own or others or {"search"}}:
                 yield Used(pattern, use, f"{module.__name__}.{name}")
-    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        if ast.unparse(call.func) in {f"re.{use}" for use in USES}:
-            use = ast.unparse(call.func).removeprefix("re.")
-            yield Used(written(call, module), AS_USED.get(use, use), f"{module.__name__}:{call.lineno}")
+    for call in (node for node in nodes if isinstance(node, ast.Call)):
+        match call.func:
+            case ast.Attribute(value=ast.Name(id="re"), attr=use) if use in USES:
+                yield Used(written(call, module), AS_USED.get(use, use), f"{module.__name__}:{call.lineno}")
 
 
 def kept(value: object, seen: set[int] | None = None) -> Iterator[re.Pattern[Any]]:

@@ -7,6 +7,8 @@ from statistics import quantiles
 
 import pytest
 
+from tests.house.trees import nodes
+
 LONGEST_FILE = 600
 """A backstop: a file is split where an idea ends, never to get under a number."""
 USUAL_FUNCTION = 25  # lines, for nine in ten
@@ -23,7 +25,7 @@ Check = Callable[[ast.Module], Iterator[ast.AST]]
 
 def swallowed(tree: ast.Module) -> Iterator[ast.AST]:
     """Handlers of every exception there is, unless they clean up and raise it again."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.ExceptHandler):
             named = {name.id for name in ast.walk(node.type) if isinstance(name, ast.Name)} if node.type else {"all"}
             if named & {"Exception", "all"} or ("BaseException" in named and not _raises_again(node)):
@@ -39,11 +41,11 @@ def commits(tree: ast.Module) -> Iterator[ast.AST]:
     """Calls of a method `commit`; a function of that name in an imported module is another thing."""
     imported = {
         name.asname or name.name.split(".")[0]
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in node.names
     }
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="commit")) if owner in imported:
                 continue
@@ -53,7 +55,7 @@ def commits(tree: ast.Module) -> Iterator[ast.AST]:
 
 def branches_on_protocol(tree: ast.Module) -> Iterator[ast.AST]:
     """Comparisons of a protocol, or its name, with a literal: a protocol's module says what is special about it."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Compare) and any(_is_protocol(side) for side in (node.left, *node.comparators)):
             if any(_is_literal(side) for side in (node.left, *node.comparators)):
                 yield node
@@ -138,7 +140,7 @@ def test_nine_functions_in_ten_are_short(modules: list[tuple[str, ast.Module]]) 
     lengths = [
         node.end_lineno - node.body[0].lineno + 1
         for _, tree in modules
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno
     ]
     assert quantiles(lengths, n=10)[-1] < USUAL_FUNCTION

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.house.trees import nodes
+
 Modules = list[tuple[str, ast.Module]]
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -53,7 +55,7 @@ def vague(scope: ast.AST) -> Iterator[str]:
 def test_every_class_has_a_name_of_its_own(modules: Modules) -> None:
     places: dict[str, list[str]] = {}
     for name, tree in modules:
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(name)
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
@@ -69,7 +71,7 @@ def test_found_and_one_do_not_outlive_a_comprehension(modules: Modules) -> None:
     functions = (
         (name, node)
         for name, tree in modules
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     )
     assert [(name, node.name, word) for name, node in functions for word in vague(node)] == []

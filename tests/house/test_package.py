@@ -20,6 +20,7 @@ from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from packaging.utils import canonicalize_name
 
+from tests.house.trees import nodes
 from tests.working import until
 
 EPOCH = {"SOURCE_DATE_EPOCH": "1700000000"}
@@ -112,7 +113,7 @@ def test_everything_imported_comes_with_the_package(
 
 
 def _statements(modules: list[tuple[str, ast.Module]], kind: type[Statement]) -> Iterator[Statement]:
-    return (node for _, module in modules for node in ast.walk(module) if isinstance(node, kind))
+    return (node for _, module in modules for node in nodes(module) if isinstance(node, kind))
 
 
 @pytest.mark.soak
