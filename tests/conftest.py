@@ -37,9 +37,12 @@ ROOM_NEEDED = 1 << 30
 COLLECTED_AFTER = 50_000  # objects
 TESTS = Path(__file__).resolve().parent
 # How long an example takes says how busy the machine is; by default 200 ms would be a failure. And what is drawn hangs
-# on the source alone, so that another run finds what this one does; `make soak` draws others, by `anew` and its seed.
-settings.register_profile("anew", derandomize=False, deadline=10_000, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("patient", settings.get_profile("anew"), derandomize=True)
+# on the source alone, so that another run finds what this one does; `make soak` draws others, by `anew` and its seed,
+# and four times as many where a test says no number.
+settings.register_profile(
+    "anew", max_examples=160, derandomize=False, deadline=10_000, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("patient", settings.get_profile("anew"), max_examples=40, derandomize=True)
 settings.load_profile("patient")
 # What takes longest, longest first: handed out late, it would keep one worker busy while the others have nothing left.
 # The files with a browser follow one another, as it stays open while they do. What mostly waits stands among the rest,
@@ -90,14 +93,13 @@ FIRST = [
     "api/test_access_matrix.py",
     "load/test_crowd.py",
     "storage/embedded/test_faults.py",
-    "golden/test_round_trips.py",
+    "golden/test_client_from_document.py",
     "api/test_replans.py",
     "cli/test_worker.py",
     "cli/test_bundle.py",
     "stats/multiverse/test_public_data.py",
     "faults/test_acked.py",
     "api/test_hostile.py",
-    "golden/test_published_esa.py",
     "faults/test_flat_and_steady.py",
     "load/test_blind_sessions.py",
     "api/test_report_kinds.py",
@@ -105,10 +107,8 @@ FIRST = [
     "services/data/parallel/test_dispatch.py",
     "services/data/isolated/test_reading.py",
     "jobs/test_stepping_back.py",
-    "golden/test_flat_with_curl.py",
     "load/test_benchmarks.py",
     "web/test_overload.py",
-    "golden/test_out_and_in_again.py",
     "api/test_blind.py",
     "faults/test_many_raters.py",
     "house/test_package.py",
@@ -116,13 +116,9 @@ FIRST = [
     "api/test_viewers.py",
     "pearmut/test_annotating.py",
     "web/test_reading_over_http.py",
-    "golden/test_with_curl.py",
-    "house/test_patterns.py",
     "guides/test_as_written.py",
-    "golden/test_published_quality.py",
     "load/test_serve_benchmark.py",
     "api/test_contacts.py",
-    "golden/test_published_da.py",
     "faults/test_killed_imports.py",
     "jobs/test_traces.py",
     "services/data/test_imports.py",
@@ -136,6 +132,25 @@ FIRST = [
     "load/test_grouping.py",
     "stats/validation/test_validation.py",
 ]
+
+
+TOGETHER = ("golden", "house")
+"""Folders whose files one process takes, as they share what is dear to make: imported data, the parsed package."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Hand out file by file, but these folders whole."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class FoldersTogether(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return next((folder for folder in TOGETHER if file.startswith(f"tests/{folder}/")), file)
+
+    return FoldersTogether(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,8 +1,8 @@
-"""Published data in one application, asked over HTTP alone: shared by the tests of one file."""
+"""Published data in one application, asked over HTTP alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,10 +17,9 @@ from app.reports.quality.view import QualityView
 from app.services.access import tokens
 from app.services.jobs import report_requests
 from app.stats.quality.report import RaterQuality
-from app.storage import embedded
 from app.storage.db import Database
 from tests.api.conftest import OPTIONS, TestClient
-from tests.spine import SHARED, Spine, fresh
+from tests.spine import SHARED, Spine
 
 GOLDEN = [
     pytest.mark.golden,
@@ -62,14 +61,12 @@ class Asked:
 
 
 @contextmanager
-def asking(postgres: embedded.EmbeddedServer, template: str, fill: Callable[[Spine], object]) -> Iterator[Asked]:
-    """An application over a database of its own, which `fill` has filled."""
-    with fresh(postgres, template) as spine:
-        fill(spine)
-        with spine.database.transaction() as session:
-            token = tokens.issue_token(session, role="manager").secret
-        with TestClient(create_app(spine.database, OPTIONS)) as client:
-            yield Asked(client, token, spine.database)
+def asking(spine: Spine) -> Iterator[Asked]:
+    """An application over a database."""
+    with spine.database.transaction() as session:
+        token = tokens.issue_token(session, role="manager").secret
+    with TestClient(create_app(spine.database, OPTIONS)) as client:
+        yield Asked(client, token, spine.database)
 
 
 def level(report: Any, name: str) -> dict[tuple[str, float | None], Any]:

@@ -1,4 +1,4 @@
-"""ESA, side-by-side MQM, MQM of eight raters and DA+SQM over HTTP alone: one import, several campaigns, the figures.
+"""Rankings of ESA, side-by-side MQM, MQM of eight raters and DA+SQM over HTTP alone meet the figures.
 
 So are normalized means and near-exact permutation p-values, by the options of a recipe. Figures: ../shared/expected,
 under the conventions of its README.
@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
-from tests.golden.test_with_curl import Curl, send, serving_here
-from tests.spine import SHARED, TED, expected, fresh
+from tests.golden.test_with_curl import Curl, serving_here
+from tests.spine import SHARED, Spine, expected
 
 pytestmark = [
     pytest.mark.golden,
     pytest.mark.skipif(not SHARED.is_dir(), reason="the public data of ../shared/data are not here"),
+    pytest.mark.usefixtures("esa", "sxs", "zhen", "cal"),
 ]
 SIGNED_RANK = (
     "recipe=wmt24-esa&normalize=none&aggregate=mean&test=signed_rank&unit=segment&alternative=two-sided"
@@ -26,20 +27,15 @@ SIGNED_RANK = (
 )
 DRAWS = 200_000
 NAMES = {"raw": "none", "mean": "mean", "error": "error", "error_rate_mode": "error_rate", "z": "z"}
-PROFILES = {"mqm_ted_ende": "freitag2021", "sxs_mqm2023_ende": "wmt24"}
+PROFILES = {"ted": "freitag2021", "sxs": "wmt24"}
+FIGURES = {"ted": "mqm_ted_ende", "sxs": "sxs_mqm2023_ende"}
+"""The data by the names that the files of figures give them."""
 PLAIN = "normalize=none&test=none&clusters=none"
 
 
 @pytest.fixture(scope="module")
-def curl(postgres: Any, migrated_template: str) -> Iterator[Curl]:
-    with fresh(postgres, migrated_template) as spine, serving_here(spine) as client:
-        esa = [f"esa_wmt23_ende/{name}.tsv.gz" for name in ("annotations", "texts")]
-        send(client, "esa", "esa", "table", esa, {"map": "esa-annotations", "split": "protocol"})
-        send(client, "mqm_ted_ende", "mqm", "mqm-tsv", [TED], {})
-        send(client, "sxs_mqm2023_ende", "mqm", "table", ["sxs_mqm2023_ende/ratings.tsv.gz"], {"map": "sxs-mqm"})
-        send(client, "zhen", "mqm", "table", ["mqm_wmt23_zhen_calibration/ratings.tsv.gz"], {"map": "mqm-spans"})
-        cal = [f"da_sqm_wmt22_calibration/{name}.csv.gz" for name in ("calibration", "mapping")]
-        send(client, "cal", "da_sqm", "wmt-da-sqm", cal, {"mapping": "mapping.csv", "split": "language_pair"})
+def curl(published: Spine) -> Iterator[Curl]:
+    with serving_here(published) as client:
         yield client
 
 
@@ -61,8 +57,8 @@ def test_esa_rankings_are_met_with_the_documented_options(curl: Curl, name: str)
 @pytest.mark.parametrize(
     ("campaign", "profile", "theirs"),
     [
-        ("sxs_mqm2023_ende", "wmt24", lambda: expected("mqm_sxs2023.json")["ende"]["system_means"]["wmt24"]),
-        ("sxs_mqm2023_ende", "freitag2021", lambda: expected("mqm_sxs2023.json")["ende"]["system_means"]["google2021"]),
+        ("sxs", "wmt24", lambda: expected("mqm_sxs2023.json")["ende"]["system_means"]["wmt24"]),
+        ("sxs", "freitag2021", lambda: expected("mqm_sxs2023.json")["ende"]["system_means"]["google2021"]),
         ("zhen", "wmt24", lambda: expected("agreement_wmt23_zhen_8raters.json")["system_means"]),
     ],
 )
@@ -73,7 +69,7 @@ def test_mqm_means_are_met(curl: Curl, campaign: str, profile: str, theirs: Any)
 
 def test_plain_counts_are_met(curl: Curl) -> None:
     sxs = expected("datasets.json")["sxs_mqm2023_ende"]
-    ranking = curl.rank("sxs_mqm2023_ende", PLAIN)
+    ranking = curl.rank("sxs", PLAIN)
     assert (len(ranking["systems"]), ranking["n_ratings"]) == (sxs["systems"], sxs["segment_ratings"])
     assert {row["n_segments"] for row in ranking["systems"]} == {sxs["segments"]}
     assert {row["n_documents"] for row in ranking["systems"]} == {sxs["documents"]}
@@ -89,7 +85,7 @@ def test_plain_counts_are_met(curl: Curl) -> None:
 @pytest.mark.parametrize("theirs", NAMES)
 @pytest.mark.parametrize("campaign", PROFILES)
 def test_normalized_means_are_met(curl: Curl, campaign: str, theirs: str) -> None:
-    figures = expected("normalisation_significance.json")[campaign]
+    figures = expected("normalisation_significance.json")[FIGURES[campaign]]
     query = f"scoring=spans:{PROFILES[campaign]}&normalize={NAMES[theirs]}&test=none&clusters=none&rank_sets=false"
     ranking = curl.rank(campaign, query)
     assert ranking["n_ratings"] == figures["ratings"]
@@ -100,7 +96,7 @@ def test_normalized_means_are_met(curl: Curl, campaign: str, theirs: str) -> Non
 @pytest.mark.parametrize("theirs", ["raw", "z"])
 def test_permutation_p_values_are_met(curl: Curl, theirs: str) -> None:
     figures = expected("normalisation_significance.json")["sxs_mqm2023_ende"]["permutation_p"][theirs]
-    ranking = curl.rank("sxs_mqm2023_ende", near_exact("sxs_mqm2023_ende", theirs))
+    ranking = curl.rank("sxs", near_exact("sxs", theirs))
     assert len(ranking["pairs"]) == len(figures["pairs"])
     for pair in ranking["pairs"]:
         p = figures["pairs"][" | ".join(sorted((pair["better"], pair["worse"])))]
@@ -111,7 +107,7 @@ def test_permutation_p_values_are_met(curl: Curl, theirs: str) -> None:
 def test_five_documents_are_too_few_to_be_tested_by_documents(curl: Curl, theirs: str) -> None:
     """Below six documents no pair is tested, so these exact figures are met by the statistics alone (tests/stats)."""
     figures = expected("normalisation_significance.json")["mqm_ted_ende"]["permutation_p"][theirs]
-    ranking = curl.rank("mqm_ted_ende", near_exact("mqm_ted_ende", theirs))
+    ranking = curl.rank("ted", near_exact("ted", theirs))
     assert figures["documents"] == 5
     assert len(ranking["pairs"]) == len(figures["pairs"])
     assert {(pair["documents_common"], pair["testable"], pair["p_value"]) for pair in ranking["pairs"]} == {

@@ -6,8 +6,6 @@ expected/README.md.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import combinations
@@ -16,42 +14,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.services.campaigns import campaigns
-from app.storage import embedded
-from tests.golden.asking import GOLDEN, Asked, asking, level, near, quality
-from tests.spine import Spine, expected, shared
+from app.reports.source import recipe_ratings, snapshot
+from tests.golden.asking import GOLDEN, Asked, level, near, quality
+from tests.spine import chosen, expected, shared
 
-pytestmark = GOLDEN
+pytestmark = [*GOLDEN, pytest.mark.usefixtures("sxs", "zhen")]
 PLAIN = {"bootstrap": "0"}
-
-
-@pytest.fixture(scope="module")
-def asked(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Asked]:
-    with asking(postgres, migrated_template, fill) as found:
-        yield found
-
-
-def fill(spine: Spine) -> None:
-    spine.take("sxs", "table", shared("sxs_mqm2023_ende/ratings.tsv.gz"), options={"map": "sxs-mqm"})
-    with spine.database.transaction() as session:
-        # Its own scores, which exports give, under the weights of the published figures.
-        new = campaigns.NewCampaign(key="sxs-wmt24", protocol="mqm", options={"weights": "wmt24"})
-        campaigns.create_campaign(session, new, actor="test")
-    spine.take("sxs-wmt24", "table", shared("sxs_mqm2023_ende/ratings.tsv.gz"), options={"map": "sxs-mqm"})
-    spine.take("zhen", "table", shared("mqm_wmt23_zhen_calibration/ratings.tsv.gz"), options={"map": "mqm-spans"})
 
 
 Judged = tuple[str, str, int, str]
 """System, document, position and rater."""
 
 
-def scores_over_http(asked: Asked, campaign: str) -> dict[Judged, float]:
-    """Scores of single ratings, as the flat export has them."""
-    headers = {"Authorization": f"Bearer {asked.token}"}
-    answer = asked.client.get(f"/v1/campaigns/{campaign}/exports/ratings-csv", headers=headers)
-    assert answer.status_code == 200, answer.text
-    rows = csv.DictReader(io.StringIO(answer.text))
-    return {(r["system"], r["document"], int(r["position"]), r["rater"]): float(r["score"]) for r in rows}
+def scores_by_weights(asked: Asked, campaign: str, scoring: str) -> dict[Judged, float]:
+    """Scores of single ratings."""
+    with asked.database.transaction() as session:
+        rows = recipe_ratings.load_recipe_ratings(
+            session, snapshot.load_snapshot(session, campaign, None), chosen("recommended", {"scoring": scoring})
+        )
+    names = rows.labels
+    return {
+        (names.systems[s], names.documents[d], int(names.segment_position[g]), names.raters[r]): float(score)
+        for s, d, g, r, score in zip(rows.system, rows.document, rows.segment, rows.rater, rows.score, strict=True)
+    }
 
 
 def in_order_of_lines(score: Mapping[Judged, float], *, by_key: bool = False) -> Iterator[tuple[float, float]]:
@@ -120,7 +105,7 @@ class TestSideBySide:
     def test_pearson_of_two_raters_hangs_on_the_order_of_the_file(self, asked: Asked, theirs: Any, ours: Any) -> None:
         """The same pairs: put in the order of the file's lines they give the published figure, by key ours."""
         own = {one["what"]: one for one in ours["own"]}["same_output_other_rater"]
-        scores = scores_over_http(asked, "sxs-wmt24")
+        scores = scores_by_weights(asked, "sxs", "spans:wmt24")
         by_line = np.array(list(in_order_of_lines(scores)))
         wanted = theirs["same_translation_twice"]
         assert np.corrcoef(by_line.T)[0, 1] == near(wanted["inter_pearson"])

@@ -6,7 +6,6 @@ recomputed (annotators, spread of their means, split halves).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
 from statistics import fmean, stdev
 from typing import Any
@@ -15,29 +14,22 @@ import pytest
 
 from app.formats.base import JudgmentRow
 from app.services.data import exports
-from app.storage import embedded
-from tests.golden.asking import GOLDEN, NEAR, Asked, asking, level, near
-from tests.spine import Spine, expected, shared
+from tests.golden.asking import GOLDEN, NEAR, Asked, level, near
+from tests.spine import expected
 
-pytestmark = GOLDEN
+pytestmark = [*GOLDEN, pytest.mark.usefixtures("cal")]
 LANGUAGES = ("eng-ces", "eng-deu", "eng-hrv", "eng-jpn", "eng-zho", "zho-eng")
+EACH = pytest.mark.parametrize(
+    "languages", [one if n % 5 == 0 else pytest.param(one, marks=pytest.mark.soak) for n, one in enumerate(LANGUAGES)]
+)
+"""In every run one with repeats and one without, one out of English and one into it; all in the soak."""
 PLAIN = {"bootstrap": "0"}
 
 Item = tuple[str, str, int]
 """System, document and segment."""
 
 
-@pytest.fixture(scope="module")
-def asked(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Asked]:
-    def fill(spine: Spine) -> None:
-        files = {name: shared(f"da_sqm_wmt22_calibration/{name}.gz") for name in ("calibration.csv", "mapping.csv")}
-        spine.take("cal", "wmt-da-sqm", files, options={"mapping": "mapping.csv", "split": "language_pair"})
-
-    with asking(postgres, migrated_template, fill) as found:
-        yield found
-
-
-@pytest.mark.parametrize("languages", LANGUAGES)
+@EACH
 def test_raters_systems_and_z_on_identical_items(asked: Asked, languages: str) -> None:
     theirs = expected("calibration_wmt22.json")[languages]
     ours = asked.report(f"cal-{languages}", "calibration", raters="complete", repeats="latest")

@@ -6,7 +6,6 @@ The figures were computed with independent code from WMT23 en-de (Song et al. 20
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,27 +14,24 @@ from app.reports.kit import request, store
 from app.reports.kit.redact import HIDDEN
 from app.services.campaigns import recipes
 from app.services.jobs import report_requests
-from app.storage import embedded
-from tests.spine import Spine, fresh, shared
+from tests.spine import Spine
 from tests.stats.components.test_fit import PUBLISHED
 
 pytestmark = pytest.mark.golden
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
-    data = shared("sxs_mqm2023_ende/ratings.tsv.gz")
-    with fresh(postgres, migrated_template) as found:
-        found.take("ende", "table", data, options={"map": "sxs-mqm"})
-        chosen = {"scoring": {"from": "spans", "profile": "wmt24"}}
-        with found.database.transaction() as session:
-            recipes.put_recipe(session, "ende", "as-published", chosen, actor="test")
-        yield found
+def spine(published: Spine, sxs: dict[str, Any]) -> Spine:
+    assert sxs["stored"]["judgments"]
+    chosen = {"scoring": {"from": "spans", "profile": "wmt24"}}
+    with published.database.transaction() as session:
+        recipes.put_recipe(session, "sxs", "as-published", chosen, actor="test")
+    return published
 
 
 def report(spine: Spine, kind: str, **question: Any) -> dict[str, Any]:
     one = report_requests.find_report_by_name(kind)
-    asking = request.ReportRequest(one, ("ende",), request.parse_options(one, {"recipe": "as-published", **question}))
+    asking = request.ReportRequest(one, ("sxs",), request.parse_options(one, {"recipe": "as-published", **question}))
     found: dict[str, Any] = json.loads(store.find_or_compute_report(spine.database, asking).body)
     return found
 
@@ -62,7 +58,7 @@ def test_the_report_on_components_has_the_published_figures(spine: Spine) -> Non
 
 def test_viewers_learn_no_rater(spine: Spine) -> None:
     kind = report_requests.find_report_by_name("components")
-    asking = request.ReportRequest(kind, ("ende",), request.parse_options(kind, {"recipe": "as-published", "draws": 0}))
+    asking = request.ReportRequest(kind, ("sxs",), request.parse_options(kind, {"recipe": "as-published", "draws": 0}))
     blind = json.loads(store.report_for_viewers(kind, store.find_or_compute_report(spine.database, asking)).body)
     assert {one["rater"] for one in (*blind["raters"], *blind["rater_system"])} == {HIDDEN}
 
@@ -89,7 +85,7 @@ def test_the_planner_has_the_published_contrast_errors(spine: Spine) -> None:
         assert ours == pytest.approx(wanted, abs=3e-3), grouping
     for design in found["designs"]:
         assert design["floor"] == pytest.approx(0.175, abs=1e-3)
-    assert found["components"]["source"] == "ende, own judgments"
+    assert found["components"]["source"] == "sxs, own judgments"
     needed = {(d["grouping"], d["ratings_per_item"]): d["documents_needed"] for d in found["designs"]}
     assert needed["psxs", 1] < needed["system_balanced", 1] < needed["none", 1]
 

@@ -7,7 +7,6 @@ accounts (ErrorSpanAnnotation, official_campaign_status.txt).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,14 +14,17 @@ import pytest
 
 from app.formats.kit.known_column_maps import MAPS
 from app.stats.quality.controls import ControlTest
-from app.storage import embedded
-from tests.golden.asking import GOLDEN, Asked, asking, near, quality
+from tests.golden.asking import GOLDEN, Asked, near, quality
 from tests.spine import Spine, expected, shared
 
-pytestmark = GOLDEN
+pytestmark = [*GOLDEN, pytest.mark.usefixtures("esa", "fillers")]
 EVERY = ("ESA-1", "ESA-2", "ESA-IAA", "ESAAI-1", "ESAAI-2", "ESAAI-IAA", "MQM-1", "MQM-IAA")
 WATCHED = ("ESA-1", "ESAAI-1", "MQM-1")
 """Those of which Appraise's status is published."""
+EACH = pytest.mark.parametrize(
+    "name", [name if name in WATCHED else pytest.param(name, marks=pytest.mark.soak) for name in EVERY]
+)
+"""One campaign of each way to annotate in every run, all in the soak."""
 # Appraise's test takes the filler repetitions too, which the built-in map leaves out: three accounts have some.
 WITH_FILLERS = MAPS["esa-annotations"].model_copy(update={"leave_out": (), "again": "repeat"})
 FILLED = {"engdeu6921", "engdeu6821", "engdeu6a21"}
@@ -35,23 +37,11 @@ ANSWERED_AGAIN = 0.01
 
 
 @pytest.fixture(scope="module")
-def told() -> dict[str, Any]:
-    """What the imports said, by the series of campaigns that they made."""
-    return {}
-
-
-@pytest.fixture(scope="module")
-def asked(postgres: embedded.EmbeddedServer, migrated_template: str, told: dict[str, Any]) -> Iterator[Asked]:
-    """The public file by the built-in map, and every row of it by a map of one's own, filler repetitions too."""
-
-    def fill(spine: Spine) -> None:
-        files = {name: shared(f"esa_wmt23_ende/{name}.gz") for name in ("annotations.tsv", "texts.tsv")}
-        told["esa"] = spine.take("esa", "table", files, options={"map": "esa-annotations", "split": "protocol"})
-        files["map.json"] = WITH_FILLERS.model_dump_json().encode()
-        told["fillers"] = spine.take("fillers", "table", files, options={"map": "map.json", "split": "protocol"})
-
-    with asking(postgres, migrated_template, fill) as found:
-        yield found
+def fillers(published: Spine) -> dict[str, Any]:
+    """Every row of the public file by a map of one's own, filler repetitions too; what the import said."""
+    files = {name: shared(f"esa_wmt23_ende/{name}.gz") for name in ("annotations.tsv", "texts.tsv")}
+    files["map.json"] = WITH_FILLERS.model_dump_json().encode()
+    return published.take("fillers", "table", files, options={"map": "map.json", "split": "protocol"})
 
 
 def protocol(name: str) -> Any:
@@ -59,7 +49,7 @@ def protocol(name: str) -> Any:
 
 
 class TestScores:
-    @pytest.mark.parametrize("name", EVERY)
+    @EACH
     def test_means_of_systems_are_met(self, asked: Asked, name: str) -> None:
         ours = asked.report(f"esa-{name}", "distributions")
         sign = -1.0 if name.startswith("MQM") else 1.0
@@ -67,13 +57,13 @@ class TestScores:
         means = {one["system"]: sign * one["mean"] for one in ours["systems"]}
         assert means == near(protocol(name)["system_means"])
 
-    @pytest.mark.parametrize("name", EVERY)
+    @EACH
     def test_errors_of_an_output_are_met(self, asked: Asked, name: str) -> None:
         ours = asked.report(f"esa-{name}", "distributions", on="errors")
         found = np.array([(one["mean"], one["n_units"]) for one in ours["systems"]])
         assert np.average(found[:, 0], weights=found[:, 1]) == near(protocol(name)["errors_per_item"])
 
-    @pytest.mark.parametrize("name", EVERY)
+    @EACH
     def test_what_there_is_is_counted(self, asked: Asked, name: str) -> None:
         theirs = protocol(name)
         card, parts = (asked.report(f"esa-{name}", kind) for kind in ("card", "composition"))
@@ -109,13 +99,12 @@ class TestRows:
     """Rows of the file with every row imported: a judgment each, but for lines that stand there twice."""
 
     def test_the_import_tells_what_it_left_out(
-        self, asked: Asked, told: dict[str, Any], twice: Counter[tuple[str, str, str]]
+        self, esa: dict[str, Any], fillers: dict[str, Any], twice: Counter[tuple[str, str, str]]
     ) -> None:
-        assert asked.client
-        fillers = sum(one["duplicate_rows"] for one in expected("esa_wmt23.json")["protocols"].values())
-        assert told["esa"]["dropped"] == {"filler repetitions (#dup)": fillers}
-        assert told["fillers"]["dropped"] == {"columns that nothing is read from: duplicate": 1}
-        assert told["fillers"]["repaired"]["rows that stand twice alike"] == twice.total() == 21
+        n_fillers = sum(one["duplicate_rows"] for one in expected("esa_wmt23.json")["protocols"].values())
+        assert esa["dropped"] == {"filler repetitions (#dup)": n_fillers}
+        assert fillers["dropped"] == {"columns that nothing is read from: duplicate": 1}
+        assert fillers["repaired"]["rows that stand twice alike"] == twice.total() == 21
 
     def test_all_rows_are_counted(self, asked: Asked, twice: Counter[tuple[str, str, str]]) -> None:
         total = twice.total()
@@ -227,7 +216,7 @@ class TestTimes:
             got = [line[key] for key in ("low", "high", "mean", "sd")]
             assert got == pytest.approx([theirs[key] for key in ("p10", "p90", "trimmed_mean", "trimmed_sd")], rel=0.02)
 
-    @pytest.mark.parametrize("name", EVERY)
+    @EACH
     def test_with_every_row_imported_the_times_are_the_published_ones(self, asked: Asked, name: str) -> None:
         found = asked.report(f"fillers-{name}", "arms")
         (line,) = [one for one in found["times"] if one["what"] == "between_starts"]

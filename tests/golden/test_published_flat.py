@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from app.domain.errors import Forbidden, Invalid
-from app.storage import embedded
-from tests.spine import SHARED, Spine, expected, fresh, shared
+from tests.spine import SHARED, Spine, expected, shared
 
 pytestmark = [
     pytest.mark.golden,
@@ -20,15 +18,8 @@ PLAIN = {"normalize": "none", "test": "none", "clusters": "none"}
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Spine]:
-    with fresh(postgres, migrated_template) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def esa(spine: Spine) -> dict[str, Any]:
-    files = {name: shared(f"esa_wmt23_ende/{name}.gz") for name in ("annotations.tsv", "texts.tsv")}
-    return spine.take("esa", "table", files, options={"map": "esa-annotations", "split": "protocol"})
+def spine(published: Spine) -> Spine:
+    return published
 
 
 def means(ranking: dict[str, Any]) -> dict[str, float]:
@@ -61,27 +52,23 @@ def test_the_errors_of_esa_can_be_weighed_instead(spine: Spine, esa: dict[str, A
     assert all(0 <= row["raw"] < 25 for row in by_errors["systems"])
 
 
+@pytest.mark.usefixtures("sxs")
 def test_side_by_side_mqm_ranks_by_the_published_means(spine: Spine) -> None:
-    spine.take("sxs", "table", shared("sxs_mqm2023_ende/ratings.tsv.gz"), options={"map": "sxs-mqm"})
     theirs = expected("mqm_sxs2023.json")["ende"]["system_means"]
     for ours, name in (("wmt24", "wmt24"), ("freitag2021", "google2021")):
         ranking = spine.rank("sxs", "recommended", scoring=f"spans:{ours}", **PLAIN)
         assert means(ranking) == pytest.approx(theirs[name], abs=1e-9)
 
 
+@pytest.mark.usefixtures("zhen")
 def test_eight_raters_of_mqm_rank_by_the_published_means(spine: Spine) -> None:
-    data = shared("mqm_wmt23_zhen_calibration/ratings.tsv.gz")
-    spine.take("zhen", "table", data, options={"map": "mqm-spans"})
     ranking = spine.rank("zhen", "recommended", scoring="spans:wmt24", **PLAIN)
     theirs = expected("agreement_wmt23_zhen_8raters.json")["system_means"]
     assert means(ranking) == pytest.approx(theirs, abs=1e-9)
 
 
-def test_document_scores_and_persons_are_stored_beside_segment_scores(spine: Spine) -> None:
-    files = {name: shared(f"da_sqm_wmt22_calibration/{name}.gz") for name in ("calibration.csv", "mapping.csv")}
-    options = {"mapping": "mapping.csv", "split": "language_pair"}
-    report = spine.take("cal", "wmt-da-sqm", files, options=options)
-    assert sum(one["judgments"] for one in report["stored"]["campaigns"].values()) == 10751
+def test_document_scores_and_persons_are_stored_beside_segment_scores(spine: Spine, cal: dict[str, Any]) -> None:
+    assert sum(one["judgments"] for one in cal["stored"]["campaigns"].values()) == 10751
     ((whole, persons),) = spine.ask(
         """SELECT (SELECT count(*) FROM judgments j JOIN campaigns c ON c.id = j.campaign_id
                    WHERE c.series = 'cal' AND j.segment_id IS NULL),
@@ -91,13 +78,17 @@ def test_document_scores_and_persons_are_stored_beside_segment_scores(spine: Spi
     assert (whole, persons) == (1139, 80)
     ranking = spine.rank("cal-eng-hrv", "recommended", **PLAIN)
     assert sum(row["n_ratings"] for row in ranking["systems"]) == 1300, "scores of documents are not ranked"
+    files = {name: shared(f"da_sqm_wmt22_calibration/{name}.gz") for name in ("calibration.csv", "mapping.csv")}
+    options = {"mapping": "mapping.csv", "split": "language_pair"}
     again = spine.take("cal", "wmt-da-sqm", files, options=options)
     assert {one["judgments"] for one in again["stored"]["campaigns"].values()} == {0}
 
 
 def test_a_split_import_is_all_or_nothing(spine: Spine) -> None:
     before = spine.counts()
-    good = gzip.decompress((SHARED / "data/da_sqm_wmt22_calibration/calibration.csv.gz").read_bytes())
+    whole = gzip.decompress((SHARED / "data/da_sqm_wmt22_calibration/calibration.csv.gz").read_bytes())
+    header, *rows = whole.splitlines(keepends=True)
+    good = b"".join([header, *rows[::20]])
     bad = good + b"engces1,A,1,TGT,zzz,zza,101,d,False,1,2\r\n"
     with pytest.raises(Invalid):
         spine.take("bad", "wmt-da-sqm", bad, options={"split": "language_pair"})

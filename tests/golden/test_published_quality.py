@@ -6,7 +6,6 @@ SYSTEM by worker), and what an independent implementation computed on the same d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,20 +15,10 @@ from app.reports.source import recipe_ratings, snapshot
 from app.stats.quality.pairing import find_original_rows, pair_with_originals
 from app.stats.quality.report import RaterQuality
 from app.stats.ratings import RatingRole
-from app.storage import embedded
-from tests.golden.asking import GOLDEN, Asked, asking, near, quality
-from tests.spine import CS_EN, Spine, chosen, expected, shared
+from tests.golden.asking import GOLDEN, Asked, near, quality
+from tests.spine import chosen, expected
 
 pytestmark = GOLDEN
-
-
-@pytest.fixture(scope="module")
-def asked(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Asked]:
-    def fill(spine: Spine) -> None:
-        spine.take("cs-en", "wmt-da", shared(CS_EN))
-
-    with asking(postgres, migrated_template, fill) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

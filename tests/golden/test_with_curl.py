@@ -28,13 +28,6 @@ pytestmark = [
 ]
 LIMIT = 240  # seconds, on a busy machine
 CURL = shutil.which("curl") or ""
-CAMPAIGNS = {
-    "ted": ("mqm", "mqm-tsv", TED, {}),
-    "bn-hi": ("da", "wmt-da", BN_HI, {}),
-    "hi-bn": ("da", "wmt-da", HI_BN, {}),
-    "cs-en": ("da", "wmt-da", CS_EN, {}),
-    "cs-en-z": ("da", "wmt-da", CS_EN_Z, {"scale": "z"}),
-}
 
 
 @dataclass(frozen=True)
@@ -86,11 +79,6 @@ def serving_here(spine: Spine) -> Iterator[Curl]:
         yield Curl(served.url, served.secret)
 
 
-def _import(curl: Curl, campaign: str) -> None:
-    protocol, format, path, options = CAMPAIGNS[campaign]
-    send(curl, campaign, protocol, format, [path], options)
-
-
 def send(curl: Curl, campaign: str, protocol: str, format: str, paths: list[str], options: dict[str, str]) -> None:
     """Make a campaign and fill it from public files."""
     new = json.dumps({"key": campaign, "protocol": protocol})
@@ -108,17 +96,54 @@ def send(curl: Curl, campaign: str, protocol: str, format: str, paths: list[str]
 
 
 @pytest.fixture(scope="module")
-def spine(postgres: Any, migrated_template: str) -> Iterator[Spine]:
-    with fresh(postgres, migrated_template) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def curl(spine: Spine) -> Iterator[Curl]:
-    with serving_here(spine) as client:
-        for campaign in CAMPAIGNS:
-            _import(client, campaign)
+def curl(published: Spine) -> Iterator[Curl]:
+    with serving_here(published) as client:
         yield client
+
+
+SENT: dict[str, tuple[str, str, str, list[str], dict[str, str]]] = {
+    "bn-hi": ("bn-hi", "da", "wmt-da", [BN_HI], {}),
+    "zhen": ("zhen", "mqm", "table", ["mqm_wmt23_zhen_calibration/ratings.tsv.gz"], {"map": "mqm-spans"}),
+    "cal": (
+        "cal-eng-ces",
+        "da_sqm",
+        "wmt-da-sqm",
+        [f"da_sqm_wmt22_calibration/{name}.csv.gz" for name in ("calibration", "mapping")],
+        {"mapping": "mapping.csv", "split": "language_pair"},
+    ),
+    "ted": ("ted", "mqm", "mqm-tsv", [TED], {}),
+    "hi-bn": ("hi-bn", "da", "wmt-da", [HI_BN], {}),
+    "cs-en": ("cs-en", "da", "wmt-da", [CS_EN], {}),
+    "cs-en-z": ("cs-en-z", "da", "wmt-da", [CS_EN_Z], {"scale": "z"}),
+    "sxs": ("sxs", "mqm", "table", ["sxs_mqm2023_ende/ratings.tsv.gz"], {"map": "sxs-mqm"}),
+    "esa": (
+        "esa-ESA-1",
+        "esa",
+        "table",
+        [f"esa_wmt23_ende/{name}.tsv.gz" for name in ("annotations", "texts")],
+        {"map": "esa-annotations", "split": "protocol"},
+    ),
+}
+"""A campaign of each, its protocol, format, files and options."""
+SMALL = ("bn-hi", "zhen", "cal")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in SMALL else pytest.param(name, marks=pytest.mark.soak) for name in SENT]
+)
+def test_what_curl_sends_is_the_same_data(
+    curl: Curl, postgres: Any, migrated_template: str, request: pytest.FixtureRequest, name: str
+) -> None:
+    """The rankings of the other tests are of data that were imported without HTTP."""
+    if name in ("zhen", "cal", "sxs", "esa"):
+        request.getfixturevalue(name)
+    campaign, protocol, format, paths, options = SENT[name]
+    plain = "normalize=none&test=none&clusters=none"
+    with fresh(postgres, migrated_template) as other, serving_here(other) as there:
+        send(there, name, protocol, format, paths, options)
+        ours, theirs = there.rank(campaign, plain), curl.rank(campaign, plain)
+        assert ours["data_hash"] == theirs["data_hash"]
+        assert ours["systems"] == theirs["systems"]
 
 
 def test_ted_gives_all_means_and_segment_averages(curl: Curl) -> None:
@@ -165,14 +190,17 @@ def test_newstest_cs_en_from_raw_and_from_standardised_scores(
         assert ours["score"] == pytest.approx(row["z"], abs=tolerance)
 
 
-def test_another_number_of_workers_gives_the_same_bytes(
-    curl: Curl, spine: Spine, postgres: Any, migrated_template: str
-) -> None:
+@pytest.mark.soak
+def test_another_number_of_workers_gives_the_same_bytes(postgres: Any, migrated_template: str) -> None:
     paths = ["campaigns/bn-hi/ranking?recipe=wmt-da&seed=7"]
     paths.append("campaigns/ted/ranking?recipe=google-mqm&seed=7")
-    alone = [curl("GET", path) for path in paths]
-    with fresh(postgres, migrated_template) as other, serving(other, workers=2) as several:
-        for campaign in ("bn-hi", "ted"):
-            _import(several, campaign)
-        assert [several("GET", path) for path in paths] == alone
-        assert json.loads(several("GET", paths[0].replace("seed=7", "seed=8")))["seed"] == 8
+    bodies = []
+    with fresh(postgres, migrated_template) as one, fresh(postgres, migrated_template) as other:
+        for server in (serving_here(one), serving(other, workers=2)):
+            with server as curl:
+                for name in ("bn-hi", "ted"):
+                    campaign, *what = SENT[name]
+                    send(curl, campaign, *what)
+                bodies.append([curl("GET", path) for path in paths])
+                assert json.loads(curl("GET", paths[0].replace("seed=7", "seed=8")))["seed"] == 8
+    assert bodies[0] == bodies[1]
