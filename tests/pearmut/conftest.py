@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,10 +15,7 @@ from app.services.pearmut.campaign_file import read_campaign_file
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
 from app.storage.db import Database
 from app.web.deps import ServiceOptions
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # it recommends another client library, for its own sake
-    from starlette.testclient import TestClient
+from tests.api.direct import asking
 
 
 @pytest.fixture
@@ -33,7 +29,7 @@ def database(database_url: str) -> Iterator[Database]:
 @pytest.fixture
 def pages(database: Database) -> Iterator[httpx.Client]:
     """A client of the application of Pearmut's pages."""
-    with TestClient(create_pearmut_app(database, ServiceOptions(), PearmutFiles())) as client:
+    with asking(create_pearmut_app(database, ServiceOptions(), PearmutFiles())) as client:
         yield client
 
 
