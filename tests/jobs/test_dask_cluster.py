@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 
 import cloudpickle
-import distributed
 import pytest
 from sqlalchemy import text
 
@@ -35,6 +34,8 @@ DIVIDED = {"campaign/robustness", "campaign/agreement", "campaign/power", "campa
 @pytest.fixture(scope="module")
 def scheduler() -> Iterator[str]:
     """A cluster of one thread, in this process."""
+    import distributed
+
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", host="127.0.0.1", dashboard_address=":0"
     ) as cluster:
@@ -190,6 +191,8 @@ def test_data_that_a_cluster_did_not_take_are_sent_again(cluster: DaskCluster, m
 
 
 def test_a_scheduler_that_is_not_there_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    import distributed
+
     monkeypatch.setattr(dask_cluster, "CONNECT_WITHIN", 1.0)
     with pytest.raises(SchedulerAway):
         DaskCluster("tcp://127.0.0.1:9").compute(1, two, 1, find_ending=never)
@@ -206,6 +209,8 @@ def test_a_scheduler_that_is_not_there_is_waited_for(monkeypatch: pytest.MonkeyP
 @pytest.mark.soak
 def test_a_worker_of_the_cluster_that_is_killed_changes_nothing(bench: Bench) -> None:
     """And two workers are faster than one: the figures are printed."""
+    import distributed
+
     wanted = bench.asked(33)
     with bench.spine.database.transaction() as session:
         work = REPORT.prepare(session, find_report(session, wanted).about, wanted.options)

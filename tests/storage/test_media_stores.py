@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from moto.server import ThreadedMotoServer
 
 from app.services.media.library import get_media, store_media
 from app.services.media.policy import MediaPolicy
@@ -25,6 +24,8 @@ from tests.media_files import make_png, make_wav
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
     """A server that speaks S3, on loopback."""
+    from moto.server import ThreadedMotoServer
+
     server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()

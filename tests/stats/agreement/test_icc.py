@@ -6,8 +6,6 @@ Sources: Shrout & Fleiss 1979 (table of six targets and four judges); `pingouin`
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
-import pingouin
 import pytest
 
 from app.stats.agreement.components import UnitRaterVariances, fit_unit_rater_variances, joint_category_probabilities
@@ -39,6 +37,9 @@ def test_the_six_forms_are_those_of_shrout_and_fleiss() -> None:
 @pytest.mark.filterwarnings("ignore::Warning")  # the package's own use of pandas
 @pytest.mark.parametrize("seed", range(3))
 def test_the_six_forms_agree_with_pingouin(seed: int) -> None:
+    import pandas as pd
+    import pingouin
+
     values = matrix(random_items(seed, missing=0.0))
     long = pd.DataFrame(
         [(i, j, v) for i, row in enumerate(values) for j, v in enumerate(row)], columns=["item", "rater", "score"]

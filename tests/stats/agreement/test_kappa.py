@@ -9,8 +9,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from sklearn.metrics import cohen_kappa_score
-from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
 
 from app.stats.agreement.kappa import (
     Weights,
@@ -98,6 +96,8 @@ def test_units_rated_once_say_how_often_a_category_is_used() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_cohen_agrees_with_scikit_learn(seed: int) -> None:
+    from sklearn.metrics import cohen_kappa_score
+
     x, y = matrix(random_items(seed, raters=2, missing=0.0)).T
     for quadratic, name in ((False, None), (True, "quadratic")):
         theirs = cohen_kappa_score(x, y, labels=range(6), weights=name)
@@ -106,6 +106,8 @@ def test_cohen_agrees_with_scikit_learn(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_fleiss_agrees_with_statsmodels_where_all_have_as_many_ratings(seed: int) -> None:
+    from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_fleiss
+
     values = matrix(random_items(seed, missing=0.0)).astype(int)
     table = np.array([np.bincount(row, minlength=6) for row in values])
     data = units(values.astype(float).tolist())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.isotonic import IsotonicRegression
 
 from app.stats.calibration.bridge import fit_protocol_bridge, isotonic_regression
 from app.stats.calibration.separation import estimate_system_gap, list_expected_pairs
@@ -12,6 +11,8 @@ from tests.stats.agreement.worlds import units
 
 
 def test_the_curve_is_scikit_learns() -> None:
+    from sklearn.isotonic import IsotonicRegression
+
     rng = np.random.default_rng(0)
     x, y = rng.integers(0, 20, 200).astype(float), rng.normal(size=200)
     for rising in (True, False):

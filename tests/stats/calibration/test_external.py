@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
-from sklearn.metrics import r2_score
 
 from app.stats.calibration.external import correlate_external, draw_split_halves, held_out_r_squared
 
 
 def test_held_out_halves_against_scikit_learn() -> None:
+    from sklearn.linear_model import LinearRegression
+    from sklearn.metrics import r2_score
+
     rng = np.random.default_rng(0)
     x = rng.normal(30, 8, 14)
     y = 0.05 * x + rng.normal(0, 0.3, 14)

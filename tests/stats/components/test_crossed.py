@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
-import statsmodels.api as sm
 from scipy import optimize
 
 from app.stats.components import crossed as fitting
@@ -57,6 +55,9 @@ def test_the_fit_is_the_optimum_of_the_likelihood_written_out(seed: int) -> None
 
 
 def test_statsmodels_fits_the_same() -> None:
+    import pandas as pd
+    import statsmodels.api as sm
+
     y, x, levels = crossed(7)
     frame = pd.DataFrame({"y": y, "arm": x[:, 1], "words": x[:, 2], **levels})
     parts = {"rater": "0 + C(rater)", "document": "0 + C(document)"}
@@ -71,6 +72,8 @@ def test_statsmodels_fits_the_same() -> None:
 
 
 def test_a_term_without_variance_falls_to_zero_and_one_without_terms_is_least_squares() -> None:
+    import statsmodels.api as sm
+
     rng = np.random.default_rng(2)
     rater = np.repeat(np.arange(5), 20)
     y = rng.normal(size=100)

@@ -8,7 +8,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.metrics import roc_auc_score
 
 from app.stats.agreement.soft_pairwise import soft_pairwise_accuracy
 from app.stats.metrics import metric_comparison, separation
@@ -153,6 +152,8 @@ def known_pairs(p: np.ndarray, reverse: np.ndarray, difference: np.ndarray) -> P
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_areas_are_those_of_scikit_learn(seed: int) -> None:
+    from sklearn.metrics import roc_auc_score
+
     rng = np.random.default_rng(seed)
     difference, p = rng.normal(size=15), rng.choice([0.001, 0.02, 0.3, 0.5], 15)
     turned = difference < 0

@@ -12,7 +12,6 @@ from statistics import fmean
 import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu, ttest_ind
-from statsmodels.stats.multitest import multipletests
 
 from app.domain.recipe import NAMED, ExclusionRule
 from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace
@@ -62,6 +61,8 @@ def p_values_by_library(values: dict[str, list[float]], test: str) -> list[float
 
 def claims_by_library(values: dict[str, list[float]], found: list[float], adjust: str) -> list[int]:
     """What a universe claims whose pairs have these p-values, adjusted by statsmodels."""
+    from statsmodels.stats.multitest import multipletests
+
     pairs = list(combinations(sorted(values), 2))
     method = {"holm": "holm", "bh": "fdr_bh"}.get(adjust)
     adjusted = found if method is None else multipletests(found, method=method)[1]

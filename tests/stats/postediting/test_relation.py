@@ -6,7 +6,6 @@ import doctest
 
 import numpy as np
 import pytest
-import statsmodels.api as sm
 
 from app.stats.postediting import relation
 
@@ -37,6 +36,8 @@ def test_a_correlation_needs_three_segments_that_vary() -> None:
 
 
 def test_residuals_are_those_of_least_squares() -> None:
+    import statsmodels.api as sm
+
     rng = np.random.default_rng(4)
     x = rng.normal(size=40)
     y = 2 - 0.7 * x + rng.normal(size=40)

@@ -134,9 +134,10 @@ def test_honest_raters_are_accused_no_more_often_than_said(protocol: str) -> Non
     assert flagged <= at_most(0.01, n)
 
 
-def test_a_rater_who_moves_by_an_sd_is_found_and_nobody_else() -> None:
-    found = [world(seed, "esa", SIDE_BY_SIDE, kinds={3: "drift"}, drift=18.0) for seed in range(2)]
-    assert [accused(make_quality_report(one.ratings, one.events)) for one in found] == [{"r003"}] * 2
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.soak)])
+def test_a_rater_who_moves_by_an_sd_is_found_and_nobody_else(seed: int) -> None:
+    moved = world(seed, "esa", SIDE_BY_SIDE, kinds={3: "drift"}, drift=18.0)
+    assert accused(make_quality_report(moved.ratings, moved.events)) == {"r003"}
 
 
 @pytest.mark.soak

@@ -88,7 +88,7 @@ def check_pair(pair: PairRow, again: dict[tuple[str, str], float | None]) -> Non
     assert found.n_flips == len(flips)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings.default.max_examples // 4, deadline=None)
 @given(
     st.integers(0, 10_000),
     st.sampled_from(
