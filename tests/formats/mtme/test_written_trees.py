@@ -252,6 +252,7 @@ def test_what_says_nothing_more_in_a_payload_is_no_loss(deleted: list[str], lost
     assert ("human-scores/und-und.mqm_reannotation-1.seg.rating" in files) is not bool(lost)
 
 
+@pytest.mark.soak
 def test_a_document_of_another_tool_is_read_as_it_was_written(read: Read, data: Callable[[str], bytes]) -> None:
     found = read("mqm-tsv", gzip.decompress(data("mqm_ted_ende/mqm_ted_ende.tsv.gz")))
     lost = Counter[str]()

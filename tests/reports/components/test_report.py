@@ -121,7 +121,7 @@ def test_intervals_are_drawn_and_the_same_again() -> None:
 
 def test_segments_of_no_documents_are_planned_as_documents_of_one_segment() -> None:
     ratings = of_no_documents(crossed(4, documents=12, segments=4))
-    found = planned(ratings, difference=1.0)
+    found = planned(ratings, difference=1.0, groupings="psxs", ratings="1")
     assert found.segments == 1.0
     assert len(ratings.labels.segment_document) in {point.documents for point in found.designs[0].points}
     ahead = forecast.StabilityForecaster(forecast.ForecastOptions(studies=20), modelled(ratings), "da")
@@ -200,8 +200,9 @@ def test_where_no_number_of_documents_is_enough_the_raters_that_are_is_told() ->
         assert many is not None
         assert many <= middle
         assert few is None or few >= middle
-    enough = planned(nobody(), difference=1.5, **{**asked, "raters": found.designs[0].raters_needed})
-    fewer = planned(nobody(), difference=1.5, **{**asked, "raters": found.designs[0].raters_needed - 1})
+    first = {**asked, "groupings": "psxs", "ratings": "1"}
+    enough = planned(nobody(), difference=1.5, **{**first, "raters": found.designs[0].raters_needed})
+    fewer = planned(nobody(), difference=1.5, **{**first, "raters": found.designs[0].raters_needed - 1})
     assert enough.designs[0].points[1].detectable <= 1.5 < fewer.designs[0].points[1].detectable
     heads, rows = power.REPORT.csv(found)
     assert [row[heads.index("raters_needed")] for row in rows] == [

@@ -52,7 +52,7 @@ def test_pairs_that_could_not_be_tested_have_no_p_value(report, system, pair):
     assert ".022" not in texts(render_ranking(untested, "svg", "pairs"))
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 14, 60])
+@pytest.mark.parametrize("n", [0, 1, 2, 14, pytest.param(60, marks=pytest.mark.soak)])
 def test_a_matrix_of_any_size_is_a_picture_and_the_same_one_again(report, system, pair, n):
     body = ranked(report, system, pair, n)
 

@@ -160,7 +160,7 @@ def test_several_processes_give_the_bytes_of_one(spine: Spine) -> None:
 
 
 def test_a_process_that_refuses_a_chunk_says_the_same_as_one_here(spine: Spine) -> None:
-    options = SMALL.model_copy(update={"designs": [StudyDesignIn(ratings_per_item=4)], "seed": 16})
+    options = SMALL.model_copy(update={"designs": [StudyDesignIn(ratings_per_item=4)], "documents": [5], "seed": 16})
     refused = []
     for execute in (store.compute_chunks_here, compute_in_processes(2)):
         with pytest.raises(Invalid) as error:
