@@ -22,7 +22,8 @@ FROM unnest(CAST(:systems AS bigint[]), CAST(:segments AS bigint[]), CAST(:score
 SYSTEMS = """
 SELECT s.key, s.id FROM systems s JOIN campaigns c ON c.id = s.campaign_id
 WHERE s.campaign_id = :campaign AND (
-    EXISTS (SELECT FROM credits k WHERE k.campaign_id = :campaign AND k.system_id = s.id)
+    EXISTS (SELECT FROM items i JOIN credits k ON k.item_id = i.id
+            WHERE i.campaign_id = :campaign AND k.system_id = s.id)
     OR c.state <> 'draft' AND EXISTS (SELECT FROM outputs o WHERE o.campaign_id = :campaign AND o.system_id = s.id))"""
 SEGMENTS = """
 SELECT d.key, g.position, g.id,

@@ -36,10 +36,15 @@ def ensure_weight_profile(
     return int(session.execute(query).scalar_one())
 
 
+# By the first score of each profile, by its index: for a campaign without any, those of all others would be read.
+_ANY_SCORE = text("""
+SELECT EXISTS (SELECT FROM profiles p WHERE p.campaign_id = :campaign
+               AND (SELECT min(s.judgment_id) FROM scores s WHERE s.profile_id = p.id) IS NOT NULL)""")
+
+
 def has_any_score(session: Session, campaign_id: int) -> bool:
     """Whether any judgment of this campaign has a score under any profile."""
-    query = text("SELECT EXISTS (SELECT FROM scores WHERE campaign_id = :campaign)")
-    return bool(session.execute(query, {"campaign": campaign_id}).scalar())
+    return bool(session.execute(_ANY_SCORE, {"campaign": campaign_id}).scalar())
 
 
 def has_unscored_judgments(session: Session, campaign_id: int, profile_id: int) -> bool:

@@ -262,9 +262,9 @@ def has_outputs(session: Session, campaign_id: int, document_id: int) -> bool:
 
 def system_is_used(session: Session, campaign_id: int, system_id: int) -> bool:
     """Whether a system is credited with an item, or has outputs."""
-    credit = sa.select(item_credits.c.item_id).where(
-        item_credits.c.campaign_id == campaign_id, item_credits.c.system_id == system_id
-    )
+    joined = items.join(item_credits, item_credits.c.item_id == items.c.id)
+    credit = sa.select(items.c.id).select_from(joined)
+    credit = credit.where(items.c.campaign_id == campaign_id, item_credits.c.system_id == system_id)
     output = sa.select(outputs.c.id).where(outputs.c.campaign_id == campaign_id, outputs.c.system_id == system_id)
     return any(session.execute(query.limit(1)).first() is not None for query in (credit, output))
 
