@@ -48,7 +48,7 @@ SINGLE_GROUP = (
 )
 NOT_SHARED = (
     "no output was scored by raters of two groups, so severity and agreement cannot be distinguished from "
-    "differences between outputs"
+    "differences between outputs; have some outputs rated by both groups"
 )
 
 

@@ -127,7 +127,10 @@ def _link_warnings(
 ) -> Iterator[str]:
     """What is to be said of one link."""
     if linked.why:
-        yield f"{part.key} is not comparable with {base.key}: {linked.why}"
+        yield (
+            f"{part.key} is not comparable with {base.key}: {linked.why}; let both judge the same items of different "
+            "quality"
+        )
     if options.method == "mean" and part.ratings.scale != base.ratings.scale:
         yield (
             f"{part.key} is on another scale, and a link by the mean does not adjust its spread; use method=mean_sigma"

@@ -180,11 +180,13 @@ def _protocol(protocol: ProtocolRatings, options: ProtocolsOptions) -> ProtocolV
     if not gaps:
         why.append("no system is expected to be better than another: mark human translations, or set order=")
     if not paired.n_units:
-        why.append("no item was rated by two raters, so agreement is unknown")
+        why.append("no item was rated by two raters, so agreement is unknown; have some rated twice")
     elif not np.ptp(paired.value):
         why.append("all scores are equal, so agreement is undefined and no system is better than another")
     if spent is None:
-        why.append("no times of ratings are known")
+        why.append(
+            "no times of ratings are known, so protocols cannot be compared by time; import times if they are known"
+        )
     return ProtocolView(
         campaign=protocol.parts.key,
         protocol=protocol.parts.ratings.snapshot.campaign.protocol,

@@ -256,7 +256,9 @@ def _warnings(
     for direction, shown in zip(directions, direction_views, strict=True):
         why = next(line.why for line in shown.lines if line.method == options.method)
         if why is not None and why != "one line per rater":
-            warnings.append(f"{shown.campaign}: no score by {IN_WORDS[options.method]}, because {why}")
+            warnings.append(
+                f"{shown.campaign}: no score by {IN_WORDS[options.method]}, because {why}; use another `method`"
+            )
         if shown.share_of_set is not None and 0 < shown.share_of_set < ENOUGH:
             warnings.append(
                 f"{shown.campaign}: only {shown.share_of_set:.0%} of the calibration set was judged, so its line "
@@ -274,7 +276,7 @@ def _warnings(
                 f"judge the calibration set: {name_raters(direction.left)}"
             )
     if options.by == "rater" and options.method != "raw":
-        warnings.append("lines by rater have no interval here")
+        warnings.append("lines by rater have no interval; use by=language for one")
     if len({one.consensus for one in direction_views if one.consensus is not None}) > 1:
         warnings.append(
             "languages judged different calibration pairs, so C is computed over different pairs for each; let "

@@ -70,7 +70,7 @@ def test_a_rater_is_moved_by_what_the_same_person_gave_under_another_key(spine: 
         ("into", "h2", 5.0, True),
         ("from", "h1", 5.0, True),
     }
-    assert view.warnings == ["lines by rater have no interval here"]
+    assert view.warnings == ["lines by rater have no interval; use by=language for one"]
 
 
 def test_raters_of_one_key_whom_nobody_linked_are_two_and_that_is_told(spine: Spine) -> None:
