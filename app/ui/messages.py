@@ -158,10 +158,7 @@ class PageMessages:
         first = FIRST_WORD.match(shown := self.translate(text) if text in self.known else text)
         if first and first[0] not in names:
             shown = shown[0].upper() + shown[1:]
-        parts = [
-            (Markup("<code>{}</code>").format(part) if n % 2 else part) for n, part in enumerate(CODE.split(shown))
-        ]
-        sentence = Markup("").join(parts)
+        sentence = mark_code(shown)
         return Markup('<span lang="en">{}</span>').format(sentence) if self.is_left_in_english(text) else sentence
 
     def translate_cell(self, cell: str) -> Markup:
@@ -189,6 +186,16 @@ class PageMessages:
         ('7.406', '7,406')
         """
         return f"{n:,}".replace(",", LANGUAGES[self.language].thousands)
+
+
+def mark_code(text: str) -> Markup:
+    """A text as HTML, with what stands between backticks as code.
+
+    >>> str(mark_code("a < b: `plumbline audit`"))
+    'a &lt; b: <code>plumbline audit</code>'
+    """
+    parts = CODE.split(text)
+    return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
 
 
 @cache

@@ -129,6 +129,7 @@ def render_page(
         "told": words.translate_service_text,
         "sentence": words.translate_sentence,
         "shown": words.translate_cell,
+        "code": messages.mark_code,
         "figure": words.format_count,
     }
     text = make_template_environment().get_template(template).render({**shared, **values})

@@ -11,7 +11,8 @@ const ROWS = 100;
 const PAUSE = 250; // milliseconds after the last key, before the list is searched
 const LOOKS = 1000; // milliseconds for further looks until a page is full, where the server looks through much
 
-// label: of the table. path: of the list. key: of a row, for the choice; called: the row in words. columns: {head, cell, look, sort}. filters:
+// label: of the table. path: of the list. key: of a row, for the choice; called: the row in words. columns: {head, cell, look, sort, sparse}: a
+// sparse one is left out while no row of the page has anything in it. filters:
 // {name, label, options: [value, text], value, send}: a select, or a field where there are no options; value is the
 // usual one, and send says what the server is asked for a value. actions: {label, icon, look, run(rows)}; choosable:
 // whether a row can be chosen. nothing: {title, text}, where there are no rows at all. prepare: reads what filters
@@ -201,6 +202,12 @@ export class Browse {
     }
     const lines = this.rows.map((row) => this.line(row));
     this.lines = new Map(this.rows.map((row, n) => [this.key(row), lines[n]]));
+    for (const [n, { sparse }] of this.columns.entries()) {
+      if (!sparse) continue;
+      const at = n + (this.all ? 1 : 0);
+      const nothing = this.rows.every((row) => !this.columns[n].cell(row));
+      for (const line of [this.heads[n].head.parentNode, ...lines]) line.cells[at].hidden = nothing;
+    }
     if (lines.length !== this.body.children.length || lines.some((line, n) => line !== this.body.children[n])) fill(this.body, lines);
   }
 

@@ -26,7 +26,7 @@ async function write(text) {
   }
 }
 
-const line = (text) => text.trim().replace(/\s+/g, " ");
+const line = (text) => text.replaceAll("\u00AD", "").trim().replace(/\s+/g, " ");
 const FORMULA = /^(?:[=@]|[+-].*\p{L})/u; // what a spreadsheet would run; numbers have signs, too
 
 // What a cell says; a time that is shown in short is said whole. What a spreadsheet would run has an apostrophe in
@@ -39,7 +39,7 @@ function cellText(cell) {
 
 // A table as TSV: the rows that are shown, without boxes to choose them and steps to take.
 export function tableText(table) {
-  const cells = (row) => [...row.cells].filter((cell) => !cell.matches(".pick, .steps"));
+  const cells = (row) => [...row.cells].filter((cell) => !cell.matches(".pick, .steps, [hidden]"));
   return [...table.rows].filter((row) => !row.hidden).map((row) => cells(row).map(cellText).join("\t")).join("\n");
 }
 

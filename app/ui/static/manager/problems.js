@@ -72,7 +72,7 @@ const flags = new Browse($("#flags"), {
     { head: t("Where"), cell: where },
     { head: t("Systems"), cell: (one) => one.systems.join(", ") || null, look: "wide" },
     { head: t("Note"), cell: (one) => one.note, look: "text" },
-    { head: t("Assigned to"), cell: (one) => one.assignee, look: "wide" },
+    { head: t("Assigned to"), cell: (one) => one.assignee, look: "wide", sparse: true },
     { head: t("Answer"), cell: answered, look: "text" },
   ],
   actions: [

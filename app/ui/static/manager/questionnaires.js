@@ -35,19 +35,19 @@ function optionOf(line) {
   return { value, label: labelOf("en", text || value, rest.map(halves)) };
 }
 
-function input(label, value, put, { rows = 0, help = "", numeric = false } = {}) {
+function input(label, value, put, { rows = 0, help = "", numeric = false, whole = false } = {}) {
   const id = fresh("field");
   const told = help ? h("p", { class: "help", id: `${id}-help` }, help) : null;
   const common = { id, "aria-describedby": help ? `${id}-help` : null, disabled: !draft, oninput: (event) => later(put(event.target.value)) };
   const made = rows
     ? h("textarea", { ...common, rows: String(rows), spellcheck: "false", dir: "auto" }, value)
     : h("input", { ...common, type: "text", autocomplete: "off", dir: "auto", inputmode: numeric ? "decimal" : null, value });
-  return h("div", { class: "field" }, h("label", { for: id }, label), made, told);
+  return h("div", { class: whole ? "field whole-row" : "field" }, h("label", { for: id }, label), made, told);
 }
 
 function check(label, value, put) {
   const box = h("input", { type: "checkbox", checked: value, disabled: !draft, onchange: () => later(put(box.checked)) });
-  return h("div", { class: "check" }, h("label", { class: "point" }, box, label));
+  return h("label", { class: "point" }, box, label);
 }
 
 function kindField(question) {
@@ -86,7 +86,7 @@ function drawQuestion(list, i) {
     }, { class: "quiet" }),
   ];
   return h("fieldset", { class: "part" }, h("legend", {}, `${i + 1}. ${KINDS[question.kind]}`), h("div", { class: "fields" },
-    input(t("Question"), question.label[code] ?? "", (text) => (question.label = labelOf(code, text, others(question.label)))),
+    input(t("Question"), question.label[code] ?? "", (text) => (question.label = labelOf(code, text, others(question.label))), { whole: true }),
     input(t("In other languages"), others(question.label).map(([at, text]) => `${at} = ${text}`).join("\n"), (text) => {
       question.label = labelOf(code, question.label[code], lines(text).map(halves));
     }, { rows: 2, help: t("One per line: de = Wie viele Jahre?") }),
@@ -94,8 +94,8 @@ function drawQuestion(list, i) {
     input(t("Name in files and reports"), question.name, (text) => (question.name = text.trim())),
     choosing && input(t("Answers"), question.options.map(optionLine).join("\n"), (text) => (question.options = lines(text).map(optionOf)), { rows: 4, help: t("One per line: value = what raters read | de = was sie auf Deutsch lesen") }),
     question.kind === "number" && [numeric(question, "minimum", t("At least")), numeric(question, "maximum", t("At most"))],
-    question.kind !== "note" && check(t("An answer is required"), question.required ?? false, (on) => (question.required = on)),
-    question.kind === "choice" && check(t("Reports may compare raters by the answer"), question.group ?? false, (on) => (question.group = on))),
+    question.kind !== "note" && h("div", { class: "checks" }, check(t("An answer is required"), question.required ?? false, (on) => (question.required = on)),
+      question.kind === "choice" && check(t("Reports may compare raters by the answer"), question.group ?? false, (on) => (question.group = on)))),
   acts && h("p", { class: "actions" }, acts.filter(Boolean)));
 }
 
@@ -167,6 +167,9 @@ await reading(place, async () => {
   if (send) send.disabled = false;
   draw();
 })();
-if (asked) await listOfAnswers().open();
+const asks = asked && questions().length > 0;
+if (asks) await listOfAnswers().open();
 else $("#answers").removeAttribute("aria-busy"); // where it is not known what is asked, neither is what was answered
+if (asked) $("#of-answers").hidden = !asks;
+if (asked && !draft) $("#as-raters-see").hidden = !Object.values(asked).flat().length;
 document.querySelector("#main").dataset.ready = "yes";

@@ -8,7 +8,7 @@ import { Unfinished } from "./judging.js";
 import { Browse } from "./browse.js";
 import { checkKey } from "./keys.js";
 import { Items } from "./known.js";
-import { api, brief, change, empty, fetched, figure, get, here, listed, numeral, Refused, resting, say, sure, table, tell, told, written } from "./parts.js";
+import { api, brief, change, empty, fetched, figure, filledColumns, get, here, listed, numeral, Refused, resting, say, sure, table, tell, told, written } from "./parts.js";
 import { Prefill } from "./prefill.js";
 import { reading, tried } from "./reading.js";
 
@@ -54,9 +54,9 @@ async function documentsNow() {
 // A tutorial has a few documents, which are shown whole.
 const draw = () => {
   const found = JSON.parse(place.dataset.documents);
-  fill(place, found.length ? table(t("Tutorial documents"), [
+  fill(place, found.length ? table(t("Tutorial documents"), filledColumns([
     [t("Document"), (one) => one.name], [t("Kind"), (one) => TITLES[one.kind]], [t("Position"), (one) => figure(one.position), "right"], [t("What to do"), steps],
-  ], found) : empty({ icon: "texts", title: t("There is no tutorial yet."), text: t("Raters start with their first task.") }), fetched([listed(`${api}/documents`)]));
+  ], found), found) : empty({ icon: "texts", title: t("There is no tutorial yet."), text: t("Raters start with their first task.") }), fetched([listed(`${api}/documents`)]));
   place.classList.toggle("nothing", !found.length);
   for (const [kind, part] of [["tutorial", $("#of-tutorial")], ["attention", $("#checks")]]) part.hidden = found.every((one) => one.kind !== kind);
   place.removeAttribute("aria-busy");

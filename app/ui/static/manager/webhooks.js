@@ -24,9 +24,9 @@ async function make() {
 function state(one) {
   if (one.stopped_at) {
     const why = one.stopped_because === "gone" ? t("the receiver wants no more messages") : t("the receiver accepted nothing for 3 days");
-    return badge("fail", t("stopped {when}: {why}", { when: moment(one.stopped_at), why }));
+    return [badge("fail", t("stopped")), h("small", { class: "beside" }, t("{when}: {why}", { when: moment(one.stopped_at), why }))];
   }
-  if (one.failing_since) return badge("waiting", t("failing since {when}; will be sent again", { when: moment(one.failing_since) }));
+  if (one.failing_since) return [badge("waiting", t("failing")), h("small", { class: "beside" }, t("since {when}; will be sent again", { when: moment(one.failing_since) }))];
   return badge("pass", t("working"));
 }
 
@@ -54,7 +54,7 @@ function remove(one) {
 
 function actions(one) {
   const quiet = (label, name, work) => button(label, work, { class: "ghost", "aria-label": name });
-  return h("span", { class: "actions" },
+  return h("span", { class: "actions wrapped" },
     quiet(t("Messages"), t("Messages to {host}", { host: named(one) }), () => deliveries(one)),
     quiet(t("Send a test"), t("Send a test to {host}", { host: named(one) }), () => test(one)),
     one.stopped_at ? quiet(t("Start again"), t("Start again with {host}", { host: named(one) }), () => again(one, {})) : null,
