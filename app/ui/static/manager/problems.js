@@ -69,7 +69,7 @@ const flags = new Browse($("#flags"), {
     { head: t("When"), cell: (one) => brief(one.at) },
     { head: t("Rater"), cell: raterLink },
     { head: t("Problem"), cell: (one) => badge(one.answer ? "done" : "waiting", reasonOf(one)) },
-    { head: t("Where"), cell: where },
+    { head: t("Where"), cell: where, look: "text" },
     { head: t("Systems"), cell: (one) => one.systems.join(", ") || null, look: "wide" },
     { head: t("Note"), cell: (one) => one.note, look: "text" },
     { head: t("Assigned to"), cell: (one) => one.assignee, look: "wide", sparse: true },

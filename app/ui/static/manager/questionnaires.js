@@ -42,7 +42,9 @@ function input(label, value, put, { rows = 0, help = "", numeric = false, whole 
   const made = rows
     ? h("textarea", { ...common, rows: String(rows), spellcheck: "false", dir: "auto" }, value)
     : h("input", { ...common, type: "text", autocomplete: "off", dir: "auto", inputmode: numeric ? "decimal" : null, value });
-  return h("div", { class: whole ? "field whole-row" : "field" }, h("label", { for: id }, label), made, told);
+  const field = h("div", { class: "field" }, h("label", { for: id }, label), made, told);
+  field.classList.toggle("whole-row", whole);
+  return field;
 }
 
 function check(label, value, put) {
