@@ -37,7 +37,7 @@ ODD = ({"loc": ["a.tsv", 1], "msg": "odd"}, {"loc": ["a.tsv", 13], "msg": "odd"}
 FEW = ({"loc": ["body", "few"], "msg": "is odd"}, {"loc": ["body", "arms", 0, "few"], "msg": "is odd"})
 QUOTING = {  # what a problem says, where, and which places its words leave to be told
     "a.tsv, line 13: odd; nothing was stored": (ODD, ["a.tsv › 1: odd"]),
-    "the design is not valid: arms.0.few is odd": (FEW, ["body › few: is odd"]),
+    "the design is not valid: arms.0.few is odd": (FEW, ["few: is odd"]),
     "few: is odd; arms.0.few: is odd": (FEW, []),
     "2 bad lines; nothing was stored": (ODD, ["a.tsv › 1: odd", "a.tsv › 13: odd"]),
 }

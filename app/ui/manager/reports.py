@@ -134,7 +134,7 @@ def make_gate_command(campaign: str, given: Mapping[str, str]) -> str:
 
 def describe_error(error: AppError) -> str:
     """What an error says, with every place that it names."""
-    places = "; ".join(f"{' › '.join(map(str, one.loc))}: {one.msg}" for one in error.places)
+    places = "; ".join(f"{' › '.join(str(part) for part in one.loc if part != 'query')}: {one.msg}" for one in error.places)
     return f"{error.detail or error.title()}{': ' if places else ''}{places}"
 
 

@@ -156,7 +156,7 @@ export function told(answer) {
   const [words, places] = [why(answer), answer.body?.errors ?? []];
   const said = quoted(words, places);
   const further = places.filter((one) => !said.includes(one));
-  return [words, ...further.map((one) => `${one.loc.join(" › ")}: ${one.msg}`)].join("\n");
+  return [words, ...further.map((one) => [one.loc.filter((part) => part !== "body").join(" › "), one.msg].filter(Boolean).join(": "))].join("\n");
 }
 
 // Ask for a change, once however often it is sent. → the answer, or null after saying what went wrong.

@@ -3,7 +3,7 @@
 import { $, button, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { Browse } from "./browse.js";
-import { all, api, badge, change, empty, fetched, figure, listed, moment, resting, sure, table } from "./parts.js";
+import { all, api, badge, change, empty, fetched, figure, foreign, listed, moment, resting, sure, table } from "./parts.js";
 import { reading } from "./reading.js";
 
 const form = $("#hook");
@@ -72,7 +72,9 @@ const show = reading(place, async () => {
 });
 
 const taken = (delivery) => delivery.status >= 200 && delivery.status < 300;
-const met = (delivery) => badge(taken(delivery) ? "pass" : "fail", delivery.status === null ? delivery.error : figure(delivery.status));
+const met = (delivery) => (delivery.status === null
+  ? [badge("fail", t("none|answer to a message")), h("small", { class: "beside" }, foreign(delivery.error))]
+  : badge(taken(delivery) ? "pass" : "fail", figure(delivery.status)));
 const kinds = [...form.elements.events].map((box) => box.value);
 
 // What was sent to a webhook, in a list of its own.

@@ -54,8 +54,12 @@ export function idempotencyKey() {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-// What went wrong, in words: the problem's own, else by its number.
-export const why = (answer) => answer.body?.detail || answer.body?.title || `HTTP ${answer.status}`;
+// What went wrong, in words: the problem's own, else by its number. A key alone says nothing without the title.
+export function why(answer) {
+  const { detail, title } = answer.body ?? {};
+  if (detail && title && !detail.includes(" ")) return `${title}: ${detail}`;
+  return detail || title || `HTTP ${answer.status}`;
+}
 
 const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
