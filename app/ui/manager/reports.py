@@ -134,8 +134,9 @@ def make_gate_command(campaign: str, given: Mapping[str, str]) -> str:
 
 def describe_error(error: AppError) -> str:
     """What an error says, with every place that it names."""
-    places = "; ".join(f"{' › '.join(str(part) for part in one.loc if part != 'query')}: {one.msg}" for one in error.places)
-    return f"{error.detail or error.title()}{': ' if places else ''}{places}"
+    places = [(" › ".join(str(part) for part in one.loc if part != "query"), one.msg) for one in error.places]
+    told = "; ".join(": ".join(filter(None, place)) for place in places)
+    return f"{error.detail or error.title()}{': ' if told else ''}{told}"
 
 
 def list_table_keys(tables: Iterable[TableSection]) -> frozenset[str]:
