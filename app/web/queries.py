@@ -5,6 +5,7 @@ The declared parameters are read from the OpenAPI document, so the document cann
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,7 @@ from app.web.problems import printable_name
 
 MOST = 200
 LONGEST = 8192
+_DESCRIBING = threading.Lock()
 
 
 class NotAQuery(AppError):
@@ -88,11 +90,20 @@ def declared_parameters(route: BaseRoute, method: str) -> Mapping[str, bool]:
     return _describe_route(RouteListKey((route,))).get(method.lower(), {})
 
 
+def describe_routes(**what: Any) -> dict[str, Any]:
+    """What FastAPI's `get_openapi` says, one thread at a time: with several in it, it sometimes misses a field.
+
+    It then raises KeyError, which a client would see as a 500 on one of the first requests that a process gets.
+    """
+    with _DESCRIBING:
+        return get_openapi(**what)
+
+
 @lru_cache(maxsize=1024)
 def _describe_route(routes: RouteListKey) -> Mapping[str, Mapping[str, bool]]:
     """The same of one route, by method in small letters, as the document of that route alone says it."""
     (route,) = routes.routes
-    document = get_openapi(title="", version="", routes=[route])
+    document = describe_routes(title="", version="", routes=[route])
     return {
         method: {p["name"]: _is_list(p["schema"]) for p in operation.get("parameters", ()) if p["in"] == "query"}
         for method, operation in document["paths"].get(route.path_format, {}).items()

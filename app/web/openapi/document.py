@@ -11,7 +11,6 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
-from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
@@ -31,7 +30,7 @@ from app.web.openapi.components import (
 )
 from app.web.openapi.suffixes import fold_suffixes
 from app.web.problems import MEDIA_TYPE, Problem
-from app.web.queries import RouteListKey
+from app.web.queries import RouteListKey, describe_routes
 
 TITLES = {
     400: "The request cannot be read.",
@@ -130,7 +129,7 @@ def build_openapi_document(app: FastAPI) -> Mapping[str, Any]:
 @lru_cache(maxsize=2)
 def _build(version: str, route_index: RouteListKey) -> dict[str, Any]:
     routes = list(route_index.routes)
-    document = get_openapi(
+    document = describe_routes(
         title="Plumbline",
         version=version,
         openapi_version="3.1.0",
