@@ -14,7 +14,7 @@ from tests.spine import Spine
 
 @dataclass
 class Desk:
-    """Somebody signed in by a link."""
+    """Somebody who is signed in."""
 
     page: Page
     url: str
@@ -25,19 +25,29 @@ class Desk:
         expect(self.page.locator("[aria-busy=true]")).to_have_count(0)
 
 
-def sign_in(page: Page, url: str, spine: Spine, role: tokens.Role, **bound: str) -> Desk:
-    """Open the link of a new token of a role."""
-    with spine.database.transaction() as session:
-        secret = tokens.issue_token(session, role=role, **bound).secret
-    page.goto(f"{url}/#token={secret}")
+def enter(page: Page, url: str, spine: Spine, role: tokens.Role, **bound: str) -> Desk:
+    """Open the link of a new token of a role, which leads to the list of campaigns."""
+    page.goto(f"{url}/#token={_issue(spine, role, bound)}")
     page.wait_for_url(f"{url}/campaigns")
     return Desk(page, url)
+
+
+def sign_in(page: Page, url: str, spine: Spine, role: tokens.Role, **bound: str) -> Desk:
+    """The same without a page, for half a second less: the list has every campaign that tests have made."""
+    assert page.context.request.post(f"{url}/v1/session", data={"token": _issue(spine, role, bound)}).ok
+    return Desk(page, url)
+
+
+def _issue(spine: Spine, role: tokens.Role, bound: dict[str, str]) -> str:
+    with spine.database.transaction() as session:
+        return tokens.issue_token(session, role=role, **bound).secret
 
 
 def glance(page: Page, what: str) -> None:
     """Fail naming every violation on a phone in the dark; for pages of a shape that is checked in full elsewhere."""
     page.set_viewport_size({"width": 360, "height": 740})
     page.emulate_media(color_scheme="dark")
-    told = [(one["id"], [node["target"] for node in one["nodes"][:3]]) for one in violations(page)]
+    wrong = violations(page)
+    told = [(one["id"], [node["target"] for node in one["nodes"][:3]]) for one in wrong]
     assert (what, told) == (what, []), (what, told)
     assert (what, beyond(page)) == (what, [])

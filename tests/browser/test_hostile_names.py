@@ -142,7 +142,7 @@ def test_what_is_written_about_a_campaign_is_text_where_its_tabs_lead_to_and_ove
 def test_what_is_written_about_a_campaign_is_text_on_the_page_of_every_report_that_is_quick(
     written, watched, served, spine
 ):
-    sign_in(watched, served.url, spine, "manager")
+    sign_in(watched, served.url, spine, "manager").open("/tokens")
     ways = [f"/campaigns/{KEY}/reports/{kind}" for kind in QUICK]
     named = SPACE.sub(" ", " ".join(CORPUS))
     for way, status, ran, text in watched.evaluate(SERVED, [ways, NEVER]):

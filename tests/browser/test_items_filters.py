@@ -51,7 +51,6 @@ def test_the_worst_disagreements_of_a_pair_are_read_in_their_texts_after_two_cli
 
 def test_a_document_with_all_systems_is_read_by_few_requests(manager, demo):
     page, asked = manager.page, []
-    page.goto("about:blank")  # the list of campaigns asks for nothing more
     page.on("request", lambda request: asked.append(request.url) if "/v1/" in request.url else None)
     manager.open(f"/campaigns/{demo}/items?document=news-01")
     expect(page.locator("#segment-1 .output")).to_have_count(8)

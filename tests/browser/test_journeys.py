@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.desk import glance, sign_in
+from tests.browser.desk import enter, glance
 from tests.judged_demo import load_judged
 
 SLOW = 90_000  # milliseconds: of what is worked out while the page waits
@@ -57,14 +57,14 @@ class Newcomer:
 @pytest.fixture
 def newcomer(page, served, spine) -> Newcomer:
     """A manager at the list of campaigns, who has never been here."""
-    sign_in(page, served.url, spine, "manager")
+    enter(page, served.url, spine, "manager")
     return Newcomer(page)
 
 
 @pytest.fixture
 def analyst(page, served, spine, demo) -> Newcomer:
     """A manager of one campaign, at the list that has it alone."""
-    sign_in(page, served.url, spine, "manager", campaign=demo)
+    enter(page, served.url, spine, "manager", campaign=demo)
     return Newcomer(page)
 
 

@@ -83,6 +83,7 @@ def test_a_share_may_be_typed_with_a_comma(german, demo):
 
 def test_a_choice_of_language_is_kept(german):
     page = german.page
+    german.open("/campaigns")
     page.get_by_role("link", name="English", exact=True).click()
     expect(page.get_by_role("heading", name="Campaigns")).to_be_visible()
     german.open("/tokens")

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from app.reports import registry
 from app.services.campaigns.campaigns import NewCampaign, create_campaign
 from tests.browser.conftest import changing
-from tests.browser.desk import glance, sign_in
+from tests.browser.desk import enter, glance, sign_in
 from tests.browser.edges import beyond
 from tests.browser.test_accessible import LOOKS, check
 from tests.collecting import collect
@@ -151,7 +151,7 @@ def heard(page):
 
 def test_a_coordinator_sees_the_team_and_neither_systems_nor_scores(page, served, spine, live):
     bodies = heard(page)
-    desk = sign_in(page, served.url, spine, "coordinator", campaign=live.key, team="bonn")
+    desk = enter(page, served.url, spine, "coordinator", campaign=live.key, team="bonn")
     page.get_by_role("link", name=live.key).click()
     expect(page.get_by_role("cell", name="secret-r1")).to_be_visible()
     ways = page.locator(".sidebar a").all_text_contents()
