@@ -19,8 +19,11 @@ from typing import Any
 import httpx
 import psycopg
 import pytest
+import sqlalchemy as sa
 from hypothesis import HealthCheck, settings
 from psycopg import sql
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
+from sqlalchemy.util import LRUCache
 
 import app
 import benchmarks
@@ -205,6 +208,27 @@ def certificates_read_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as changed:
         changed.setattr("httpx._transports.default.create_ssl_context", create_once)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def statements_compiled_once() -> Iterator[None]:
+    """Pools share the statements that they have compiled: each test has its own pool, which would compile all anew.
+
+    What is compiled is kept under its dialect too, of which each pool has one; they differ in nothing.
+    """
+    shared: LRUCache[Any, Any] = LRUCache(5_000)
+    create = sa.create_engine
+
+    def create_sharing(*given: Any, **named: Any) -> sa.Engine:
+        engine = create(*given, **named)
+        engine._compiled_cache = shared
+        return engine
+
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(sa, "create_engine", create_sharing)
+        changed.setattr(PGDialect_psycopg, "__eq__", lambda one, other: type(one) is type(other))
+        changed.setattr(PGDialect_psycopg, "__hash__", lambda one: hash(type(one)))
         yield
 
 

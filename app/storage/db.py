@@ -130,6 +130,7 @@ class Database:
             max_overflow=0,
             pool_timeout=POOL_TIMEOUT,
             pool_pre_ping=True,
+            use_native_hstore=False,  # not used here, and a question to the server at the first connection of each pool
             hide_parameters=True,  # a traceback in the log shows no values
             connect_args={
                 "options": f"{_options(role)} {limit}",

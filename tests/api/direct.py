@@ -13,9 +13,12 @@ from contextlib import contextmanager, suppress
 import httpx
 from anyio import to_thread
 from fastapi import FastAPI
+from httpx._transports import asgi
 from starlette.types import Receive, Scope, Send
 
 CONNECTS_WITHIN = 60.0  # seconds
+# At each request httpx would look on the disk whether it runs under trio, which is not installed.
+asgi.create_event = asyncio.Event  # type: ignore[assignment]
 
 
 class Direct(httpx.BaseTransport):

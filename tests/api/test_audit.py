@@ -13,7 +13,8 @@ from app.services.campaigns import audit, campaigns
 from app.services.campaigns.campaigns import NewCampaign
 from app.storage.db import Database
 from tests.api.conftest import populate
-from tests.spine import plumbline
+from tests.cli.conftest import Command
+from tests.cli.conftest import command as command  # a fixture
 
 Ask = Callable[..., None]
 
@@ -216,12 +217,12 @@ def test_neither_the_service_nor_the_owner_by_accident_can_change_it(
 
 
 def test_the_command_prints_the_seals_and_exits_1_where_one_is_broken(
-    admin: httpx.Client, populated: dict[str, str], database_url: str, ask: Ask
+    admin: httpx.Client, populated: dict[str, str], database_url: str, ask: Ask, command: Command
 ) -> None:
-    good = plumbline(database_url, "audit", "--check")
+    good = command(database_url, "audit", "--check")
     assert good.returncode == 0, good.stderr
     assert b"demo: " in good.stdout
     ask("SET plumbline.purge = on", "UPDATE audit_log SET actor = 'x' WHERE n = 1 AND campaign_id IS NOT NULL")
-    bad = plumbline(database_url, "audit", "--check")
+    bad = command(database_url, "audit", "--check")
     assert bad.returncode == 1
     assert b"plumbline: demo: row 1 was changed after it was written" in bad.stderr

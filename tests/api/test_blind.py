@@ -16,6 +16,7 @@ from fastapi.routing import APIRoute
 from app.protocols import ALL
 from app.storage import tasks
 from app.storage.db import Database
+from tests.api.access_rows import EXPECTED
 from tests.collecting import Collecting, collect
 
 PLANTED = {
@@ -35,6 +36,7 @@ SCORE_OF_ANOTHER = 61.803398875
 KEYS = {"role", "roles", "system", "systems", "variant", "control", "credits", "accepted", "surplus_from", "group"}
 NAMES = {"basis", "name", "protocol"}  # of a basis and of a protocol, which happen to be called like roles
 ROLES = {"rating", "repeat", "reference", "degraded", "calibration"}
+OWN = {"public", "any", "rater", "own page"}  # what a rater's credential may open, as access_rows.py has it
 PLANT = """
 UPDATE systems SET key = CASE key WHEN 'sysA' THEN 'plantedSystemName' ELSE 'plantedOtherSystem' || id END,
        name = 'plantedSystemName', lab = 'plantedLab';
@@ -126,8 +128,11 @@ def planted(database: Database, protocol: str) -> Collecting:
     return live
 
 
-def everything(seen: Seen, live: Collecting, app: FastAPI) -> dict[str, Any]:
-    """Fetch and send all that the credential can."""
+def everything(seen: Seen, live: Collecting, app: FastAPI, refused: slice = slice(None)) -> dict[str, Any]:
+    """Fetch and send all that the credential can.
+
+    refused: which to read of the addresses that raters are refused, whatever the protocol.
+    """
     task: dict[str, Any] = seen.send("POST", f"/v1/campaigns/{live.key}/lease").json()["task"]
     url = f"/v1/tasks/{task['task']}"
     payload = ALL[task["protocol"]["name"]].examples[0].payload.model_dump(mode="json")
@@ -142,7 +147,9 @@ def everything(seen: Seen, live: Collecting, app: FastAPI) -> dict[str, Any]:
     seen.send("POST", f"{url}/heartbeat", {"events": [{"session": "s", "seq": 1, "kind": "focus", "at_ms": 5}]})
     seen.send("POST", f"{url}/flags", {"reason": "technical", "item": 1})
     seen.send("POST", f"{url}/submit")
-    for route in (route for route in app.routes if isinstance(route, APIRoute) and "GET" in (route.methods or ())):
+    routes = [route for route in app.routes if isinstance(route, APIRoute) and "GET" in (route.methods or ())]
+    own = [route for route in routes if EXPECTED[f"GET {route.path_format}"] in OWN]
+    for route in own + [route for route in routes if route not in own][refused]:
         path = route.path_format.format(**dict.fromkeys(route.param_convertors, "x"))
         if not path.startswith(("/v1/protocols", "/docs", "/openapi", "/assets", "/v1/recipes")):
             seen.send("GET", path.replace("/v1/campaigns/x", f"/v1/campaigns/{live.key}").replace("/v1/tasks/x", url))
@@ -153,9 +160,25 @@ def everything(seen: Seen, live: Collecting, app: FastAPI) -> dict[str, Any]:
 def test_a_rater_sees_no_system_role_control_or_foreign_score(
     protocol: str, anonymous: httpx.Client, database: Database, app: FastAPI
 ) -> None:
+    """What raters are refused is asked under one protocol each, in turn."""
+    in_turn = slice(sorted(ALL).index(protocol), None, len(ALL))
+    see_nothing_foreign(protocol, anonymous, database, app, in_turn)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("protocol", sorted(ALL))
+def test_a_rater_of_any_protocol_sees_nothing_foreign_at_any_address(
+    protocol: str, anonymous: httpx.Client, database: Database, app: FastAPI
+) -> None:
+    see_nothing_foreign(protocol, anonymous, database, app, slice(None))
+
+
+def see_nothing_foreign(
+    protocol: str, anonymous: httpx.Client, database: Database, app: FastAPI, refused: slice
+) -> None:
     live = planted(database, protocol)
     seen = Seen(anonymous, live.auth("r1"))
-    task = everything(seen, live, app)
+    task = everything(seen, live, app, refused)
     assert len(task["items"]) == 4
     assert len(seen.texts) > 30
     assert not list(seen.leaks())
@@ -173,6 +196,7 @@ def test_a_rater_sees_no_system_role_control_or_foreign_score(
         assert texts[2] == "Ein Text, der anders ist."
 
 
+@pytest.mark.soak
 def test_an_answer_that_names_a_system_is_caught(
     anonymous: httpx.Client, database: Database, app: FastAPI, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import httpx
 import pytest
@@ -10,9 +11,9 @@ import sqlalchemy as sa
 
 from app.services.campaigns import data_seals
 from app.services.people import erasure
-from app.storage import migrate
+from app.storage import embedded, migrate
 from app.storage.db import Database
-from tests.api.conftest import MQM
+from tests.api.conftest import MQM, template_by_admin
 from tests.collecting import Collecting, collect
 from tests.services.data.test_imports import judgment, lines, void
 
@@ -41,21 +42,91 @@ def judge(client: httpx.Client, live: Collecting, score: float, segment: int = 1
     assert client.put(url, json={"protocol": "da", "score": score}, headers=live.auth(rater)).status_code == 200
 
 
-@pytest.fixture
-def judged(anonymous: httpx.Client, database: Database, database_url: str) -> Collecting:
+def collect_judged(admin: httpx.Client, database: Database) -> Collecting:
     """A campaign with four flushes of one judgment, and one of two."""
     live = collect(database, segments=3)
     with database.transaction() as session:  # what the set-up wrote past the service
         data_seals.seal_all_campaigns(session, actor="test")
-    assert anonymous.post(f"/v1/campaigns/{live.key}/lease", headers=live.auth("r1")).status_code == 200
+    assert admin.post(f"/v1/campaigns/{live.key}/lease", headers=live.auth("r1")).status_code == 200
     for score in (10, 20, 30):
-        judge(anonymous, live, score)
-    judge(anonymous, live, 40, segment=2)
+        judge(admin, live, score)
+    judge(admin, live, 40, segment=2)
     many = [{"item": 2, "segment": n, "payload": {"protocol": "da", "score": n}} for n in (1, 2)]
-    sent = anonymous.post(f"/v1/tasks/{live.tasks[0]}/judgments", json=many, headers=live.auth("r1"))
+    sent = admin.post(f"/v1/tasks/{live.tasks[0]}/judgments", json=many, headers=live.auth("r1"))
     assert sent.status_code == 200, sent.text
     assert faults(database) == {"live": ()}
     return live
+
+
+def collect_beside(admin: httpx.Client, database: Database) -> Collecting:
+    """A campaign in which columns were compared twice, and three judgments set aside: two here, one by a file."""
+    live = collect(database, columns=2, options={"preference": "ranking"}, presentation="side_by_side")
+    with database.transaction() as session:
+        data_seals.seal_all_campaigns(session, actor="test")
+    assert admin.post(f"/v1/campaigns/{live.key}/lease", headers=live.auth("r1")).status_code == 200
+    for segment in (1, 2):
+        judge(admin, live, 10, segment)
+    screen, said = f"/v1/tasks/{live.tasks[0]}/judgments/screens/1", {"protocol": "da"}
+    for preference in ([[1], [2]], [[2], [1]]):
+        told = admin.put(screen, json={**said, "preference": preference}, headers=live.auth("r1"))
+        assert told.status_code == 200, told.text
+    voided = {"filter": {"rater": "r1"}, "reason": "test"}
+    assert admin.post(f"/v1/campaigns/{live.key}/judgments/void", json=voided).json()["judgments"] == 2
+    assert admin.post("/v1/campaigns", json={"key": "read", "protocol": "da"}).status_code == 201
+    file = admin.post(
+        "/v1/campaigns/read/imports", params={"format": "jsonl"}, content=lines(judgment(), judgment("B"), void())
+    )
+    assert file.json()["stored"]["voids"] == 1, file.text
+    assert faults(database) == {"live": (), "read": ()}
+    return live
+
+
+@contextmanager
+def made_once(
+    postgres: embedded.EmbeddedServer, migrated: str, make: Callable[[httpx.Client, Database], Collecting]
+) -> Iterator[tuple[str, Collecting]]:
+    """The name of a database that has a campaign, and the campaign."""
+    made: list[Collecting] = []
+
+    def fill(admin: httpx.Client, url: str) -> None:
+        database = Database(url, size=2)
+        made.append(make(admin, database))
+        database.close()
+
+    with template_by_admin(postgres, migrated, fill) as name:
+        yield name, made[0]
+
+
+@pytest.fixture(scope="module")
+def judged_template(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[tuple[str, Collecting]]:
+    with made_once(postgres, migrated_template, collect_judged) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def beside_template(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[tuple[str, Collecting]]:
+    with made_once(postgres, migrated_template, collect_beside) as made:
+        yield made
+
+
+@pytest.fixture
+def template(request: pytest.FixtureRequest, migrated_template: str) -> str:
+    for name in ("judged", "beside"):
+        if name in request.fixturenames:
+            return str(request.getfixturevalue(f"{name}_template")[0])
+    return migrated_template
+
+
+@pytest.fixture
+def judged(judged_template: tuple[str, Collecting]) -> Collecting:
+    """What `collect_judged` makes, in the database of the test."""
+    return judged_template[1]
+
+
+@pytest.fixture
+def beside(beside_template: tuple[str, Collecting]) -> Collecting:
+    """What `collect_beside` makes, in the database of the test."""
+    return beside_template[1]
 
 
 # What a superuser does, and what is said of it. Versions: 1 the set-up, 2 to 5 one judgment each, 6 two.
@@ -130,30 +201,6 @@ def test_what_is_done_to_judgments_beneath_the_service_is_found(
     beneath(*statement.split("; "))
     found = faults(database)[judged.key]
     assert any(one.startswith(said) for one in found), found
-
-
-@pytest.fixture
-def beside(anonymous: httpx.Client, admin: httpx.Client, database: Database) -> Collecting:
-    """A campaign in which columns were compared twice, and three judgments set aside: two here, one by a file."""
-    live = collect(database, columns=2, options={"preference": "ranking"}, presentation="side_by_side")
-    with database.transaction() as session:
-        data_seals.seal_all_campaigns(session, actor="test")
-    assert anonymous.post(f"/v1/campaigns/{live.key}/lease", headers=live.auth("r1")).status_code == 200
-    for segment in (1, 2):
-        judge(anonymous, live, 10, segment)
-    screen, said = f"/v1/tasks/{live.tasks[0]}/judgments/screens/1", {"protocol": "da"}
-    for preference in ([[1], [2]], [[2], [1]]):
-        told = anonymous.put(screen, json={**said, "preference": preference}, headers=live.auth("r1"))
-        assert told.status_code == 200, told.text
-    voided = {"filter": {"rater": "r1"}, "reason": "test"}
-    assert admin.post(f"/v1/campaigns/{live.key}/judgments/void", json=voided).json()["judgments"] == 2
-    assert admin.post("/v1/campaigns", json={"key": "read", "protocol": "da"}).status_code == 201
-    file = admin.post(
-        "/v1/campaigns/read/imports", params={"format": "jsonl"}, content=lines(judgment(), judgment("B"), void())
-    )
-    assert file.json()["stored"]["voids"] == 1, file.text
-    assert faults(database) == {"live": (), "read": ()}
-    return live
 
 
 OF_LIVE = "campaign_id = (SELECT id FROM campaigns WHERE key = 'live')"

@@ -16,9 +16,12 @@ from app.cli import build_command_line
 from app.main import create_app
 from app.services.access import tokens
 from app.storage import embedded
-from tests.api.conftest import OPTIONS, TestClient
+from tests.api.conftest import OPTIONS
+from tests.api.direct import asking
+from tests.cli.conftest import Command
+from tests.cli.conftest import command as command  # a fixture
 from tests.services.data.test_imports import DA, MQM
-from tests.spine import Spine, fresh, plumbline
+from tests.spine import Spine, fresh
 
 BETTER = {"candidate": "A", "baseline": "B"}
 OF_DOMAINS = "WHERE campaign_id = (SELECT id FROM campaigns WHERE key = 'domains') RETURNING id"
@@ -65,7 +68,7 @@ def world(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator
         spine.ask(f"UPDATE documents SET domain = CASE WHEN key < 'd5' THEN 'news' ELSE 'talks' END {OF_DOMAINS}")
         with spine.database.transaction() as session:
             given = {role: tokens.issue_token(session, role=role).secret for role in ("admin", "viewer", "coordinator")}
-        with TestClient(create_app(spine.database, OPTIONS), raise_server_exceptions=False) as client:
+        with asking(create_app(spine.database, OPTIONS)) as client:
             yield World(spine, client, given)
 
 
@@ -284,7 +287,7 @@ def test_the_command_says_it_by_its_exit_code(
     assert json.loads(done.stdout) == world.get(campaign, asked, who="admin").json()
 
 
-def test_an_error_is_exit_code_two_and_one_clear_line(world: World) -> None:
-    done = plumbline(world.spine.url, "gate", "mqm", "--candidate", "A", "--baseline", "nobody")
+def test_an_error_is_exit_code_two_and_one_clear_line(world: World, command: Command) -> None:
+    done = command(world.spine.url, "gate", "mqm", "--candidate", "A", "--baseline", "nobody")
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"there is no system 'nobody' in this campaign" in done.stderr

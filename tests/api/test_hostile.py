@@ -307,6 +307,7 @@ def test_no_input_to_any_address_gives_a_5xx(app: FastAPI, admin: httpx.Client, 
     assert not attack.broken, "\n".join(attack.broken[:20])
 
 
+@pytest.mark.soak
 def test_a_careless_handler_is_caught(app: FastAPI, populated: dict[str, str], admin: httpx.Client) -> None:
     """The negative control: a new address is attacked without anybody listing it, and its mistake found."""
 

@@ -15,8 +15,9 @@ import pytest
 from app.services.people import hours as hours_service
 from app.storage import campaigns
 from app.storage.db import Database, Session
+from tests.cli.conftest import Command
+from tests.cli.conftest import command as command  # a fixture
 from tests.collecting import Collecting, collect
-from tests.spine import plumbline
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 CAP = 30 + 0.8 * 2 * (6 + 9)  # two segments, six words of source and nine of the output each
@@ -309,7 +310,7 @@ def test_a_coordinator_sees_the_hours_of_its_team_only(
 
 
 def test_hours_as_csv_and_on_the_command_line(
-    anonymous: httpx.Client, live: Collecting, secret: Secret, database_url: str
+    anonymous: httpx.Client, live: Collecting, secret: Secret, database_url: str, command: Command
 ) -> None:
     hold(database_url, live, "r1", live.tasks[0])
     note(database_url, "r1", live.tasks[0], [0, 20])
@@ -323,6 +324,6 @@ def test_hours_as_csv_and_on_the_command_line(
         "live,,r2,,0.0,0",
         "live,,r3,,0.0,0",
     ]
-    shown = plumbline(database_url, "hours", live.key)
+    shown = command(database_url, "hours", live.key)
     assert shown.returncode == 0, shown.stderr
     assert b"00:20" in shown.stdout

@@ -93,7 +93,7 @@ def make_walk(
     return Walk(client, live, database, manager, random.Random(seed), keeper)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in (2, 3))])
 def test_kept_counts_are_those_made_anew_whatever_happens(
     anonymous: httpx.Client, database: Database, secret: Callable[..., str], seed: int
 ) -> None:

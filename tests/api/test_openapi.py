@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +47,7 @@ VERBS = {
 }
 """What the name of an operation begins with, by method; a `POST` has the verb of what it does."""
 WITHOUT_VERB = {"livez", "metrics", "readyz", "version"}
+REFERENCE = re.compile(r'"#/components/schemas/([^"]+)"')
 SENT = ("In", "Patch", "Payload")
 ANSWERED = ("Out", "View", "Own", "Out_", "Row_")
 OLDER_THAN_THE_RULE = {
@@ -85,7 +87,14 @@ def fits(document: dict[str, Any], schema: dict[str, Any], value: object) -> boo
     components = document["components"]
     known = id(components), json.dumps(schema, sort_keys=True)
     if known not in VALIDATORS:
-        whole = jsonschema_rs.Draft202012Validator({**schema, "components": components})
+        # With the schemas that it names alone: a validator reads all that it is given.
+        named, unread = dict[str, Any](), [schema]
+        while unread:
+            for name in REFERENCE.findall(json.dumps(unread.pop())):
+                if name not in named:
+                    named[name] = components["schemas"][name]
+                    unread.append(named[name])
+        whole = jsonschema_rs.Draft202012Validator({**schema, "components": {"schemas": named}})
         VALIDATORS[known] = components, whole
     return bool(VALIDATORS[known][1].is_valid(value))
 

@@ -21,9 +21,12 @@ from app.services.access import tokens
 from app.services.jobs import report_requests
 from app.simulation import CampaignFacts, PlantedText, make_model_template, write_model
 from app.storage import embedded
-from tests.api.conftest import OPTIONS, TestClient
+from tests.api.conftest import OPTIONS
+from tests.api.direct import asking
+from tests.cli.conftest import Command
+from tests.cli.conftest import command as command  # a fixture
 from tests.collecting import TARGET, Collecting, collect
-from tests.spine import Spine, fresh, plumbline
+from tests.spine import Spine, fresh
 
 NAN = re.compile(r"(?i)(?<![a-z])(nan|-?inf|infinity)(?![a-z])")
 SYSTEMS = ("sysA", "sysB", "sysC")
@@ -122,7 +125,7 @@ def world(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator
         references(spine.url)
         with spine.database.transaction() as session:
             secret = tokens.issue_token(session, role="viewer").secret
-        with TestClient(create_app(spine.database, OPTIONS)) as client:
+        with asking(create_app(spine.database, OPTIONS)) as client:
             judge_all(client, live)
             judge_all(client, varied, answer=by_place)
             for one in both:
@@ -370,7 +373,9 @@ def test_two_campaigns_of_post_edits_are_refused(world: World) -> None:
         compared(world, "live", "one")
 
 
-def test_a_campaign_rehearsed_with_simulated_raters_gives_its_full_report(world: World, tmp_path: Path) -> None:
+def test_a_campaign_rehearsed_with_simulated_raters_gives_its_full_report(
+    world: World, tmp_path: Path, command: Command
+) -> None:
     live = collect(world.spine.database, key="rehearsed", protocol="postedit", systems=SYSTEMS, documents=4)
     with psycopg.connect(world.spine.url) as db:
         db.execute("UPDATE systems SET lab = 'one' WHERE campaign_id = %s AND key <> 'sysC'", (live.id,))
@@ -386,7 +391,7 @@ def test_a_campaign_rehearsed_with_simulated_raters_gives_its_full_report(world:
     about = CampaignFacts(live.key, "postedit", {}, "source")
     path.write_bytes(write_model(make_model_template(about, texts, ["r1", "r2"], seed=5, qualities=qualities)))
 
-    told = plumbline(world.spine.url, "simulate", live.key, "--raters", path)
+    told = command(world.spine.url, "simulate", live.key, "--raters", path)
 
     assert told.returncode == 0, told.stderr
     view = world.report("rehearsed")

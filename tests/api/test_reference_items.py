@@ -40,7 +40,7 @@ def unpacked(body: bytes) -> dict[str, bytes]:
         return {one.name: part.read() for one in archive if (part := archive.extractfile(one)) is not None}
 
 
-@pytest.mark.parametrize("protocol", ["da", "esa"])
+@pytest.mark.parametrize("protocol", ["esa", pytest.param("da", marks=pytest.mark.soak)])
 def test_a_judged_reference_is_in_every_export_by_its_role_or_counted(
     admin: httpx.Client, database: Database, protocol: str
 ) -> None:

@@ -9,7 +9,9 @@ import pytest
 from app.domain.errors import Invalid
 from app.services.campaigns import calibration_builder, calibration_sets
 from app.storage import embedded
-from tests.spine import fresh, plumbline
+from tests.cli.conftest import Command
+from tests.cli.conftest import command as command  # a fixture
+from tests.spine import fresh
 
 SCORES = {1: (1, 1), 2: (1, 2), 3: (3, 3), 4: (3, 5), 5: (5, 5), 6: (5, 5)}
 
@@ -37,7 +39,7 @@ def campaign(protocol: str = "xsts") -> bytes:
 
 
 def test_a_set_of_what_raters_agreed_about_is_stored_by_the_command(
-    postgres: embedded.EmbeddedServer, migrated_template: str
+    postgres: embedded.EmbeddedServer, migrated_template: str, command: Command
 ) -> None:
     with fresh(postgres, migrated_template) as spine:
         spine.take("early", "jsonl", campaign())
@@ -56,7 +58,7 @@ def test_a_set_of_what_raters_agreed_about_is_stored_by_the_command(
         )
         assert found.consensus == pytest.approx((1 + 1.5 + 3 + 4 + 5) / 5)
 
-        done = plumbline(spine.url, "calibration", "early", "--apart", "0.1", "--put", "anchors")
+        done = command(spine.url, "calibration", "early", "--apart", "0.1", "--put", "anchors")
         assert done.returncode == 0, done.stderr
         assert b"3: 1 of 1" in done.stdout
         assert b"stored as anchors version 1" in done.stdout

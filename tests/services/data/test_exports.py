@@ -87,14 +87,29 @@ def test_everything_that_can_be_said_comes_back(spine: Spine) -> None:
     assert said["text"] == WILD
 
 
-@settings(
-    max_examples=25, deadline=None, phases=(Phase.generate,), derandomize=True, suppress_health_check=list(HealthCheck)
+any_example = settings(
+    deadline=None, phases=(Phase.generate,), derandomize=True, suppress_health_check=list(HealthCheck)
 )
-@given(
+any_text_and_number = given(
     text=st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=40),
     number=st.floats(allow_nan=False, allow_infinity=False),
 )
+
+
+@settings(any_example, max_examples=8)
+@any_text_and_number
 def test_any_text_and_any_number_come_back(spine: Spine, text: str, number: float) -> None:
+    takes_and_gives_back(spine, text, number)
+
+
+@pytest.mark.soak
+@settings(any_example, max_examples=50)
+@any_text_and_number
+def test_many_texts_and_many_numbers_come_back(spine: Spine, text: str, number: float) -> None:
+    takes_and_gives_back(spine, text, number)
+
+
+def takes_and_gives_back(spine: Spine, text: str, number: float) -> None:
     key = f"g{spine.ask('SELECT count(*) FROM campaigns')[0][0]}"
     output = {"type": "output", **place(), "system": "A", "text": text}
     spine.take(key, "jsonl", lines(output, judgment(meta={"text": text, "number": number, text: []})))
