@@ -19,9 +19,7 @@ from tests.spine import expected
 
 pytestmark = [*GOLDEN, pytest.mark.usefixtures("cal")]
 LANGUAGES = ("eng-ces", "eng-deu", "eng-hrv", "eng-jpn", "eng-zho", "zho-eng")
-EACH = pytest.mark.parametrize(
-    "languages", [one if n % 5 == 0 else pytest.param(one, marks=pytest.mark.soak) for n, one in enumerate(LANGUAGES)]
-)
+EACH = [one if n % 5 == 0 else pytest.param(one, marks=pytest.mark.soak) for n, one in enumerate(LANGUAGES)]
 """In every run one with repeats and one without, one out of English and one into it; all in the soak."""
 PLAIN = {"bootstrap": "0"}
 
@@ -29,7 +27,7 @@ Item = tuple[str, str, int]
 """System, document and segment."""
 
 
-@EACH
+@pytest.mark.parametrize("languages", EACH)
 def test_raters_systems_and_z_on_identical_items(asked: Asked, languages: str) -> None:
     theirs = expected("calibration_wmt22.json")[languages]
     ours = asked.report(f"cal-{languages}", "calibration", raters="complete", repeats="latest")
@@ -112,7 +110,7 @@ def test_seconds_of_what_counts(asked: Asked) -> None:
 
 
 class TestAgreement:
-    @pytest.fixture(params=LANGUAGES)
+    @pytest.fixture(params=EACH)
     def languages(self, request: pytest.FixtureRequest) -> str:
         return str(request.param)
 
