@@ -73,7 +73,7 @@ export function overTime(days) {
     return element;
   };
   const bars = all.map((one, i) => svg("rect", { x: i * 20 + 2, width: 16, y: HIGH - (one.judgments / most) * HIGH, height: Math.max(one.judgments ? 1 : 0, (one.judgments / most) * HIGH), rx: 2 }, svg("title", {}, `${one.day}: ${figure(one.judgments)}`)));
-  const told = count(all.length, "{judgments} judgments in the last day.", "{judgments} judgments in the last {n} days, at most {most} on one.", { judgments: figure(all.reduce((sum, one) => sum + one.judgments, 0)), most: figure(most) });
+  const told = count(all.length, "{judgments} judgments in the last day, revisions included.", "{judgments} judgments in the last {n} days, revisions included; at most {most} on one.", { judgments: figure(all.reduce((sum, one) => sum + one.judgments, 0)), most: figure(most) });
   box.append(svg("svg", { viewBox: `0 0 ${SHOWN * 20} ${HIGH}`, height: HIGH, width: "100%", preserveAspectRatio: "xMinYMax meet", role: "img", "aria-label": told }, ...bars), h("p", { class: "quiet" }, told));
   return box;
 }
