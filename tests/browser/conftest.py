@@ -52,7 +52,7 @@ _numbers = count(1)
 
 _running = ExitStack()
 _browsers: list[Browser] = []
-_profiles: list[BrowserContext] = []
+_profiles: dict[bool, list[BrowserContext]] = {True: [], False: []}  # with a service worker, and without
 
 
 @pytest.fixture
@@ -87,7 +87,8 @@ def pytest_sessionfinish() -> None:
 
 def _end() -> None:
     _browsers.clear()
-    _profiles.clear()
+    for those in _profiles.values():
+        those.clear()
     _running.close()
 
 
@@ -155,20 +156,30 @@ USUAL: dict[str, Any] = {
 }
 
 
-def _make_profile(chromium: Browser, **options: Any) -> BrowserContext:
-    made = chromium.new_context(**{**USUAL, **options})
+@pytest.fixture
+def service_worker() -> bool:
+    """Whether pages may start theirs, which fetches everything of a rater's page again to keep it.
+
+    Modules on what is kept have a fixture of this name; in the others pages do without, as where it is switched off.
+    """
+    return False
+
+
+def _make_profile(chromium: Browser, service_worker: bool, **options: Any) -> BrowserContext:
+    workers = "allow" if service_worker else "block"
+    made = chromium.new_context(**{**USUAL, "service_workers": workers, **options})
     made.set_default_timeout(PATIENCE)
     return made
 
 
 @pytest.fixture
-def open_context(chromium: Browser, served: Served) -> Iterator[Callable[..., BrowserContext]]:
+def open_context(chromium: Browser, served: Served, service_worker: bool) -> Iterator[Callable[..., BrowserContext]]:
     """Make a browser profile; at the end nothing may have gone wrong in any page of it."""
     watch = Watch(served.url)
     made: list[BrowserContext] = []
 
     def make(**options: Any) -> BrowserContext:
-        context = _make_profile(chromium, **options)
+        context = _make_profile(chromium, service_worker, **options)
         watch.over(context)
         made.append(context)
         return context
@@ -180,22 +191,23 @@ def open_context(chromium: Browser, served: Served) -> Iterator[Callable[..., Br
 
 
 @pytest.fixture
-def page(chromium: Browser, served: Served) -> Iterator[Page]:
+def page(chromium: Browser, served: Served, service_worker: bool) -> Iterator[Page]:
     """A page in a profile that holds nothing; at the end nothing may have gone wrong in any page of it.
 
     A profile takes longer to make than most tests do, so that all tests have the same one in turn. Its first page stays
     open, and with it the window. `open_context` makes further ones, and those that are other than usual.
     """
-    if not _profiles:
-        _profiles.append(_make_profile(chromium))
-        _profiles[0].new_page()
-    context = _profiles.pop()
+    profiles = _profiles[service_worker]
+    if not profiles:
+        profiles.append(_make_profile(chromium, service_worker))
+        profiles[0].new_page()
+    context = profiles.pop()
     watch = Watch(served.url)
     watch.over(context)
     yield context.new_page()
     watch.leave(context)
     _empty(context, served.url)
-    _profiles.append(context)  # only now: one that cannot be emptied is not used again
+    profiles.append(context)  # only now: one that cannot be emptied is not used again
     assert not watch.faults
 
 

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from app.services.people import guidelines
 from tests.browser.rater import Rater
+
+
+@pytest.fixture
+def service_worker() -> bool:
+    """Here pages have theirs."""
+    return True
 
 
 def test_a_rater_comes_by_the_link_consents_reads_judges_and_gets_the_code(campaign, spine, page, served):

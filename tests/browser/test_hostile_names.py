@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from app.reports import registry
 from tests.browser.desk import sign_in
+from tests.browser.test_manager_steering import MANAGED, SEEN
 from tests.browser.test_safe_and_blind import CORPUS, VIOLATED
 from tests.collecting import Collecting, collect
 
@@ -131,7 +132,8 @@ def test_what_is_written_about_a_campaign_is_text_where_its_tabs_lead_to_and_ove
     read = ""
     adjusted = f"/campaigns/{KEY}/problems?hours-answered="  # also those that nobody disputes
     rater = f"/campaigns/{KEY}/raters/{NAMES[0]}"
-    for way in ("/campaigns", "/new-campaign", "/audit", "/tokens", *ways, adjusted, rater):
+    others = {f"/campaigns/{KEY}/{end}" for end in (*SEEN, *MANAGED, "quality")} - {*ways}
+    for way in ("/campaigns", "/new-campaign", "/audit", "/tokens", *ways, *sorted(others), adjusted, rater):
         desk.open(way)
         read += check(watched)
     seen = shown(read, "team", "system", "adjusted", "dispute", "excluded", "flag", "hypothesis", "rule", "message")

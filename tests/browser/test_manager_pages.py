@@ -206,6 +206,7 @@ def test_a_token_is_made_shown_once_and_revoked(manager):
     assert answer.status_code == httpx.codes.UNAUTHORIZED
 
 
+@pytest.mark.soak  # `test_hostile_names` has such names, and more that is hostile, on each of these pages
 def test_hostile_names_are_text_on_every_page_of_a_campaign(manager, spine):
     found = collect(spine.database, key="hostile", raters=("r1",))
     with changing(spine) as run:

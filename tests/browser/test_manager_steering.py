@@ -366,6 +366,7 @@ def test_whose_credential_is_good_for_one_campaign_is_told_so(page, served, spin
     assert page.goto(f"{served.url}/campaigns/{key}/comparisons/linking").status == FORBIDDEN
 
 
+@pytest.mark.soak  # `test_hostile_names` has such names, and more that is hostile, on each of these pages
 def test_hostile_names_are_text_on_these_pages_too(manager, spine, ask):
     key = ask.opened("hostile-too")
     found = ask("GET", f"/campaigns/{key}").json()

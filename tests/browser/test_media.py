@@ -37,6 +37,12 @@ def send(served: Served, key: str, **files: bytes) -> None:
 
 
 @pytest.fixture
+def service_worker() -> bool:
+    """Here pages have theirs."""
+    return True
+
+
+@pytest.fixture
 def hands(campaign: Callable[..., Any], rater: Callable[..., Rater], served: Served) -> Rater:
     """A rater who marks errors and scores: a film and what a system said, a picture and a text."""
     live = campaign(

@@ -61,6 +61,12 @@ def check_once(hands: Rater, wanted: dict[int, int]) -> None:
 
 
 @pytest.fixture
+def service_worker() -> bool:
+    """Here pages have theirs."""
+    return True
+
+
+@pytest.fixture
 def hands(campaign, rater) -> Rater:
     """A rater at direct assessment of three segments."""
     return rater(campaign(protocol="da", segments=3, systems=("sysA",)))
@@ -226,6 +232,21 @@ def process(address: str, home: Path, server: object, **environment: str) -> Ite
             run.stop(signal.SIGKILL)
 
 
+def test_a_server_that_refuses_connections_and_comes_back_gets_everything(hands):
+    score(hands, 1, 90)
+    hands.saved()
+    hands.page.route("**/v1/**", lambda route: route.abort("connectionrefused"))
+    score(hands, 1, 91)
+    score(hands, 2, 92)
+    expect(hands.page.locator(".save")).to_have_attribute("data-state", "offline")
+    hands.page.unroute("**/v1/**")
+    score(hands, 3, 93)
+    hands.saved()
+    check_once(hands, {1: 91, 2: 92, 3: 93})
+    assert len(hands.hand_in()) == 10
+
+
+@pytest.mark.soak
 def test_a_server_that_is_killed_and_comes_back_gets_everything(campaign, spine, postgres, tmp_path, chromium):
     live = campaign(protocol="da", segments=3, systems=("sysA",))
     with process(spine.url, tmp_path, postgres) as run, chromium.new_context(locale="en-GB") as context:

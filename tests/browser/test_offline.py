@@ -48,6 +48,12 @@ def ready(hands: Rater) -> None:
 
 
 @pytest.fixture
+def service_worker() -> bool:
+    """Here pages have theirs."""
+    return True
+
+
+@pytest.fixture
 def hands(campaign, rater) -> Rater:
     """A rater at direct assessment of three segments."""
     found = rater(campaign(protocol="da", segments=3, systems=(SYSTEM,)))

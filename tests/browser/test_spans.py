@@ -69,16 +69,17 @@ def judge(hands, n: int) -> None:
     type_number(hands.row(n).locator("input[type=range]"), 50)
 
 
-@pytest.mark.parametrize("from_end", ["target", "source"])
-def test_what_is_dragged_over_by_words_from_either_end_is_stored_and_drawn_again(from_end, marking):
+@pytest.mark.parametrize("first", [0, pytest.param(1, marks=pytest.mark.soak)])
+def test_what_is_dragged_over_by_words_from_either_end_is_stored_and_drawn_again(first, marking):
+    """On one side from its end; which one is so for the first sample, and the others take turns."""
     hands = marking(SAMPLES)
     for n, sample in enumerate(SAMPLES, 1):
         row = hands.row(n)
         word = sample.span(sample.word)
         backwards = sample.right_to_left or sample.name == "mixed"
-        for at, side in enumerate(SIDES):
+        for at in range(len(SIDES)):
             body = row.locator(".body").nth(at)
-            drag(hands.page, body, *word, right_to_left=backwards, from_end=side == from_end)
+            drag(hands.page, body, *word, right_to_left=backwards, from_end=at == (first + n) % 2)
             row.locator("button.severity.is-major").click()
         judge(hands, n)
         row.get_by_role("button", name="Next segment").click()
