@@ -266,7 +266,7 @@ def test_an_attention_check_is_written_set_and_met_among_the_tasks(manager, ask,
     page.get_by_role("button", name="Save the document").click()
     expect(page.get_by_role("cell", name="Attention check")).to_be_visible()
     settings = page.locator("#attention")
-    settings.get_by_label("A check before how many tasks").fill("100")
+    settings.get_by_label("Share of tasks with a check before them").fill("100")
     settings.get_by_label("Repetitions").fill("1")
     settings.get_by_label("Warn raters at once").check()
     settings.get_by_role("button", name="Save").click()
