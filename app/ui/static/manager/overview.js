@@ -117,7 +117,7 @@ function draw() {
   const fetched = h("p", { class: "fetch" }, t("Fetch:"), h("a", { href: `${api}/progress` }, "JSON"));
   if (main.dataset.role === "viewer") fetched.append(" ");
   else fetched.append(" ", h("a", { href: `${api}/hours.csv` }, t("Hours as CSV")));
-  if (!progress.total.tasks) { // nothing to follow: the way above says what comes next
+  if (!progress.total.tasks && live.dataset.planned !== "yes") { // nothing to follow: the way above says what comes next
     fill(live, warned(progress.warnings), empty({ icon: "clock", title: t("There are no tasks yet."), text: t("Progress appears here once a plan is frozen.") }));
     live.removeAttribute("aria-busy");
     return;
