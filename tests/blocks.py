@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
@@ -15,6 +16,16 @@ from app.storage.db import Database
 
 MODES = ("force_custom_plan", "force_generic_plan")
 PARAMETER = re.compile(r"%\((\w+)\)s")
+
+
+@contextmanager
+def filled(url: str, statements: str) -> Iterator[Database]:
+    """A database after some statements of its owner, under the serving role. url: of the owner."""
+    with psycopg.connect(url) as connection:
+        connection.execute(statements.encode())
+    handle = Database(url, size=2, role="plumbline_app")
+    yield handle
+    handle.close()
 
 
 def touched(connection: psycopg.Connection[Any], statement: str, values: dict[str, Any], mode: str) -> int:

@@ -25,7 +25,6 @@ from tests.citus.cluster import Node, open_node
 from tests.citus.serving import CitusService
 from tests.organized import KEYS, TWIN, within
 from tests.spine import Spine, opened
-from tests.working import LIMIT
 
 NODES = [open_node(Path(folder)) for folder in os.environ["CITUS_NODES"].split(os.pathsep)]
 ROLES = {"admin": "postgres", "owner": "plumbline", "app": "plumbline_app"}
@@ -113,13 +112,8 @@ def citus_service(_data_dir: Path, home: Path, **environment: str) -> Iterator[C
     with migrated_database() as name:
         run = CitusService(home, home, CitusServer(), environment=environment)  # type: ignore[arg-type]
         run.nodes, run.database = NODES, name
-        run.start()
-        try:
+        with tests.faults.serving.running(run):
             yield run
-        finally:
-            if run.process is not None and run.process.poll() is None:
-                run.process.kill()
-                run.process.communicate(timeout=LIMIT)
 
 
 tests.faults.serving.service = citus_service

@@ -128,7 +128,7 @@ def service(data_dir: Path, home: Path, **environment: str) -> Iterator[Service]
     server = embedded.start_server(data_dir)
     try:
         migrate.upgrade_schema(server.url("owner"))
-        with _started(Service(data_dir, home, server, environment=environment)) as run:
+        with running(Service(data_dir, home, server, environment=environment)) as run:
             yield run
     finally:
         server.stop()
@@ -149,12 +149,12 @@ def service_at(url: str, home: Path, **environment: str) -> Iterator[Service]:
     home.mkdir(exist_ok=True)
     run = ServiceElsewhere.at(url, home)
     run.environment = environment
-    with _started(run):
+    with running(run):
         yield run
 
 
 @contextmanager
-def _started(run: Service) -> Iterator[Service]:
+def running(run: Service) -> Iterator[Service]:
     """The application for the length of a block, whatever happens in it."""
     run.start()
     try:

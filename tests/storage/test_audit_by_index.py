@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import psycopg
 import pytest
 
 from app.storage import audit
 from app.storage.db import Database, Session
-from tests.blocks import costs
+from tests.blocks import costs, filled
 
 MANY = """
 INSERT INTO campaigns (key, name, protocol, protocol_version, options, basis, state, settings)
@@ -31,11 +30,8 @@ Ask = Callable[[Session, int | None], object]
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
     """A database with a short chain, two long ones, and a campaign without any."""
-    with psycopg.connect(database_url) as connection:
-        connection.execute(MANY.encode())
-    handle = Database(database_url, size=2, role="plumbline_app")
-    yield handle
-    handle.close()
+    with filled(database_url, MANY) as handle:
+        yield handle
 
 
 def page(session: Session, campaign: int | None, before: int | None = None) -> list[audit.AuditRecord]:

@@ -9,7 +9,7 @@ import pytest
 
 from app.storage import metrics, profiles, test_sets
 from app.storage.db import Database, Session
-from tests.blocks import costs
+from tests.blocks import costs, filled
 
 MANY = """
 INSERT INTO campaigns (key, name, protocol, protocol_version, options, basis, state, settings)
@@ -35,11 +35,8 @@ Ask = Callable[[Session, int, int], object]
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
     """A campaign with many scores and credits, and one of which nothing is judged."""
-    with psycopg.connect(database_url) as connection:
-        connection.execute(MANY.encode())
-    handle = Database(database_url, size=2, role="plumbline_app")
-    yield handle
-    handle.close()
+    with filled(database_url, MANY) as handle:
+        yield handle
 
 
 @pytest.mark.parametrize(
