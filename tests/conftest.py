@@ -41,11 +41,11 @@ COLLECTED_AFTER = 50_000  # objects
 TESTS = Path(__file__).resolve().parent
 # How long an example takes says how busy the machine is; by default 200 ms would be a failure. And what is drawn hangs
 # on the source alone, so that another run finds what this one does; `make soak` draws others, by `anew` and its seed,
-# and four times as many where a test says no number.
+# and more where a test says no number.
 settings.register_profile(
     "anew", max_examples=160, derandomize=False, deadline=10_000, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.register_profile("patient", settings.get_profile("anew"), max_examples=40, derandomize=True)
+settings.register_profile("patient", settings.get_profile("anew"), max_examples=100, derandomize=True)
 settings.load_profile("patient")
 # What takes longest, longest first: handed out late, it would keep one worker busy while the others have nothing left.
 # The files with a browser follow one another, as it stays open while they do. What mostly waits stands among the rest,

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
-EVERY_LOOK = "EVERY_LOOK"  # variable of the environment with which everything is looked at in full, as in the soak
 RULES = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
     "resultTypes": ["violations"],
 }
-OF_LOOKS = ("color-contrast", "target-size")
-"""Rules whose answer the style decides: they take three times as long as the hundred that read the document."""
-OF_DOCUMENT = {**RULES, "rules": {rule: {"enabled": False} for rule in OF_LOOKS}}
+OF_LOOKS = ("color-contrast", "target-size", "scrollable-region-focusable")
+"""Rules whose answer depends on colours and widths; the others read the document, which is one in every look."""
 # Only what is wrong comes back: what is right is as long as the page, and nobody reads it.
 RUN = "rules => (globalThis.axe ? axe.run(rules).then((found) => found.violations) : null)"
 
 
-def violations(page: Page, *, of_looks: bool = True) -> list[dict[str, Any]]:
-    """What axe-core finds wrong on a page as it stands; of_looks: also by the rules that depend on its look."""
-    rules = RULES if of_looks else OF_DOCUMENT
+def violations(page: Page, only: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    """What axe-core finds wrong on a page as it stands; only: by these rules."""
+    rules = RULES if only is None else {**RULES, "runOnly": {"type": "rule", "values": list(only)}}
     found = page.evaluate(RUN, rules)
     if found is None:  # another document since the last time
         page.evaluate(AXE_SCRIPT)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 from playwright.sync_api import Page, expect
 
 from app.services.access import tokens
-from tests.browser.axe import EVERY_LOOK, violations
+from tests.browser.axe import violations
 from tests.browser.edges import beyond
 from tests.spine import Spine
 
@@ -45,13 +44,10 @@ def _issue(spine: Spine, role: tokens.Role, bound: dict[str, str]) -> str:
 
 
 def glance(page: Page, what: str) -> None:
-    """Fail naming every violation on a phone in the dark; for pages of a shape that is checked in full elsewhere.
-
-    Contrasts and sizes, which the style decides and not the page, only where everything is looked at.
-    """
+    """Fail naming every violation on a phone in the dark; for pages of a shape that is checked in full elsewhere."""
     page.set_viewport_size({"width": 360, "height": 740})
     page.emulate_media(color_scheme="dark")
-    wrong = violations(page, of_looks=EVERY_LOOK in os.environ)
+    wrong = violations(page)
     told = [(one["id"], [node["target"] for node in one["nodes"][:3]]) for one in wrong]
     assert (what, told) == (what, []), (what, told)
     assert (what, beyond(page)) == (what, [])

@@ -84,18 +84,18 @@ def many(example, **each):
 
 
 def test_all_raters_can_be_seen(manager, ask, draft):
-    page, theirs = manager.page, many(raters.EXAMPLE, key="r{:04}".format)[:305]
+    page, theirs = manager.page, many(raters.EXAMPLE, key="r{:04}".format)
     listing(page, f"/campaigns/{draft}/raters", *theirs)
     rows = page.get_by_role("region", name="Raters", exact=True).locator("tbody tr")
     manager.open(f"/campaigns/{draft}/raters")
-    for first in range(0, len(theirs), 100):
-        expect(page.get_by_text(f"{first + 1} to {min(first + 100, len(theirs))}")).to_be_visible()
+    for first in range(0, MANY, 100):
+        expect(page.get_by_text(f"{first + 1:,} to {min(first + 100, MANY):,}")).to_be_visible()
         expect(rows.first).to_contain_text(f"r{first:04}")
-        if first + 100 < len(theirs):
+        if first + 100 < MANY:
             page.get_by_role("button", name="Next", exact=True).click()
     expect(page.get_by_role("button", name="Next", exact=True)).to_be_disabled()
     page.get_by_role("button", name="Previous").click()
-    expect(rows.first).to_contain_text("r0200")
+    expect(rows.first).to_contain_text("r1000")
 
     planned = ask.opened("long-list-in-a-plan")
     listing(page, f"/campaigns/{planned}/raters", *theirs[:105])

@@ -19,7 +19,7 @@ from app.reports import registry
 from app.reports.kit.request import ReportRequest
 from app.services.access.tokens import THE_OPERATOR
 from app.services.jobs import jobs, rankings, report_requests
-from app.services.jobs.jobs import BLOCK, CHUNK, STALLED_AFTER, JobView
+from app.services.jobs.jobs import BLOCK, CHUNK, MOST_TRIES, STALLED_AFTER, JobView
 from app.storage import embedded, jobs_queue, migrate
 from app.storage.jobs_queue import LANES, QueueEntry
 from tests.jobs import poison
@@ -225,8 +225,7 @@ def test_cancelling_stops_the_cpu_within_two_seconds_and_a_worker_whose_connecti
 def test_a_chunk_that_ends_its_process_is_tried_so_often_and_ends_the_job_with_its_reason(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    traces, tries = tmp_path / "traces", 2
-    monkeypatch.setattr(jobs, "MOST_TRIES", tries)
+    traces = tmp_path / "traces"
     monkeypatch.setenv(poison.TRACES, str(traces))
     monkeypatch.setattr(computing, "run_computing_process", poison.compute)
     monkeypatch.setattr(registry, "ALL", poison.KINDS)
@@ -250,8 +249,8 @@ def test_a_chunk_that_ends_its_process_is_tried_so_often_and_ends_the_job_with_i
     ended = bench.now(job)
     assert ended.state == "failed"
     assert ended.error
-    assert ended.error["detail"] == f"computing (part 2) ended with exit code 7, {tries} times"
-    assert traces.read_text().split().count("1") == tries
+    assert ended.error["detail"] == f"computing (part 2) ended with exit code 7, {MOST_TRIES} times"
+    assert traces.read_text().split().count("1") == MOST_TRIES
 
 
 @pytest.mark.soak

@@ -43,7 +43,7 @@ def test_raters_who_think_are_measured_beside_the_hammered_path_and_beside_manag
 ) -> None:
     paced, database = running
     paced.settle()
-    rows = cells(pace.per_post(paced, 1.0, 1))
+    rows = cells(pace.per_post(paced, 1.5, 1))
     human = rows[f"{RATERS} raters, each every 0.2 to 0.6 s"]
     assert 15 < float(human[0]) < 60  # posts per second: one every .4 s of each of twelve
     for name in ("16 connections without a pause", "1 connection without a pause: one post a commit"):

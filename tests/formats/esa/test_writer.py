@@ -210,7 +210,7 @@ def campaigns(draw: st.DrawFn) -> list[Record]:
     return records
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=150)
 @given(campaigns(), st.randoms())
 def test_what_is_written_reads_as_the_same_judgments_and_writes_to_the_same_bytes(
     read: Read, write: Write, records: list[Record], rng: random.Random
