@@ -49,8 +49,7 @@ def asking(app: FastAPI) -> Iterator[httpx.Client]:
     state = dict(loop.run_until_complete(lifespan.__aenter__()) or {})
     # Between requests the loop stands still, and with it a connection that has only begun: Postgres would wait a minute
     # for it to say who it is, and every `DROP DATABASE` with it.
-    judging = app.state.pearmut.judging if hasattr(app.state, "pearmut") else app.state.judging
-    loop.run_until_complete(judging.recorder._pool.wait(CONNECTS_WITHIN))
+    loop.run_until_complete(app.state.judging.recorder._pool.wait(CONNECTS_WITHIN))
     try:
         with httpx.Client(
             transport=Direct(app, loop, state), base_url="http://testserver", follow_redirects=True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,7 +16,10 @@ from app.services.pearmut.campaign_file import read_campaign_file
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
 from app.storage.db import Database
 from app.web.deps import ServiceOptions
-from tests.api.direct import asking
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it recommends another client library, for its own sake
+    from starlette.testclient import TestClient
 
 
 @pytest.fixture
@@ -29,7 +33,7 @@ def database(database_url: str) -> Iterator[Database]:
 @pytest.fixture
 def pages(database: Database) -> Iterator[httpx.Client]:
     """A client of the application of Pearmut's pages."""
-    with asking(create_pearmut_app(database, ServiceOptions(), PearmutFiles())) as client:
+    with TestClient(create_pearmut_app(database, ServiceOptions(), PearmutFiles())) as client:
         yield client
 
 

@@ -19,9 +19,9 @@ from app.services.pearmut.loading import AddedCampaign
 from app.storage.db import Database
 from app.storage.media.files import MediaFolder
 from app.web.deps import ServiceOptions
-from tests.api.direct import asking
 from tests.media_files import make_wav
 from tests.pearmut.campaigns import Annotator, campaign
+from tests.pearmut.conftest import TestClient
 
 SOUND = [
     {
@@ -38,7 +38,7 @@ def policy(tmp_path: Path) -> MediaPolicy:
 
 @pytest.fixture
 def pages(database: Database, policy: MediaPolicy) -> Iterator[httpx.Client]:
-    with asking(create_pearmut_app(database, ServiceOptions(media=policy), PearmutFiles())) as client:
+    with TestClient(create_pearmut_app(database, ServiceOptions(media=policy), PearmutFiles())) as client:
         yield client
 
 

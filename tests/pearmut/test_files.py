@@ -11,7 +11,7 @@ from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import PearmutFilesNotFound, find_pearmut_files
 from app.storage.db import Database
 from app.web.deps import ServiceOptions
-from tests.api.direct import asking
+from tests.pearmut.conftest import TestClient
 
 CONSTANTS = 'PROTOCOL_INSTRUCTIONS = {"DA": "<b>Score it.</b>"}\nraise SystemExit("nobody runs this")\n'
 
@@ -40,7 +40,7 @@ def test_a_folder_without_pages_is_refused(tmp_path: Path) -> None:
 
 
 def test_pages_are_served_and_nothing_beside_them(package: Path, database: Database) -> None:
-    with asking(create_pearmut_app(database, ServiceOptions(), find_pearmut_files(package))) as client:
+    with TestClient(create_pearmut_app(database, ServiceOptions(), find_pearmut_files(package))) as client:
 
         def status(path: str) -> int:
             answer: httpx.Response = client.get(path)
