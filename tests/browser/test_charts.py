@@ -15,6 +15,12 @@ MOST_TRANSFERRED = 350_000
 """Bytes for the library, on a page that has a chart."""
 LARGEST_SHIFT = 0.1
 WORDS = "(svg) => [...svg.querySelectorAll('text')].map((one) => one.textContent)"
+CUT_OFF = """
+(svg) => { const whole = svg.getBoundingClientRect();
+  return [...svg.querySelectorAll('g text')].filter((text) => text.textContent).filter((text) => {
+    const box = text.getBoundingClientRect(); return box.left < whole.left || box.top < whole.top;
+  }).map((text) => text.textContent); }
+"""
 WATCH = """
 window.shifts = 0;
 new PerformanceObserver((list) => { for (const one of list.getEntries()) window.shifts += one.value; })
@@ -50,6 +56,20 @@ def test_pointing_at_a_mark_shows_its_values(ranking):
     forest.locator(".mark > *").first.hover()
     expect(forest.locator(".chart-said")).to_contain_text("score")
     expect(forest.locator("svg.plot [pointer-events=none] text", has_text="rank").first).to_be_visible()
+
+
+def test_names_of_wide_letters_are_whole(manager, demo):
+    def widen(route):
+        answer = route.fetch()
+        route.fulfill(response=answer, body=re.sub(r"\b(Eibe|Linde|Ulme)\b", "WMMMMWM", answer.text()))
+
+    manager.page.route(f"**/campaigns/{demo}", widen)
+    manager.open(f"/campaigns/{demo}")
+    plots = manager.page.locator("svg.plot")
+    expect(plots).to_have_count(2)
+    for plot in plots.all():
+        assert "WMMMMWM" in plot.evaluate(WORDS)
+        assert plot.evaluate(CUT_OFF) == []
 
 
 def test_a_system_leads_to_its_texts_and_a_pair_to_its_disagreements(ranking):

@@ -95,3 +95,12 @@ def test_a_pair_that_could_not_be_tested_is_no_claim() -> None:
         "A ranks first. You may claim that it is better than all others except B.",
         "2 of 3 pairs differ significantly. You may not claim the order within a cluster.",
     )
+
+
+def test_data_too_few_for_any_test_are_not_blamed_on_the_recipe() -> None:
+    view = ranking("AB", set(), tested=False)
+    view = view.model_copy(update={"pairs": [view.pairs[0].model_copy(update={"testable": False})]})
+    assert describe_claims(view, ENGLISH) == (
+        "A ranks first, but you may not claim that it is better than any other system.",
+        "These data are too few to test any pair of systems.",
+    )

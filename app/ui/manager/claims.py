@@ -21,22 +21,31 @@ def describe_claims(view: RankingView, words: PageMessages) -> tuple[str, ...]:
     tested = [pair for pair in view.pairs if pair.testable and pair.p_value is not None]
     if len(view.systems) < 2:
         return ()
-    if not tested:
-        return (
-            words.translate(
-                message("This recipe tests no differences, so you may not claim the order of the systems.")
-            ),
-        )
     names = {line.system: line.name or line.system for line in view.systems}
     machines = [line.system for line in view.systems if line.kind != "human"]
     asked = machines if len(machines) > 1 else list(names)
     best = asked[0]
+    if not tested:
+        return _claims_of_untested(names[best], has_test=any(not pair.testable for pair in view.pairs), words=words)
     beaten = [pair.worse for pair in tested if pair.better == best and pair.significant and pair.worse in asked]
     rest = [key for key in asked[1:] if key not in beaten]
     first = _claims_of_best(best, beaten, rest, names, words)
     if len(asked) < len(names):
         first = words.translate(message("Human translations aside: {claim}"), claim=first)
     return first, _claims_of_all_pairs(tested, len(view.pairs), words)
+
+
+def _claims_of_untested(best: str, *, has_test: bool, words: PageMessages) -> tuple[str, ...]:
+    """has_test: whether the recipe has a test, which these data do not suffice for."""
+    if not has_test:
+        reason = message("This recipe tests no differences, so you may not claim the order of the systems.")
+        return (words.translate(reason),)
+    return (
+        words.translate(
+            message("{best} ranks first, but you may not claim that it is better than any other system."), best=best
+        ),
+        words.translate(message("These data are too few to test any pair of systems.")),
+    )
 
 
 def _claims_of_best(

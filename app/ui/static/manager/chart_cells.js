@@ -1,12 +1,12 @@
 // Rows against columns, shaded: pairs of systems, raters by system, documents by system.
 
-import { address, cut, labelRoom } from "./chart_parts.js";
+import { address, cut, labelRoom, widthOf } from "./chart_parts.js";
 import { t } from "../shared/messages.js";
 
 const SHADES = [0.05, 0.16, 0.3, 0.45, 0.82, 1];
 const DARK = 0.6; // opacity above which text is light
 const ROOM_FOR_TEXT = 30; // pixels
-const LONGEST = 18; // characters, of a column
+const LONGEST = 133; // pixels, of a column's label with its margin
 
 const shade = (share) => SHADES[Math.min(SHADES.length - 1, Math.floor(Math.abs(share) * SHADES.length))];
 
@@ -27,8 +27,8 @@ export function cells(chart) {
     opacity: shade(cell.share),
     told: [`${chart.rows[cell.row]} · ${chart.columns[cell.column]}`, cell.about || cell.text].join("\n"),
   }));
-  const labels = chart.columns.map((name) => cut(name, LONGEST * 6.6 + 14));
-  const above = Math.max(...labels.map((label) => label.length), 0) * 7 + 12;
+  const labels = chart.columns.map((name) => cut(name, LONGEST));
+  const above = Math.ceil(Math.max(...labels.map(widthOf), 0)) + 14;
 
   function panels({ zoom, width }) {
     const left = labelRoom(chart.rows, width);

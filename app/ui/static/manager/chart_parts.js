@@ -4,7 +4,7 @@ import { figure, here, main } from "./parts.js";
 
 const MANAGES = !["viewer", "coordinator"].includes(main.dataset.role);
 const COLOURS = 6;
-const LETTER = 6.6; // pixels, of a label
+const SIZE = "12px"; // of a label, as the style sheet has it
 const SYMBOLS = ["circle", "square", "triangle", "diamond", "wye", "star"];
 
 export const colour = (n) => `var(--series-${n % COLOURS})`;
@@ -26,11 +26,23 @@ export const short = (value) => {
 
 export const interval = ({ low, high }) => (low === null || high === null ? "" : ` [${short(low)}, ${short(high)}]`);
 
-export const labelRoom = (labels, width) => Math.min(Math.max(40, ...labels.map((label) => label.length * LETTER + 16)), 0.42 * width);
+const pen = document.createElement("canvas").getContext("2d");
+pen.font = `${SIZE} ${getComputedStyle(document.body).fontFamily}`;
 
+// Pixels that a label takes.
+export const widthOf = (label) => pen.measureText(label).width;
+
+export const labelRoom = (labels, width) => Math.min(Math.max(40, ...labels.map((label) => Math.ceil(widthOf(label)) + 16)), 0.42 * width);
+
+// A label without its middle, where the room is too small for all of it.
 export function cut(label, room) {
-  const most = Math.max(4, Math.floor((room - 14) / LETTER));
-  return label.length <= most ? label : `${label.slice(0, Math.ceil(most * 0.6))}…${label.slice(label.length - Math.floor(most * 0.4) + 1)}`;
+  if (widthOf(label) <= room - 14) return label;
+  const letters = [...label];
+  for (let most = letters.length - 1; most > 3; most -= 1) {
+    const short = `${letters.slice(0, Math.ceil(most * 0.6)).join("")}…${letters.slice(letters.length - Math.floor(most * 0.4)).join("")}`;
+    if (most === 4 || widthOf(short) <= room - 14) return short;
+  }
+  return label;
 }
 
 // The part of an axis that is shown. middle: where, as a share of the whole; null for the centre.
