@@ -60,6 +60,7 @@ bench: setup ## time importing, loading, ranking, starting, posting, raters who 
 	@$(PY) -m benchmarks.looks
 	@$(PY) -m benchmarks.peers
 	@$(PY) -m benchmarks.postedits
+	@$(PY) -m benchmarks.mixed
 
 .PHONY: check
 check: lint types contracts ## the checks that run nothing: lint, types, import contracts

@@ -12,44 +12,23 @@ from app.stats.components import degrees
 from app.stats.components.bootstrap import component_interval
 from app.stats.components.fit import ComponentsFit, fit_components
 from app.stats.ratings import Ratings
+from tests.stats.components import lme4
 from tests.stats.components.worlds import crossed, needs_public_data, side_by_side
 from tests.stats.inference.r_oracle import ask
-
-GROUPS = {
-    "rater": "rater",
-    "doc": "document",
-    "segment": "segment",
-    "doc_system": "document:system",
-    "segment_system": "segment:system",
-    "rater_system": "rater:system",
-    "rater_doc": "rater:document",
-    "rater_segment": "rater:segment",
-    "rater_doc_system": "rater:document:system",
-}
 
 
 def by_lmer(found: ComponentsFit, folder: Path) -> list[float]:
     """Difference of the first two systems, its error and degrees of freedom, then the components, by lmerTest."""
-    rows = found.rows
-    terms = [GROUPS[term] for term in found.terms if term not in found.at_bound]
-    formula = " + ".join(["score ~ 0 + system", *(f"(1 | {term})" for term in terms)])
+    terms = [term for term in found.terms if term not in found.at_bound]
     script = f"""
-    for (k in c("system", "rater", "document", "segment")) d[[k]] <- factor(d[[k]])
-    m <- lmer({formula}, d, control = lmerControl(optCtrl = list(ftol_abs = 1e-12, xtol_abs = 1e-12),
-      check.nobs.vs.nlev = "ignore", check.nobs.vs.rankZ = "ignore", check.nobs.vs.nRE = "ignore"))
+    {lme4.FACTORS}
+    m <- lmer({lme4.formula(terms)}, d,
+      control = lmerControl(optCtrl = list(ftol_abs = 1e-12, xtol_abs = 1e-12), {lme4.LENIENT}))
     found <- contest1D(m, c(1, -1, rep(0, nlevels(d$system) - 2)))
-    v <- as.data.frame(VarCorr(m)); wanted <- c({", ".join(f'"{term}"' for term in terms)}, "Residual")
-    cat(format(c(found[["Estimate"]], found[["Std. Error"]], found[["df"]], v$vcov[match(wanted, v$grp)]), digits = 15),
+    cat(format(c(found[["Estimate"]], found[["Std. Error"]], found[["df"]], {lme4.variances(terms)}), digits = 15),
       sep = "\\n")
     """
-    columns = {
-        "system": rows.system.tolist(),
-        "rater": rows.rater.tolist(),
-        "document": rows.document.tolist(),
-        "segment": rows.segment.tolist(),
-        "score": rows.score.tolist(),
-    }
-    return ask("lmerTest", script, columns, folder)
+    return ask("lmerTest", script, lme4.columns(found.rows), folder)
 
 
 def agrees(found: ComponentsFit, folder: Path) -> None:
