@@ -44,6 +44,7 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--js-flags=--no-opt",  # no page runs long enough for what the optimizing compilers take
 ]
 PATIENCE = 30_000  # milliseconds; waiting ends once it is so
 STARTS_WITHIN = 180_000
