@@ -9,11 +9,12 @@ Source: humeval/02b-analyze_results.py of wmt-conference/wmt26-general-mt (`is_s
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,10 @@ Counts = npt.NDArray[np.uint8]
 RESAMPLES = 100
 _DECIMALS = 10
 _LARGE = 1 << 27  # values; what has fewer is kept, of four samples: 512 MB at most
-_BLOCK = 1 << 20  # values drawn at a time
+_BLOCK = 1 << 16  # values drawn at a time: they stay in the processor's cache
+_FEWEST_ROWS = 16  # draws at a time, of however many values
+
+Moments = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +45,21 @@ NOT_TESTED = BootstrapClaim(np.nan, np.nan)
 
 
 def bootstrap_paired_differences(
-    differences: Floats, *, alpha: float, seed: int, resamples: int = RESAMPLES
+    scores: Floats, pairs: Sequence[tuple[int, int]], *, alpha: float, seed: int, resamples: int = RESAMPLES
 ) -> list[BootstrapClaim]:
-    """Of the mean of each row of differences, shape (pairs, n).
+    """Of the mean of the differences of two rows, for each pair of rows; scores: shape (k, n), of common units.
 
     Fewer than two differences, or equal ones, are not tested; none above 0: no claim.
     """
-    if differences.shape[1] < 2:
-        return [NOT_TESTED] * len(differences)
-    (means,) = _draw_means([differences], resamples, seed)
-    return [_claim_paired(drawn, row, alpha) for drawn, row in zip(means, differences, strict=True)]
+    if scores.shape[1] < 2:
+        return [NOT_TESTED] * len(pairs)
+    # The mean of drawn differences is the difference of drawn means: there are fewer systems than pairs.
+    (means,) = _draw_means([scores], resamples, seed)
+    return [_claim_paired(means[i] - means[j], scores[i] - scores[j], alpha) for i, j in pairs]
 
 
 def _claim_paired(drawn: Floats, differences: Floats, alpha: float) -> BootstrapClaim:
-    claim = _claim(drawn, float(differences.mean()), [differences], alpha)
+    claim = _claim(drawn, float(differences.mean()), _accelerate([_moments(differences)]), alpha)
     return BootstrapClaim(
         p_value=claim.p_value if differences.max() > 0 else max(claim.p_value, 1.0),
         p_reverse=claim.p_reverse if differences.min() < 0 else max(claim.p_reverse, 1.0),
@@ -66,6 +71,7 @@ def bootstrap_two_samples(
 ) -> list[BootstrapClaim]:
     """Of the mean of one sample less that of another, for each pair of samples. Fewer than two values: not tested."""
     claims = [NOT_TESTED] * len(pairs)
+    moments = [_moments(sample) if sample.size > 1 else (0.0, 0.0) for sample in samples]
     together = defaultdict[tuple[int, int], list[int]](list)
     for number, (i, j) in enumerate(pairs):
         if min(samples[i].size, samples[j].size) > 1:
@@ -78,108 +84,127 @@ def bootstrap_two_samples(
         for number in numbers:
             i, j = pairs[number]
             drawn = of_first[first.index(i)] - of_second[second.index(j)]
-            x, y = samples[i], samples[j]
-            claims[number] = _claim(drawn, float(x.mean() - y.mean()), [x, -y], alpha)
+            acceleration = _accelerate([moments[i], (-moments[j][0], moments[j][1])])
+            claims[number] = _claim(drawn, float(samples[i].mean() - samples[j].mean()), acceleration, alpha)
     return claims
 
 
 def _draw_means(samples: Sequence[Floats], resamples: int, seed: int) -> list[Floats]:
-    """The means of what is drawn from each sample with replacement.
+    """The means of what is drawn from one sample, or from two one after the other, with replacement.
 
     samples: rows of one length share their draws, shapes (k, n). The means have shapes (k, resamples).
-
-    Pairs with as many units have the same draws, and so has every branch of a multiverse: those of samples that are
-    not large are kept.
     """
-    sizes = tuple(sample.shape[1] for sample in samples)
-    rng = np.random.default_rng(seed)
-    is_kept = resamples * max(sizes) <= _LARGE
-    means = []
-    for place, sample in enumerate(samples):
-        blocks = (
-            _blocks_of(_draw_kept_counts(sizes[: place + 1], resamples, seed).counts)
-            if is_kept
-            else _draw_counts(rng, sample.shape[1], resamples)
-        )
-        means.append(np.concatenate([sample @ (counts / sample.shape[1]).T for counts in blocks], axis=1))
-    return means
+    sizes = [sample.shape[1] for sample in samples]
+    if resamples * max(sizes) > _LARGE:
+        rng = np.random.default_rng(seed)
+        drawn = [_draw_counts(rng, size, resamples) for size in sizes]
+    else:
+        drawn = [_keep_draws(seed, sizes[0]).blocks(0, resamples)]
+        if sizes[1:] == sizes[:1]:
+            drawn.append(_keep_draws(seed, sizes[0]).blocks(resamples, 2 * resamples))
+        elif sizes[1:]:
+            drawn.append(_keep_draws(seed, sizes[1], (sizes[0], resamples)).blocks(0, resamples))
+    return [
+        np.concatenate([sample @ counts.astype(np.float64).T for counts in blocks], axis=1) / sample.shape[1]
+        for sample, blocks in zip(samples, drawn, strict=True)
+    ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DrawnCounts:
-    """counts: how often each value is drawn, shape (resamples, size). state: of the generator afterwards."""
+@lru_cache(maxsize=2)
+def _keep_draws(seed: int, size: int, after: tuple[int, int] | None = None) -> _Draws:
+    """Pairs with as many units have the same draws, and so has every branch of a multiverse; fewer are the first ones.
 
-    counts: Counts
-    state: Mapping[str, Any]
-
-
-@lru_cache(maxsize=4)
-def _draw_kept_counts(sizes: tuple[int, ...], resamples: int, seed: int) -> DrawnCounts:
-    """Those of the last of several samples, which are drawn one after the other."""
-    rng = np.random.default_rng(seed)
-    if len(sizes) > 1:
-        rng.bit_generator.state = _draw_kept_counts(sizes[:-1], resamples, seed).state
-    counts, done = np.empty((resamples, sizes[-1]), dtype=np.uint8), 0
-    for block in _draw_counts(rng, sizes[-1], resamples):
-        counts[done : done + len(block)] = block
-        done += len(block)
-    return DrawnCounts(counts, rng.bit_generator.state)
+    after: size of a sample that is drawn from before, and how often.
+    """
+    return _Draws(np.random.default_rng(seed) if after is None else _keep_draws(seed, after[0]).after(after[1]), size)
 
 
-def _blocks_of(counts: Counts) -> Iterator[Counts]:
-    rows = max(1, _BLOCK // counts.shape[1])
-    return (counts[first : first + rows] for first in range(0, len(counts), rows))
+class _Draws:
+    """Draws from so many values, one after another, that are kept once they are made. Threads share them."""
+
+    def __init__(self, rng: np.random.Generator, size: int) -> None:
+        self._rng, self._size, self._making = rng, size, Lock()
+        self._kept: list[Counts] = []
+        self._starts, self._states = [0], [rng.bit_generator.state]  # of each block, and of the next one
+
+    def blocks(self, first: int, last: int) -> Iterator[Counts]:
+        """Those from the first to before the last."""
+        with self._making:
+            while (start := self._starts[-1]) < last:
+                n = min(_rows_at_once(self._size), last - start)
+                self._kept.extend(_draw_counts(self._rng, self._size, n))
+                self._states.append(self._rng.bit_generator.state)
+                self._starts.append(start + n)
+        for start, counts in zip(self._starts, self._kept, strict=False):
+            if start < last and first < start + len(counts):
+                yield counts[max(first - start, 0) : last - start]
+
+    def after(self, draws: int) -> np.random.Generator:
+        """A generator that has made so many of these draws."""
+        for _ in self.blocks(0, draws):
+            pass
+        block = bisect_right(self._starts, draws) - 1
+        rng = np.random.default_rng(0)
+        rng.bit_generator.state = self._states[block]
+        rng.integers(0, self._size, size=(draws - self._starts[block], self._size))
+        return rng
+
+
+def _rows_at_once(size: int) -> int:
+    return max(_FEWEST_ROWS, _BLOCK // size)
 
 
 def _draw_counts(rng: np.random.Generator, size: int, resamples: int) -> Iterator[Counts]:
     """How often each value is drawn, shape (resamples, size), in blocks of rows."""
-    rows = max(1, _BLOCK // size)
+    rows = _rows_at_once(size)
+    starts = size * np.arange(rows)[:, None]
     for first in range(0, resamples, rows):
         n = min(rows, resamples - first)
-        picked = rng.integers(0, size, size=(n, size)) + size * np.arange(n)[:, None]
+        picked = rng.integers(0, size, size=(n, size))
+        picked += starts[:n]
         # One byte holds what is drawn: more than 255 times the same of n has a chance below 10^-500.
         yield np.bincount(picked.ravel(), minlength=n * size).astype(np.uint8).reshape(n, size)
 
 
-def _claim(drawn: Floats, estimate: float, samples: Sequence[Floats], alpha: float) -> BootstrapClaim:
-    """samples: those whose means, added up, are the estimate."""
-    acceleration = _accelerate(samples)
-    ordered, estimate = np.sort(np.round(drawn, _DECIMALS)), round(estimate, _DECIMALS)
+def _claim(drawn: Floats, estimate: float, acceleration: float, alpha: float) -> BootstrapClaim:
+    drawn, estimate = np.round(drawn, _DECIMALS), round(estimate, _DECIMALS)
     return BootstrapClaim(
-        _p_value(ordered, estimate, acceleration, alpha), _p_value(-ordered[::-1], -estimate, -acceleration, alpha)
+        _p_value(drawn, estimate, acceleration, alpha), _p_value(-drawn, -estimate, -acceleration, alpha)
     )
 
 
-def _accelerate(samples: Sequence[Floats]) -> float:
+def _moments(sample: Floats) -> Moments:
+    """Sums of the cubes and of the squares of what each value adds to the mean."""
+    n = sample.size
+    influence = sample - sample.mean()  # (n − 1)·(mean of the means without one − the mean without this one)
+    return float((influence**3).sum()) / n**3, float((influence**2).sum()) / n**2
+
+
+def _accelerate(moments: Sequence[Moments]) -> float:
     """From leaving out one value at a time; NaN where no value differs from the others.
+
+    moments: of the samples whose means, added up, are the estimate.
 
     Source: Efron & Tibshirani 1993, §14.3 and §25.6 (several samples).
     """
-    cubes = squares = 0.0
-    for sample in samples:
-        n = sample.size
-        influence = sample - sample.mean()  # (n − 1)·(mean of the means without one − the mean without this one)
-        cubes += float((influence**3).sum()) / n**3
-        squares += float((influence**2).sum()) / n**2
+    cubes, squares = (sum(one[at] for one in moments) for at in (0, 1))
     return cubes / (6 * squares**1.5) if squares > 0 else np.nan
 
 
-def _p_value(ordered: Floats, estimate: float, acceleration: float, alpha: float) -> float:
-    """The smallest level at which the lower end is above 0, from 1/(B + 1); it is below α exactly where that end is.
-
-    ordered: what was drawn, in ascending order.
-    """
-    below = float((ordered < estimate).mean() + (ordered <= estimate).mean()) / 2
+def _p_value(drawn: Floats, estimate: float, acceleration: float, alpha: float) -> float:
+    """The smallest level at which the lower end is above 0, from 1/(B + 1); it is below α exactly where that end is."""
+    below = float((drawn < estimate).mean() + (drawn <= estimate).mean()) / 2
     if not np.isfinite(acceleration):
         return np.nan  # no value differs from another
     if not 0 < below < 1:
         return 1.0  # no interval, so no claim
     bias = float(scipy.special.ndtri(below))
     lower = float(scipy.special.ndtr(_corrected_level(bias, acceleration, float(scipy.special.ndtri(alpha)))))
-    is_claimed = bool(np.quantile(ordered, lower) > 0)
-    least = 1 / (ordered.size + 1)
-    level = float(scipy.special.ndtr(_uncorrected_level(bias, acceleration, _level_of_zero(ordered))))
-    if is_claimed:
+    zero = _level_of_zero(drawn)
+    least = 1 / (drawn.size + 1)
+    normal = float(scipy.special.ndtri(np.clip(zero, 0.0, 1.0)))
+    level = float(scipy.special.ndtr(_uncorrected_level(bias, acceleration, normal)))
+    if lower > zero:
         return float(np.clip(level, least, np.nextafter(alpha, 0))) if least < alpha else least
     return float(np.clip(level, alpha, 1.0))
 
@@ -194,10 +219,11 @@ def _uncorrected_level(bias: float, acceleration: float, z: float) -> float:
     return moved - bias
 
 
-def _level_of_zero(ordered: Floats) -> float:
-    """The normal quantile of the level whose percentile, by linear interpolation, is 0."""
-    n = int((ordered <= 0).sum())
-    if n in (0, ordered.size):
+def _level_of_zero(drawn: Floats) -> float:
+    """The level whose percentile, by linear interpolation, is 0; infinite where all are above 0, or none."""
+    above = drawn > 0
+    n = drawn.size - int(np.count_nonzero(above))
+    if n in (0, drawn.size):
         return -np.inf if n == 0 else np.inf
-    share = (n - 1 - ordered[n - 1] / (ordered[n] - ordered[n - 1])) / (ordered.size - 1)
-    return float(scipy.special.ndtri(np.clip(share, 0.0, 1.0)))
+    last, first = np.where(above, -np.inf, drawn).max(), np.where(above, drawn, np.inf).min()
+    return float((n - 1 - last / (first - last)) / (drawn.size - 1))

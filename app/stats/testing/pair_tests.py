@@ -28,6 +28,7 @@ from app.stats.testing.significance import (
     differences_by_block,
     document_means,
     unit_differences,
+    unit_scores,
 )
 from app.stats.testing.unpaired import UnpairedTest, welch_t_test, wilcoxon_rank_sum
 
@@ -189,11 +190,12 @@ def _by_bca(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTests:
     lean = np.zeros(first.size, dtype=np.int8)
     fewest = FEWEST_DOCUMENTS if recipe.unit == "document" else 2
     alpha, seed, resamples = recipe.alpha, recipe.seed, recipe.permutations or RESAMPLES
-    for pairs, differences in unit_differences(panel, sign, unit=recipe.unit):
-        if differences.shape[1] >= fewest:
-            claims = bootstrap_paired_differences(differences, alpha=alpha, seed=seed, resamples=resamples)
+    for pairs, rows, scores in unit_scores(panel, sign, unit=recipe.unit):
+        if scores.shape[1] >= fewest:
+            own = list(zip(rows[0].tolist(), rows[1].tolist(), strict=True))
+            claims = bootstrap_paired_differences(scores, own, alpha=alpha, seed=seed, resamples=resamples)
             p[pairs], reverse[pairs] = [one.p_value for one in claims], [one.p_reverse for one in claims]
-            lean[pairs] = np.sign(differences.mean(axis=1))
+            lean[pairs] = [np.sign((scores[i] - scores[j]).mean()) for i, j in own]
     whole = [_sample(panel, i, panel.present[i], recipe.unit, sign) for i in range(len(panel.systems))]
     tested = [sample if sample.size >= fewest else sample[:0] for sample in whole]
     pairs_of_samples = list(zip(first.tolist(), second.tolist(), strict=True))

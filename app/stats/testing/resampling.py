@@ -37,6 +37,8 @@ def bootstrap_draws(sums: Floats, weights: Floats, *, draws: int, seed: int) -> 
 def _draw_blocks(sums: Floats, weights: Floats, draws: int, seed: int) -> Iterator[Floats]:
     """The same some draws at a time, shape (R, some draws)."""
     documents, rng = sums.shape[1], np.random.Generator(np.random.PCG64(seed))
+    if (weights == weights[:1]).all():
+        weights = weights[:1]  # systems that share their documents share the weight of a draw
     for counts in draw_document_counts(rng, documents, draws, rows=max(1, _CHUNK // max(documents, 1))):
         with np.errstate(invalid="ignore", divide="ignore"):
             values = (sums @ counts.T) / (weights @ counts.T)

@@ -147,14 +147,14 @@ def document_means(panel: ScoreMatrix, system: int, mask: Bools, sign: int) -> F
     return np.asarray(sign * sums[held] / counts[held], dtype=np.float64)
 
 
-def unit_differences(
+def unit_scores(
     panel: ScoreMatrix, sign: int, *, unit: str, where: Bools | None = None
-) -> Iterator[tuple[Indices, Floats]]:
-    """Differences of each pair on its common units, unweighted: pairs with shape (pairs, units), a mask at a time.
+) -> Iterator[tuple[Indices, tuple[Indices, Indices], Floats]]:
+    """Scores on common units, a mask at a time: pairs, the rows of their first and second systems, shape (rows, units).
 
     Parameters
     ----------
-    unit : `segment`, or `document` for the differences of document means over common segments.
+    unit : `segment`, or `document` for means over the common segments of a document.
     where : only these segments, shape (G,).
     """
     first, second = all_system_pairs(len(panel.systems))
@@ -162,11 +162,23 @@ def unit_differences(
         used = mask if where is None else mask & where
         if not used.any():
             continue
+        systems, rows = np.unique(np.concatenate((first[pairs], second[pairs])), return_inverse=True)
         if unit == "segment":
-            scores = sign * panel.score[:, used]
+            scores = sign * panel.score[np.ix_(systems, np.flatnonzero(used))]
         else:
-            scores = np.stack([document_means(panel, i, used, sign) for i in range(len(panel.systems))])
+            scores = np.stack([document_means(panel, i, used, sign) for i in systems])
+        yield pairs, (rows[: pairs.size], rows[pairs.size :]), scores
+
+
+def unit_differences(
+    panel: ScoreMatrix, sign: int, *, unit: str, where: Bools | None = None
+) -> Iterator[tuple[Indices, Floats]]:
+    """Differences of each pair on its common units, unweighted: pairs with shape (pairs, units), some at a time.
+
+    unit, where: as in `unit_scores`.
+    """
+    for pairs, (first, second), scores in unit_scores(panel, sign, unit=unit, where=where):
         step = max(1, _CHUNK // scores.shape[1])
         for start in range(0, pairs.size, step):
-            some = pairs[start : start + step]
-            yield some, scores[first[some]] - scores[second[some]]
+            some = slice(start, start + step)
+            yield pairs[some], scores[first[some]] - scores[second[some]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ ALPHA = 0.05
 
 
 def claim_paired(differences: np.ndarray, seed: int) -> BootstrapClaim:
-    return bootstrap_paired_differences(differences[None], alpha=ALPHA, seed=seed)[0]
+    return bootstrap_paired_differences(
+        np.stack([differences, np.zeros_like(differences)]), [(0, 1)], alpha=ALPHA, seed=seed
+    )[0]
 
 
 def claim_apart(x: np.ndarray, y: np.ndarray, seed: int, resamples: int = 100) -> BootstrapClaim:
@@ -96,25 +99,61 @@ def test_pairs_together_are_those_alone_and_are_drawn_once(monkeypatch: pytest.M
     rng = np.random.default_rng(8)
     samples = [rng.normal(i / 2, 10, size=size).round() for i, size in enumerate((40, 40, 57, 40, 57, 1))]
     pairs = [(i, j) for i in range(6) for j in range(i + 1, 6)]
-    differences = np.stack([samples[0] - samples[1], samples[0] - samples[3], samples[3] - samples[1]])
-    drawn = list[int]()
+    of_one_length, among = np.stack([samples[i] for i in (0, 1, 3)]), [(0, 1), (0, 2), (2, 1)]
+    drawn = list[tuple[int, int]]()
     draw = bca._draw_counts
 
     def count(rng: np.random.Generator, size: int, resamples: int) -> Iterator[np.ndarray]:
-        drawn.append(size)
+        drawn.append((size, resamples))
         return draw(rng, size, resamples)
 
-    alone = [claim_paired(row, 5) for row in differences], [claim_apart(samples[i], samples[j], 5) for i, j in pairs]
+    alone = (
+        [claim_paired(of_one_length[i] - of_one_length[j], 5) for i, j in among],
+        [claim_apart(samples[i], samples[j], 5) for i, j in pairs],
+    )
     monkeypatch.setattr(bca, "_draw_counts", count)
-    bca._draw_kept_counts.cache_clear()
+    bca._keep_draws.cache_clear()
     in_one_call = (
-        bootstrap_paired_differences(differences, alpha=ALPHA, seed=5),
+        bootstrap_paired_differences(of_one_length, among, alpha=ALPHA, seed=5),
         bootstrap_two_samples(samples, pairs, alpha=ALPHA, seed=5),
     )
     assert [[(one.p_value, one.p_reverse) for one in claims] for claims in in_one_call] == [
         [pytest.approx((one.p_value, one.p_reverse), nan_ok=True) for one in claims] for claims in alone
     ]
-    assert len(drawn) == 6  # of 40 and of 57 values, each at first, after 40 and after 57
+    # Of 40 and of 57 values, each at first, after as many of the same, and after those of the other size.
+    assert sorted(drawn) == [(40, 100)] * 3 + [(57, 100)] * 3
+
+
+@pytest.mark.parametrize("resamples", [5, 30, 64, 150, 299])
+@pytest.mark.parametrize("sizes", [(23,), (23, 23), (23, 31)])
+def test_fewer_draws_are_the_first_of_more(
+    sizes: tuple[int, ...], resamples: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exclusions of one campaign leave other numbers of pairs, and so other numbers of draws."""
+    monkeypatch.setattr(bca, "_BLOCK", 23 * 64)
+    samples = [np.random.default_rng([size, place]).normal(size=(2, size)) for place, size in enumerate(sizes)]
+    bca._keep_draws.cache_clear()
+    alone = bca._draw_means(samples, resamples, seed=6)
+    bca._keep_draws.cache_clear()
+    bca._draw_means(samples, 300, seed=6)
+    for one, other in zip(bca._draw_means(samples, resamples, seed=6), alone, strict=True):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
+    rng = np.random.default_rng(6)
+    for sample, means in zip(samples, alone, strict=True):
+        drawn = rng.integers(0, sample.shape[1], size=(resamples, sample.shape[1]))
+        np.testing.assert_allclose(means, sample[:, drawn].mean(axis=2), rtol=0, atol=1e-12)
+
+
+def test_threads_that_ask_at_once_share_the_same_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bca, "_BLOCK", 1)
+    sample = np.random.default_rng(3).normal(size=(1, 30))
+    bca._keep_draws.cache_clear()
+    (alone,) = bca._draw_means([sample], 3000, seed=2)
+    bca._keep_draws.cache_clear()
+    with ThreadPoolExecutor(8) as threads:
+        together = list(threads.map(lambda n: bca._draw_means([sample], n, seed=2)[0], range(3000, 2200, -100)))
+    for means in together:
+        np.testing.assert_allclose(means, alone[:, : means.shape[1]], rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("sizes", [(41,), (30, 57)])
