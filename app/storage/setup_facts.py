@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -65,6 +66,12 @@ def find_answers_by_protocol(session: Session, campaign_id: int) -> str | None:
         if session.execute(sa.select(sa.exists().where(table.c.campaign_id == campaign_id, among))).scalar():
             return what
     return None
+
+
+def load_judged_campaigns(session: Session, keys: Collection[str]) -> set[str]:
+    """Those of the campaigns with these keys that have judgments."""
+    judged = sa.exists().where(judgments.c.campaign_id == campaigns.c.id)
+    return set(session.execute(sa.select(campaigns.c.key).where(campaigns.c.key.in_(keys), judged)).scalars())
 
 
 def load_setup_facts(session: Session, key: str) -> SetupFacts:

@@ -51,6 +51,10 @@ TITLES: Mapping[int, str] = MappingProxyType(
 )
 
 
+PASSES = frozenset({409, 429, 500, 503, 507})
+"""What may be gone when the page is asked for again."""
+
+
 class PageRoute(APIRoute):
     """A route whose errors are pages too, for browsers; who is not signed in is led to the landing page and back."""
 
@@ -165,7 +169,12 @@ def make_template_environment() -> Environment:
 
 
 def _problem(request: Request, status: int, title: str, detail: str, headers: Mapping[str, str]) -> Response:
-    values = {"title": title, "detail": "" if detail == title else detail}
+    values = {
+        "title": title,
+        "detail": "" if detail == title else detail,
+        "passes": status in PASSES,
+        "rater": session_cookie(request, "rater") is not None,
+    }
     rater = request.url.path.split("/")[1:2] == [RATERS.strip("/")]
     template, who = ("rater/problem.html", "rater") if rater else ("problem.html", "staff")
     answer = render_page(request, template, values, status=status, who=who)  # type: ignore[arg-type]  # one of the two

@@ -59,6 +59,12 @@ def test_a_cell_of_a_table_may_go_over_several_lines(manager: httpx.Client, end:
     assert manager.get(f"{RATERS}/r1").json()["contact"]["note"] == 'mornings;\nnot "Fridays"'
 
 
+@pytest.mark.parametrize("heading", ["E-Mail", "mail", "Email"])
+def test_addresses_stand_below_the_usual_headings(manager: httpx.Client, heading: str) -> None:
+    assert enrol(manager, f"Rater,{heading}\nr1,ada@example.org\n").json()["enrolled"] == ["r1"]
+    assert manager.get(f"{RATERS}/r1").json()["contact"]["email"] == "ada@example.org"
+
+
 @pytest.mark.parametrize(
     ("table", "line", "what"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -12,7 +13,7 @@ from app.api import flags, raters, tokens
 from app.api.kit import jobs
 from app.api.models import hours
 from tests.browser.asking import Interface
-from tests.browser.desk import glance, sign_in
+from tests.browser.desk import enter_with, glance, sign_in
 
 MANY = 1105
 EVERY = 2000  # milliseconds between looks at jobs
@@ -283,6 +284,21 @@ def test_tokens_that_can_be_revoked_are_though_one_cannot(manager):
     expect(page.get_by_text("2 tokens are revoked.")).to_be_visible()
     expect(page.get_by_text("1 chosen")).to_be_visible()
     assert revoked == [one["prefix"] for one in live]
+
+
+def test_a_token_that_ends_with_its_makers_says_when(page, served):
+    ends = datetime.now(UTC) + timedelta(days=3)
+    ask = Interface(served)
+    token = ask("POST", "/tokens", {"role": "manager", "expires_at": ends.isoformat()}).json()["token"]
+    ask.client.close()
+    enter_with(page, served.url, token).open("/tokens")
+    page.get_by_text("Create a token").click()
+    page.get_by_role("button", name="Create token").click()
+    expect(page.locator("#made")).to_contain_text("with your own token.")
+    page.get_by_label("Days until it ends").fill("1")
+    page.get_by_role("button", name="Create token").click()
+    expect(page.locator("#made")).not_to_contain_text("with your own token.")
+    expect(page.locator("#made")).to_contain_text("It ends on ")
 
 
 def cut(page):

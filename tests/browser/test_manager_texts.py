@@ -180,3 +180,27 @@ def test_what_was_stored_begins_with_the_way_on_and_counts_nothing_that_there_is
     stored = page.get_by_role("region", name="Stored", exact=True)
     expect(stored.locator("td.right").first).to_be_visible()
     assert "0" not in stored.locator("td.right").all_inner_texts()
+
+
+def test_what_is_odd_about_texts_leads_to_them_and_reading_is_told(manager, ask):
+    ask("POST", "/campaigns", {"key": "odd", "protocol": "da"})
+    table = "doc,source,a,b\n" + "".join(f"d:{n},One {n}.,Eins {n}.,Eins {n}.\n" for n in range(1, 31))
+    page = manager.page
+    manager.open("/campaigns/odd/texts")
+    give(page, "own.csv", table.encode())
+    expect(page.locator("#columns select").first).to_be_visible()
+    told = []
+    page.route("**/commit?*", lambda route: (told.append(page.locator("#result").inner_text()), route.continue_()))
+    page.get_by_role("button", name="Read and store").click()
+    findings = page.get_by_role("region", name="To look at")
+    first = findings.get_by_role("link").first
+    expect(first).to_be_visible()
+    assert told == ["Reading the files …"]
+    assert findings.locator("li").first.inner_text() == "d:1:1 a, b"
+    expect(findings.get_by_role("link")).to_have_count(5)
+    findings.get_by_text("Show more").click()
+    expect(findings.get_by_role("link")).to_have_count(10)
+    expect(findings).to_contain_text("and 40 more")
+    first.click()
+    page.wait_for_url("**/campaigns/odd/items?document=d%3A1")
+    expect(page.locator("#items")).to_contain_text("Eins 1.")

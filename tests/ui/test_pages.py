@@ -131,8 +131,8 @@ def test_a_long_list_goes_on_on_further_pages(sign_in, database, monkeypatch):
     following = next(a["href"] for a in first.of("a") if "cursor=" in (a.get("href") or ""))
     second = browser.get(following).text
 
-    assert "/campaigns/b" in [a.get("href") for a in first.of("a")]
-    assert "/campaigns/c" in second
+    assert "/campaigns/b/overview" in [a.get("href") for a in first.of("a")]
+    assert "/campaigns/c/overview" in second
     assert "cursor=" not in second
 
 
@@ -150,7 +150,7 @@ def test_a_campaign_that_is_closed_between_two_pages_of_the_list_stands_on_the_s
     second = Page(browser.get(following).text)
 
     shown = [a["href"] for a in second.of("a") if (a.get("href") or "").startswith("/campaigns/")]
-    assert [href for href in shown if not href.endswith("/overview")] == ["/campaigns/c", "/campaigns/b%2Bb"]
+    assert shown == ["/campaigns/c/overview", "/campaigns/b%2Bb/overview"]
 
 
 def test_the_ranking_shows_the_systems_by_rank_the_picture_and_every_representation(sign_in, demo):
@@ -240,6 +240,14 @@ def test_a_recipe_that_does_not_exist_falls_back_to_the_recommended_one(sign_in,
     assert "<script>alert" not in answer.text
 
 
+def test_the_list_leads_to_the_ranking_where_there_are_judgments_and_else_to_the_overview(sign_in, demo, database):
+    with database.transaction() as session:
+        create_campaign(session, NewCampaign(key="new", protocol="mqm"), actor="test")
+
+    names = [a["href"] for a in Page(sign_in().get("/campaigns").text).of("a") if a.get("class") == "name"]
+    assert sorted(names) == [f"/campaigns/{demo}", "/campaigns/new/overview"]
+
+
 def test_a_campaign_without_judgments_says_so(sign_in, database):
     with database.transaction() as session:
         create_campaign(session, NewCampaign(key="new", protocol="mqm"), actor="test")
@@ -248,6 +256,7 @@ def test_a_campaign_without_judgments_says_so(sign_in, database):
 
     assert answer.status_code == 200
     assert "There are no ratings yet" in answer.text
+    assert {"class": "button", "href": "/campaigns/new/overview"} in Page(answer.text).of("a")
 
 
 def test_a_hostile_campaign_name_is_text(sign_in, database):

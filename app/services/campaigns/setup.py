@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from app.storage.db import Session
-from app.storage.setup_facts import SetupFacts, load_setup_facts
+from app.storage.setup_facts import SetupFacts, load_judged_campaigns, load_setup_facts
 
-__all__ = ["SetupFacts", "get_setup_facts"]
+__all__ = ["SetupFacts", "get_setup_facts", "load_judged_campaigns"]
 
 
 def get_setup_facts(session: Session, campaign: str) -> SetupFacts:

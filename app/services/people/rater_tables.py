@@ -12,6 +12,8 @@ from app.domain.errors import Invalid, Place
 COLUMNS = ("rater", "state", "team", "capacity", "capacity_unit", "languages", "person", "name", "email", "note")
 CONTACT = ("name", "email", "note")
 ATTRIBUTE = "attribute."
+ALIASES = {"e-mail": "email", "mail": "email"}
+"""What tables of vendors call a column of ours."""
 _LANGUAGES = re.compile(r"[\s,;]+")
 
 
@@ -36,7 +38,7 @@ def read_rater_table(text: str, *, keyless: bool = False) -> list[RaterTableLine
     """
     lines = read_delimited(text)
     try:
-        header = [name.strip().lower() for name in next(lines, (1, []))[1]]
+        header = [_column(name) for name in next(lines, (1, []))[1]]
         _check_header(header, keyless=keyless)
         rows = [_row(line, header, cells) for line, cells in lines if any(cell.strip() for cell in cells)]
     except NotDelimited as error:
@@ -46,12 +48,17 @@ def read_rater_table(text: str, *, keyless: bool = False) -> list[RaterTableLine
     return rows
 
 
+def _column(heading: str) -> str:
+    name = heading.strip().lower()
+    return ALIASES.get(name, name)
+
+
 def _check_header(header: list[str], *, keyless: bool) -> None:
     if "rater" not in header and not keyless:
         raise _fault(1, f"the header must name the column rater; others are {', '.join(COLUMNS[1:])}, {ATTRIBUTE}NAME")
     for name in header:
         if name not in COLUMNS and not (name.startswith(ATTRIBUTE) and name != ATTRIBUTE):
-            raise _fault(1, f"{name[:100]!r} is no column; these are {', '.join(COLUMNS)}, {ATTRIBUTE}NAME")
+            raise _fault(1, f"{name[:100]!r} is no column; these are {', '.join(COLUMNS)}. Name others {ATTRIBUTE}NAME")
         if header.count(name) > 1:
             raise _fault(1, f"the column {name[:100]} stands twice")
 

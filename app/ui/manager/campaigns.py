@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import CampaignSort
+from app.services.campaigns.setup import load_judged_campaigns
 from app.ui.manager.pages import Onlooker
 from app.ui.manager.table import CAMPAIGNS
 from app.ui.messages import message
@@ -57,6 +58,7 @@ def campaign_list_page(
             where=_where(state, languages),
             q=q.replace("\0", " "),
         )
+        judged = load_judged_campaigns(session, [view.key for view in views])
     shown = pagination.make_page(
         views, ON_A_PAGE, lambda one: pagination.write_place(*campaigns.make_campaign_place(one, sort))
     )
@@ -74,7 +76,7 @@ def campaign_list_page(
         "states": STATES,
         "sorts": SORTS,
         "pair_of": lambda one: _pair((one.source_language, one.target_language)),
-        "end": "" if reader.has_rights_of("viewer") else "/overview",
+        "ranked": judged if reader.has_rights_of("viewer") else set(),
         "makes": reader.has_rights_of("manager") and reader.campaign is None,
         "manages": reader.has_rights_of("manager"),
     }

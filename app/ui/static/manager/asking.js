@@ -10,7 +10,7 @@ export function ask(title, label, name, then, { longest = 2000 } = {}) {
   const text = h("textarea", { id, rows: "3", maxlength: String(longest), required: true });
   const said = h("p", { class: "said", role: "alert" });
   const go = h("button", { type: "submit" }, name);
-  const form = h("form", { class: "field" }, h("label", { for: id }, label), text, said, h("p", { class: "actions" }, go));
+  const form = h("form", { class: "field" }, h("label", { for: id }, label), text, said, h("p", { class: "actions", data: { answers: "" } }, go));
   const box = dialog(title, form, { closeLabel: t("Back") });
   form.addEventListener("submit", (event) => {
     event.preventDefault();

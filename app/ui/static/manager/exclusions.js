@@ -3,9 +3,10 @@
 import { $, button, fill, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
 import { ask } from "./asking.js";
+import { beforeAndAfter } from "./before_after.js";
 import { Browse } from "./browse.js";
 import { each } from "./each.js";
-import { actorName, api, badge, brief, change, figure, foreign, NONE, resting, some, table, warned } from "./parts.js";
+import { actorName, api, badge, brief, change, figure, foreign, resting, some, table, warned } from "./parts.js";
 import { tried } from "./reading.js";
 import { toast } from "./toast.js";
 import { outcome } from "./waiting.js";
@@ -30,8 +31,6 @@ async function offer() {
 
 const suggest = () => tried(offer, said);
 
-const where = (one) => (one ? t("{rank} (cluster {cluster}), {score}", { rank: figure(one.rank, 1), cluster: one.cluster ?? NONE, score: figure(one.score, 3) }) : t("not ranked"));
-
 function stable(one) {
   if (one.srp === null) return foreign(one.why);
   return t("{srp}, with {claims} significant pairs", { srp: figure(one.srp, 2), claims: figure(one.claims, 1) });
@@ -45,9 +44,7 @@ function effect(body) {
       h("b", {}, body.order_changed ? t("The order of the systems changes.") : t("The order of the systems does not change."))),
     h("p", {}, body.pairs.length ? count(body.pairs.length, "{n} pair changes.", "{n} pairs change.") : t("No pair changes.")),
     warned(body.warnings),
-    table(t("Ranking before and after"), [
-      [t("System"), (one) => one.system], [t("Before"), (one) => where(one.before)], [t("After"), (one) => where(one.after)],
-    ], body.systems),
+    beforeAndAfter(body.systems),
     body.pairs.length ? table(t("Pairs that change"), [
       [t("Pair"), (one) => one.pair.join(" / ")], [t("What changes"), (one) => CHANGES[one.change] ?? one.change],
     ], body.pairs) : null,
@@ -134,7 +131,10 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   if (done.disabled) return;
   resting(done, async () => {
+    const { what, key } = form.elements;
+    const name = `${WHAT[what.value]} ${key.value.trim()}`;
     if (!(await asked(""))) return;
+    toast(t("{name} is left out.", { name }));
     form.reset();
     await Promise.all([list.show(), suggest()]);
   }).then(forget);

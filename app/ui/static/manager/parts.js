@@ -250,5 +250,5 @@ export function sure(title, question, label, then, look = "danger") {
     box.close();
     then();
   }, { class: look });
-  const box = dialog(title, [h("p", {}, question), h("p", { class: "actions" }, go)], { closeLabel: t("Back") });
+  const box = dialog(title, [h("p", {}, question), h("p", { class: "actions", data: { answers: "" } }, go)], { closeLabel: t("Back") });
 }

@@ -2,6 +2,7 @@
 
 import { $, button, dialog, fill, fresh, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
+import { beforeAndAfter } from "./before_after.js";
 import { all, api, badge, change, figure, foreign, get, here, main, moment, NONE, percent, resting, table, filledColumns, warned } from "./parts.js";
 import { reading } from "./reading.js";
 import { outcome } from "./waiting.js";
@@ -62,20 +63,13 @@ function flagged(one) {
   return texts.length ? foreign(texts.join("; ")) : NONE;
 }
 
-function where(one) {
-  if (!one) return t("not ranked");
-  return t("{rank} (cluster {cluster}), {score}", { rank: figure(one.rank, 1), cluster: one.cluster ?? NONE, score: figure(one.score, 3) });
-}
-
 function effect(body) {
   return [
     h("p", {}, `${t("{before} ratings before, {after} after.", { before: figure(body.n_ratings_before), after: figure(body.n_ratings_after) })} `,
       h("b", {}, body.order_changed ? t("The order of the systems changes.") : t("The order of the systems does not change.")),
       ` ${body.pairs.length ? count(body.pairs.length, "{n} pair changes.", "{n} pairs change.") : t("No pair changes.")}`),
     warned(body.warnings),
-    table(t("Ranking before and after"), [
-      [t("System"), (one) => one.system], [t("Before"), (one) => where(one.before)], [t("After"), (one) => where(one.after)],
-    ], body.systems),
+    beforeAndAfter(body.systems),
     body.pairs.length ? table(t("Pairs that change"), [[t("Pair"), (one) => one.pair.join(" / ")], [t("What changes"), (one) => foreign(one.change)]], body.pairs) : null,
   ];
 }
@@ -91,7 +85,7 @@ function exclude(what, key) {
   const done = h("button", { type: "submit", class: "danger", disabled: true }, t("Exclude"));
   const preview = button(t("Preview the effect"), () => resting(preview, look), { class: "quiet" });
   const form = h("form", { class: "field" }, h("label", { for: reasonId }, t("Reason")), reason, h("label", { for: recipeId }, t("Ranking by")), recipe,
-    wrong, h("p", { class: "actions" }, preview, done), shown);
+    wrong, h("p", { class: "actions", data: { answers: "" } }, preview, done), shown);
   const box = dialog(t("Exclude {rater}", { rater: key }), form, { closeLabel: t("Back"), wide: true });
   const ask = (query) => change("POST", `${api}/exclusions${query}`, { body: { [what]: key, reason: reason.value.trim() }, said: wrong, timeout: LONG });
 

@@ -119,7 +119,16 @@ async function read(dryRun) {
     say(said, t("Choose a file, or paste one."));
     return;
   }
-  const sent = withMap(files, options);
+  const tellProgress = (text) => fill(result, h("p", { class: "quiet" }, text));
+  tellProgress(t("Sending the files …"));
+  try {
+    await readSent(dryRun, withMap(files, options), options, tellProgress);
+  } finally {
+    if ($(":scope > .quiet:only-child", result)) fill(result);
+  }
+}
+
+async function readSent(dryRun, sent, options, tellProgress) {
   const announced = await change("POST", `${api}/imports`, { body: { format: form.elements.format.value, options }, said });
   if (!announced) return;
   const path = `${api}/imports/${announced.body.import}`;
@@ -130,6 +139,7 @@ async function read(dryRun) {
     else tell(said, error.message);
     return;
   }
+  tellProgress(t("Reading the files …"));
   const query = new URLSearchParams({ dry_run: dryRun, skip_bad_lines: form.elements.skip.checked });
   const refused = ({ status }) => {
     if (status !== 422) return;
@@ -144,9 +154,15 @@ async function read(dryRun) {
   if (!dryRun) await held();
 }
 
+// A table of two columns: figures stand beside their words.
+function short(shown) {
+  shown.classList.add("short");
+  return shown;
+}
+
 const counts = (title, found, heading = h("h3", {}, title)) => {
   const rows = Object.entries(found).filter((row) => row[1] && row[0] !== "data_version");
-  return rows.length ? [heading, table(title, [[t("What"), (row) => foreign(row[0].replaceAll("_", " "))], [t("How many"), (row) => figure(row[1]), "right"]], rows)] : null;
+  return rows.length ? [heading, short(table(title, [[t("What"), (row) => foreign(row[0].replaceAll("_", " "))], [t("How many"), (row) => figure(row[1]), "right"]], rows))] : null;
 };
 
 function mapped(found) {
@@ -182,6 +198,20 @@ const held = reading($("#held"), async () => {
   fill(place, found.segments ? ingest(found) : h("p", {}, t("Nothing yet. Choose a file above.")));
 });
 
+// The first places of a finding, by segment, each with its systems and a way to its texts.
+function where({ n, examples }) {
+  const places = new Map();
+  for (const example of examples) {
+    const [place, system] = example.split(" ").reverse(); // of a source there is no system
+    places.set(place, [...(places.get(place) ?? []), ...(system ? [system] : [])]);
+  }
+  const lines = [...places].map(([place, systems]) => h("li", {},
+    h("a", { href: `${here}/items?${new URLSearchParams({ document: place.slice(0, place.lastIndexOf(":")) })}` }, place), systems.length ? ` ${systems.join(", ")}` : null));
+  const left = n - examples.length;
+  const more = [...lines.splice(FEW), ...(left ? [h("li", {}, count(left, "and {n} more", "and {n} more"))] : [])];
+  return h("div", {}, h("ul", { class: "places" }, lines), more.length ? h("details", {}, h("summary", {}, t("Show more")), h("ul", { class: "places" }, more)) : null);
+}
+
 function ingest(body) {
   return [
     facts([
@@ -194,7 +224,7 @@ function ingest(body) {
       [t("Identical"), (one) => figure(one.identical), "right"], [t("Words"), (one) => figure(one.words), "right"],
     ], body.systems),
     body.findings.length ? [h("h3", {}, t("To look at")), table(t("To look at"), [
-      [t("What"), (one) => foreign(one.what), "text"], [t("How many"), (one) => figure(one.n), "right"], [t("Where"), (one) => one.examples.join("; "), "text"],
+      [t("What"), (one) => foreign(one.what), "text"], [t("How many"), (one) => figure(one.n), "right"], [t("Where"), where, "text"],
     ], body.findings)] : h("p", {}, t("No problems were found.")),
     h("p", { class: "fetch" }, t("Fetch:"), h("a", { href: `${api}/reports/ingest` }, "JSON")),
   ];

@@ -6,7 +6,7 @@ import { count, t } from "../shared/messages.js";
 import { Browse } from "./browse.js";
 import { copyButton } from "./copying.js";
 import { each } from "./each.js";
-import { badge, brief, change, get, icon, resting, sure } from "./parts.js";
+import { badge, brief, change, get, moment, icon, resting, sure } from "./parts.js";
 import { tried } from "./reading.js";
 import { toast } from "./toast.js";
 
@@ -70,7 +70,8 @@ async function make() {
   const { token } = answer.body;
   const link = `${location.origin}/#token=${token}`;
   const shown = (title, secret, copy) => [h("p", {}, title), h("p", { class: "secret" }, secret), h("p", { class: "actions" }, copyButton(copy, () => secret))];
-  fill($("#made"), shown(t("For a person, a link that signs in; shown only once:"), link, t("Copy the link")), shown(t("For a program, the token:"), token, t("Copy the token")));
+  const ends = body.expires_at ? h("p", {}, body.expires_at === own ? t("It ends on {when}, with your own token.", { when: moment(own) }) : t("It ends on {when}.", { when: moment(body.expires_at) })) : null;
+  fill($("#made"), ends, shown(t("For a person, a link that signs in; shown only once:"), link, t("Copy the link")), shown(t("For a program, the token:"), token, t("Copy the token")));
   bringIntoView($("#made"), "nearest");
   await tokens.show();
 }

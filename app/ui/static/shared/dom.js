@@ -59,8 +59,11 @@ export function dialog(title, content, { closeLabel, wide = false } = {}) {
     { "aria-labelledby": id, class: wide ? "wide" : null },
     h("h2", { id }, title),
     content,
-    h("p", { class: "actions" }, close),
   );
+  // The way back stands beside what the dialog is for, if it says where that is.
+  const answers = box.querySelector("[data-answers]");
+  if (answers) answers.append(close);
+  else box.append(h("p", { class: "actions" }, close));
   box.addEventListener("close", () => box.remove());
   document.body.append(box);
   box.showModal();
