@@ -36,6 +36,10 @@ def test_a_rater_comes_by_the_link_consents_reads_judges_and_gets_the_code(campa
     assert score == {(1, 1): 51, (1, 2): 52, (2, 1): 61, (2, 2): 62}
     page.get_by_role("button", name="Next task").click()
     page.get_by_text("There are no more tasks for you").wait_for()
+    page.get_by_role("link", name="Your completion codes").click()
+    page.get_by_text(code).wait_for()
+    page.get_by_role("link", name="Go to the task").click()
+    page.wait_for_url("**/rate")
 
 
 def test_the_page_of_a_test_that_there_is_not_asks_for_nothing_that_there_is_not(campaign, rater, page, served):

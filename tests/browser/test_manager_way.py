@@ -168,6 +168,7 @@ def close(page: Page, url: str) -> None:
     page.get_by_role("button", name="Close").click()
     page.get_by_role("button", name="Close it").click()
     expect(page.get_by_role("button", name="Open again")).to_be_visible()
+    expect(page.get_by_role("link", name="See the ranking")).to_be_visible()
     page.locator(".sidebar > summary").click()  # the window is as narrow as a phone since the last look
     page.get_by_role("link", name="Results").click()
     rows = page.get_by_role("region", name="Ranking of the systems").locator("tbody tr")

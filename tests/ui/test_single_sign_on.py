@@ -94,6 +94,7 @@ def test_without_a_listed_group_nobody_gets_in(service: Service, groups: list[st
     answer = service.come_back(service.begin())
     assert answer.status_code == 403
     assert "None of your groups may use this service" in answer.text
+    assert '<a class="button plain" href="/">' in answer.text  # who has a link or a token can use that
     assert "staff" not in service.client.cookies
     assert service.me().status_code == 401
 

@@ -168,8 +168,12 @@ function nothing(why, retryAfter) {
   status.idle();
   fill(
     $("#work"),
-    h("p", { class: "big" }, (WHY[why] ?? WHY.finished)()),
-    h("p", {}, h("a", { href: `${home}/codes` }, t("Your completion codes"))),
+    h(
+      "div",
+      { class: "empty" },
+      h("p", { class: "title big" }, (WHY[why] ?? WHY.finished)()),
+      h("a", { class: "button plain", href: `${home}/codes` }, t("Your completion codes")),
+    ),
   );
   if (retryAfter) setTimeout(next, Math.max(retryAfter, 2) * 1000);
   return undefined;
