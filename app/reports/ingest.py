@@ -14,6 +14,11 @@ from app.storage.db import Session
 MOST_EXAMPLES = 20
 _TAG = re.compile(r"</?[A-Za-z][^<>]*+>")
 _NAME = re.compile(r"<(/?)([A-Za-z][\w:-]*+)([^<>]*+)>")
+BROKEN_MARKUP = {"source": "broken markup in a source", "output": "broken markup in an output"}
+OTHER_SCRIPT = {
+    "source": "source in a script other than that of its language",
+    "output": "output in a script other than that of its language",
+}
 VOID = frozenset({"br", "hr", "img", "input", "meta", "link", "wbr"})
 
 
@@ -136,10 +141,10 @@ def _faults(text: str, segment: test_sets.SegmentOutputs) -> Iterator[str]:
 def _check_text(tally: _Tally, text: str, address: str, scripts: frozenset[str] | None, noun: str) -> None:
     """What is odd about a text by itself."""
     if not _has_balanced_tags(text):
-        tally.note(f"broken markup in a {noun}" if noun == "source" else f"broken markup in an {noun}", address)
+        tally.note(BROKEN_MARKUP[noun], address)
     script = detect_script(text)
     if scripts is not None and script is not None and script not in scripts:
-        tally.note(f"{noun} in a script other than that of its language", address)
+        tally.note(OTHER_SCRIPT[noun], address)
 
 
 def _tags(text: str) -> list[str]:

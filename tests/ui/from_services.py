@@ -11,7 +11,7 @@ from app import protocols
 from app.domain.questionnaires import make_language_biography
 from app.protocols.kit.custom_parts import PostEditPart, YesNoPart
 from app.protocols.kit.forms import LEVEL_SAYS, RESTS_ON
-from app.reports import disagreements, registry
+from app.reports import disagreements, ingest, registry
 from app.reports.kit import captions
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import tables as ranking_tables
@@ -34,6 +34,8 @@ TABLES = {
     "manager/report": (disagreements,),
 }
 
+FINDINGS = ("broken markup in", "other markup", "output ", "source in")
+"""How those begin that tell what is odd about texts."""
 
 INTERVALS = {"95% interval", *(f"95% interval, {of}" for of, _ in ranking_tables._WIDER)}
 
@@ -44,6 +46,8 @@ def of_services(page: str) -> set[str]:
         return of_forms() | of_biography() | {"Reference", "Text", "Text 1", "Text 2"}
     if page in REPORTS:
         return {kind.title for kind in KINDS}
+    if page == "manager/texts":
+        return {text for text in _texts(ingest) if text.startswith(FINDINGS)}
     return set()
 
 
