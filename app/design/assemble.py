@@ -39,8 +39,8 @@ def assemble_tasks(rngs: Rngs, work: TaskInputs) -> AssembledTasks:
     tasks: list[Task] = []
     for n, rater in enumerate(work.raters):
         maker = TaskMaker(rngs("rater", n), work, orders, troubles)
-        batches = maker.make_tasks(rater.key, by_rater[rater.key], int(starts[n]))
-        tasks += number_tasks(rngs("sides", n), rater.key, batches, groups, first_number=len(tasks) + 1)
+        drafts = maker.make_tasks(rater.key, by_rater[rater.key], int(starts[n]))
+        tasks += number_tasks(rngs("sides", n), rater.key, drafts, groups, first_number=len(tasks) + 1)
     return AssembledTasks(tuple(tasks), groups, troubles.list_statements(work.design))
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.design.batches import PartialTask, TaskCapacity, sum_work
 from app.design.design import ControlRules
 from app.design.grouping import control_counts
 from app.design.order import Screen, UnplacedItem
 from app.design.repeats import PlannedRepeat, RaterHistory, choose_repeat, distance_shortfalls, find_control_gaps
+from app.design.task_packing import PartialTask, TaskCapacity, sum_work
 
 DRAWS = 20
 

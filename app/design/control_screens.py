@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.batches import ControlQuota, PartialTask, TaskCapacity, sort_screens_by_size, sum_work
 from app.design.control_items import DRAWS, MissingControl, make_control_item
 from app.design.grouping import minimum_control_counts, screens_needed
 from app.design.order import Screen
 from app.design.repeats import PlannedRepeat, RaterHistory, choose_repeat, distance_shortfalls
+from app.design.task_packing import ControlQuota, PartialTask, TaskCapacity, sort_screens_by_size, sum_work
 
 References = Mapping[str, Sequence[str]]
 

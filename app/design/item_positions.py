@@ -22,41 +22,41 @@ class TaskDraft:
 
 
 def number_tasks(
-    rng: np.random.Generator, rater: str, batches: Sequence[TaskDraft], groups: Sequence[Group], *, first_number: int
+    rng: np.random.Generator, rater: str, drafts: Sequence[TaskDraft], groups: Sequence[Group], *, first_number: int
 ) -> list[Task]:
     """A rater's tasks, numbered on from first_number. groups: all planned groups, by number − 1."""
     places: dict[int, OriginalPosition] = {}
-    for n, batch in enumerate(batches):
-        for position, piece in enumerate((piece for screen in batch.screens for piece in screen), start=1):
+    for n, draft in enumerate(drafts):
+        for position, piece in enumerate((piece for screen in draft.screens for piece in screen), start=1):
             places[id(piece)] = OriginalPosition(first_number + n, position)
-    chains = _chains(batches)
+    chains = _chains(drafts)
     return [
-        _task(rng, rater, batch, places, groups, first_number + n, n + 1, chain and first_number + chain - 1)
-        for n, (batch, chain) in enumerate(zip(batches, chains, strict=True))
+        _task(rng, rater, draft, places, groups, first_number + n, n + 1, chain and first_number + chain - 1)
+        for n, (draft, chain) in enumerate(zip(drafts, chains, strict=True))
     ]
 
 
 def _task(
     rng: np.random.Generator,
     rater: str,
-    batch: TaskDraft,
+    draft: TaskDraft,
     places: dict[int, OriginalPosition],
     groups: Sequence[Group],
     number: int,
     queue: int,
     chain: int | None,
 ) -> Task:
-    n_items = sum(len(screen) for screen in batch.screens)
+    n_items = sum(len(screen) for screen in draft.screens)
     sides = rng.permutation(np.arange(n_items) % 2)
     items: list[PlanItem] = []
     size = WorkSize()
-    for n, screen in enumerate(batch.screens, start=1):
+    for n, screen in enumerate(draft.screens, start=1):
         for column, piece in enumerate(screen, start=1):
             items.append(_item(piece, places, len(items) + 1, n, column, int(sides[len(items)])))
             size += piece.size
-    buckets = {groups[group - 1].bucket for group in batch.groups}
+    buckets = {groups[group - 1].bucket for group in draft.groups}
     bucket = buckets.pop() if len(buckets) == 1 else None
-    return Task(number, rater, queue, tuple(items), size, bucket, batch.arm, chain)
+    return Task(number, rater, queue, tuple(items), size, bucket, draft.arm, chain)
 
 
 def _item(
@@ -81,10 +81,10 @@ def _item(
     )
 
 
-def _chains(batches: Sequence[TaskDraft]) -> list[int | None]:
+def _chains(drafts: Sequence[TaskDraft]) -> list[int | None]:
     """For each task the place (from 1) of the first task that it is chained to by common groups; None where to none."""
-    first = list(range(len(batches)))
-    for n in range(1, len(batches)):
-        if batches[n].groups & batches[n - 1].groups:
+    first = list(range(len(drafts)))
+    for n in range(1, len(drafts)):
+        if drafts[n].groups & drafts[n - 1].groups:
             first[n] = first[n - 1]
     return [place + 1 if first.count(place) > 1 else None for place in first]

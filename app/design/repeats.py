@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from app.design.batches import TaskCapacity, sum_work
 from app.design.order import Screen, UnplacedItem
+from app.design.task_packing import TaskCapacity, sum_work
 from app.design.values import WorkSize
 
 

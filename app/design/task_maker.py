@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from app.design.arms import alternate_arms
-from app.design.batches import PartialTask, TaskCapacity, fill_tasks, most_fitting_columns
 from app.design.calibration import place_calibration
 from app.design.control_items import MissingControl, add_controls
 from app.design.control_screens import add_control_screens
@@ -20,6 +19,7 @@ from app.design.layout import AllocationInput
 from app.design.order import ScreenBlock, SystemOrders, UnplacedItem, arrange_screens, arrange_system_rounds
 from app.design.plan import Group, UnmetRequest
 from app.design.repeats import RaterHistory
+from app.design.task_packing import PartialTask, TaskCapacity, fill_tasks, most_fitting_columns
 from app.design.values import Rater, TestSet
 from app.design.workload import GroupAllocation
 from app.domain.plural_forms import count_words
@@ -103,7 +103,7 @@ class TaskMaker:
         order = alternate_arms(_runs(flat, n_arms), start % n_arms)
         references = {document.key: document.references for document in self.work.test_set.documents}
         room = TaskCapacity.for_rater(self.work.design, [piece for _, draft in flat for piece in draft.all_items()])
-        seen, batches = RaterHistory(), []
+        seen, tasks = RaterHistory(), []
         for task in order:
             arm, draft = flat[task]
             top_up = self.work.design.structure == "sr_plus_dc"
@@ -112,8 +112,8 @@ class TaskMaker:
             else:
                 shown, short = add_controls(self.rng, draft, room, references, seen, top_up=top_up)
             self.troubles.short += short
-            batches.append(TaskDraft(tuple(shown), arm if self.work.design.arms else None, _numbers_of_groups(draft)))
-        return batches
+            tasks.append(TaskDraft(tuple(shown), arm if self.work.design.arms else None, _numbers_of_groups(draft)))
+        return tasks
 
     def _in_own_order(self, packs: Sequence[tuple[UnplacedItem, ...]]) -> Sequence[tuple[UnplacedItem, ...]]:
         """What everyone judges, in an order of this rater's own, so that no place in the work is always one item's."""

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.design import task_maker
-from app.design.batches import PartialTask, TaskCapacity
 from app.design.control_items import MissingControl, add_controls
 from app.design.order import Screen
 from app.design.plan import Plan, PlanItem
 from app.design.repeats import RaterHistory
 from app.design.replan import replan
+from app.design.task_packing import PartialTask, TaskCapacity
 from app.domain.errors import Invalid
 from tests.design.test_any_design import worlds
 from tests.design.worlds import World, compiled, sittings, world

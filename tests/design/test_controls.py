@@ -12,7 +12,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.design.batches import PartialTask, TaskCapacity
 from app.design.control_items import add_controls
 from app.design.control_screens import add_control_screens
 from app.design.controls import DonorTexts, degrade_text, has_no_word_spaces, replaced_span_length
@@ -21,6 +20,7 @@ from app.design.grouping import control_counts
 from app.design.order import UnplacedItem
 from app.design.plan import Plan
 from app.design.repeats import RaterHistory, choose_repeat
+from app.design.task_packing import PartialTask, TaskCapacity
 from app.design.values import DesignDocument, Rater, System, TestSet
 from app.domain.errors import Invalid
 from tests.design.worlds import compiled, rated, sittings, world

@@ -1,4 +1,4 @@
-"""The manager's view of the batches: whose they are, what they hold, and moving or reopening one."""
+"""The manager's view of the tasks: whose they are, what they hold, and moving or reopening one."""
 
 from __future__ import annotations
 

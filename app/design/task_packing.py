@@ -1,4 +1,4 @@
-"""Filling tasks: blocks of screens in order, never longer than the limits unless a single item is."""
+"""Packing items into tasks: blocks of screens in order, never longer than the limits unless a single item is."""
 
 from __future__ import annotations
 
