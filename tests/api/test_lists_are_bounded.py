@@ -16,7 +16,7 @@ from fastapi.routing import APIRoute
 
 from app.main import create_app
 from app.services.access import tokens
-from app.services.tasks import voids
+from app.services.tasks import campaign_judgments
 from app.storage import embedded, flags, invitations, judgment_filter, webhooks
 from app.storage.db import Database, StatementTooLong
 from app.web.deps import ServiceOptions
@@ -216,8 +216,11 @@ def test_pages_together_are_all_that_a_filter_means(
     for most in ("LOOKED_AT", "FEW"):
         monkeypatch.setattr(judgment_filter, most, looked_at)
     with spine.database.transaction() as session:
-        campaign = voids.campaigns.load_campaign(session, "small").id
-        meant = [row.id for row in voids.voids.stream_judgment_rows(session, campaign, 0, only=only)]
+        campaign = campaign_judgments.campaigns.load_campaign(session, "small").id
+        meant = [
+            row.id
+            for row in campaign_judgments.campaign_judgments.stream_judgment_rows(session, campaign, 0, only=only)
+        ]
     names = {"rater": "r.key", "system": "s.key", "document": "d.key", "segment": "g.position", "task": "t.key"}
     where = "".join(f" AND {names[name]} = '{value}'" for name, value in only.items())
     slow = spine.ask(

@@ -26,6 +26,7 @@ from app.storage import (
     arms,
     back_translations,
     calibration_items,
+    campaign_judgments,
     campaigns,
     cloning,
     embedded,
@@ -41,7 +42,6 @@ from app.storage import (
     segment_words,
     side_tables,
     test_sets,
-    voids,
 )
 from app.storage.db import Session
 from app.storage.imports import staging
@@ -144,9 +144,11 @@ WALKS: dict[str, Work] = {
     "exported metrics": lambda s, c: list(exports.stream_export_rows(s, exports.METRICS, c.new, 99)),
     "exported screens": lambda s, c: list(exports.stream_export_rows(s, exports.SHOWN, c.new, 99)),
     "streamed judgments": lambda s, c: list(
-        voids.stream_judgment_rows(s, c.new, c.profile, only={"system": "system-03"})
+        campaign_judgments.stream_judgment_rows(s, c.new, c.profile, only={"system": "system-03"})
     ),
-    "judgments to set aside": lambda s, c: voids.count_voidable_judgments(s, c.new, only={"document": "doc-00001"}),
+    "judgments to set aside": lambda s, c: campaign_judgments.count_voidable_judgments(
+        s, c.new, only={"document": "doc-00001"}
+    ),
     "counts of progress": lambda s, c: progress_counts.count_judged(
         s, c.new, version=99, since=s.execute(text("SELECT now()")).scalar_one()
     ),

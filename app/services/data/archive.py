@@ -21,7 +21,7 @@ from app.services.campaigns.display_settings import get_display_settings
 from app.services.data.archived_media import ArchivedMedia, load_archived_media, open_archived_media
 from app.services.media.library import MediaContent
 from app.services.media.policy import MediaPolicy
-from app.services.tasks.voids import JudgmentFilter, JudgmentView, list_judgments
+from app.services.tasks.campaign_judgments import JudgmentFilter, JudgmentView, list_judgments
 from app.storage import archive_links, campaigns, test_sets
 from app.storage.db import Session
 

@@ -21,8 +21,8 @@ from app.services.pearmut.campaign_file import FileUser
 from app.services.pearmut.documents import LoadedCampaign
 from app.services.pearmut.loading import PearmutLink, add_user
 from app.services.pearmut.users import PearmutUser
-from app.services.tasks import board, voids
-from app.services.tasks.voids import JudgmentFilter
+from app.services.tasks import board, campaign_judgments
+from app.services.tasks.campaign_judgments import JudgmentFilter
 from app.stats.testing.paired import paired_t_p_value
 from app.storage import pearmut
 from app.storage.db import Session
@@ -161,7 +161,9 @@ def reset_user(session: Session, loaded: LoadedCampaign, user: str, *, by: Calle
     if row is None:
         raise Invalid("Unknown user ID. Maybe the campaign was restarted?")
     reason = "reset on Pearmut's dashboard"
-    voids.void_judgments(session, loaded.key, JudgmentFilter(rater=row.rater), reason=reason, actor=by.actor)
+    campaign_judgments.void_judgments(
+        session, loaded.key, JudgmentFilter(rater=row.rater), reason=reason, actor=by.actor
+    )
     for task in pearmut.load_planned_tasks(session, loaded.campaign_id):
         if task.rater_id == row.rater_id and task.state == "handed_in":
             board.reopen_task(session, loaded.key, task.public_id, reason=reason, actor=by.actor)

@@ -1,4 +1,4 @@
-"""Judgments as managers see them, and setting some aside."""
+"""Judgments of a campaign as managers see them, and setting some aside."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from app.api.models.tasks import LARGEST
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.services.access.idempotency import IdempotentAnswer
-from app.services.tasks import voids
-from app.services.tasks.voids import JudgmentFilter
+from app.services.tasks import campaign_judgments
+from app.services.tasks.campaign_judgments import JudgmentFilter
 from app.web.access import Manager
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
@@ -152,7 +152,10 @@ LISTED[200]["content"][NDJSON] = {
     "example": EXAMPLE.model_dump_json() + "\n",
 }
 for kind, separator in (("text/csv", ","), ("text/tab-separated-values", "\t")):
-    LISTED[200]["content"][kind] = {"schema": {"type": "string"}, "example": separator.join(voids.TABLE_COLUMNS)}
+    LISTED[200]["content"][kind] = {
+        "schema": {"type": "string"},
+        "example": separator.join(campaign_judgments.TABLE_COLUMNS),
+    }
 
 
 @router.get(
@@ -174,12 +177,14 @@ def list_judgments(
     it may hold fewer than `limit`, or none; `next` says that there are more to look at.
     """
     if asked.format == "ndjson":
-        pieces = voids.stream_judgments(database, campaign, asked.judgment_filter)
+        pieces = campaign_judgments.stream_judgments(database, campaign, asked.judgment_filter)
         return stream_response(pieces, NDJSON, filename=f"{campaign}.ndjson")
     if asked.format != "json":
-        pieces = voids.stream_judgment_table(database, campaign, asked.judgment_filter, tabs=asked.format == "tsv")
+        pieces = campaign_judgments.stream_judgment_table(
+            database, campaign, asked.judgment_filter, tabs=asked.format == "tsv"
+        )
         return stream_response(pieces, TABLES[asked.format], filename=f"{campaign}-judgments.{asked.format}")
-    judgments, reached = voids.list_judgments(
+    judgments, reached = campaign_judgments.list_judgments(
         session, campaign, asked.judgment_filter, after=asked.cursor, limit=asked.limit + 1
     )
     shown = [JudgmentOut.model_validate(one) for one in judgments]
@@ -199,7 +204,7 @@ def void_judgments(
     """All that the filter names now, from the next data version on. Nothing is deleted."""
 
     def make() -> IdempotentAnswer:
-        done = voids.void_judgments(
+        done = campaign_judgments.void_judgments(
             session, campaign, JudgmentFilter(**body.filter.model_dump()), reason=body.reason, actor=caller.actor
         )
         return IdempotentAnswer(200, VoidedOut.model_validate(done).model_dump_json().encode())

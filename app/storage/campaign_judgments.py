@@ -1,4 +1,4 @@
-"""Queries about judgments as managers see them, and the setting aside of some. Nothing is ever deleted."""
+"""Queries about the judgments of a campaign as managers see them, and setting some aside. Nothing is ever deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judgments as managers see them, and setting some aside with a reason: nothing is deleted."""
+"""Judgments of a campaign as managers see them, and setting some aside with a reason: nothing is deleted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from app.reports.source.scores import find_profile_id, resolve_score_reading
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.stats.ratings import RatingRole
-from app.storage import campaigns, voids
+from app.storage import campaign_judgments, campaigns
 from app.storage.db import Database, Session
 
 TABLE_COLUMNS = (
@@ -99,7 +99,7 @@ def list_judgments(
     """
     row = campaigns.load_campaign(session, campaign)
     profile = _profile(session, row.id, campaign)
-    rows, reached = voids.load_judgments_page(
+    rows, reached = campaign_judgments.load_judgments_page(
         session, row.id, profile, after=after, limit=limit, only=wanted.conditions
     )
     return [_view(one) for one in rows], reached
@@ -115,7 +115,7 @@ def stream_judgments(database: Database, campaign: str, wanted: JudgmentFilter) 
 
 def _lines(database: Database, campaign_id: int, profile: int, wanted: JudgmentFilter) -> Iterator[bytes]:
     with database.transaction(snapshot=True) as session:
-        for row in voids.stream_judgment_rows(session, campaign_id, profile, only=wanted.conditions):
+        for row in campaign_judgments.stream_judgment_rows(session, campaign_id, profile, only=wanted.conditions):
             said = {name: getattr(_view(row), name) for name in JudgmentView.__slots__}
             yield json.dumps(said, ensure_ascii=False, default=_time).encode() + b"\n"
 
@@ -137,7 +137,7 @@ def _table_lines(
     writer = csv.writer(out, dialect=csv.excel_tab if tabs else csv.excel, lineterminator="\n" if tabs else "\r\n")
     writer.writerow(TABLE_COLUMNS)
     with database.transaction(snapshot=True) as session:
-        for row in voids.stream_judgment_rows(session, campaign_id, profile, only=wanted.conditions):
+        for row in campaign_judgments.stream_judgment_rows(session, campaign_id, profile, only=wanted.conditions):
             writer.writerow(_table_row(_view(row)))
             yield out.getvalue().encode()
             out.seek(0)
@@ -160,10 +160,12 @@ def void_judgments(session: Session, campaign: str, wanted: JudgmentFilter, *, r
     if not wanted.conditions:
         raise Invalid("say which", places=(Place(("body", "filter"), "name at least one of its fields"),))
     row = campaigns.load_campaign(session, campaign, lock=True)
-    if not voids.count_voidable_judgments(session, row.id, only=wanted.conditions):
+    if not campaign_judgments.count_voidable_judgments(session, row.id, only=wanted.conditions):
         return VoidResult(0, row.data_version)
     version = campaigns.take_next_version(session, row.id, actor=actor, what="voids", judged=True)
-    n = voids.insert_voids(session, row.id, only=wanted.conditions, reason=reason, actor=actor, version=version)
+    n = campaign_judgments.insert_voids(
+        session, row.id, only=wanted.conditions, reason=reason, actor=actor, version=version
+    )
     what = {"judgments": n, "filter": wanted.conditions, "data_version": version}
     audit.record_action(session, row.id, actor=actor, action="judgments set aside", what=what)
     return VoidResult(n, version)
@@ -175,7 +177,7 @@ def _profile(session: Session, campaign_id: int, campaign: str) -> int:
     )
 
 
-def _view(row: voids.Row) -> JudgmentView:
+def _view(row: campaign_judgments.Row) -> JudgmentView:
     fields = {name: getattr(row, name) for name in JudgmentView.__slots__ if name not in ("role", "data_version")}
     fields |= {"role": ROLES[row.role], "data_version": row.version, "systems": tuple(row.systems or ())}
     return JudgmentView(**fields)
