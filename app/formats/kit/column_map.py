@@ -56,7 +56,7 @@ class SkippedRows(_Model):
     reason: Column
 
 
-class ProtocolMapping(_Model):
+class ProtocolWithOptions(_Model):
     """The protocol that a value of the protocol column stands for, with its options."""
 
     protocol: Column
@@ -87,7 +87,7 @@ class ColumnMap(_Model):
     rows: Literal["judgments", "errors", "texts"] = "judgments"
     protocol: Column | None = None
     options: dict[Column, JsonValue] = {}
-    protocols: dict[Short, ProtocolMapping] = {}
+    protocols: dict[Short, ProtocolWithOptions] = {}
     columns: dict[Meaning, Column]
     criteria: Annotated[dict[Column, Column], Field(max_length=50)] = {}
     references: Annotated[dict[Column, Column], Field(max_length=20)] = {}

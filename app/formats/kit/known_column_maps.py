@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.formats.base import RoleName
-from app.formats.kit.column_map import ColumnMap, ProtocolMapping, SkippedRows
+from app.formats.kit.column_map import ColumnMap, ProtocolWithOptions, SkippedRows
 
 TYPES: dict[str, RoleName] = {"TGT": "rating", "BAD": "degraded", "REF": "reference", "CHK": "repeat"}
-MISTAKES = ProtocolMapping(protocol="mqm", options={"weights": "esa-mqm"})
+MISTAKES = ProtocolWithOptions(protocol="mqm", options={"weights": "esa-mqm"})
 
 MAPS: Mapping[str, ColumnMap] = {
     "sxs-mqm": ColumnMap(
@@ -31,8 +31,8 @@ MAPS: Mapping[str, ColumnMap] = {
     ),
     "esa-annotations": ColumnMap(
         protocols={
-            **{name: ProtocolMapping(protocol="esa") for name in ("ESA-1", "ESA-2", "ESA-IAA")},
-            **{name: ProtocolMapping(protocol="esa") for name in ("ESAAI-1", "ESAAI-2", "ESAAI-IAA")},
+            **{name: ProtocolWithOptions(protocol="esa") for name in ("ESA-1", "ESA-2", "ESA-IAA")},
+            **{name: ProtocolWithOptions(protocol="esa") for name in ("ESAAI-1", "ESAAI-2", "ESAAI-IAA")},
             "MQM-1": MISTAKES,
             "MQM-IAA": MISTAKES,
         },
