@@ -15,7 +15,7 @@ from app.web.access import Manager
 from app.web.answers import AnswerModel
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_place, write_place
+from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_sort_cursor, write_sort_cursor
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/attention-checks", tags=["raters"])
 
@@ -71,9 +71,9 @@ def list_attention_results(
     cursor: SortedCursor = None,
 ) -> Page[AttentionResultOut]:
     """Every enrolled rater whom all filters fit, those who met none included."""
-    after = parse_place(cursor, by_value=not sort.endswith("rater"))
+    after = parse_sort_cursor(cursor, by_value=not sort.endswith("rater"))
     results = attention.list_attention_results(
         session, campaign, after=after, limit=limit + 1, state=state, sort=sort, q=q
     )
-    page = make_page(results, limit, lambda one: write_place(*attention.attention_result_place(one, sort)))
+    page = make_page(results, limit, lambda one: write_sort_cursor(*attention.make_attention_result_cursor(one, sort)))
     return Page(items=[AttentionResultOut.model_validate(one) for one in page.items], next=page.next)

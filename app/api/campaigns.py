@@ -24,7 +24,7 @@ from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.ifmatch import IfMatchDep, quote_tag
-from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_place, write_place
+from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_sort_cursor, write_sort_cursor
 
 router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
 
@@ -188,14 +188,14 @@ def list_campaigns(
     cursor: SortedCursor = None,
 ) -> Page[CampaignOut]:
     """The campaigns that your credential is good for and that all filters fit."""
-    after = parse_place(cursor, by_value=not sort.endswith("key"))
+    after = parse_sort_cursor(cursor, by_value=not sort.endswith("key"))
     wanted = {"series": series, "state": state, "protocol": protocol}
     wanted |= {"source_language": source_language, "target_language": target_language}
     where = {column: value for column, value in wanted.items() if value is not None}
     views = campaigns.list_campaigns(
         session, after=after, limit=limit + 1, only=caller.campaign, sort=sort, where=where, q=q, name=name
     )
-    page = make_page(views, limit, lambda view: write_place(*campaigns.make_campaign_place(view, sort)))
+    page = make_page(views, limit, lambda view: write_sort_cursor(*campaigns.make_campaign_cursor(view, sort)))
     return Page(items=[CampaignOut.model_validate(view) for view in page.items], next=page.next)
 
 

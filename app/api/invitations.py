@@ -24,7 +24,7 @@ from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.links import make_landing_link
 from app.web.organizations import enter_organization
-from app.web.pagination import Limit, Number, Page, SortedCursor, make_page, parse_place, write_place
+from app.web.pagination import Limit, Number, Page, SortedCursor, make_page, parse_sort_cursor, write_sort_cursor
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
@@ -239,9 +239,9 @@ def list_invitations(
     cursor: SortedCursor = None,
 ) -> Page[InvitationOut]:
     """Ended ones included, without their secrets."""
-    after = parse_place(cursor, by_value=sort.endswith("made"))
+    after = parse_sort_cursor(cursor, by_value=sort.endswith("made"))
     views = invitations.list_invitations(session, campaign, after=after, limit=limit + 1, live=live, sort=sort, q=q)
-    page = make_page(views, limit, lambda view: write_place(*invitations.invitation_place(view, sort)))
+    page = make_page(views, limit, lambda view: write_sort_cursor(*invitations.make_invitation_cursor(view, sort)))
     return Page(items=[InvitationOut.model_validate(view) for view in page.items], next=page.next)
 
 

@@ -22,7 +22,7 @@ from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
-from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_place, write_place
+from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_sort_cursor, write_sort_cursor
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
@@ -265,11 +265,13 @@ def list_qualification_results(
     cursor: SortedCursor = None,
 ) -> Page[QualificationResultOut]:
     """Every enrolled rater whom all filters fit, those who have not tried included."""
-    after = parse_place(cursor, by_value=not sort.endswith("rater"))
+    after = parse_sort_cursor(cursor, by_value=not sort.endswith("rater"))
     results = qualification.list_qualification_results(
         session, campaign, after=after, limit=limit + 1, passed=passed, sort=sort, q=q
     )
-    page = make_page(results, limit, lambda one: write_place(*qualification.qualification_result_place(one, sort)))
+    page = make_page(
+        results, limit, lambda row: write_sort_cursor(*qualification.make_qualification_result_cursor(row, sort))
+    )
     return Page(items=[QualificationResultOut.model_validate(one) for one in page.items], next=page.next)
 
 

@@ -40,7 +40,7 @@ from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.ifmatch import IfMatchOnChange
-from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_place, write_place
+from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_sort_cursor, write_sort_cursor
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/raters", tags=["raters"])
 
@@ -176,11 +176,11 @@ def list_raters(
     cursor: SortedCursor = None,
 ) -> Page[RaterOut]:
     """Those whom all filters fit; a coordinator gets its team."""
-    after = parse_place(cursor, by_value=not sort.endswith("key"))
+    after = parse_sort_cursor(cursor, by_value=not sort.endswith("key"))
     views = raters.list_raters(
         session, campaign, by=caller, after=after, limit=limit + 1, team=team, state=state, sort=sort, q=q
     )
-    page = make_page(views, limit, lambda view: write_place(*raters.make_rater_place(view, sort)))
+    page = make_page(views, limit, lambda view: write_sort_cursor(*raters.make_rater_cursor(view, sort)))
     return Page(items=[RaterOut.model_validate(view) for view in page.items], next=page.next)
 
 

@@ -18,7 +18,7 @@ from app.web.bodies import BodyModel, json_body
 from app.web.deps import SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
-from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_place, write_place
+from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_sort_cursor, write_sort_cursor
 
 router = APIRouter(prefix="/v1/tokens", tags=["access"])
 
@@ -149,9 +149,9 @@ def list_tokens(
     cursor: SortedCursor = None,
 ) -> Page[TokenOut]:
     """The tokens that you manage, without their secrets."""
-    after = parse_place(cursor, by_value=sort != "prefix")
+    after = parse_sort_cursor(cursor, by_value=sort != "prefix")
     views = tokens.list_tokens(session, by=caller, after=after, limit=limit + 1, only=role, live=live, sort=sort, q=q)
-    page = make_page(views, limit, lambda view: write_place(*tokens.make_token_place(view, sort)))
+    page = make_page(views, limit, lambda view: write_sort_cursor(*tokens.make_token_cursor(view, sort)))
     return Page(items=[TokenOut.model_validate(view) for view in page.items], next=page.next)
 
 

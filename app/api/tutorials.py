@@ -19,7 +19,7 @@ from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_place, write_place
+from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_sort_cursor, write_sort_cursor
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
@@ -166,11 +166,11 @@ def list_tutorial_results(
     cursor: SortedCursor = None,
 ) -> Page[TutorialResultOut]:
     """Every enrolled rater whom all filters fit, those who have not begun included."""
-    after = parse_place(cursor, by_value=not sort.endswith("rater"))
+    after = parse_sort_cursor(cursor, by_value=not sort.endswith("rater"))
     results = tutorials.list_tutorial_results(
         session, campaign, after=after, limit=limit + 1, answered=answered, sort=sort, q=q
     )
-    page = make_page(results, limit, lambda one: write_place(*tutorials.tutorial_result_place(one, sort)))
+    page = make_page(results, limit, lambda one: write_sort_cursor(*tutorials.make_tutorial_result_cursor(one, sort)))
     return Page(items=[TutorialResultOut.model_validate(one) for one in page.items], next=page.next)
 
 

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.domain.attention import KIND
 from app.storage.rater_results import describe_rater_results, load_rater_results
 from app.storage.sorting import (
-    SortPlace,
+    SortCursor,
     make_sort_orders,
     number_term,
     text_term,
@@ -144,7 +144,7 @@ def load_attention_results(
     session: Session,
     campaign_id: int,
     *,
-    after: SortPlace | None,
+    after: SortCursor | None,
     limit: int,
     state: str | None = None,
     sort: str = "rater",

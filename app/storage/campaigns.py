@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import Conflict, NotFound
 from app.storage import seals
-from app.storage.sorting import SortOrder, SortPlace, sort_page
+from app.storage.sorting import SortCursor, SortOrder, sort_page
 from app.storage.tables import campaigns, versions
 from app.storage.word_search import contains_word
 
@@ -82,7 +82,7 @@ def load_campaign(session: Session, key: str, *, lock: bool = False) -> Campaign
 def load_campaigns_page(
     session: Session,
     *,
-    after: SortPlace | None,
+    after: SortCursor | None,
     limit: int,
     only: int | None,
     sort: str = "key",

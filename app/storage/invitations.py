@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
 from app.storage.attention import IS_CHECK
-from app.storage.sorting import SortPlace, make_sort_orders, sort_page, text_term, time_term
+from app.storage.sorting import SortCursor, make_sort_orders, sort_page, text_term, time_term
 from app.storage.tables import campaigns, enrolments, invitations, raters, tasks, teams
 from app.storage.word_search import search_columns
 
@@ -74,7 +74,7 @@ def load_invitations_page(
     session: Session,
     campaign_id: int,
     *,
-    after: SortPlace | None,
+    after: SortCursor | None,
     limit: int,
     live: bool | None = None,
     sort: str = "invitation",

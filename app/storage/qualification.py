@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import NotFound
 from app.storage.rater_results import describe_rater_results, load_rater_results
 from app.storage.sorting import (
-    SortPlace,
+    SortCursor,
     make_sort_orders,
     number_term,
     text_term,
@@ -95,7 +95,7 @@ def load_qualification_results(
     session: Session,
     campaign_id: int,
     *,
-    after: SortPlace | None,
+    after: SortCursor | None,
     limit: int,
     passed: bool | None = None,
     sort: str = "rater",

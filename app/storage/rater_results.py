@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 from sqlalchemy.types import TypeEngine
 
-from app.storage.sorting import SortOrder, SortPlace, sort_page
+from app.storage.sorting import SortCursor, SortOrder, sort_page
 from app.storage.word_search import search_columns
 
 Row = sa.Row[Any]
@@ -27,7 +27,7 @@ def load_rater_results(
     results: sa.Subquery,
     *,
     order: SortOrder,
-    after: SortPlace | None,
+    after: SortCursor | None,
     limit: int,
     words: Sequence[str] = (),
     condition: sa.ColumnElement[bool] | None = None,

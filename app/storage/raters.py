@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.domain.errors import Conflict, NotFound
-from app.storage.sorting import SortPlace, make_sort_orders, sort_page, text_term, time_term
+from app.storage.sorting import SortCursor, make_sort_orders, sort_page, text_term, time_term
 from app.storage.tables import contacts, enrolments, people, raters, teams, tokens
 from app.storage.word_search import search_columns
 
@@ -100,7 +100,7 @@ def load_raters_page(
     session: Session,
     campaign_id: int,
     *,
-    after: SortPlace | None,
+    after: SortCursor | None,
     limit: int,
     team: str | None,
     state: str | None,

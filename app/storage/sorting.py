@@ -1,6 +1,6 @@
 """Pages of a list in an order that its reader chooses.
 
-A page begins after a place: the value by which the last row seen was sorted, and its key. A row that is deleted or
+A page begins after a cursor: the value by which the last row seen was sorted, and its key. A row that is deleted or
 changed meanwhile moves no other.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 Term = sa.ColumnElement[Any]
-SortPlace = tuple[str | None, str]
+SortCursor = tuple[str | None, str]
 """The value by which a row is sorted, as text, and its key."""
 
 
@@ -69,13 +69,13 @@ def write_sort_value(value: str | float | datetime | None, order: SortOrder) -> 
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def sort_page(query: sa.Select[Any], key: Term, order: SortOrder, *, after: SortPlace | None) -> sa.Select[Any]:
-    """The query in this order, from the row after a place."""
+def sort_page(query: sa.Select[Any], key: Term, order: SortOrder, *, after: SortCursor | None) -> sa.Select[Any]:
+    """The query in this order, from the row after a cursor."""
     terms = [key] if order.column is None else [order.term(order.column), key]
     query = query.order_by(*(term.desc() if order.descending else term for term in terms))
     if after is None:
         return query
     value, last = after
     seen = [sa.literal(last)] if order.column is None else [order.term(sa.literal(value, sa.Text)), sa.literal(last)]
-    row, place = sa.tuple_(*terms), sa.tuple_(*seen)
-    return query.where(row < place if order.descending else row > place)
+    row, last_seen = sa.tuple_(*terms), sa.tuple_(*seen)
+    return query.where(row < last_seen if order.descending else row > last_seen)

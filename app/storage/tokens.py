@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.sorting import SortOrder, SortPlace, sort_page
+from app.storage.sorting import SortCursor, SortOrder, sort_page
 from app.storage.tables import campaigns, raters, teams, tokens
 from app.storage.word_search import search_columns
 
@@ -101,7 +101,7 @@ def load_token_by_id(session: Session, token_id: int) -> TokenRecord:
 def load_tokens_page(
     session: Session,
     *,
-    after: SortPlace | None,
+    after: SortCursor | None,
     limit: int,
     roles: Collection[str],
     campaign: str | None,

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from app.storage.rater_results import describe_rater_results, load_rater_results
 from app.storage.sorting import (
-    SortPlace,
+    SortCursor,
     make_sort_orders,
     number_term,
     text_term,
@@ -100,7 +100,7 @@ def load_tutorial_results(
     session: Session,
     campaign_id: int,
     *,
-    after: SortPlace | None,
+    after: SortCursor | None,
     limit: int,
     answered: bool | None = None,
     sort: str = "rater",

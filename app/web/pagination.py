@@ -20,8 +20,8 @@ from app.domain.keys import KEY_PATTERN, is_key
 T = TypeVar("T")
 LARGEST_PAGE = 200
 CHECK_DIGITS = 4
-LONGEST_PLACE = 4000
-"""Characters of a place: a name of 500 characters and a key of 128, as bytes in base64."""
+LONGEST_SORT_CURSOR = 4000
+"""Characters of a sort cursor: a name of 500 characters and a key of 128, as bytes in base64."""
 
 Limit = Annotated[int, Query(ge=1, le=LARGEST_PAGE, description="Items on a page.", examples=[50])]
 
@@ -48,12 +48,12 @@ def parse_number_cursor(cursor: int) -> int:
     return int(parse_cursor(str(cursor))) if cursor else 0
 
 
-def write_place(value: str | None, key: str) -> str:
-    """A place in a sorted list, for `make_cursor`: the key, where nothing else counts.
+def write_sort_cursor(value: str | None, key: str) -> str:
+    """A sort cursor as text, for `make_cursor`: the key alone, where nothing else counts.
 
-    >>> write_place(None, "r1")
+    >>> write_sort_cursor(None, "r1")
     'r1'
-    >>> parse_place(write_place("paused", "r1"), by_value=True)
+    >>> parse_sort_cursor(write_sort_cursor("paused", "r1"), by_value=True)
     ('paused', 'r1')
     """
     if value is None:
@@ -61,15 +61,15 @@ def write_place(value: str | None, key: str) -> str:
     return urlsafe_b64encode(json.dumps([value, key]).encode()).decode().rstrip("=")
 
 
-def parse_place(place: str | None, *, by_value: bool) -> tuple[str | None, str] | None:
-    """The value and the key that a place stands for. by_value: whether the list is sorted by more than the key.
+def parse_sort_cursor(cursor: str | None, *, by_value: bool) -> tuple[str | None, str] | None:
+    """The value and the key that the text of a sort cursor stands for.
 
-    Raises Invalid where the place is of another order.
+    by_value: whether the list is sorted by more than the key. Raises Invalid where the cursor is of another order.
     """
-    if place is None or not by_value:
-        return None if place is None else (None, place)
+    if cursor is None or not by_value:
+        return None if cursor is None else (None, cursor)
     try:
-        value, key = json.loads(urlsafe_b64decode(place + "=" * (-len(place) % 4)))
+        value, key = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         value.encode()  # half a surrogate pair is no text that the database knows
     except (ValueError, TypeError, AttributeError, RecursionError):  # no base64, no JSON, no two; no list; no text
         value = key = None
@@ -95,7 +95,7 @@ Cursor = Annotated[
 SortedCursor = Annotated[
     str | None,
     Query(
-        pattern=KEY_PATTERN.replace("128", str(LONGEST_PLACE + CHECK_DIGITS)),
+        pattern=KEY_PATTERN.replace("128", str(LONGEST_SORT_CURSOR + CHECK_DIGITS)),
         description="`next` of the page before, in the same order.",
         examples=[make_cursor("ted-ende")],
     ),

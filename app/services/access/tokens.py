@@ -18,7 +18,7 @@ from app.services.access.organization_marks import MARK_PATTERN, token_mark
 from app.services.campaigns import audit
 from app.storage import campaigns, clock, raters, teams, tokens
 from app.storage.db import Database, Session
-from app.storage.sorting import SortPlace
+from app.storage.sorting import SortCursor
 
 Role = Literal["admin", "manager", "coordinator", "viewer", "frontend", "rater"]
 Given = Literal["admin", "manager", "coordinator", "viewer", "frontend"]  # a rater's comes with a link or invitation
@@ -267,7 +267,7 @@ def list_tokens(
     session: Session,
     *,
     by: Caller | None,
-    after: SortPlace | None,
+    after: SortCursor | None,
     limit: int,
     only: Collection[Role] | None = None,
     live: bool | None = None,
@@ -293,8 +293,8 @@ def list_tokens(
     return [_view(row) for row in rows]
 
 
-def make_token_place(token: TokenView, sort: TokenSort) -> SortPlace:
-    """Where a token stands in an order."""
+def make_token_cursor(token: TokenView, sort: TokenSort) -> SortCursor:
+    """The cursor after a token in a sorted list."""
     return (None if sort == "prefix" else token.created_at.isoformat(), token.prefix)
 
 

@@ -21,7 +21,7 @@ from app.services.campaigns.media_rules import check_media_rules
 from app.services.campaigns.quality_settings import parse_quality_settings
 from app.storage import campaigns
 from app.storage.db import Session
-from app.storage.sorting import SortPlace
+from app.storage.sorting import SortCursor
 
 BASES = ("source", "reference", "both", "none")
 CampaignSort = Literal["key", "-key", "name", "-name", "created", "-created", "closed"]
@@ -78,7 +78,7 @@ def get_campaign(session: Session, key: str) -> CampaignInfo:
 def list_campaigns(
     session: Session,
     *,
-    after: SortPlace | None,
+    after: SortCursor | None,
     limit: int,
     only: str | None,
     sort: CampaignSort = "key",
@@ -107,8 +107,8 @@ def list_campaigns(
     return [make_campaign_info(row) for row in rows]
 
 
-def make_campaign_place(campaign: CampaignInfo, sort: CampaignSort) -> SortPlace:
-    """Where a campaign stands in an order."""
+def make_campaign_cursor(campaign: CampaignInfo, sort: CampaignSort) -> SortCursor:
+    """The cursor after a campaign in a sorted list."""
     by = {"name": campaign.name, "created": campaign.created_at.isoformat(), "closed": campaign.state}
     return by.get(sort.removeprefix("-")), campaign.key
 

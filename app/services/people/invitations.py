@@ -19,7 +19,7 @@ from app.services.people import links
 from app.services.people.raters import RaterErased
 from app.storage import campaigns, invitations, plans, raters, teams
 from app.storage.db import Session
-from app.storage.sorting import SortPlace, write_sort_value
+from app.storage.sorting import SortCursor, write_sort_value
 
 InvitationSort = Literal["invitation", "-invitation", "made", "-made"]
 NAME = "invitation"
@@ -164,7 +164,7 @@ def list_invitations(
     session: Session,
     campaign: str,
     *,
-    after: SortPlace | None,
+    after: SortCursor | None,
     limit: int,
     live: bool | None = None,
     sort: InvitationSort = "invitation",
@@ -182,8 +182,8 @@ def list_invitations(
     return [_view(row) for row in rows]
 
 
-def invitation_place(invitation: InvitationView, sort: InvitationSort) -> SortPlace:
-    """Where an invitation stands in an order."""
+def make_invitation_cursor(invitation: InvitationView, sort: InvitationSort) -> SortCursor:
+    """The cursor after an invitation in a sorted list."""
     return write_sort_value(invitation.created_at, invitations.ORDERS[sort]), invitation.public_id
 
 

@@ -21,7 +21,7 @@ from app.services.people.qualification_marks import (
 from app.services.people.raters import ActingRater, RaterErased
 from app.storage import campaigns, qualification, raters
 from app.storage.db import Session
-from app.storage.sorting import SortPlace, write_sort_value
+from app.storage.sorting import SortCursor, write_sort_value
 
 QualificationSort = Literal["rater", "-rater", "team", "-team", "attempts", "-attempts", "best", "-best", "at", "-at"]
 
@@ -195,7 +195,7 @@ def list_qualification_results(
     session: Session,
     campaign: str,
     *,
-    after: SortPlace | None,
+    after: SortCursor | None,
     limit: int,
     passed: bool | None = None,
     sort: QualificationSort = "rater",
@@ -213,8 +213,8 @@ def list_qualification_results(
     return [QualificationResult(**row._asdict()) for row in rows]
 
 
-def qualification_result_place(result: QualificationResult, sort: QualificationSort) -> SortPlace:
-    """Where a rater's result stands in an order."""
+def make_qualification_result_cursor(result: QualificationResult, sort: QualificationSort) -> SortCursor:
+    """The cursor after a rater's result in a sorted list."""
     value = getattr(result, sort.removeprefix("-"))
     return write_sort_value(value, qualification.RESULT_ORDERS[sort]), result.rater
 

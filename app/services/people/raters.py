@@ -14,7 +14,7 @@ from app.services.campaigns import audit
 from app.services.campaigns.settings import CampaignEditConflict
 from app.storage import campaigns, raters, teams
 from app.storage.db import Session
-from app.storage.sorting import SortPlace, write_sort_value
+from app.storage.sorting import SortCursor, write_sort_value
 
 State = Literal["active", "paused", "left"]
 Unit = Literal["items", "segments", "words"]
@@ -235,7 +235,7 @@ def list_raters(
     campaign: str,
     *,
     by: Caller,
-    after: SortPlace | None,
+    after: SortCursor | None,
     limit: int,
     team: str | None,
     state: str | None,
@@ -258,8 +258,8 @@ def list_raters(
     return [redact_rater_view(by, _view(row)) for row in rows]
 
 
-def make_rater_place(rater: RaterView, sort: RaterSort) -> SortPlace:
-    """Where a rater stands in an order."""
+def make_rater_cursor(rater: RaterView, sort: RaterSort) -> SortCursor:
+    """The cursor after a rater in a sorted list."""
     values = {"enrolled": rater.enrolled_at, "team": rater.team, "state": rater.state}
     return write_sort_value(values.get(sort.removeprefix("-")), raters.ORDERS[sort]), rater.key
 

@@ -30,7 +30,7 @@ from app.services.people.qualification_marks import (
 from app.services.people.raters import ActingRater
 from app.storage import campaigns, tutorials
 from app.storage.db import Session
-from app.storage.sorting import SortPlace, write_sort_value
+from app.storage.sorting import SortCursor, write_sort_value
 
 TutorialSort = Literal["rater", "-rater", "team", "-team", "answered", "-answered", "right", "-right", "at", "-at"]
 
@@ -183,7 +183,7 @@ def list_tutorial_results(
     session: Session,
     campaign: str,
     *,
-    after: SortPlace | None,
+    after: SortCursor | None,
     limit: int,
     answered: bool | None = None,
     sort: TutorialSort = "rater",
@@ -201,8 +201,8 @@ def list_tutorial_results(
     return [TutorialResult(**row._asdict()) for row in rows]
 
 
-def tutorial_result_place(result: TutorialResult, sort: TutorialSort) -> SortPlace:
-    """Where a rater's result stands in an order."""
+def make_tutorial_result_cursor(result: TutorialResult, sort: TutorialSort) -> SortCursor:
+    """The cursor after a rater's result in a sorted list."""
     value = getattr(result, sort.removeprefix("-"))
     return write_sort_value(value, tutorials.RESULT_ORDERS[sort]), result.rater
 

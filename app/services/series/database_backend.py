@@ -20,7 +20,7 @@ from app.services.series.steps import ExistingCampaign, FrozenPlan
 from app.services.tasks import progress
 from app.services.tasks.progress import ProgressScope
 from app.storage.db import Database
-from app.storage.sorting import SortPlace
+from app.storage.sorting import SortCursor
 
 PAGE = 200
 
@@ -102,7 +102,7 @@ class DatabaseBackend:
     def load_raters_with_links(self, campaign: str) -> frozenset[str]:
         """Raters who have a link or a token that works."""
         keys: set[str] = set()
-        after: SortPlace | None = None
+        after: SortCursor | None = None
         with self._database.transaction(snapshot=True) as session:
             while page := tokens.list_tokens(session, by=None, after=after, limit=PAGE):
                 mine = (one for one in page if one.live and one.campaign == campaign)

@@ -36,7 +36,7 @@ from app.services.tasks.task_content import TaskContent, load_task_content
 from app.services.tasks.tasks import OwnAnswers, load_own_task
 from app.storage import attention, campaigns
 from app.storage.db import Session
-from app.storage.sorting import SortPlace, write_sort_value
+from app.storage.sorting import SortCursor, write_sort_value
 
 Outcome = Literal["passed", "failed", "untested"]
 AttentionState = Literal["none", "passed", "failed"]
@@ -144,7 +144,7 @@ def list_attention_results(
     session: Session,
     campaign: str,
     *,
-    after: SortPlace | None,
+    after: SortCursor | None,
     limit: int,
     state: AttentionState | None = None,
     sort: AttentionSort = "rater",
@@ -169,8 +169,8 @@ def _decide_verdict(passed: int, failed: int, least: float | None) -> Literal["p
     return "pass" if passed / (passed + failed) >= least else "fail"
 
 
-def attention_result_place(result: AttentionResult, sort: AttentionSort) -> SortPlace:
-    """Where a rater's result stands in an order."""
+def make_attention_result_cursor(result: AttentionResult, sort: AttentionSort) -> SortCursor:
+    """The cursor after a rater's result in a sorted list."""
     value = getattr(result, sort.removeprefix("-"))
     return write_sort_value(value, attention.RESULT_ORDERS[sort]), result.rater
 

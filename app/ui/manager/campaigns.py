@@ -46,7 +46,7 @@ def campaign_list_page(
     cursor: pagination.SortedCursor = None,
 ) -> Response:
     """The campaigns that this reader may see and that the form asks for."""
-    after = pagination.parse_place(cursor, by_value=True)
+    after = pagination.parse_sort_cursor(cursor, by_value=True)
     with database.transaction(snapshot=True) as session:
         pairs = campaigns.list_language_pairs(session, only=reader.campaign)
         views = campaigns.list_campaigns(
@@ -60,7 +60,7 @@ def campaign_list_page(
         )
         judged = load_judged_campaigns(session, [view.key for view in views])
     shown = pagination.make_page(
-        views, ON_A_PAGE, lambda one: pagination.write_place(*campaigns.make_campaign_place(one, sort))
+        views, ON_A_PAGE, lambda one: pagination.write_sort_cursor(*campaigns.make_campaign_cursor(one, sort))
     )
     asked = {"q": q, "state": state, "languages": languages}
     filtered = any(asked.values())

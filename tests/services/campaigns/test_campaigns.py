@@ -97,7 +97,7 @@ def test_a_list_may_have_what_is_closed_at_its_end(spine: Spine) -> None:
 
 
 def closed_last(session: Session, seen: CampaignInfo | None, limit: int) -> list[CampaignInfo]:
-    after = campaigns.make_campaign_place(seen, "closed") if seen else None
+    after = campaigns.make_campaign_cursor(seen, "closed") if seen else None
     return campaigns.list_campaigns(session, after=after, limit=limit, only=None, sort="closed")
 
 
