@@ -34,7 +34,7 @@ from app.formats.kit.reading import read_lines, read_lines_into, refuse_file
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.mqm_tsv.language_pairs import split_by_language_pair
 from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, make_text_rows, metadata_languages, parse_metadata
-from app.formats.mqm_tsv.records import MQMRecords, note_unknown_humans, split_grouped_answers
+from app.formats.mqm_tsv.records import MQMRecords, note_unmatched_human_names, split_grouped_answers
 from app.formats.mqm_tsv.rows import MqmLayout, MqmRow, MqmRowReader, detect_layout
 from app.formats.mqm_tsv.writer import write
 
@@ -126,7 +126,7 @@ def read_by_campaign(
 
 
 def _note_unknown_humans(context: ReadContext, log: ReadLog) -> None:
-    note_unknown_humans(parse_list_option(context.options, HUMAN), log)
+    note_unmatched_human_names(parse_list_option(context.options, HUMAN), log)
 
 
 def _check_options(context: ReadContext) -> None:

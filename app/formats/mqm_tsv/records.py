@@ -159,7 +159,7 @@ class MQMRecords:
                 self._log.bad_line(_line_of_mark(mark), f"{reason} of {stated.file}")
 
 
-def note_unknown_humans(human: Iterable[str], log: ReadLog) -> None:
+def note_unmatched_human_names(human: Iterable[str], log: ReadLog) -> None:
     """Note which names of human translations no system has, once all records are read.
 
     log: of all parts of a split and of all readers together, as a system may stand in one of them only.
