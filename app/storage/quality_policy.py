@@ -31,7 +31,7 @@ def pause_enrolment(session: Session, campaign_id: int, rater_id: int) -> None:
     session.execute(text(_PAUSE), {"campaign": campaign_id, "rater": rater_id})
 
 
-def settle_completion_code(session: Session, campaign_id: int, public_id: str, code: str) -> str | None:
+def assign_completion_code(session: Session, campaign_id: int, public_id: str, code: str) -> str | None:
     """Give a handed-in task its completion code, unless it has one; the one that it has now."""
     settled = session.execute(text(_CODE), {"campaign": campaign_id, "task": public_id, "code": code}).scalar()
     return None if settled is None else str(settled)

@@ -57,7 +57,7 @@ def hand_in_and_check(database: Database, public_id: str, *, rater: ActingRater)
             right = tutorials.load_right_share(session, rater.campaign_id, rater.rater_id)
             passed = _load_passed_share(session, asked, rater.campaign_id, rater.rater_id)
             fresh = _code(asked, decide_overall_verdict(asked, quality, right, passed))
-            code = quality_policy.settle_completion_code(session, rater.campaign_id, public_id, fresh) or fresh
+            code = quality_policy.assign_completion_code(session, rater.campaign_id, public_id, fresh) or fresh
         if quality is not None:
             _act(session, rater, asked, quality)
     return HandInReceipt(code, warning)
