@@ -160,7 +160,7 @@ def conclude_ranking(
             *(*ranked.warnings, *caveat_warnings),
             *caveats.rank_set_caveats(sets, rows, resolved, floor),
         ),
-        notes=(*NOTES, *recipe_caveats.shape_caveats(resolved), *ranked.notes),
+        notes=(*NOTES, *recipe_caveats.distribution_shape_caveats(resolved), *ranked.notes),
         segments=ranked.segments,
     )
 

@@ -46,7 +46,7 @@ DRAWN_SHAPES = (
 )
 
 
-def shape_caveats(recipe: Recipe) -> tuple[str, ...]:
+def distribution_shape_caveats(recipe: Recipe) -> tuple[str, ...]:
     """What a test takes for granted of the shapes of two systems' scores."""
     if recipe.test in SIGN_TESTS:
         return (SHAPES,)
