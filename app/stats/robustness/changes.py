@@ -194,7 +194,7 @@ def inflate_scores(rows: Ratings, d: float) -> Floats:
     return np.asarray(high - (high - rows.score) / d, dtype=np.float64)
 
 
-class MeantScores(Protocol):
+class ScoreMeaning(Protocol):
     """What scores mean."""
 
     @property
@@ -206,7 +206,7 @@ class MeantScores(Protocol):
         """Whether they were normalized before they came."""
 
 
-def find_scale_end(meaning: MeantScores, *, lowest: bool) -> float:
+def find_scale_end(meaning: ScoreMeaning, *, lowest: bool) -> float:
     """The end that scores are moved towards. Raises Invalid where there is none."""
     scale = meaning.scale
     end = None if scale is None else scale.minimum if lowest else scale.maximum
