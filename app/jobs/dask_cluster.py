@@ -155,7 +155,7 @@ class DaskCluster:
             client.close(timeout=1)
 
 
-class ComputedHere(Exception):
+class NeedsLocalFiles(Exception):
     """The cluster cannot compute this: it reads files of this machine."""
 
 
@@ -181,12 +181,12 @@ class DaskComputing:
 
         def compute(job_id: int, chunk: Chunk, n: int) -> bytes:
             if isinstance(chunk, LocalChunk):
-                raise ComputedHere
+                raise NeedsLocalFiles
             return self._cluster.compute(job_id, chunk, n, find_ending=find_ending)
 
         try:
             self._computer.compute_entry(entry.task, entry.job_id, entry.n, compute=compute)
-        except ComputedHere:
+        except NeedsLocalFiles:
             return self._processes.compute_entry(entry, wanted=wanted, stopping=stopping)
         except Interruption as interruption:
             return interruption.ending
