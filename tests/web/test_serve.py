@@ -20,7 +20,7 @@ import psutil
 import psycopg
 import pytest
 
-from app.cli.serving.service import make_web_part, start_process_early
+from app.cli.serving.service import make_web_process, start_process_early
 from tests.patience import soon
 from tests.working import until
 
@@ -168,7 +168,7 @@ def test_a_web_process_that_was_started_early_ends_with_who_started_it() -> None
     """It waits for its environment; if the one who started it is killed, nothing comes."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        part = make_web_part(listener)
+        part = make_web_process(listener)
         part.start_early()
         process = part._process
         assert process is not None

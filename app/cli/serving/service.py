@@ -51,10 +51,10 @@ def serve_database(
     """
     parts: list[SupervisedPart] = [Postgres(embedded.ServerSupervisor(own.cluster))] if own else []
     names = ["web"] if answering == 1 else [f"web {i}" for i in range(1, answering + 1)]
-    web = [early or make_web_part(server), *(make_web_part(server) for _ in names[1:])]
+    web = [early or make_web_process(server), *(make_web_process(server) for _ in names[1:])]
     if pearmut is not None:
         names.append("pearmut")
-        web.append(make_web_part(pearmut, PEARMUT))
+        web.append(make_web_process(pearmut, PEARMUT))
     for part, name in zip(web, names, strict=True):
         part.name = name
         part.complete({"PLUMBLINE_DATABASE_URL": url, "PLUMBLINE_DATABASE_ROLE": role or ""})
@@ -79,7 +79,7 @@ are rises with each that is freed, up to 32 MB; this saves another 15 MB.
 """
 
 
-def make_web_part(server: socket.socket, application: str = FACTORY) -> SupervisedProcess:
+def make_web_process(server: socket.socket, application: str = FACTORY) -> SupervisedProcess:
     """A process that answers requests on a listening socket; it has to be told which database it serves."""
     command = [sys.executable, "-m", "app.cli.serving.web", "{line}", str(server.fileno()), application]
     environment = {name: os.environ.get(name, value) for name, value in MEMORY_IS_GIVEN_BACK.items()}
@@ -90,7 +90,7 @@ def make_web_part(server: socket.socket, application: str = FACTORY) -> Supervis
 def start_process_early(server: socket.socket) -> Iterator[SupervisedProcess]:
     """A process that answers requests, started before there is a database; it ends if it is never told one."""
     with metrics_folder():  # a process reads where it keeps its counts when it imports the application
-        web = make_web_part(server)
+        web = make_web_process(server)
         web.start_early()
         try:
             yield web
