@@ -28,7 +28,7 @@ from app.storage.db import Session
 from app.storage.rating_codes import RatingsFrame
 from app.storage.ratings_files.engine import check_engine_installed
 from app.storage.ratings_files.judgment_numbers import JudgmentNumbers
-from app.storage.ratings_files.reading import UNCHANGED, CodesOfColumns, FileChange, RatingsFile, RowChoice, ScoreRule
+from app.storage.ratings_files.reading import UNCHANGED, CodesOfColumns, FileChange, RatingsFile, RowFilter, ScoreRule
 from app.storage.ratings_files.writing import write_ratings_file
 from app.storage.ratings_folder import RatingsFolder, find_ratings_folder, make_ratings_key
 
@@ -112,12 +112,12 @@ class FileSums:
     def _roles(self) -> tuple[int, ...]:
         return tuple(RatingRole[name.upper()].value for name in self.recipe.roles)
 
-    def _ranked(self) -> RowChoice:
+    def _ranked(self) -> RowFilter:
         unshown = [("system", code) for code in self.unshown]
-        return RowChoice((*self._excluded(), *unshown), self._roles(), self.recipe.accepted_only)
+        return RowFilter((*self._excluded(), *unshown), self._roles(), self.recipe.accepted_only)
 
     @property
-    def changeable(self) -> RowChoice:
+    def changeable(self) -> RowFilter:
         """The ranked ratings, and rows of references."""
         return replace(self._ranked(), references=True)
 
@@ -147,13 +147,13 @@ class FileSums:
         """Moments of every rater over the rows that the recipe takes them from."""
         roles = tuple(role.value for role in ROLES_BEHIND_MOMENTS[self.recipe.moments])
         accepted_only = self.recipe.accepted_only and self.recipe.moments != "all"
-        return self._moments(RowChoice(tuple(self._excluded()), roles, accepted_only))
+        return self._moments(RowFilter(tuple(self._excluded()), roles, accepted_only))
 
     def sum_ranked_by_rater(self) -> RaterMoments:
         """Moments of every rater over the ranked ratings."""
         return self._moments(self._ranked())
 
-    def _moments(self, choice: RowChoice) -> RaterMoments:
+    def _moments(self, choice: RowFilter) -> RaterMoments:
         sums = self.file.sum_by_rater(choice)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = sums.total / sums.n

@@ -31,7 +31,7 @@ class RatingsFileGone(Unavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class RowChoice:
+class RowFilter:
     """Which ratings of segments count. excluded: columns with codes that do not; roles: those that do.
 
     references: so do rows of references, accepted or not.
@@ -170,7 +170,7 @@ class RatingsFile:
         counts = ", ".join(f"count(*) FILTER (WHERE {reason})" for reason in reasons)
         return list(self._row(f"SELECT {counts} FROM ratings"))
 
-    def count_by_rater(self, choice: RowChoice) -> tuple[Codes, Codes, Codes, Floats]:
+    def count_by_rater(self, choice: RowFilter) -> tuple[Codes, Codes, Codes, Floats]:
         """Ratings of each rater and system that has any: systems, raters, counts and lowest scores, sorted by both."""
         columns = self._columns(
             f"SELECT system, rater, count(*)::INTEGER AS n, min(score) AS lowest FROM ratings WHERE {choice.condition} "
@@ -178,14 +178,14 @@ class RatingsFile:
         )
         return columns["system"], columns["rater"], columns["n"], columns["lowest"]
 
-    def list_units(self, choice: RowChoice) -> tuple[Codes, Codes, Codes]:
+    def list_units(self, choice: RowFilter) -> tuple[Codes, Codes, Codes]:
         """Documents, raters and roles that occur together."""
         columns = self._columns(
             f"SELECT DISTINCT document, rater, role FROM ratings WHERE {choice.condition} ORDER BY ALL"
         )
         return columns["document"], columns["rater"], columns["role"]
 
-    def count_documents(self, choice: RowChoice, n_systems: int) -> tuple[int, int]:
+    def count_documents(self, choice: RowFilter, n_systems: int) -> tuple[int, int]:
         """Documents, and those of which some rater rated fewer than so many systems."""
         row = self._row(
             f"""SELECT count(*), count(*) FILTER (WHERE partial) FROM (
@@ -198,7 +198,7 @@ class RatingsFile:
         )
         return int(row[0]), int(row[1])
 
-    def sum_by_rater(self, choice: RowChoice) -> RaterSums:
+    def sum_by_rater(self, choice: RowFilter) -> RaterSums:
         """Sums over the ratings of each rater, deviations from a mean that is known before."""
         size = len(self.labels.raters)
         first = self._columns(
@@ -221,12 +221,12 @@ class RatingsFile:
         square[second["rater"]] = second["square"]
         return RaterSums(n, total, square, errors)
 
-    def count_judgments(self, choice: RowChoice, without_raters: Codes) -> int:
+    def count_judgments(self, choice: RowFilter, without_raters: Codes) -> int:
         """Judgments behind the ratings, without those of some raters."""
         without = f" AND rater NOT IN ({', '.join(map(str, without_raters))})" if without_raters.size else ""
         return int(self._row(f"SELECT count(DISTINCT judgment) FROM ratings WHERE {choice.condition}{without}")[0])
 
-    def blocks(self, choice: RowChoice, *, numbered: bool = True, errors: bool = False) -> Iterator[Ratings]:
+    def blocks(self, choice: RowFilter, *, numbered: bool = True, errors: bool = False) -> Iterator[Ratings]:
         """The ratings in canonical order, some whole documents at a time, in the order of their codes.
 
         numbered: whether it is known which rating of its output by its rater each is. errors: how many it marks.
