@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from app.storage import embedded, migrate
-from app.storage.ratings_files.layout import COLUMNS, LABELS, RATINGS, ROW_GROUP, SEGMENTS, label_file
+from app.storage.ratings_files.layout import COLUMNS, LABELS, RATINGS, ROW_GROUP, SEGMENTS, labels_path
 from app.storage.ratings_folder import HEAD
 from benchmarks import pages, synthetic
 from benchmarks.children import run
@@ -108,7 +108,7 @@ def write_made_up_file(folder: Path, n: int, *, seed: int = 7) -> dict[str, int]
     counts = {"documents": n_documents, "raters": RATERS, "tasks": n_documents * per_output}
     for what in LABELS:
         keys = list(synthetic.SYSTEMS) if what == "systems" else [f"{what}-{i:09}" for i in range(counts[what])]
-        pq.write_table(pa.table({"key": keys}), label_file(folder, what))
+        pq.write_table(pa.table({"key": keys}), labels_path(folder, what))
     position = np.arange(n_segments) - np.repeat(ends[:n_documents] - lengths, lengths) + 1
     segments = {"document": document, "position": position.astype(np.int32)}
     pq.write_table(pa.table(segments), folder / SEGMENTS)

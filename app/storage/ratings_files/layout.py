@@ -31,6 +31,6 @@ COLUMNS: Mapping[str, str] = MappingProxyType(
 """Columns of `app.stats.ratings.Ratings` with their Arrow types."""
 
 
-def label_file(folder: Path, what: str) -> Path:
+def labels_path(folder: Path, what: str) -> Path:
     """The file with the labels of one kind, a row a code."""
     return folder / f"{what}.parquet"

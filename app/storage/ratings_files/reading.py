@@ -17,7 +17,7 @@ from app.domain.errors import Unavailable
 from app.stats.ratings import Bools, Codes, Floats, RatingKind, RatingLabels, RatingRole, Ratings
 from app.storage.rating_codes import RatingsFrame
 from app.storage.ratings_files.engine import check_engine_installed, connect_engine
-from app.storage.ratings_files.layout import LABELS, RATINGS, SEGMENTS, label_file
+from app.storage.ratings_files.layout import LABELS, RATINGS, SEGMENTS, labels_path
 from app.storage.ratings_folder import HEAD
 
 BLOCK_ROWS = 4_000_000
@@ -140,7 +140,7 @@ class RatingsFile:
         try:
             segments = parquet.read_table(folder / SEGMENTS)
             names = {
-                what: tuple(parquet.read_table(label_file(folder, what)).column("key").to_pylist()) for what in LABELS
+                what: tuple(parquet.read_table(labels_path(folder, what)).column("key").to_pylist()) for what in LABELS
             }
         except FileNotFoundError:
             raise RatingsFileGone from None

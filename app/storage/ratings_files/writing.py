@@ -24,7 +24,7 @@ from app.storage.rating_codes import CampaignNames, SegmentCodes, filter_rows
 from app.storage.ratings import SCORES, SCORES_IN_BLOCK, load_campaign_names, load_rated_items
 from app.storage.ratings_files.engine import connect_engine
 from app.storage.ratings_files.judgment_numbers import JudgmentNumbers
-from app.storage.ratings_files.layout import COLUMNS, LABELS, RATINGS, ROW_GROUP, SEGMENTS, label_file
+from app.storage.ratings_files.layout import COLUMNS, LABELS, RATINGS, ROW_GROUP, SEGMENTS, labels_path
 from app.storage.ratings_folder import HEAD
 
 BLOCK = 1 << 20
@@ -149,7 +149,7 @@ def _write_labels(folder: Path, names: CampaignNames) -> None:
     arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     for what in LABELS:
         keys = arrow.array(getattr(names, what).keys, type=arrow.string())
-        parquet.write_table(arrow.table({"key": keys}), label_file(folder, what))
+        parquet.write_table(arrow.table({"key": keys}), labels_path(folder, what))
     segments = SegmentCodes(names)
     table = arrow.table({"document": segments.document, "position": segments.position})
     parquet.write_table(table, folder / SEGMENTS)
