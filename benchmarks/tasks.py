@@ -179,14 +179,14 @@ def change_file(folder: str) -> Figures:
 
     from app.domain.recipe import NAMED
     from app.reports.source.file_sums import ChangedFile
-    from app.stats.robustness.reranking_sums import SummedExperiments
+    from app.stats.robustness.reranking_sums import ChangeExperimentsFromSums
     from app.stats.side_tables import DocumentTable
 
     file = _open_made_up_file(folder)
     file.close()
     n = len(file.labels.documents)
     documents = DocumentTable((None,) * n, ("test",) * n, np.ones(n, np.int32), np.ones(n, np.int32))
-    experiments = SummedExperiments.from_sums(
+    experiments = ChangeExperimentsFromSums.from_sums(
         ChangedFile(file.folder, file.frame), NAMED["recommended"], frozenset(), documents
     )
     settled = time.process_time()

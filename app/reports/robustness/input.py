@@ -26,7 +26,7 @@ from app.reports.source.snapshot import Snapshot
 from app.stats.ranking.rank_totals import needs_only_sums
 from app.stats.ratings import Ratings
 from app.stats.robustness.reranking import ChangeExperiments, RobustnessExperiments
-from app.stats.robustness.reranking_sums import SummedExperiments
+from app.stats.robustness.reranking_sums import ChangeExperimentsFromSums
 from app.storage.db import Session
 from app.storage.ratings_folder import RatingsFolder
 
@@ -42,7 +42,7 @@ class ChangesInput:
         """Settle the recipe on all data. Raises Invalid where it does not fit them."""
         about = self.facts
         if isinstance(self.ratings, ChangedFile):
-            return SummedExperiments.from_sums(self.ratings, about.recipe, humans, about.documents)
+            return ChangeExperimentsFromSums.from_sums(self.ratings, about.recipe, humans, about.documents)
         return RobustnessExperiments.from_ratings(self.ratings, about.recipe, humans, about.documents)
 
 

@@ -31,7 +31,7 @@ from app.reports.source.recipe_input import RecipeFacts, RecipeOptions
 from app.reports.source.snapshot import Snapshot
 from app.stats.robustness.changes import ScoreChange
 from app.stats.robustness.reranking import ChangeExperiments
-from app.stats.robustness.reranking_sums import SummedExperiments
+from app.stats.robustness.reranking_sums import ChangeExperimentsFromSums
 from app.storage.db import Session
 
 DEFAULT = ("references", "lowest", "highest", "degraded", "degraded_reference_rows", "inflated")
@@ -101,7 +101,7 @@ def _prepare(
         why = None if experiments.facts.order else "; ".join(experiments.warnings)
         prepared.append((replace(campaign, humans=humans), experiments, changes, why))
     chunk = partial(_chunk, [(experiments, found) for _, experiments, found, _ in prepared])
-    summed = any(isinstance(experiments, SummedExperiments) for _, experiments, _, _ in prepared)
+    summed = any(isinstance(experiments, ChangeExperimentsFromSums) for _, experiments, _, _ in prepared)
     return ReportWork(
         len(prepared), LocalChunk(chunk) if summed else chunk, lambda parts: _view(prepared, parts, options.recipe)
     )

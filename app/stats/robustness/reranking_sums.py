@@ -33,7 +33,7 @@ class ChangedSums(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SummedExperiments(ChangeExperiments):
+class ChangeExperimentsFromSums(ChangeExperiments):
     """Changes of ratings that are summed. base: the ranking without a change, of all systems."""
 
     sums: ChangedSums
@@ -42,7 +42,7 @@ class SummedExperiments(ChangeExperiments):
     @classmethod
     def from_sums(
         cls, sums: ChangedSums, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None
-    ) -> SummedExperiments:
+    ) -> ChangeExperimentsFromSums:
         """Settle the recipe, which `needs_only_sums`, on all data. Raises Invalid where it does not fit them."""
         simple = simplify_recipe(recipe)
         with sums.open_sums(simple, None, frozenset(), documents) as source:
