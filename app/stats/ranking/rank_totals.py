@@ -91,7 +91,7 @@ def rank_from_sums(
     """
     dropped = source.count_dropped()
     ranked, times = source.count_ranked()
-    resolved, warnings = ranking.settle_normalization(ranked, recipe, source.share_with_same_raters)
+    resolved, warnings = ranking.resolve_auto_normalization(ranked, recipe, source.share_with_same_raters)
     resolved = drop_what_sums_lack(resolved)
     moments = source.sum_by_rater() if resolved.normalize == "z" else None
     left_out = np.empty(0, dtype=np.int32)

@@ -63,7 +63,9 @@ def rank_systems(
     domains = _domains(rows, recipe, documents)
     selection = select_rows(rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
-    resolved, warnings = settle_normalization(ranked, recipe, lambda: design_checks.share_with_same_raters(ranked))
+    resolved, warnings = resolve_auto_normalization(
+        ranked, recipe, lambda: design_checks.share_with_same_raters(ranked)
+    )
     normalized = recipe_normalization.normalize_ranked_rows(selection, ranked, resolved)
     scored, unscaled = _rows_to_aggregate(normalized, resolved)
     median = resolved.aggregate == "median"
@@ -276,7 +278,7 @@ def _judgments(ratings: Ratings) -> int:
     return int(np.count_nonzero(np.bincount(ratings.judgment))) if len(ratings) else 0
 
 
-def settle_normalization(
+def resolve_auto_normalization(
     ranked: Ratings, recipe: Recipe, share_with_same_raters: Callable[[], float]
 ) -> tuple[Recipe, tuple[str, ...]]:
     """Settle `auto`: z where raters saw the same mix of systems, else none with a warning.
