@@ -117,7 +117,7 @@ class FileSums:
         return RowFilter((*self._excluded(), *unshown), self._roles(), self.recipe.accepted_only)
 
     @property
-    def changeable(self) -> RowFilter:
+    def changeable_rows(self) -> RowFilter:
         """The ranked ratings, and rows of references."""
         return replace(self._ranked(), references=True)
 
@@ -235,7 +235,7 @@ class ChangedFile:
     def load_units(self, recipe: Recipe) -> Ratings:
         """A row for each document, rater and role that is ranked or of a reference."""
         with closing(RatingsFile.open(self.folder, self.frame)) as file:
-            document, rater, role = file.list_units(FileSums(file, recipe).changeable)
+            document, rater, role = file.list_units(FileSums(file, recipe).changeable_rows)
             nothing = np.zeros(document.size, dtype=np.int32)
             columns = {"system": nothing, "document": document, "segment": nothing, "rater": rater}
             return file.make_ratings({**columns, "score": np.zeros(document.size), "role": role})
