@@ -249,7 +249,7 @@ class Protocol(Generic[P]):
     ranks: bool = True
     written: Callable[[P], str] | None = None
 
-    def measures_under(self, options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
+    def derive_measures(self, options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
         """The numbers a judgment comes to, the one that ranks first. Standardised scores have no scale."""
         if self.measures is not None:
             return self.measures(options)
@@ -260,7 +260,7 @@ class Protocol(Generic[P]):
 
     def measure(self, options: ScoringOptions) -> JudgmentMeasure:
         """The number that these options ask for. Raises Invalid, naming those there are."""
-        measures = self.measures_under(options)
+        measures = self.derive_measures(options)
         for measure in measures:
             if options.measure in (None, measure.name):
                 return measure

@@ -87,7 +87,7 @@ class CampaignForms:
             level: make_rater_form(protocol, options, basis=model.basis, level=level)
             for level in list_judged_levels(protocol, options)
         }
-        lower = {one.name for one in protocol.measures_under(options) if not one.higher_is_better}
+        lower = {one.name for one in protocol.derive_measures(options) if not one.higher_is_better}
         return cls(protocol, at, frozenset(lower))
 
 

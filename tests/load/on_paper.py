@@ -32,7 +32,7 @@ def rate(plan: Plan, model: RaterModel, texts: Texts) -> Ratings:
                         row = (system, item.document, position, rater, score)
                         for name, value in zip(columns, row, strict=True):
                             columns[name].append(value)
-    measure = forms.protocol.measures_under(options)[0]
+    measure = forms.protocol.derive_measures(options)[0]
     return Ratings.from_columns(**columns, higher_is_better=measure.higher_is_better, scale=measure.scale)
 
 

@@ -83,10 +83,10 @@ def test_every_protocol_says_what_it_is(protocol: Protocol[Any]) -> None:
 @pytest.mark.parametrize(("protocol", "example"), EXAMPLES)
 def test_every_measure_of_an_example_lies_on_its_scale(protocol: Protocol[Any], example: WorkedExample[Any]) -> None:
     options = options_for(protocol, example)
-    names = [measure.name for measure in protocol.measures_under(options)]
+    names = [measure.name for measure in protocol.derive_measures(options)]
     assert len(set(names)) == len(names) >= 1
-    assert protocol.measure(options) == protocol.measures_under(options)[0]
-    for measure in protocol.measures_under(options):
+    assert protocol.measure(options) == protocol.derive_measures(options)[0]
+    for measure in protocol.derive_measures(options):
         asked = replace(options, measure=measure.name)
         assert protocol.measure(asked) == measure
         scored = protocol.score(example.payload, example.judged_texts, asked)
@@ -119,7 +119,7 @@ def test_an_option_that_is_not_declared_is_refused_by_name(protocol: Protocol[An
 @pytest.mark.parametrize("protocol", EVERY)
 def test_a_number_that_needs_the_output_says_so_and_no_other_does(protocol: Protocol[Any]) -> None:
     example = protocol.examples[0]
-    for measure in protocol.measures_under(options_for(protocol, example)):
+    for measure in protocol.derive_measures(options_for(protocol, example)):
         asked = replace(options_for(protocol, example), measure=measure.name)
         if measure.needs_text:
             with pytest.raises(Invalid, match="not known"):

@@ -135,7 +135,7 @@ def test_better_opinions_score_better_in_every_protocol_that_ranks(name):
     form = make_rater_form(protocol, options, basis=basis, level=level)
     text = " ".join(f"word{n}" for n in range(30))
     shown = SeenSegment(1, (SeenText("Text", text, "target"),), None, None)
-    measures = protocol.measures_under(options)
+    measures = protocol.derive_measures(options)
     sign = 1 if measures[0].higher_is_better else -1
 
     def score(value):

@@ -63,7 +63,7 @@ def _parts(widget: Widget, protocol: Protocol[Any], options: ScoringOptions) -> 
         case Spans():
             yield _spans(widget, options.profile)
         case Criteria():
-            directions = {one.name: one.higher_is_better for one in protocol.measures_under(options)}
+            directions = {one.name: one.higher_is_better for one in protocol.derive_measures(options)}
             yield from (_slider(one, higher=directions.get(one.name, True)) for one in widget.criteria)
         case Slider() | Choice() | Count():
             yield _make_number_part(widget, higher=protocol.measure(options).higher_is_better)

@@ -130,7 +130,7 @@ def _scorings(inputs: RecipeInput, options: MultiverseOptions) -> Iterator[tuple
     if own != ScoringChoice():
         yield "score", ScoringChoice()
     read = resolve_score_reading(inputs.snapshot.campaign, ScoringChoice())
-    for measure in read.protocol.measures_under(read.options):
+    for measure in read.protocol.derive_measures(read.options):
         if measure.uses_profile:
             yield from ((f"spans:{profile}", ScoringChoice("spans", profile)) for profile in PROFILES)
         elif measure.name != read.measure.name and measure.name != "score":

@@ -171,7 +171,7 @@ def _edits(
 
 def _load_judgments(session: Session, snapshot: Snapshot, protocol: Protocol[Any]) -> tuple[Any, Ratings]:
     """Judgments as ratings, by a measure that every one of them has, with their ids."""
-    measures = protocol.measures_under(campaign_scoring_options(snapshot.campaign))
+    measures = protocol.derive_measures(campaign_scoring_options(snapshot.campaign))
     plain = next((one for one in measures if not one.needs_text), measures[0])
     read = resolve_score_reading(snapshot.campaign, ScoringChoice(source="criterion", criterion=plain.name))
     loaded, _ = load_scored_ratings(session, snapshot, read)

@@ -38,7 +38,7 @@ def resolve_score_reading(campaign: CampaignInfo, wanted: ScoringChoice) -> Scor
     """
     protocol, options = campaign_protocol(campaign), campaign_scoring_options(campaign)
     own = protocol.measure(options)
-    measures = {measure.name: measure for measure in protocol.measures_under(options)}
+    measures = {measure.name: measure for measure in protocol.derive_measures(options)}
     measure = own if wanted.source == GIVEN else measures.get(wanted.criterion or wanted.source)
     if measure is None or (wanted.profile is not None and not measure.uses_profile):
         what = f"{protocol.name} marks no errors, so there is nothing to weight"

@@ -42,7 +42,7 @@ def find_error_field(campaign: CampaignInfo) -> str | None:
 
 def _measures(campaign: CampaignInfo) -> tuple[JudgmentMeasure, ...]:
     """What a judgment comes to, the number that ranks first."""
-    return campaign_protocol(campaign).measures_under(campaign_scoring_options(campaign))
+    return campaign_protocol(campaign).derive_measures(campaign_scoring_options(campaign))
 
 
 def _find_marking(campaign: CampaignInfo) -> Spans | None:

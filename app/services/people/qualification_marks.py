@@ -81,7 +81,7 @@ def compute_payload_measures(
     protocol, options = campaign_protocol(campaign), campaign_scoring_options(campaign)
     parsed = _parse_payload(protocol, options, item, payload)
     values = {}
-    for measure in protocol.measures_under(options):
+    for measure in protocol.derive_measures(options):
         asked = replace(options, measure=measure.name)
         values[measure.name] = protocol.score(parsed, item.judged_texts, asked).score
     return values

@@ -12,7 +12,7 @@ from app.ui.rater_forms import campaign_forms_json
 
 def rater_forms_json(campaign: CampaignInfo) -> dict[str, str]:
     """The forms of the raters, and the measures that can be compared, the first with what is usual; both as JSON."""
-    measures = campaign_protocol(campaign).measures_under(campaign_scoring_options(campaign))
+    measures = campaign_protocol(campaign).derive_measures(campaign_scoring_options(campaign))
     within = [default_tolerance(one.scale) if n == 0 else None for n, one in enumerate(measures)]
     told = [{"name": one.name, "within": by} for one, by in zip(measures, within, strict=True)]
     return {"forms": campaign_forms_json(campaign), "measures": json.dumps(told)}
