@@ -104,11 +104,11 @@ def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
             "no difference was given, so the planner uses the one that the first design detects at the campaign's "
             "size; give the `difference` that matters to you"
         )
-    if planner.is_components_measured and planner.common_ratings_per_item < 2:
+    if planner.has_measured_components and planner.common_ratings_per_item < 2:
         warnings.append(
             "some outputs were rated once, so rater variance is confounded with that of outputs; have some rated twice"
         )
-    if planner.is_components_measured:
+    if planner.has_measured_components:
         warnings += planner.judgment_source.warn_of_imbalance()
     warnings += planner.score_model.warnings
     left = [design for design in planner.options.designs() if design not in planner.designs]

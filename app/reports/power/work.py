@@ -66,14 +66,14 @@ class PowerPlanner(StudySizes):
             return f"{error.title()} ({error.detail})"
 
     @property
-    def is_components_measured(self) -> bool:
+    def has_measured_components(self) -> bool:
         """The components are of judgments that are at hand."""
         return self.options.components is None and self.judgment_source.fit is not None
 
     @property
     def is_components_own(self) -> bool:
         """The components are the campaign's own."""
-        return self.is_components_measured and self.pilot is None
+        return self.has_measured_components and self.pilot is None
 
     @property
     def alpha_each(self) -> float:
@@ -146,7 +146,7 @@ class PowerPlanner(StudySizes):
 
     @property
     def _n_draws(self) -> int:
-        return self.judgment_source.n_chunks if self.is_components_measured else 0
+        return self.judgment_source.n_chunks if self.has_measured_components else 0
 
     def compute_chunk(self, number: int) -> bytes:
         """Either of both kinds."""
@@ -241,7 +241,7 @@ class PowerPlanner(StudySizes):
 
     def pilot_ratings(self, layout: StudyLayout) -> PilotRatings | None:
         """The ratings to draw from, where they have been dealt as the design deals or can be dealt anew."""
-        if not self.is_components_measured or layout.ratings_per_item > self.common_ratings_per_item:
+        if not self.has_measured_components or layout.ratings_per_item > self.common_ratings_per_item:
             return None
         try:
             pilot_ratings = prepare_pilot(
