@@ -94,7 +94,7 @@ def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
         warnings.append(
             f"components and resampled documents come from the pilot {planner.pilot.inputs.snapshot.campaign.key}"
         )
-    elif not planner.is_components_own:
+    elif not planner.has_own_components:
         warnings.append(
             f"components: {planner.components.source}, not the campaign's own, so they have no interval; run a "
             "pilot to measure them"

@@ -56,7 +56,7 @@ class PowerPlanner(StudySizes):
         key = self.judgment_source.inputs.snapshot.campaign.key
         if self.judgment_source.fit is not None:
             return planning_components_of_fit(
-                self.judgment_source.fit, source=key + (", own judgments" if self.is_components_own else ", pilot")
+                self.judgment_source.fit, source=key + (", own judgments" if self.has_own_components else ", pilot")
             )
         if self.pilot is not None:
             return f"the pilot {key} cannot be used: {self.pilot.no_fit_reason}"
@@ -71,7 +71,7 @@ class PowerPlanner(StudySizes):
         return self.options.components is None and self.judgment_source.fit is not None
 
     @property
-    def is_components_own(self) -> bool:
+    def has_own_components(self) -> bool:
         """The components are the campaign's own."""
         return self.has_measured_components and self.pilot is None
 
