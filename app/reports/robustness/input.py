@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from app.domain.recipe import Recipe
 from app.reports.source.file_sums import (
     ChangedFile,
-    check_sums_makeable,
     find_folder_of_large_campaign,
     hash_file_data,
     load_ratings_file,
+    require_summing_possible,
 )
 from app.reports.source.recipe_input import (
     RecipeFacts,
@@ -80,4 +80,4 @@ def check_changes_makeable(session: Session, snapshots: Sequence[Snapshot], opti
     """Raise LargeExtraNeeded where a large campaign cannot be summed here."""
     for snapshot in snapshots:
         if _is_summed(snapshot, find_asked_recipe(session, snapshot, options)):
-            check_sums_makeable(session, snapshot)
+            require_summing_possible(session, snapshot)

@@ -49,7 +49,7 @@ def tell_sums(session: Session, about: Snapshot) -> list[object]:
     return [] if find_folder_of_large_campaign(session, about) is None else [FROM_SUMS]
 
 
-def check_sums_makeable(session: Session, about: Snapshot) -> None:
+def require_summing_possible(session: Session, about: Snapshot) -> None:
     """Raise LargeExtraNeeded where a campaign is large and cannot be summed here."""
     if find_folder_of_large_campaign(session, about) is not None:
         check_engine_installed()

@@ -13,10 +13,10 @@ from app.reports.source import named_recipes
 from app.reports.source.data_hash import hash_report_data
 from app.reports.source.file_sums import (
     FileSums,
-    check_sums_makeable,
     find_folder_of_large_campaign,
     hash_file_data,
     load_ratings_file,
+    require_summing_possible,
 )
 from app.reports.source.recipe_ratings import load_recipe_ratings
 from app.reports.source.scores import resolve_score_reading
@@ -92,4 +92,4 @@ def check_studies_makeable(session: Session, snapshots: Sequence[Snapshot], opti
     """Raise LargeExtraNeeded where a large campaign cannot be summed here."""
     recipe = named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe, place=("body", "recipe"))
     if can_be_selected_by_sums(recipe):
-        check_sums_makeable(session, snapshots[0])
+        require_summing_possible(session, snapshots[0])
