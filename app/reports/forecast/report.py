@@ -31,7 +31,7 @@ from app.reports.source.recipe_input import RecipeOptions
 from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import ScoreMatrix, average_segment_scores, make_score_matrix, round_scores
 from app.stats.components.bootstrap import ParametricBootstrap
-from app.stats.components.generalizability import contrast_components, mean_ratings_per_item, planning_components
+from app.stats.components.generalizability import contrast_components, mean_ratings_per_item, to_planning_components
 from app.stats.gate.failures import RARE, chance_of_no_failure, documents_to_see_failure
 from app.stats.gate.gate import difference_by_document
 from app.stats.planning.pilot import forecast_bootstrap, prepare_pilot
@@ -149,7 +149,7 @@ class StabilityForecaster:
         between = planner.between_systems_variance
         spread = np.sqrt(between * error / (between + error)) if between + error > 0 else 0.0
         drawn = [
-            planning_components(contrast_components(fitted, redraw.draw_components(rng)), source=components.source)
+            to_planning_components(contrast_components(fitted, redraw.draw_components(rng)), source=components.source)
             for _ in range(WORLDS)
         ]
         # The truth lies around what is known of it as the judgments leave open.

@@ -18,9 +18,9 @@ from app.reports.power.view import ComponentsLine, DesignLine, StudySizeLine
 from app.reports.source.model_ratings import Draw, parse_bootstrap_draws
 from app.stats.components.generalizability import (
     contrast_components,
-    planning_components,
     planning_components_of_fit,
     system_variance,
+    to_planning_components,
 )
 from app.stats.planning import planning
 from app.stats.planning.pilot import PilotRatings, prepare_pilot, resample_power
@@ -276,7 +276,7 @@ class PowerPlanner(StudySizes):
             return []
         fitted = self.judgment_source.fit
         draws = (
-            [planning_components(contrast_components(fitted, draw)) for draw in self.drawn_components(parts)]
+            [to_planning_components(contrast_components(fitted, draw)) for draw in self.drawn_components(parts)]
             if fitted is not None
             else []
         )

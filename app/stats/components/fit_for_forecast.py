@@ -9,9 +9,9 @@ import numpy as np
 from app.stats.components.fit import ModelNotEstimable, fit_components
 from app.stats.components.generalizability import (
     mean_ratings_per_item,
-    planning_components,
     planning_components_of_fit,
     system_variance,
+    to_planning_components,
 )
 from app.stats.components.terms import RESIDUAL, TERMS
 from app.stats.planning.forecast_components import ForecastComponents
@@ -36,7 +36,8 @@ def parse_components(value: object) -> ForecastComponents | None:
         )
     source = value.get("source")
     return ForecastComponents(
-        planning_components(variances, source=source if isinstance(source, str) else "given"), variances.get("system")
+        to_planning_components(variances, source=source if isinstance(source, str) else "given"),
+        variances.get("system"),
     )
 
 

@@ -42,7 +42,7 @@ def planning_components_of_fit(fitted: ComponentsFit, *, source: str) -> Varianc
     What a term that is left out would have said is in the term it cannot be told from: right for studies of the same
     number of ratings per item, not for others. See `contrast_components` for what that says of systems.
     """
-    return planning_components(contrast_components(fitted, fitted.components), source=source)
+    return to_planning_components(contrast_components(fitted, fitted.components), source=source)
 
 
 def contrast_components(fitted: ComponentsFit, components: Mapping[str, float]) -> dict[str, float]:
@@ -72,7 +72,7 @@ def confounded_terms(fitted: ComponentsFit) -> tuple[OmittedTerm, ...]:
     return tuple(terms)
 
 
-def planning_components(components: Mapping[str, float], *, source: str = "given") -> VarianceComponents:
+def to_planning_components(components: Mapping[str, float], *, source: str = "given") -> VarianceComponents:
     """Components by the names of the model's terms as the planner takes them."""
     get = components.get
     return VarianceComponents(
@@ -122,7 +122,9 @@ def estimate_reliability(
     (0.9, 4.2, 0.847)
     """
     get = components.get
-    relative = contrast_variance(planning_components(components), StudyLayout(documents, segments, raters, ratings)) / 2
+    relative = (
+        contrast_variance(to_planning_components(components), StudyLayout(documents, segments, raters, ratings)) / 2
+    )
     of_documents = (get("doc", 0.0) + get("segment", 0.0) / segments) / documents
     of_raters = (get("rater_doc", 0.0) + get("rater_segment", 0.0) / segments) / (documents * ratings)
     absolute = relative + of_documents + get("rater", 0.0) / raters + of_raters

@@ -11,8 +11,8 @@ from app.stats.components.fit import ComponentsFit, fit_components
 from app.stats.components.generalizability import (
     confounded_terms,
     contrast_components,
-    planning_components,
     planning_components_of_fit,
+    to_planning_components,
 )
 from app.stats.components.observations import make_observations
 from app.stats.planning.planning import StudyLayout, contrast_variance
@@ -61,7 +61,7 @@ def test_nothing_moves_where_all_systems_meet_on_each_document() -> None:
 
 
 def test_a_term_that_is_not_in_the_model_counts_nothing() -> None:
-    nothing = planning_components({})
+    nothing = to_planning_components({})
     assert astuple(nothing)[:8] == (0.0,) * 8
     for field in fields(nothing)[:8]:
-        assert planning_components({field.name: 2.0}) == replace(nothing, **{field.name: 2.0}), field.name
+        assert to_planning_components({field.name: 2.0}) == replace(nothing, **{field.name: 2.0}), field.name
