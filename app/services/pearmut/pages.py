@@ -206,7 +206,9 @@ def make_goodbye(user: PearmutUser, progress: UserProgress) -> Response:
 
 def does_user_pass_checks(user: PearmutUser, answers: Sequence[pearmut.Row]) -> bool:
     """Whether a user passes by the last answer to each check."""
-    return rules.is_passed(find_last_check_results(answers).values(), user.loaded.info.get("validation_threshold", 0))
+    return rules.passes_attention_checks(
+        find_last_check_results(answers).values(), user.loaded.info.get("validation_threshold", 0)
+    )
 
 
 def find_last_check_results(answers: Sequence[pearmut.Row]) -> dict[str, list[bool]]:

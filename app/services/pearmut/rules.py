@@ -32,7 +32,7 @@ def select_warning_rules(rules: Mapping[str, Mapping[str, Any]], names: Mapping[
     return shown
 
 
-def is_passed(checks: Iterable[Sequence[bool]], threshold: object) -> bool:
+def passes_attention_checks(checks: Iterable[Sequence[bool]], threshold: object) -> bool:
     """Whether a user passes. threshold: the most that may fail, a number or (below 1) a share."""
     results = [result for one in checks for result in one]
     failed = results.count(False)
