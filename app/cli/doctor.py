@@ -21,8 +21,8 @@ from app.cli.worker import BEAT_FILE, PATIENCE
 from app.config import Settings
 from app.domain.findings import CheckFinding
 from app.storage import embedded
-from app.storage.embedded import examining as embedded_examining
-from app.storage.examining import examine_database
+from app.storage.diagnosis import examine_database
+from app.storage.embedded import diagnosis as embedded_diagnosis
 
 ANSWER_WITHIN = 5.0  # seconds
 SHOWN = {"ok": "ok", "warning": "look", "wrong": "WRONG"}
@@ -55,7 +55,7 @@ def check_everything(settings: Settings) -> Iterator[CheckFinding]:
     if settings.database_url:
         yield from examine_database(settings.database_url)
     else:
-        yield from embedded_examining.examine_embedded_server(settings.data_dir)
+        yield from embedded_diagnosis.examine_embedded_server(settings.data_dir)
         yield from _own_database(settings.data_dir)
     yield _beat(settings.data_dir)
     yield from _port(settings.host, settings.port)

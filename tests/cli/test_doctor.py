@@ -25,8 +25,8 @@ from app.cli.worker import BEAT_FILE, PATIENCE
 from app.config import Settings
 from app.domain.findings import CheckFinding
 from app.storage import embedded
+from app.storage.diagnosis import examine_database
 from app.storage.embedded.cluster import find_server_processes
-from app.storage.examining import examine_database
 from tests.working import until
 
 

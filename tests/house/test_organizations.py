@@ -82,7 +82,7 @@ CONNECTING = {
     "storage/backup.py": "nothing is read but the server's version and whether there is anything",
     "storage/db.py": PATH,
     "storage/embedded/roles.py": NOTHING,
-    "storage/examining.py": "reads the list of organizations, and each one's schema by its number",
+    "storage/diagnosis.py": "reads the list of organizations, and each one's schema by its number",
     "storage/migrate.py": "sets search_path once, as it connects, for one organization's schema",
     "storage/pulse.py": NOTHING,
     "storage/recorder/recorder.py": PATH,
