@@ -23,7 +23,7 @@ from app.formats.base import (
 )
 from app.formats.json.documents import DocumentNumbers
 from app.formats.json.json_map import AnswerList, JsonMap, MarkedErrors, Meaning
-from app.formats.json.parts import join_parts
+from app.formats.json.output_parts import join_parts
 from app.formats.kit.cells import LONGEST, parse_position
 from app.formats.kit.names import KeyNames
 from app.formats.kit.numbers import parse_number
