@@ -45,7 +45,7 @@ def share_responses(document: Json) -> None:
         }
 
 
-def share_problems(document: Json) -> None:
+def share_problem_responses(document: Json) -> None:
     """Let one `default` response stand for the problems of an operation, and name their statuses in `x-problems`."""
     for operation in _operations(document):
         statuses = [int(status) for status in operation["responses"] if status.startswith(("4", "5"))]

@@ -25,7 +25,7 @@ from app.web.openapi.components import (
     drop_repeated_titles,
     list_types,
     share_parameters,
-    share_problems,
+    share_problem_responses,
     share_responses,
 )
 from app.web.openapi.suffixes import fold_suffixes
@@ -154,7 +154,7 @@ def _build(version: str, route_index: RouteListKey) -> dict[str, Any]:
     list_types(document["components"]["schemas"])
     share_parameters(document)
     share_responses(document)
-    share_problems(document)
+    share_problem_responses(document)
     return document
 
 
