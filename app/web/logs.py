@@ -11,7 +11,7 @@ ENCODER = json.JSONEncoder(ensure_ascii=False)
 REQUEST = "request"  # the attribute of a record that holds what there is to say of a request
 
 
-class JsonLines(logging.Formatter):
+class JsonLineFormatter(logging.Formatter):
     """Formats every record, ours and the server's, alike."""
 
     def format(self, record: logging.LogRecord) -> str:

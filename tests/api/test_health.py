@@ -15,7 +15,7 @@ from app.services.access import tokens
 from app.services.access.service_state import EXPLAINED
 from app.storage.db import Database
 from app.web.deps import ServiceOptions
-from app.web.logs import JsonLines
+from app.web.logs import JsonLineFormatter
 from tests.api.live_campaign import SYSTEMS, finish, judge_task, ok, open_live, tokens_of
 from tests.patience import as_served, soon
 
@@ -154,7 +154,7 @@ def test_the_log_is_json_without_names_or_secrets(
 ) -> None:
     with caplog.at_level("INFO", "plumbline.requests"):
         answer = admin.get("/v1/campaigns/demo", params={"x": "s3cret"})
-    lines = [JsonLines().format(record) for record in caplog.records if record.name == "plumbline.requests"]
+    lines = [JsonLineFormatter().format(record) for record in caplog.records if record.name == "plumbline.requests"]
     said = json.loads(lines[-1])
     assert said["request"] == answer.headers["X-Request-Id"]
     assert (said["method"], said["route"], said["status"]) == ("GET", "/v1/campaigns/{campaign}", 422)

@@ -31,7 +31,7 @@ SWITCH = 0.0005  # seconds after which a thread that computes lets the event loo
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"()": "app.web.logs.JsonLines"}},
+    "formatters": {"line": {"()": "app.web.logs.JsonLineFormatter"}},
     "handlers": {"err": {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stderr"}},
     "loggers": {name: {"handlers": ["err"], "level": "INFO"} for name in ("uvicorn", "plumbline")},
 }
