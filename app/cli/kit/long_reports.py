@@ -19,7 +19,7 @@ MOST_ASKED = 6  # times, while others go on with what a plan is compiled for
 Progress = Callable[[int, int], None]
 
 
-class ChangesTooFast(Conflict):
+class CampaignChangesTooFast(Conflict):
     """The campaign changes faster than its plan can be compiled; pause it, or try again when nobody is judging."""
 
 
@@ -49,7 +49,7 @@ def post_and_wait(
 ) -> bytes:
     """What a POST makes, asked again once the job is done that it waits for.
 
-    Raises ServerRefusal with what the job failed for, ServerUnreachable, ChangesTooFast.
+    Raises ServerRefusal with what the job failed for, ServerUnreachable, CampaignChangesTooFast.
     """
     once = secrets.token_hex(16)
     for _ in range(MOST_ASKED):
@@ -59,7 +59,7 @@ def post_and_wait(
         job = _wait_for_job(remote, answer, on_progress)
         if job["state"] != "done":
             remote.ask_without_waiting("GET", f"{answer.headers['Location']}/report")
-    raise ChangesTooFast
+    raise CampaignChangesTooFast
 
 
 def _wait_for_job(remote: Remote, answer: httpx.Response, on_progress: Progress) -> dict[str, Any]:
