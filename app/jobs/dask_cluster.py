@@ -40,7 +40,7 @@ class DaskNotInstalled(Invalid):
     """PLUMBLINE_DASK_SCHEDULER is set, but distributed is not installed; install plumbline[dask]."""
 
 
-class OtherVersion(Exception):
+class WorkerVersionMismatch(Exception):
     """A Dask worker has another version of plumbline than the worker that asks it."""
 
 
@@ -52,9 +52,9 @@ class Interruption(Exception):
 
 
 def unpack_chunks(theirs: str, packed: bytes) -> Chunk:
-    """On the cluster: the function that computes chunks, with its data. Raises OtherVersion."""
+    """On the cluster: the function that computes chunks, with its data. Raises WorkerVersionMismatch."""
     if theirs != version("plumbline"):
-        raise OtherVersion(f"plumbline {version('plumbline')} on the cluster, {theirs} here")
+        raise WorkerVersionMismatch(f"plumbline {version('plumbline')} on the cluster, {theirs} here")
     chunk: Chunk = pickle.loads(packed)  # noqa: S301  (from our own worker: who may speak to a cluster may run code there)
     return chunk
 

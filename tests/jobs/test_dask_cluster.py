@@ -91,7 +91,7 @@ def break_down(n: int) -> bytes:
 
 
 def refuse_data(theirs: str, packed: bytes) -> None:
-    raise dask_cluster.OtherVersion(f"{len(packed)} bytes of {theirs}")
+    raise dask_cluster.WorkerVersionMismatch(f"{len(packed)} bytes of {theirs}")
 
 
 def wait_long(n: int) -> bytes:
@@ -155,7 +155,7 @@ def test_a_fault_in_a_chunk_ends_the_try_and_not_the_cluster(cluster: DaskCluste
 
 def test_another_version_on_the_cluster_is_no_answer() -> None:
     assert unpack_chunks(dask_cluster.version("plumbline"), cloudpickle.dumps(two))(1) == b"\x02"
-    with pytest.raises(dask_cluster.OtherVersion, match=r"0\.0\.1 here"):
+    with pytest.raises(dask_cluster.WorkerVersionMismatch, match=r"0\.0\.1 here"):
         unpack_chunks("0.0.1", cloudpickle.dumps(two))
 
 
