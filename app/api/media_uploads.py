@@ -73,7 +73,7 @@ def create_media_upload(
 
     def announce() -> IdempotentAnswer:
         sha256 = None if body.sha256 is None else bytes.fromhex(body.sha256)
-        view = uploads.announce_upload(
+        view = uploads.create_upload(
             session, policy, campaign, name=body.name, size=body.size, sha256=sha256, actor=caller.actor
         )
         location = f"/v1/campaigns/{campaign}/media-uploads/{view.upload}"

@@ -199,7 +199,7 @@ def test_parts_of_uploads_go_with_their_organization(spine: Spine, tmp_path: Pat
     for organization in ALL:
         with use_organization(organization):
             with spine.database.transaction() as session:
-                begun[organization] = uploads.announce_upload(
+                begun[organization] = uploads.create_upload(
                     session, policy, "thrice", name="a.wav", size=9, sha256=None, actor="test"
                 ).upload
             uploads.add_part(
@@ -219,7 +219,7 @@ def test_an_upload_that_goes_on_is_kept_however_long_ago_it_was_announced(spine:
     with use_organization(OTHER):
         for name in ("goes-on.wav", "given-up.wav", "never-begun.wav"):
             with spine.database.transaction() as session:
-                announced = uploads.announce_upload(
+                announced = uploads.create_upload(
                     session, policy, "thrice", name=name, size=9, sha256=None, actor="test"
                 )
             begun.append(announced.upload)

@@ -52,7 +52,7 @@ class UploadView:
     media: MediaView | None = None
 
 
-def announce_upload(
+def create_upload(
     session: Session,
     policy: MediaPolicy,
     campaign: str,
