@@ -59,10 +59,10 @@ class MarkedUpText:
         places = list(self._places())
         return places[start][0], places[end - 1][1]
 
-    def to_shown(self, start: int, end: int) -> tuple[int, int] | None:
+    def to_shown_range(self, start: int, end: int) -> tuple[int, int] | None:
         """What is shown of a stretch of the stored text; None where it is only tags.
 
-        >>> parse_markup("<p>a <b>dog</b></p>").to_shown(3, 13), parse_markup("<p>a</p>").to_shown(0, 2)
+        >>> parse_markup("<p>a <b>dog</b></p>").to_shown_range(3, 13), parse_markup("<p>a</p>").to_shown_range(0, 2)
         ((0, 5), None)
         """
         places = list(self._places())

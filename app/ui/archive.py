@@ -110,7 +110,7 @@ def draw_text(text: str, errors: Sequence[Mapping[str, Any]], side: str, *, mark
         return Markup('<p dir="auto" class="drawn">{}</p>').format(Markup("").join(pieces))
     marks: list[Mark] = []
     for start, end, kind in _marks_on(text, errors, side):
-        place = layout.to_shown(start, end)
+        place = layout.to_shown_range(start, end)
         marks += [] if place is None else [(*place, kind)]
     return Markup('<div dir="auto" class="drawn laid-out">{}</div>').format(draw_layout(layout, marks))
 

@@ -93,7 +93,7 @@ def test_marks_over_tags_are_right_in_the_stored_text_and_drawn_again(side, camp
         type_number(row.locator("input[type=range]"), 50)
         hands.saved()
         places = [(one["start"], one["end"]) for one in hands.latest()[(1, n)]["errors"] if one["side"] == side]
-        assert [text.shown[slice(*text.to_shown(*place))] for place in places] == stretches
+        assert [text.shown[slice(*text.to_shown_range(*place))] for place in places] == stretches
         assert STORED[n - 1][slice(*places[0])] in ("alte Hund</b> bellte &amp; schlief", "zwei <code>x &lt; y")
     page.reload()
     body = hands.row(1).locator(".body").nth(0 if side == "source" else 1)
