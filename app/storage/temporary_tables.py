@@ -30,10 +30,10 @@ def are_read_apart(session: Session) -> bool:
     return bool(session.connection().info.get(_KEY))
 
 
-def read_apart(statement: str) -> str:
+def read_as_subqueries(statement: str) -> str:
     """The statement with each temporary table that it reads as a subquery.
 
-    >>> read_apart("SELECT n FROM placed JOIN items i ON i.id = n")
+    >>> read_as_subqueries("SELECT n FROM placed JOIN items i ON i.id = n")
     'SELECT n FROM (SELECT * FROM placed OFFSET 0) placed JOIN items i ON i.id = n'
     """
     apart = _READ.sub(lambda m: f"{m[1]} (SELECT * FROM {m[2]} OFFSET 0){m[3] or f' {m[2]}'}", statement)
@@ -44,6 +44,6 @@ def listen_for_temporary_tables(engine: sa.Engine) -> None:
     """Change statements so where `expect_temporary_tables` said so."""
 
     def change(connection: sa.Connection, _cursor: Any, statement: str, given: Any, _context: Any, _many: bool) -> Any:
-        return (read_apart(statement) if connection.info.get(_KEY) else statement), given
+        return (read_as_subqueries(statement) if connection.info.get(_KEY) else statement), given
 
     sa.event.listen(engine, "before_cursor_execute", change, retval=True)
