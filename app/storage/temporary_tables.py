@@ -25,7 +25,7 @@ def expect_temporary_tables(session: Session) -> None:
         kept[_KEY] = has_citus(session)
 
 
-def are_read_apart(session: Session) -> bool:
+def are_read_as_subqueries(session: Session) -> bool:
     """Whether the statements of this connection read temporary tables so, and not as they are written."""
     return bool(session.connection().info.get(_KEY))
 
