@@ -96,7 +96,7 @@ def rank_file(folder: str) -> Figures:
     import numpy as np
 
     from app.domain.recipe import NAMED
-    from app.reports.ranking.from_sums import SummedRankingInput
+    from app.reports.ranking.from_sums import RankingInputFromSums
     from app.reports.source.campaign import CampaignInfo
     from app.reports.source.registration import Registration
     from app.reports.source.snapshot import Snapshot
@@ -122,7 +122,7 @@ def rank_file(folder: str) -> Figures:
         settings_version=1,
         created_at=datetime(2026, 1, 1, tzinfo=UTC),
     )
-    given = SummedRankingInput(
+    given = RankingInputFromSums(
         about=Snapshot(campaign, 1, 1),
         recipe=NAMED["recommended"],
         file=file,

@@ -41,7 +41,7 @@ def find_folder_for_sums(session: Session, about: Snapshot, recipe: Recipe) -> R
 
 
 @dataclass(frozen=True, slots=True)
-class SummedRankingInput:
+class RankingInputFromSums:
     """All that a ranking from sums is computed from, as `RankingInput` has it; the file is open until `close`.
 
     counts_errors: scores are weights of marked errors.
@@ -73,7 +73,7 @@ class SummedRankingInput:
         return write_ranking(ranking, self.about, self.registration, self.words, data_hash.result())
 
 
-def load_summed_input(session: Session, about: Snapshot, recipe: Recipe, folder: RatingsFolder) -> SummedRankingInput:
+def load_summed_input(session: Session, about: Snapshot, recipe: Recipe, folder: RatingsFolder) -> RankingInputFromSums:
     """Open the file of ratings, and read what a ranking needs beside it.
 
     Raises LargeExtraNeeded, and Invalid where the recipe's scores are not in the judgments.
@@ -82,6 +82,6 @@ def load_summed_input(session: Session, about: Snapshot, recipe: Recipe, folder:
     file = load_ratings_file(session, about, read, folder)
     words, documents, names = load_names(session, about.campaign_id, file.labels)
     registration = load_registration(session, about.campaign_id, about.version)
-    return SummedRankingInput(
+    return RankingInputFromSums(
         about, recipe, file, words, documents, names, registration, counts_errors=read.measure.uses_profile
     )

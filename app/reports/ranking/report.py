@@ -9,7 +9,7 @@ from app.domain.recipe import Recipe
 from app.domain.recipe_choices import FEWEST_PERMUTATIONS
 from app.reports.kit import store
 from app.reports.kit.report import StoredReport
-from app.reports.ranking.from_sums import SummedRankingInput, find_folder_for_sums, load_summed_input
+from app.reports.ranking.from_sums import RankingInputFromSums, find_folder_for_sums, load_summed_input
 from app.reports.ranking.input import RankingInput, load_ranking_input, make_ranking_key
 from app.reports.source.snapshot import Snapshot, load_snapshot
 from app.stats.ranking.result import Ranking
@@ -71,7 +71,7 @@ def compute_missing_ranking(database: Database, lookup: RankingLookup) -> Stored
     return StoredReport.from_bytes(body, lookup.about.version)
 
 
-def prepare_ranking(session: Session, about: Snapshot, recipe: Recipe) -> RankingInput | SummedRankingInput:
+def prepare_ranking(session: Session, about: Snapshot, recipe: Recipe) -> RankingInput | RankingInputFromSums:
     """All that a ranking is computed from: its ratings, or the file of them where the campaign is large.
 
     Raises as `load_ranking_input`, and LargeExtraNeeded.
