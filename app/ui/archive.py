@@ -159,7 +159,7 @@ def _document_values(document: ArchivedDocument, home: str) -> Mapping[str, obje
         "errors_of": _errors,
         "facts_of": _facts,
         "file_of": MediaInTexts({file.name: file for file in document.media}),
-        "times": list_times,
+        "times": list_error_times,
         "clock": format_clock,
     }
 
@@ -181,7 +181,7 @@ class MediaInTexts:
         return replace(file, captions=captions.address if captions else None, transcript=transcript)
 
 
-def list_times(errors: Sequence[Mapping[str, Any]], side: str) -> list[tuple[int, int, str]]:
+def list_error_times(errors: Sequence[Mapping[str, Any]], side: str) -> list[tuple[int, int, str]]:
     """Errors in time of a side: from and to, in milliseconds, and their class."""
     return [
         (one["start_ms"], one["end_ms"], f"is-{one['severity']}" if one.get("severity") in SEVERITIES else "is-major")
