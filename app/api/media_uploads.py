@@ -71,7 +71,7 @@ def create_media_upload(
 ) -> Response:
     """Send the parts to the address of the answer. An upload is deleted after a week without a part."""
 
-    def announce() -> IdempotentAnswer:
+    def create() -> IdempotentAnswer:
         sha256 = None if body.sha256 is None else bytes.fromhex(body.sha256)
         view = uploads.create_upload(
             session, policy, campaign, name=body.name, size=body.size, sha256=sha256, actor=caller.actor
@@ -79,7 +79,7 @@ def create_media_upload(
         location = f"/v1/campaigns/{campaign}/media-uploads/{view.upload}"
         return created_response(MediaUploadOut.model_validate(view), location=location)
 
-    return once(session, caller, announce)
+    return once(session, caller, create)
 
 
 @router.get("", summary="List uploads", responses=example_response(200, MediaUploadsOut(uploads=[UPLOAD])))

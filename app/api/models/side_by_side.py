@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from app.reports.side_by_side.flips import PairVerdict
+from app.reports.side_by_side.changed_pairs import PairVerdict
 from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide
 
 
@@ -105,11 +105,11 @@ class SideBySideOut(BaseModel):
             systems=[_row(shown, system) for system in shown.systems],
             pairs=[
                 PairDisagreementOut(
-                    pair=[flip.a, flip.b],
-                    kind=flip.kind,
-                    verdicts=dict(zip(names, map(verdict_out, flip.verdicts), strict=True)),
+                    pair=[pair.a, pair.b],
+                    kind=pair.kind,
+                    verdicts=dict(zip(names, map(verdict_out, pair.verdicts), strict=True)),
                 )
-                for flip in shown.flips()
+                for pair in shown.changed_pairs()
             ],
             warnings=list(shown.notes),
         )

@@ -9,7 +9,7 @@ from statistics import fmean
 from types import MappingProxyType
 
 from app.reports.ranking.view import RankingView, SystemLine
-from app.reports.side_by_side.flips import PairFlip, find_pair_flips
+from app.reports.side_by_side.changed_pairs import ChangedPair, find_changed_pairs
 from app.storage.imports.staging import canonical_json
 
 
@@ -68,9 +68,9 @@ class RankingsSideBySide:
         """A system as the first ranking that has it knows it: its name, and whether it is human."""
         return next(line for column in self.columns if (line := column.line_of(system)) is not None)
 
-    def flips(self) -> list[PairFlip]:
+    def changed_pairs(self) -> list[ChangedPair]:
         """The pairs that the rankings do not agree on, one verdict a column that holds a ranking."""
-        return find_pair_flips([column.view for column in self.columns if column.view is not None])
+        return find_changed_pairs([column.view for column in self.columns if column.view is not None])
 
 
 def arrange_rankings(subject: str, columns: Sequence[ComparedRanking], notes: Sequence[str] = ()) -> RankingsSideBySide:

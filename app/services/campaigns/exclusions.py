@@ -14,7 +14,7 @@ from app.reports.ranking import report as ranking_report
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.report import RankingLookup
 from app.reports.ranking.view import RankingView, SystemLine
-from app.reports.side_by_side.flips import PairFlip, find_pair_flips
+from app.reports.side_by_side.changed_pairs import ChangedPair, find_changed_pairs
 from app.reports.source import snapshot
 from app.services.campaigns import audit
 from app.storage import campaigns, exclusions
@@ -71,7 +71,7 @@ class ExclusionEffect:
     after: RankingView
     systems: tuple[SystemRankChange, ...]
     order_changed: bool
-    pairs: tuple[PairFlip, ...]
+    pairs: tuple[ChangedPair, ...]
     stability: StabilityForecasts
 
 
@@ -223,7 +223,7 @@ def make_exclusion_effect(
         after=after,
         systems=tuple(SystemRankChange(system, first.get(system), then.get(system)) for system in {**first, **then}),
         order_changed=order != [system for system in then if system in first],
-        pairs=tuple(find_pair_flips([before, after])),
+        pairs=tuple(find_changed_pairs([before, after])),
         stability=stability,
     )
 

@@ -69,7 +69,7 @@ def _make_comparison_content(
         "why": why if caller.has_rights_of("manager") else [str(hide_keys(text)) for text in why],
         "ranked": bool(rankings.columns_with_ranking),
         "table": side_by_side_renderings.make_side_by_side_table(rankings),
-        "flips": rankings.flips(),
+        "changed_pairs": rankings.changed_pairs(),
         "names": [one.name for one in rankings.columns_with_ranking],
         "caption": side_by_side_renderings.make_caption(rankings),
         "chart": make_page_chart(

@@ -21,7 +21,7 @@ class PairVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class PairFlip:
+class ChangedPair:
     """A pair that rankings do not agree on.
 
     kind: `reversed` where each is significantly better somewhere, `significance` where a claim holds in some rankings
@@ -34,7 +34,7 @@ class PairFlip:
     verdicts: tuple[PairVerdict | None, ...]
 
 
-def find_pair_flips(views: Sequence[RankingView]) -> list[PairFlip]:
+def find_changed_pairs(views: Sequence[RankingView]) -> list[ChangedPair]:
     """The pairs that rankings do not agree on, in the order of the first ranking that has them."""
     told = [_verdicts(view) for view in views]
     disagreements = []
@@ -42,7 +42,7 @@ def find_pair_flips(views: Sequence[RankingView]) -> list[PairFlip]:
         verdicts = tuple(one.get(frozenset((a, b))) for one in told)
         kind = _kind([verdict for verdict in verdicts if verdict is not None])
         if kind is not None:
-            disagreements.append(PairFlip(a, b, kind, verdicts))
+            disagreements.append(ChangedPair(a, b, kind, verdicts))
     return disagreements
 
 
