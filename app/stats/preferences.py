@@ -56,7 +56,12 @@ def compute_pair_preferences(
 ) -> tuple[PairPreference, ...]:
     """All pairs of systems that were compared, by code; the first is the one that won more, or the smaller code.
 
-    method: how the p-values of all pairs are adjusted; none, holm or bh.
+    Parameters
+    ----------
+    alpha : intervals cover 1 − alpha, and the number of permutations depends on it.
+    method : how the p-values of all pairs are adjusted; none, holm or bh.
+
+    Source: sign permutation of whole documents, Riley et al. 2024, §5.
     """
     low, high = np.minimum(compared.first, compared.second), np.maximum(compared.first, compared.second)
     signed = np.where(compared.first == low, compared.outcome, -compared.outcome)

@@ -78,7 +78,7 @@ def drop_excluded(ratings: Ratings, exclusions: Sequence[ExclusionRule]) -> Rati
 
 
 def match_exclusion(rows: Ratings, exclusion: ExclusionRule) -> Bools:
-    """Which rows an exclusion names; none where there is no such thing among them."""
+    """Which rows an exclusion names, shape (rows,); none where there is no such thing among them."""
     labels, codes = _names_and_codes(rows, exclusion)
     code = labels.index(exclusion.key) if exclusion.key in labels else -1
     return np.asarray(codes == code, dtype=np.bool_)

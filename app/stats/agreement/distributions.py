@@ -67,7 +67,7 @@ class HistogramBins:
     discrete: bool
 
     def shares(self, values: Floats) -> tuple[float, ...]:
-        """Share of the values in each bin."""
+        """Share of the values, shape (n,), in each of the K bins; all 0 without values."""
         at = np.clip(np.searchsorted(self.edges, values + SLACK, side="right") - 1, 0, len(self.labels) - 1)
         shares = np.bincount(at, minlength=len(self.labels)) / max(values.size, 1)
         return tuple(shares.tolist())

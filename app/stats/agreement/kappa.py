@@ -34,7 +34,13 @@ def chance_within_steps(levels: int, steps: int) -> float:
 
 
 def share_within_tolerance(units: UnitValues, tolerance: float, pool: PooledValues | None = None) -> OfDocuments:
-    """Share of pairs of raters within the tolerance, every pair of a unit counting once."""
+    """Share of pairs of raters within the tolerance, every pair of a unit counting once.
+
+    tolerance: in the unit of the values. pool: of the units with two values; None computes it. Returns a function of
+    document weights, shape (draws, documents) → (draws,), NaN where no unit has two values.
+
+    Source: P_a of Grundkiewicz et al. 2021, §5.3.
+    """
     units = units.with_two_values()
     pool = pool_values(units) if pool is None else pool
     size = units.counts()

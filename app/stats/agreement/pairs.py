@@ -142,6 +142,8 @@ def kendall_tau(x: Floats, y: Floats, *, variant: str = "b") -> float:
 def cohen_kappa(x: Floats, y: Floats, levels: int, *, quadratic: bool = False) -> float:
     """Cohen's κ of two raters with each rater's own margins, or its quadratic form; NaN where chance agrees always.
 
+    x, y : what each gave to the same units, shape (units,), as categories from 0. levels : number of categories.
+
     Source: Cohen 1960, 1968.
     """
     like = agreement_weights(levels, "quadratic" if quadratic else "identity")
@@ -152,7 +154,7 @@ def cohen_kappa(x: Floats, y: Floats, levels: int, *, quadratic: bool = False) -
 
 
 def mean_pearson(units: UnitValues) -> OfDocuments:
-    """Unweighted mean over rater pairs of Pearson's correlation, over the pairs where it is defined."""
+    """Unweighted mean over rater pairs of Pearson's correlation, where it is defined; NaN without a pair."""
     pairs = list_value_pairs(units)
     centre = float(units.value.mean()) if units.value.size else 0.0
     x, y = pairs.first - centre, pairs.second - centre

@@ -63,7 +63,10 @@ def sum_rater_pairs(units: UnitValues) -> RaterPairSums:
 
 
 def kendall_tau_rows(x: Floats, y: Floats, present: npt.NDArray[np.bool_]) -> Floats:
-    """τ-b of each row over the systems that are present; shapes (B, S) → (B,), NaN where a ranking is constant."""
+    """τ-b of each row over the systems present; shapes (B, S) → (B,), NaN where a ranking is constant.
+
+    Source: Kendall 1945.
+    """
     first, second = np.triu_indices(x.shape[1], k=1)
     x, y = round_scores(x), round_scores(y)
     both = present[:, first] & present[:, second]

@@ -51,7 +51,10 @@ def estimate_learning(work: JudgmentPaces, condition: int, *, level: float = 0.9
 
 
 def estimate_fatigue(work: JudgmentPaces, condition: int, *, level: float = 0.95) -> PaceSlope | None:
-    """Within a task: from its first judgment on, each task at its own level; None without a slope."""
+    """Within a task: from its first judgment on, each task at its own level; None where no rater has a slope.
+
+    condition : code of `work.condition`. level : that the interval over raters covers.
+    """
     order = np.lexsort((work.at, work.task, work.rater))
     place = np.empty(order.size)
     place[order] = _ranks(work.rater[order], work.task[order]) / HUNDRED

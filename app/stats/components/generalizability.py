@@ -140,7 +140,18 @@ def _share(between: float, error: float) -> float | None:
 def make_decision_studies(
     fitted: ComponentsFit, *, documents: Sequence[int], ratings: Sequence[int], raters: int | None = None
 ) -> tuple[DecisionStudy, ...]:
-    """A D-study: the reliability of studies of all these sizes, with this study's segments a document and raters."""
+    """A D-study (Brennan 2001, ch. 4): the reliability of studies of all these sizes.
+
+    Parameters
+    ----------
+    documents, ratings : sizes, every pair of them; ratings are those of an item. Segments of a document are this
+        study's mean.
+    raters : in the pool; None takes those of this study. Never fewer than the ratings of an item.
+
+    Returns
+    -------
+    One `DecisionStudy` a size, in the order ratings, then documents; its variances are in squared units of the scores.
+    """
     rows = fitted.rows
     segments = rows.n_segments / max(rows.n_units, 1)
     pool = raters or len(rows.raters)

@@ -62,6 +62,8 @@ def count_system_failures(ratings: Ratings, failed: Bools, system: int, alpha: f
 def documents_to_see_failure(rate: float = RARE, alpha: float = 0.05) -> int:
     """Documents of which at least one fails with the chance 1 − alpha, where this share of all fails.
 
+    ⌈ln α/ln(1 − rate)⌉.
+
     >>> documents_to_see_failure()
     59
     """

@@ -86,7 +86,7 @@ def effective_documents(counts: Indices | Floats) -> Floats:
 
 
 def largest_document_share(counts: Indices | Floats) -> Floats:
-    """Share of the segments that the largest document holds, over the last axis; 0 without any."""
+    """Share of the segments that the largest document holds, shape (…, D) → (…,); 0 without any segment."""
     counts = np.asarray(counts, dtype=np.float64)
     total = counts.sum(axis=-1)
     largest = counts.max(axis=-1, initial=0.0)

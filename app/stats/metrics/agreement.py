@@ -144,7 +144,10 @@ def _unit(scores: HumanAndMetricScores, by_document: bool) -> Indices:
 def human_and_metric_pairs(
     scores: HumanAndMetricScores, permutations: int, seed: int, *, by_document: bool
 ) -> tuple[PairPValues, PairPValues]:
-    """Every pair under human scores and under the metric, on the same outputs and with the same signs."""
+    """p of every pair of systems under human scores, and under the metric: same outputs, same signs.
+
+    by_document : exchange the systems on whole documents, else on single segments.
+    """
     unit = _unit(scores, by_document)
     return (
         compute_pair_p_values(scores.human, scores.has_both_scores, unit, permutations=permutations, seed=seed),

@@ -238,6 +238,11 @@ def documents_needed(
     """Documents for which the detectable difference is at most `difference`; None where no number up to a billion is.
 
     All terms but the floor fall as 1/D, so D follows at once. `layout.documents` does not matter.
+
+    Parameters
+    ----------
+    difference : above 0, in the unit of the components' square roots, that is of the scores.
+    systems : at least 2; alpha is split over all of their pairs, as in `forecast_power`.
     """
     pairs = systems * (systems - 1) // 2
     wanted = (difference / detectable_difference(1.0, alpha=alpha / pairs, power=power)) ** 2

@@ -349,7 +349,7 @@ class _Ratings:
 def assign_raters(
     layout: StudyLayout, panel: RaterPools, systems: int, studies: int, rng: np.random.Generator
 ) -> Codes:
-    """Raters of every item, shape (studies, D, S, K)."""
+    """Codes of the raters of every item, shape (studies, documents, systems, ratings of an item)."""
     return simulate_rater_assignments(
         rng,
         grouping=layout.grouping,

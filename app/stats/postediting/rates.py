@@ -37,7 +37,10 @@ class EditSums:
     document: Floats
 
     def rate(self, level: float) -> EditRate:
-        """Σ edits / Σ length × 100."""
+        """Σ edits / Σ length × 100 with its interval over documents; None for both where there is no length.
+
+        level : that the interval covers.
+        """
         total = float(self.length.sum())
         if total <= 0:
             return EditRate(None, None, self.edits.size)

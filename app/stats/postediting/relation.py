@@ -21,7 +21,10 @@ Rule = Literal["median", "tercile", "residual"]
 
 
 def correlate_rates_and_scores(rates: Floats, scores: Floats) -> float:
-    """Pearson over segments that have both; NaN with fewer than FEWEST, or where either does not vary."""
+    """Pearson's r over segments that have both; NaN with fewer than FEWEST, or where either does not vary.
+
+    rates, scores : NaN where missing, shape (segments,).
+    """
     both = np.isfinite(rates) & np.isfinite(scores)
     return float(pearson(rates[both], scores[both])) if both.sum() >= FEWEST else float("nan")
 

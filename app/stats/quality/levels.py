@@ -88,6 +88,8 @@ def _solve_levels(cells: RaterItemMeans, inside: Bools, n_items: int, n_raters: 
 def iterate_cell_pairs(item: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Pairs of cells of one item, each cell with itself among them, by how far apart they stand in order of items.
 
+    item : code of each cell, shape (cells,). Yields parallel indices of cells, shape (pairs at this distance,).
+
     One after another: where 100 raters judge every item, all pairs have 100 times as many entries as there are cells.
     """
     order = np.argsort(item, kind="stable")

@@ -67,14 +67,21 @@ class _Contrast:
 
 
 def leave_out_documents(panel: ScoreMatrix, sign: int, keys: Sequence[str], *, paired: bool) -> LeaveOneOut:
-    """Leave one document out; `keys` are those of the panel's documents, shape (D,)."""
+    """Leave one document out.
+
+    sign : 1 where higher is better, else −1. keys : of the panel's documents, shape (D,). paired : differences are over
+    common segments. Differences of the result are in the unit of the panel's scores.
+    """
     contrast = _contrast(panel, sign, paired=paired)
     strata = contrast.stratum[panel.starts]
     return LeaveOneOut("document", tuple(keys), _without_units(contrast, np.arange(panel.n_documents), strata))
 
 
 def leave_out_domains(panel: ScoreMatrix, sign: int, names: Sequence[str], *, paired: bool) -> LeaveOneOut:
-    """Leave one domain out; `names` are the labels of the domain codes."""
+    """Leave one domain out. sign, paired : as in `leave_out_documents`. names : the labels of the domain codes.
+
+    Raises ValueError where the panel has no domains.
+    """
     if panel.domain is None:
         raise ValueError("domains are unknown")
     contrast = _contrast(panel, sign, paired=paired)

@@ -187,6 +187,8 @@ def inflate_scores(rows: Ratings, d: float) -> Floats:
     """Every score made better by d: max − (max − x)/d where higher is better, x/d for a penalty.
 
     Raises Invalid where the scale has no upper end.
+
+    Source: our own, the counterpart of `degrade_scores`.
     """
     if not rows.higher_is_better:
         return np.asarray(rows.score / d, dtype=np.float64)

@@ -117,7 +117,7 @@ class RobustnessExperiments(ChangeExperiments):
 
 
 def settle_facts(base: Ranking, humans: frozenset[str], documents: DocumentTable | None) -> dict[str, Any]:
-    """What `ChangeExperiments` keep of the ranking without any change."""
+    """The fields that `ChangeExperiments` takes from the ranking without any change, by name."""
     order = tuple(row.system for row in base.systems)
     return {
         "recipe": base.recipe,
@@ -184,5 +184,5 @@ def ranked_score_matrix(rows: Ratings, recipe: Recipe, domains: Codes | None = N
 
 
 def simplify_recipe(recipe: Recipe) -> Recipe:
-    """Without what rankings are not compared by."""
+    """The recipe without what takes time and is not compared: influence, rank sets, and resampled intervals."""
     return replace(recipe, influence=False, rank_sets=False, interval="t")

@@ -128,7 +128,7 @@ def _pairwise(unit: Floats) -> tuple[float, int]:
 
 
 def pooled_srp(groups: list[StudyGroup]) -> float:
-    """SRP with the pairs of all groups pooled."""
+    """SRP with the ordered pairs of studies of all groups pooled: stable ones by all. At least one group has a pair."""
     return sum(group.stable for group in groups) / sum(group.pairs for group in groups)
 
 

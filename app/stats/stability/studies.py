@@ -169,6 +169,10 @@ def gather_study_ratings(items: ItemSums, documents: Codes, raters: Codes) -> St
     ----------
     documents : codes of the documents of these studies, shape (D',). raters : shape (n, D', S, k), R for nobody; each
         must be in the pool of the document's bucket.
+
+    Returns
+    -------
+    Sums of the n studies; S systems, k ratings of an item, R raters in the data.
     """
     size = items.n_raters + 1
     n_systems, wide = items.total.shape[1:]

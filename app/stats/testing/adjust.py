@@ -10,14 +10,17 @@ from app.stats.ratings import Floats
 
 
 def adjust_p_values(p_values: Floats, method: Adjust) -> Floats:
-    """Adjusted p-values of one family, in the order given; `maxT` needs more than p-values: see `step_down`."""
+    """Adjusted p-values of one family, shape (pairs,), in the order given.
+
+    `none` returns a copy, and so does `maxT`, which needs more than p-values: see `step_down`.
+    """
     if method == "holm":
         return holm(p_values)
     return benjamini_hochberg(p_values) if method == "bh" else p_values.copy()
 
 
 def holm(p_values: Floats) -> Floats:
-    """Step-down adjustment that bounds the chance of any false claim (Holm 1979).
+    """Step-down adjustment that bounds the chance of any false claim (Holm 1979, §2); shape (pairs,) → (pairs,).
 
     >>> import numpy as np
     >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
@@ -30,7 +33,9 @@ def holm(p_values: Floats) -> Floats:
 
 
 def benjamini_hochberg(p_values: Floats) -> Floats:
-    """Step-up adjustment that bounds the expected share of false claims (Benjamini & Hochberg 1995).
+    """Step-up adjustment that bounds the expected share of false claims; shape (pairs,) → (pairs,).
+
+    Source: Benjamini & Hochberg 1995, §3.
 
     >>> import numpy as np
     >>> benjamini_hochberg(np.array([0.01, 0.04, 0.03])).tolist()
@@ -49,5 +54,8 @@ def _in_place(values: Floats, order: Indices) -> Floats:
 
 
 def two_sided_p_values(p_values: Floats, reverse: Floats) -> Floats:
-    """How a one-sided pair enters a family: min(1, 2·min(p, p_reverse)), because either system may be the better."""
+    """How one-sided pairs enter a family: min(1, 2·min(p, p_reverse)), because either system may be the better.
+
+    Both of shape (pairs,), without NaN. Bonferroni over the two directions; our own choice.
+    """
     return np.asarray(np.minimum(1.0, 2 * np.minimum(p_values, reverse)), dtype=np.float64)

@@ -213,7 +213,14 @@ def stouffer_signed(p_values: Floats, sides: Floats) -> tuple[Floats, npt.NDArra
 
     Parameters
     ----------
-    p_values : two-sided, shape (strata, pairs). sides : +1, 0 or −1, the direction of each.
+    p_values : two-sided, NaN where a stratum has none, shape (strata, pairs).
+    sides : +1, 0 or −1, the direction of each; the same shape.
+
+    Returns
+    -------
+    p of shape (pairs,), NaN without any stratum, and its direction: +1, 0 or −1.
+
+    Source: Stouffer et al. 1949; the signs are our own, so that opposite strata cancel.
     """
     z = _combined_z(-scipy.special.ndtri(_positive(p_values) / 2) * sides)
     lean = np.sign(round_scores(np.nan_to_num(z))).astype(np.int8)

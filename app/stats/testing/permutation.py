@@ -95,7 +95,7 @@ class PermutationCounts:
 
 
 def enough_permutations(hypotheses: int, alpha: float) -> int:
-    """max(10 000, ⌈20·m/α⌉): enough for the smallest of m adjusted p-values to be far below α."""
+    """max(10 000, ⌈20·m/α⌉): with m hypotheses the smallest adjusted p, m/(B + 1), is at most α/20. Our own choice."""
     return max(10_000, ceil(20 * hypotheses / alpha))
 
 

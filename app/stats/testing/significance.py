@@ -140,7 +140,10 @@ def common_segment_masks(panel: ScoreMatrix) -> Iterator[tuple[Bools, Indices]]:
 
 
 def document_means(panel: ScoreMatrix, system: int, mask: Bools, sign: int) -> Floats:
-    """Means by document of a system where `mask` is true, larger is better; documents without any are left out."""
+    """Means by document of a system where `mask`, shape (segments,), is true, larger is better.
+
+    Shape (documents with a segment there,): others are left out.
+    """
     sums = np.add.reduceat(np.where(mask, panel.score[system], 0.0), panel.starts)
     counts = np.add.reduceat(mask.astype(np.intp), panel.starts)
     held = counts > 0

@@ -19,7 +19,7 @@ from app.stats.testing.step_down import max_t
 class AdjustedTests:
     """Tests after adjustment: p_adjusted of shape (pairs,); wins[i, j] where i beats j, shape (S, S).
 
-    apart[i, j] : the test tells i and j apart, in whichever direction; shape (S, S).
+    different[i, j] : the test tells i and j apart, in whichever direction; shape (S, S).
     """
 
     tests: PairTests
@@ -40,7 +40,10 @@ def compare_systems(matrix: ScoreMatrix, shared: CommonSegments, recipe: Recipe,
 def decide_wins(
     tests: PairTests, matrix: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int
 ) -> AdjustedTests:
-    """`compare_systems` of tests that are made already: one test serves every adjustment and level."""
+    """Adjust tests that were run before, and decide who wins: one test serves every adjustment and level.
+
+    sign : 1 where higher is better, else −1. As `compare_systems`, which runs the tests first.
+    """
     one_sided = recipe.test in {"marot", "rank_sum_legacy"} or recipe.alternative == "greater"
     entering = np.where(tests.testable, tests.p_value, 1.0)
     forward, backward = tests.lean > 0, tests.lean < 0
