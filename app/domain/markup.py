@@ -28,7 +28,7 @@ _TOKEN = re.compile(
 
 
 class _Piece(NamedTuple):
-    """A stretch of the stored text. tag: its name where it is one; shown: what stands there for a reference."""
+    """A range of the stored text. tag: its name where it is one; shown: what stands there for a reference."""
 
     start: int
     end: int
@@ -42,7 +42,7 @@ class MarkedUpText:
     """A text as raters see it.
 
     shown: its characters. runs: (characters shown, start and end in the stored text), one after the other; where both
-    are as long, character stands for character, and else the one character stands for the whole stretch.
+    are as long, character stands for character, and else the one character stands for the whole range.
     elements: (tag, start and end in `shown`), outer ones first.
     """
 
@@ -51,7 +51,7 @@ class MarkedUpText:
     elements: tuple[tuple[str, int, int], ...]
 
     def to_stored(self, start: int, end: int) -> tuple[int, int]:
-        """Where a stretch of what is shown stands in the stored text. It must not be empty.
+        """Where a range of what is shown stands in the stored text. It must not be empty.
 
         >>> parse_markup("<p>a <b>dog</b></p>").to_stored(0, 5)
         (3, 11)
@@ -60,7 +60,7 @@ class MarkedUpText:
         return places[start][0], places[end - 1][1]
 
     def to_shown_range(self, start: int, end: int) -> tuple[int, int] | None:
-        """What is shown of a stretch of the stored text; None where it is only tags.
+        """What is shown of a range of the stored text; None where it is only tags.
 
         >>> parse_markup("<p>a <b>dog</b></p>").to_shown_range(3, 13), parse_markup("<p>a</p>").to_shown_range(0, 2)
         ((0, 5), None)

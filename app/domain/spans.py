@@ -1,4 +1,4 @@
-"""Marked stretches of a text: severities, white space at the ends, and the `<v>…</v>` notation.
+"""Marked spans of a text: severities, white space at the ends, and the `<v>…</v>` notation.
 
 Offsets are Unicode code points, half open, over the text without marks.
 """
@@ -65,7 +65,7 @@ def remove_span_marks(text: str) -> TextWithSpans:
 
 
 def insert_span_marks(text: str, start: int, end: int) -> str:
-    """Put `<v>…</v>` around a stretch of a text."""
+    """Put `<v>…</v>` around a span of a text."""
     return f"{text[:start]}<v>{text[start:end]}</v>{text[end:]}"
 
 

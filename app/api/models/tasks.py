@@ -56,7 +56,7 @@ class TextLayoutOut(AnswerModel):
     runs: list[tuple[int, int, int]] = Field(
         description="Where they stand: characters of `shown`, start and end in `text`, in code points, one run after "
         "the other. If a run has as many in both, each stands for one; "
-        "else the one character stands for the whole stretch."
+        "else the one character stands for the whole range."
     )
     elements: list[tuple[str, int, int]] = Field(
         description="Tag, start and end in `shown`; outer ones first. The tags are p, b, strong, i, em, h1, h2, h3, "
