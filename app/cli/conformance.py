@@ -29,7 +29,7 @@ def conformance(
         str, typer.Argument(help="Address of the server; PLUMBLINE_TOKEN must be a manager's token for all campaigns.")
     ],
     protocol: Annotated[str | None, typer.Option(help="Test only the worked examples of this protocol.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The result as JSON.")] = False,
 ) -> None:
     """Check a server: create campaigns, follow and break the rules, close them. Exit code 1 if a check fails.
 

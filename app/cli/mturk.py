@@ -52,7 +52,7 @@ def create_study(
 ) -> None:
     """Create an invitation, and a HIT on Mechanical Turk that leads to it. Workers see the HIT at once.
 
-    So it waits until you have planned the campaign, whose plan counts the places of the invitation, and opened it.
+    So the command waits until you have planned the campaign with these places, and opened it.
     Unless PLUMBLINE_MTURK_URL names the marketplace, this uses the sandbox, where nobody is paid.
     """
     remote = find_server(server)

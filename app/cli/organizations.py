@@ -75,7 +75,7 @@ def list_organizations(as_json: Json = False) -> None:
 
 
 def distribute_organization(organization: Organization) -> None:
-    """Put an organization on a node of Citus, if it was created before Citus was. Nobody can write to it meanwhile."""
+    """Move an organization that is older than Citus to one of its nodes. Nobody can write to it meanwhile."""
     with context.database_owner_url() as url:
         with MigrationConnection(url) as connection:
             number = organization_list.find_organization(connection, organization).number

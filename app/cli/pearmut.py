@@ -30,7 +30,7 @@ AS_JSON = typer.Option("--json", help="As JSON.")
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(help="Campaigns of Pearmut, on its own pages and ours.", no_args_is_help=True)
+    group = typer.Typer(help="Load campaigns of Pearmut, or move a running Pearmut.", no_args_is_help=True)
     group.command("add")(add_campaign_from_file)
     group.command("move")(move_running_pearmut)
     app.add_typer(group, name="pearmut")

@@ -40,7 +40,7 @@ def plan(
     rebalance: Annotated[
         bool, typer.Option(help="With --replan: redistribute unstarted work evenly, including to new raters.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The result as JSON.")] = False,
     server: _remote.Server = None,
 ) -> None:
     """Compile a design into tasks and freeze it; without a design, show the plan in force."""

@@ -24,7 +24,7 @@ def register(app: typer.Typer) -> None:
 def protocol(
     campaign: Annotated[str | None, typer.Argument(help="Key of the campaign.")] = None,
     file: Annotated[
-        Path | None, typer.Argument(help='The protocol as JSON, {"protocol": …, "options": …}: the campaign takes it.')
+        Path | None, typer.Argument(help='The new protocol as JSON, {"protocol": …, "options": …}.')
     ] = None,
     like: Annotated[str | None, typer.Option(help="Print a built-in protocol to start your own from.")] = None,
 ) -> None:

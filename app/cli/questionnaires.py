@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 def questionnaires(
     campaign: Annotated[str | None, typer.Argument(help="Key of the campaign.")] = None,
     file: Annotated[
-        Path | None, typer.Argument(help='The questions as JSON, {"before": […], "after": […]}: raters are asked them.')
+        Path | None, typer.Argument(help='The new questions as JSON, {"before": […], "after": […]}.')
     ] = None,
     biography: Annotated[
         bool, typer.Option("--language-biography", help="Print questions about languages to start from.")

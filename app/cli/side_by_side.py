@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
 
 
 def report(campaign: str, recipes: Sequence[str], as_of: int | None, shape: str, remote: _remote.Remote | None) -> None:
-    """Write or print rankings by several recipes, of published practice and the campaign's own, beside each other."""
+    """Write or print rankings by several recipes side by side, published ones and the campaign's own."""
     names = list(dict.fromkeys(recipes))
     query: dict[str, str | int] = {"recipes": ",".join(names), **({} if as_of is None else {"as_of": as_of})}
     path = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{RECIPES}"

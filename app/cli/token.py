@@ -22,7 +22,7 @@ PAGE = 200
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(help="Credentials.", no_args_is_help=True)
+    group = typer.Typer(help="Create, list and revoke tokens.", no_args_is_help=True)
     group.command("create")(create_token)
     group.command("list")(list_tokens)
     group.command("revoke")(revoke_token)

@@ -106,10 +106,10 @@ COMMANDS = {
     "metrics": ("metrics", "Add and list scores of automatic metrics."),
     "mturk": ("mturk", "Create HITs on Mechanical Turk, and pay workers."),
     "organizations": ("organizations", "Organizations that share this installation."),
-    "pearmut": ("pearmut", "Campaigns of Pearmut, on its own pages and ours."),
+    "pearmut": ("pearmut", "Load campaigns of Pearmut, or move a running Pearmut."),
     "prolific": ("prolific", "Create studies on Prolific, and pay participants."),
     "raters": ("raters", "Manage raters: enrol, link, change, erase."),
     "teams": ("teams", "Teams of raters, each with its coordinator."),
-    "token": ("token", "Credentials."),
+    "token": ("token", "Create, list and revoke tokens."),
     "webhook": ("webhook", "Signed messages to your own systems when something happens."),
 }

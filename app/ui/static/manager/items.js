@@ -250,7 +250,7 @@ function moreSystems(shown, all_, read, again) {
     read.most += SYSTEMS_SHOWN;
     return resting(next, again);
   }, { class: "plain" });
-  return h("div", { class: "note" }, h("p", {}, t("This document has many judgments: {shown} of {n} systems are shown. To read a certain one, choose it above.", { shown: figure(shown), n: figure(all_) })), h("p", { class: "actions" }, next));
+  return h("div", { class: "note" }, h("p", {}, t("This document has many judgments: {shown} of {n} systems are shown. To read another one, choose it above.", { shown: figure(shown), n: figure(all_) })), h("p", { class: "actions" }, next));
 }
 
 // Judgments of all documents: a list that is searched and filtered; each leads to its text.
