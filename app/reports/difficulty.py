@@ -24,7 +24,7 @@ from app.stats.plain_values import number_or_none
 from app.storage.db import Session
 
 Z_OF_METRIC = "z-scores are computed by rater, and a metric is not a rater"
-NOTHING_SCORED = "no output that this recipe counts has a score of this metric"
+NOTHING_SCORED = "no output that this recipe counts has a score of this metric; store scores of these outputs"
 
 
 class DifficultyOptions(RecipeOptions):
@@ -146,11 +146,14 @@ def _warnings(
         yield NOTHING if done == "judged" else NOTHING_SCORED
         return
     if not scores.rows.documents_known:
-        yield "documents are unknown: each row is a unit that was imported as one document"
+        yield (
+            "documents are unknown: each row is a unit that was imported as one document; import the documents if "
+            "there are any"
+        )
     if means.documents.size == 1:
         yield f"only one document was {done}: differences between documents are unknown; judge more documents"
     if not np.ptp(scores.rows.score):
-        yield "all scores are equal, so no document is harder than another"
+        yield "all scores are equal, so no document is harder than another; check whether raters used the scale"
     if means.systems.size == 1:
         yield (
             f"only one system was {done}: a hard document cannot be distinguished from a system that fails on it; "

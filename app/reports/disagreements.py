@@ -24,7 +24,7 @@ from app.storage.db import Session
 
 MOST, FEW = 1000, 10
 Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
-NO_PAIR = "no segment has scores of both systems, so the pair has no disagreement to show"
+NO_PAIR = "no segment has scores of both systems, so the pair has no disagreement to show: name two that share segments"
 ONE_RATER = "no output was scored by two raters, so raters cannot be compared: name two systems instead"
 
 
@@ -87,7 +87,7 @@ def _compute(inputs: RecipeInput, options: DisagreementOptions) -> DisagreementV
     elif not compared:
         warnings.append(ONE_RATER if options.other is None else NO_PAIR)
     elif not any(each.spread for each in disagreements):
-        warnings.append("no two of these scores differ, so there is no disagreement to show")
+        warnings.append("no two of these scores differ, so there is no disagreement to show: look at other outputs")
     return DisagreementView(
         **inputs.head(scored.dropped, warnings, scored.data_hash),
         recipe=inputs.recipe.name,

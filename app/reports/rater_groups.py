@@ -41,10 +41,11 @@ NO_QUESTION = (
 )
 FEW_RATERS = (
     f"fewer than {SMALLEST_GROUP} raters judged: figures of a group so small would be those of a person, "
-    "so none are shown"
+    "so none are shown; let more raters judge"
 )
 SINGLE_GROUP = (
-    "all raters are in a single group, so there is nothing to compare: the other answers have too few raters, or none"
+    "all raters are in a single group, so there is nothing to compare, because other answers have too few raters or "
+    "none; let raters with other answers judge"
 )
 NOT_SHARED = (
     "no output was scored by raters of two groups, so severity and agreement cannot be distinguished from "
@@ -243,7 +244,7 @@ def _warnings(rows: Ratings, answers: _Answers | None, figures: Sequence[GroupFi
     elif not any(one.shared for one in figures):
         yield NOT_SHARED
     if answers is not None and not rows.documents_known:
-        yield "documents are unknown: SPA exchanges the signs of imported units"
+        yield "documents are unknown: SPA exchanges the signs of imported units; import the documents if there are any"
 
 
 def _tables(result: RaterGroupsView) -> Sequence[TableSection]:

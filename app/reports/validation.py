@@ -39,6 +39,15 @@ WHERE: Mapping[World, str] = {
     "weak_null": "if means are equal but document effects are skewed for one system",
     "peeking": "if results are also checked after a quarter, a half and three quarters of the documents",
 }
+REMEDY: Mapping[World, str] = {
+    "clean": "use another recipe",
+    "topics": "judge more documents",
+    "rater_system": "claim for these raters only, or add raters",
+    "skewed": "judge more documents",
+    "weak_null": "judge more documents",
+    "peeking": "check the results only once",
+}
+"""What to do where a recipe does not keep what it says."""
 AT_ONCE = 20
 """Studies of one chunk."""
 MOST_STUDIES = 5_000
@@ -157,7 +166,7 @@ def _result(
 def _warnings(validation: RecipeValidation, shares: Sequence[NominalRateCheck]) -> list[str]:
     systems = len(validation.truth.systems)
     if systems < 2:
-        alone = ["only one system is ranked, so there is nothing to claim"]
+        alone = ["only one system is ranked, so there is nothing to claim; rank at least two"]
         return alone if systems else list(validation.truth.warnings)
     warnings = []
     if not validation.population.rows.documents_known:
@@ -168,7 +177,7 @@ def _warnings(validation: RecipeValidation, shares: Sequence[NominalRateCheck]) 
     warnings += _broken(shares)
     open_rates = [rate.meaning for rate in shares if rate.rate is None]
     if open_rates:
-        warnings.append(f"no study could be counted for: {'; '.join(dict.fromkeys(open_rates))}")
+        warnings.append(f"no study could be counted, so draw more studies, for: {'; '.join(dict.fromkeys(open_rates))}")
     return warnings
 
 
@@ -188,7 +197,7 @@ def _broken(shares: Sequence[NominalRateCheck]) -> list[str]:
     for world in dict.fromkeys(rate.world for rate in shares if rate.world not in TWO):
         broken = [_broken_promise(rate) for rate in shares if rate.world == world and rate.kept is False]
         if broken:
-            warnings.append(f"nominal rates are not met {WHERE[world]}: {'; '.join(broken)}")
+            warnings.append(f"nominal rates are not met {WHERE[world]}; {REMEDY[world]}: {'; '.join(broken)}")
     return warnings
 
 

@@ -23,6 +23,8 @@ Method = Literal["none", "mean", "center", "error", "error_rate", "z"]
 
 FEW_RATINGS = 20
 """Below this many ratings a rater's mean and standard deviation are too noisy to divide by."""
+CONSTANT = "raters who always gave the same score have no z"
+CHECK = "check their work"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +122,14 @@ def _standardize(ratings: Ratings, moments: RaterMoments, sd0: ConstantRaters) -
         return NormalizedRatings(kept.with_score(z), kept, "z", 0, 0, warnings)
     n = int(constant.sum())
     if sd0 == "drop":
-        return NormalizedRatings(kept.with_score(z), kept, "z", n, 0, (f"constant raters dropped: {names}", *warnings))
+        warning = f"{CONSTANT}, so their ratings are dropped; {CHECK}: {names}"
+        return NormalizedRatings(kept.with_score(z), kept, "z", n, 0, (warning, *warnings))
     if sd0 == "drop_z":
-        warning = f"constant raters have no z, their raw scores count: {names}"
+        warning = f"{CONSTANT}, so only their raw scores count; {CHECK}: {names}"
         return NormalizedRatings(kept.with_score(z), ratings, "z", 0, n, (warning, *warnings))
     filled = np.zeros(len(ratings))
     filled[~constant] = z
-    warning = f"constant raters have z = 0, their raw scores count: {names}"
+    warning = f"raters who always gave the same score have z = 0, and their raw scores count; {CHECK}: {names}"
     return NormalizedRatings(ratings.with_score(filled), ratings, "z", 0, 0, (warning, *warnings))
 
 
@@ -140,7 +143,8 @@ def _scale_to_mean(ratings: Ratings, moments: RaterMoments) -> Floats:
 def _by_mean(ratings: Ratings, moments: RaterMoments) -> tuple[Floats, tuple[str, ...]]:
     _check_ratio_scale(ratings)
     zero = np.flatnonzero((moments.n > 0) & (moments.mean == 0))
-    warnings = (f"raters with mean 0, left unchanged: {format_rater_names(ratings, zero)}",) if zero.size else ()
+    what = "raters with mean 0 cannot be scaled, so their scores stay unchanged; center the scores by rater instead"
+    warnings = (f"{what}: {format_rater_names(ratings, zero)}",) if zero.size else ()
     return _scale_to_mean(ratings, moments), warnings
 
 
@@ -196,7 +200,8 @@ def _rows_of_raters(ratings: Ratings) -> Codes:
 
 def _warn_few_ratings(ratings: Ratings, moments: RaterMoments) -> tuple[str, ...]:
     few = np.flatnonzero((moments.n < FEW_RATINGS) & (_rows_of_raters(ratings) > 0) & ~moments.constant)
-    return (f"raters with fewer than {FEW_RATINGS} ratings: {format_rater_names(ratings, few)}",) if few.size else ()
+    what = f"raters with fewer than {FEW_RATINGS} ratings, so their z-scores are imprecise; let them judge more"
+    return (f"{what}: {format_rater_names(ratings, few)}",) if few.size else ()
 
 
 def format_rater_names(ratings: Ratings, raters: npt.NDArray[np.intp], most: int = 5) -> str:

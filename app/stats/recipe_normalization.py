@@ -59,4 +59,5 @@ def _warn_unknown_moments(ranked: Ratings, raters: Indices, recipe: Recipe) -> t
     if not raters.size:
         return ()
     what = "so treated as constant raters" if recipe.normalize == "z" else "so left as they are"
-    return (f"raters without calibration items, {what}: {format_rater_names(ranked, raters)}",)
+    do = "let them judge the calibration items"
+    return (f"raters without calibration items, {what}; {do}: {format_rater_names(ranked, raters)}",)

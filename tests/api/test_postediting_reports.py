@@ -351,7 +351,7 @@ def test_conflicts_are_listed_with_their_texts_and_reasons_to_look(world: World)
     [
         (("da-source", "da-reference"), "none of these campaigns collects post-edits; name one that does"),
         (("live",), "only post-edits were named; name a campaign of direct scores too"),
-        (("none", "da-source"), "there are no post-edits yet that this report counts"),
+        (("none", "da-source"), "there are no post-edits yet that this report counts; collect or import some"),
         (
             ("live", "da"),
             "da scores no output of a segment that was post-edited; give the same outputs the same keys and text",

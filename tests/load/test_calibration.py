@@ -37,7 +37,7 @@ def test_a_share_is_off_beyond_three_standard_errors(kind: str, nominal: float, 
 
 
 def test_only_a_warning_about_what_a_world_is_like_counts_for_it() -> None:
-    few_ratings = "raters with fewer than 20 ratings: rater:r002"
+    few_ratings = "raters with fewer than 20 ratings, so their z-scores are imprecise; let them judge more: rater:r002"
     giant = "one document holds 51% of a system's segments"
     assert set(ABOUT) == set(WORLDS) - {"clean"}
     assert not is_about(few_ratings, "one_giant")

@@ -96,8 +96,13 @@ def test_all_published_segment_averages_are_met() -> None:
 def test_marot_says_which_claims_the_data_support() -> None:
     assert ranking().n_ratings == 7406
     assert ranking().smallest_p == 1 / 10_001
-    assert "segments of one document are tested as independent, so p-values may be too small" in ranking().warnings
-    assert "5 documents: p-values of a document-level test cannot go below 0.0625" in ranking().warnings
+    assert (
+        "segments of one document are tested as independent, so p-values may be too small; test whole documents instead"
+    ) in ranking().warnings
+    assert (
+        "5 documents: p-values of a document-level test cannot go below 0.0625; judge more documents"
+        in ranking().warnings
+    )
     first = ranking().pairs[0]
     assert (first.better, first.worse, first.n_common, first.documents_common) == ("ref", "Facebook-AI", 529, 5)
     assert first.difference == pytest.approx(1.0559546313799621 - 0.911531190926276, abs=1e-9)
@@ -108,4 +113,7 @@ def test_recommended_does_not_test_five_documents() -> None:
     result = rank_systems(ted()[0], NAMED["recommended"])
     assert not any(pair.testable or pair.significant for pair in result.pairs)
     assert result.documents_needed == 12  # 1 + log₂(91/.05) = 11.8
-    assert "91 of 91 pairs have fewer than 6 common documents, so they are not testable" in result.warnings
+    assert (
+        "91 of 91 pairs have fewer than 6 common documents, so they are not testable; have "
+        "all systems judged on the same texts"
+    ) in result.warnings

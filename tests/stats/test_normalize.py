@@ -75,7 +75,10 @@ CONSTANT = [("a", 10.0, 0), ("a", 20.0, 0), ("b", 0.1, 0), ("b", 0.1, 0), ("b", 
 def test_constant_raters_are_dropped_from_raw_and_z_alike() -> None:
     result = normalized(CONSTANT, "z")
     assert (len(result.scored), len(result.raw), result.dropped, result.missing) == (2, 2, 4, 0)
-    assert result.warnings[0] == "constant raters dropped: rater:b, rater:c"
+    assert result.warnings[0] == (
+        "raters who always gave the same score have no z, so their ratings are dropped; check "
+        "their work: rater:b, rater:c"
+    )
 
 
 def test_constant_raters_get_z_zero_and_keep_their_raw_scores() -> None:
@@ -91,13 +94,20 @@ def test_constant_raters_may_keep_raw_scores_without_a_z() -> None:
 
 def test_raters_with_few_ratings_are_named() -> None:
     rows = [("a", float(i), 0) for i in range(20)] + [("b", float(i), 0) for i in range(19)]
-    assert normalized(rows, "z").warnings == ("raters with fewer than 20 ratings: rater:b",)
+    assert normalized(rows, "z").warnings == (
+        "raters with fewer than 20 ratings, so their z-scores are imprecise; let them judge more: rater:b",
+    )
 
 
 def test_a_rater_with_mean_zero_is_left_unchanged_and_named() -> None:
     result = normalized([("a", 0.0, 0), ("a", 0.0, 0), ("b", 4.0, 2)], "mean")
     assert result.scored.score[:2].tolist() == [0, 0]
-    assert result.warnings == ("raters with mean 0, left unchanged: rater:a",)
+    assert result.warnings == (
+        (
+            "raters with mean 0 cannot be scaled, so their scores stay unchanged; center the "
+            "scores by rater instead: rater:a"
+        ),
+    )
 
 
 @pytest.mark.parametrize("method", ["mean", "error", "error_rate"])

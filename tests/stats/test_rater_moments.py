@@ -59,7 +59,10 @@ def test_centre_by_calibration_items_shifts_each_rater_by_what_they_gave_there()
     ranking = rank_systems(ratings(), recipe)
     expected = {"A": 70 - 80 + M, "B": 30 - 50 + M, "NEW": 34.0}
     assert scores(ranking) == pytest.approx(expected, abs=1e-9)
-    assert "raters without calibration items, so left as they are: rater:new" in ranking.warnings
+    assert (
+        "raters without calibration items, so left as they are; let them judge the calibration items: rater:new"
+        in ranking.warnings
+    )
     # Control: what the other values of the choice make of the same rows.
     for other in ("ratings", "all"):
         assert scores(rank_systems(ratings(), replace(recipe, moments=other))) != pytest.approx(expected, abs=1e-3)
@@ -69,7 +72,10 @@ def test_z_by_calibration_items_takes_mean_and_deviation_from_them_alone() -> No
     ranking = rank_systems(ratings(), replace(BASE, normalize="z", roles=("rating",)))
     deviation = stdev([90, 70, 80])
     assert scores(ranking) == pytest.approx({"A": (70 - 80) / deviation, "B": (30 - 50) / deviation}, abs=1e-9)
-    assert "raters without calibration items, so treated as constant raters: rater:new" in ranking.warnings
+    assert (
+        "raters without calibration items, so treated as constant raters; let them judge the "
+        "calibration items: rater:new"
+    ) in ranking.warnings
     assert ("constant rater", 2) in [(one.reason, one.n) for one in ranking.dropped]
 
 

@@ -11,7 +11,7 @@ from tests.stats.stability.worlds import as_mqm, made_up
 
 def test_what_few_documents_are_to_blame_for_is_one_warning():
     assert merge_document_warnings(["1 document: no interval", "other", "1 document: rank sets hold every rank"]) == [
-        "1 document: no interval; rank sets hold every rank",
+        "1 document: no interval. Rank sets hold every rank",
         "other",
     ]
 
@@ -26,7 +26,7 @@ def test_a_ranking_warns_once_of_its_few_documents_leads_to_the_mixed_model_and_
     said = re.findall("<b>Warning:</b> (.*)</p>", shown)
     assert not [text for text in said if text[0].islower()]
     assert len([text for text in said if text.startswith("4 documents: ")]) == 1
-    assert any("cannot go below 0.125; too few for rank sets" in text for text in said)
+    assert any("cannot go below 0.125; judge more documents. Too few for rank sets" in text for text in said)
     assert any("use the mixed model" in text for text in said)
     assert 'href="/campaigns/few/reports/components">Systems by the mixed model</a>' in shown
     assert "rank range counts pairwise wins" in shown

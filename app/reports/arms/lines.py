@@ -39,7 +39,7 @@ KINDS = {
     "task": "task",
 }
 DOCUMENTS = {"all": "", "short": "of at most 10 segments", "long": "of at least 20 segments"}
-NOTHING = "nothing is judged yet"
+NOTHING = "nothing is judged yet; collect or import judgments"
 NO_TIMES = "no judgment has start and end times, so there are no durations; import times if they are known"
 FEW_RATERS = 5
 

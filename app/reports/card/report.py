@@ -29,7 +29,7 @@ from app.stats.ratings import Codes, RatingRole, Ratings
 from app.storage import texts
 from app.storage.db import Session
 
-NOTHING = "there are no ratings yet: the card describes only the test set"
+NOTHING = "there are no ratings yet, so the card describes only the test set; collect or import judgments"
 UNKNOWN_DOCUMENTS = "documents are unknown, so there are no counts by document; import them if there are any"
 UNKNOWN_WORDS = "some sources are unknown, so words are not counted; import all sources"
 MOST_COLUMNS = 100

@@ -39,7 +39,7 @@ from app.stats.ratings import Bools, Codes, Ratings
 from app.storage.db import Session
 from app.storage.texts import load_system_descriptions
 
-NOTHING = "nothing is judged yet"
+NOTHING = "nothing is judged yet; collect or import judgments"
 REJECTED = "task rejected by quality control"
 MOST_TASKS = 5_000
 HITS = 5

@@ -109,6 +109,9 @@ def _view(
     )
 
 
+ALL_EQUAL = "all scores are equal, so correlations between raters are undefined; check whether raters used the scale"
+
+
 def _warnings(ratings: RawRatings, units: UnitValues, common: UnitValues) -> list[str]:
     if not units.n_units:
         nobody = "no ratings remain after this choice of raters; choose raters=all, or fewer raters"
@@ -121,7 +124,7 @@ def _warnings(ratings: RawRatings, units: UnitValues, common: UnitValues) -> lis
         if common.n_units < FEW
         else []
     )
-    return few if np.ptp(units.value) else [*few, "all scores are equal, so correlations between raters are undefined"]
+    return few if np.ptp(units.value) else [*few, ALL_EQUAL]
 
 
 _SHARES = [0.0, 0.25, 0.5, 0.25, 0.0]

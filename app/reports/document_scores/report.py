@@ -173,7 +173,9 @@ def _warnings(ratings: RawRatings, data: DocumentAndSegmentScores) -> list[str]:
     if np.unique(data.document).size == 1:
         warnings.append("only one document: no intervals over documents; judge more documents")
     if np.ptp(data.score) == 0:
-        warnings.append("every document has the same score: no correlation is defined")
+        warnings.append(
+            "every document has the same score, so no correlation is defined; check whether raters used the scale"
+        )
     return warnings
 
 

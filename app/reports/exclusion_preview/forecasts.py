@@ -19,7 +19,7 @@ from app.storage.db import Database
 STUDIES = 250
 STREAM = 7
 """Of the recipe's seed: both forecasts draw alike, so that they differ by what is left out and not by chance."""
-NO_DOCUMENTS = "documents are unknown, so none can be resampled"
+NO_DOCUMENTS = "documents are unknown, so none can be resampled; import the documents if there are any"
 
 
 @dataclass(frozen=True, slots=True)

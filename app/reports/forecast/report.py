@@ -44,9 +44,15 @@ from app.stats.replication import bootstrap_replication, forecast_replication
 from app.storage.db import Session
 
 METHODS: tuple[Method, ...] = ("document_bootstrap", "components_same_raters", "components_new_raters")
-FIXED = "a fixed rater pool cannot show rater × system variance, so other raters may agree less"
+FIXED = (
+    "a fixed rater pool cannot show rater × system variance, so other raters may agree less; use the forecast for new "
+    "raters"
+)
 LABEL = "a forecast, not a simulation from repeated judgments of the same outputs"
-UNLINKED = "no rater links the two systems, even through other systems, so their difference may be due to their raters"
+UNLINKED = (
+    "no rater links the two systems, even through other systems, so their difference may be due to their raters; have "
+    "some raters judge both"
+)
 DRAWS = 1000
 MOST_PAIRS = 2_000
 MOST_REDRAWN = 60_000
@@ -264,7 +270,10 @@ def _warnings(forecast: StabilityForecaster, each: float | None) -> list[str]:
     if not forecast.data.ratings.documents_known:
         warnings.append("documents are unknown, so pairs are not forecast; import the documents if there are any")
     elif is_unpaired(forecast.score_matrix):
-        warnings.append("no two systems share a segment, so pairs are forecast from each system's own documents")
+        warnings.append(
+            "no two systems share a segment, so pairs are forecast from each system's own documents; have systems "
+            "judged on the same texts"
+        )
     warnings += caveats.document_caveats(forecast.data.ratings, forecast.score_matrix)
     if forecast.data.ratings.documents_known:
         warnings += few_document_warnings(forecast.score_matrix.n_documents)

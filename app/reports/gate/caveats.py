@@ -27,7 +27,8 @@ def document_caveats(decision: GateDecision, rule: GateRule) -> list[str]:
     if decision.skewness is not None and n < (needed := documents_for_skewness(decision.skewness)):
         caveats.append(
             f"differences of documents are skewed ({decision.skewness:.1f}): Student's t needs about {needed:,} "
-            f"documents, and there are {n}; bounds are corrected for the skewness of these documents"
+            f"documents, and there are {n}; bounds are corrected for the skewness of these documents, so judge more if "
+            "the claim is close"
         )
     return caveats
 

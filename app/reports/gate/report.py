@@ -311,7 +311,8 @@ def _warnings(options: GateOptions, ranking: Ranking, decision: GateDecision, ag
     if again is not None and again.method == gate_replication.SIMULATED:
         warnings.append(
             "simulated studies resample documents and have one rating per item by the same raters: a fixed rater "
-            "pool cannot show rater × system variance, so a re-run by other raters may agree less"
+            "pool cannot show rater × system variance, so a re-run by other raters may agree less; have other raters "
+            "judge a part"
         )
     elif again is not None:
         few = ranking.recipe.aggregate != "macro_domain"

@@ -152,7 +152,10 @@ def _warnings(order: Sequence[str], metrics: Sequence[MetricScores], *, known: b
             "documents if there are any"
         )
     if sum(bool(one.outputs) for one in metrics) > MOST_METRICS:
-        yield f"only the first {MOST_METRICS} metrics by name that have scores of outputs are tested against each other"
+        yield (
+            f"only the first {MOST_METRICS} metrics by name that have scores of outputs are tested against each other; "
+            "delete metrics that you do not compare"
+        )
     partial = [one.name for one in metrics if any(key not in one.systems for key in order) and one.systems]
     if partial:
         yield f"systems without a score of their own get the mean of their outputs: {', '.join(partial)}"

@@ -35,7 +35,9 @@ from app.storage.segment_words import load_segment_words
 
 OWN = "campaign"
 UNKNOWN_WORDS = "segment whose source is unknown, and so its words"
-NOTHING = "there are no judgments yet that this report counts, or no source is known"
+NOTHING = (
+    "there are no judgments yet that this report counts, or no source is known; collect judgments, and import sources"
+)
 NO_THRESHOLD = (
     "no threshold was given, so scores are not calibrated and there is no verdict; give `passing` and `points`"
 )

@@ -102,14 +102,13 @@ def _warnings(base: Ranking, n: int) -> list[str]:
     if not base.systems:
         return list(base.warnings)
     if len(base.systems) == 1:
-        return ["only one system is ranked, so there are no pairs to compare"]
+        return ["only one system is ranked, so there are no pairs to compare; rank at least two"]
     if not n:
-        return ["no analysis applies to these data"]
+        return ["no analysis applies to these data; allow other choices"]
     return [
         (
             "a share of analyses is not a probability: it shows how much a claim depends on analysis choices, not on "
-            "the "
-            "data"
+            "the data; for the latter, read its p-value"
         )
     ]
 

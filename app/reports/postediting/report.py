@@ -35,7 +35,9 @@ NO_CURVE = (
     "no curve: no segment has a post-edit of the output of every post-edited system; have all outputs of some segments "
     "edited"
 )
-PARTIAL = "the curve uses only segments in which every post-edited output was edited: {0:,} of {1:,}"
+PARTIAL = (
+    "the curve uses only segments in which every post-edited output was edited: {0:,} of {1:,}; have the others edited"
+)
 ONE_DOCUMENT = "one document, so there are no intervals; collect post-edits of more documents"
 
 

@@ -234,7 +234,10 @@ def _warnings(
         )
     flat = sorted({line.system for ones in lines.values() for line in ones if _is_flat(line)} - set(few))
     if flat:
-        warnings.append(f"systems with constant edit rates or scores have no correlation: {', '.join(flat)}")
+        warnings.append(
+            "systems with constant edit rates or scores have no correlation; have more of their segments edited and "
+            f"scored: {', '.join(flat)}"
+        )
     return warnings
 
 

@@ -127,7 +127,7 @@ def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
         RECOMMENDED,
         (
             "SRP is forecast for a fixed rater pool, which cannot show rater × system variance, so other raters may "
-            "agree less"
+            "agree less; plan more raters"
         ),
     ]
     return warnings

@@ -33,7 +33,7 @@ from app.storage.db import Session
 CONTROL, SURPLUS, SAME = "control screen", "surplus", "comparison of one text with itself"
 UNTOLD = "comparison among those that are not the best"
 NOT_ASKED = "the campaign collects no preferences: its option `preference` is not set; set it before the first judgment"
-NOTHING = "no comparisons have been made yet"
+NOTHING = "no comparisons have been made yet; collect or import some"
 
 
 Out = Mapping[tuple[str, str], str]
@@ -189,7 +189,7 @@ def _warnings(
                 f"{min(1.0, lowest):g}; collect comparisons on more documents"
             )
         if not any(one.wins or one.losses for one in pairs):
-            yield "every comparison is a tie, so no system is preferred"
+            yield "every comparison is a tie, so no system is preferred; collect comparisons on more texts"
         if any(one.interval is None for one in pairs):
             yield (
                 "pairs compared on one document, or with the same result on all documents, have no interval; compare "

@@ -263,7 +263,10 @@ def _warnings(each: Sequence[ComparedCondition], match: Match) -> Iterator[str]:
             "whether its raters used the scale"
         )
     if any(not one.scored.documents_known for one in each):
-        yield "documents are unknown: statements about documents refer to units that were imported as one document"
+        yield (
+            "documents are unknown: statements about documents refer to units that were imported as one document; "
+            "import the documents if there are any"
+        )
 
 
 _ARM = {"n_raters": 6, "tasks": 12, "documents": 20, "segments": 200, "judgments": 400, "timed": 400, "hours": 1.8}

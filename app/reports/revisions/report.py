@@ -22,7 +22,7 @@ from app.stats.ratings import RatingKind
 from app.stats.timing.timing import AnswerRevisions, count_revisions
 from app.storage.db import Session
 
-NO_SCORES = "no segment is scored yet, so nothing was revised"
+NO_SCORES = "no segment is scored yet, so nothing was revised; collect or import judgments"
 
 
 @dataclass(frozen=True, slots=True)

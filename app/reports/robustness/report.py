@@ -145,9 +145,15 @@ def _warnings(inputs: RecipeFacts, experiments: ChangeExperiments) -> Sequence[s
             "recipe with normalize=z to see whether they would"
         )
     elif inputs.recipe.moments == "ratings":
-        warnings.append("raters' moments come from ratings and repeats, so changing reference rows has no effect")
+        warnings.append(
+            "raters' moments come from ratings and repeats, so changing reference rows has no effect; use moments=all "
+            "to see one"
+        )
     elif inputs.recipe.moments == "calibration":
-        warnings.append("raters' moments come from calibration items, so changing other rows has no effect")
+        warnings.append(
+            "raters' moments come from calibration items, so changing other rows has no effect; use moments=all to "
+            "see one"
+        )
     return warnings
 
 

@@ -91,9 +91,12 @@ def list_series_notes(columns: Sequence[ComparedRanking]) -> list[str]:
     everywhere = set.intersection(*({line.system for line in view.systems} for view in views)) if views else set()
     told = []
     if any(len(view.systems) != len(everywhere) for view in views):
-        told.append("not every system is in every campaign; means over different campaigns are not comparable")
+        told.append(
+            "not every system is in every campaign, so means over different campaigns are not comparable; compare "
+            "systems within campaigns"
+        )
     if len({view.protocol for view in views}) > 1:
-        told.append("the campaigns judge by different protocols")
+        told.append("the campaigns judge by different protocols, so scores are not comparable; compare ranks")
     return told
 
 

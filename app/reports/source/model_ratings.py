@@ -69,7 +69,8 @@ class RatingsModel:
             units = "documents" if self.rows.documents_known else "segments"
             warnings.append(
                 f"on average, a system was rated on {of_a_system:,} of {own:,} {units}, so figures for a study of the "
-                f"campaign's size are for {of_a_system:,} {units} with all systems on each"
+                f"campaign's size are for {of_a_system:,} {units} with all systems on each; compare them with studies "
+                "of that size"
             )
         return warnings + [
             f"{NAMES[one.term]} is {one.why} and is taken to be as large, which is too much for studies in which the "

@@ -27,7 +27,7 @@ from app.storage.post_edits import Address
 
 AT_ONCE = 24
 """Segments of one chunk."""
-NOTHING = "there are no post-edits yet that this report counts"
+NOTHING = "there are no post-edits yet that this report counts; collect or import some"
 NO_POST_EDITS = "this campaign does not collect post-edits; choose one whose raters correct outputs"
 _Row = tuple[int, list[int], list[int], list[list[int]], list[int], list[list[int]]]
 _ROWS: TypeAdapter[list[_Row]] = TypeAdapter(list[_Row])

@@ -30,7 +30,7 @@ RANKED = "rating,repeat"
 GRAVE = {"minor": 1.0, "major": 2.0, "critical": 3.0}
 """Worst severity of a text as a level; anything else, and nothing marked, is 0."""
 STEPS = 100
-NOTHING = "there are no ratings yet that this report counts"
+NOTHING = "there are no ratings yet that this report counts; collect or import judgments"
 UNKNOWN_DOCUMENTS = (
     "documents are unknown: intervals treat each imported unit as a document; import the documents if there are any"
 )

@@ -16,6 +16,7 @@ from app.reports.source.data_hash import hash_report_data
 from app.reports.source.recipe_ratings import MarkedRatings, load_marked_ratings
 from app.reports.source.registration import add_standing_exclusions, load_registration
 from app.reports.source.snapshot import Snapshot
+from app.stats.ranking.caveats import NO_RATINGS
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ratings import RatingLabels, Ratings
 from app.stats.selection import DroppedRows, drop_excluded
@@ -25,7 +26,7 @@ from app.storage.db import Session
 
 RecipeName = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
-NOTHING = "there are no ratings yet that this recipe counts"
+NOTHING = NO_RATINGS
 
 
 class RecipeOptions(BaseModel):

@@ -108,7 +108,10 @@ def _list_rating_notes(recipe: Recipe, registration: Registration) -> tuple[str,
     ignored = 0 if recipe.standing else len(others - set(recipe.exclude))
     if ignored:
         what = "the standing exclusion is" if ignored == 1 else f"{ignored} standing exclusions are"
-        notes.append(f"{what} not applied: recipe {recipe.name} does not apply them")
+        notes.append(
+            f"{what} not applied, because recipe {recipe.name} does not apply them; use a recipe that does, or compare "
+            "with the ranking by this one"
+        )
     return tuple(notes)
 
 

@@ -76,7 +76,7 @@ def warn_of_few_documents(plan: Plan) -> list[str]:
     if floor.needed is None:
         return []
     smallest = f"the smallest p that {documents} documents can reach over {pairs} pairs is {floor.smallest:.3g}"
-    return [f"no pair can be significant: {smallest} after adjustment; {floor.needed} documents would be needed"]
+    return [f"no pair can be significant: {smallest} after adjustment; plan at least {floor.needed} documents"]
 
 
 def _forecast_from_pilot(

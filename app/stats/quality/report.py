@@ -377,7 +377,12 @@ def _warnings(controls: dict[int, ControlTest], events: EventTable | None) -> tu
         warnings.append("no degraded items, so no rater can be tested; plan control items")
     lost = sum(one.n_unmatched for one in controls.values())
     if lost:
-        warnings.append(f"{lost} degraded judgments are not tested, because their raters did not rate the originals")
+        warnings.append(
+            f"{lost} degraded judgments are not tested, because their raters did not rate the originals; plan controls "
+            "so that each rater judges both"
+        )
     if events is None or not (events.submitted >= 0).any():
-        warnings.append("no times are known, so the order of work is taken from tasks and positions")
+        warnings.append(
+            "no times are known, so the order of work is taken from tasks and positions; import times if they are known"
+        )
     return tuple(warnings)

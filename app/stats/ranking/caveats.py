@@ -27,6 +27,9 @@ from app.stats.testing.pair_tests import (
 from app.stats.testing.significance import CommonSegments
 
 _MOST_NAMES = 8
+NO_RATINGS = (
+    "there are no ratings yet that this recipe counts; collect or import judgments, or use a recipe that counts others"
+)
 FEW_EFFECTIVE = 15
 """Effective documents below which a ranking warns."""
 FEW_RATERS = 5
@@ -37,7 +40,12 @@ _UNDIRECTED = (
     "Stouffer's combination of two-sided p-values ignores direction, so opposite effects in two domains can add up to "
     "a claim: check the signed p-value"
 )
-_TWO_CHANCES = "the smaller p of two tests counts, so there are two chances to reject and more false claims than alpha"
+_TWO_CHANCES = (
+    "the smaller p of two tests counts, so there are two chances to reject and more false claims than alpha: use one "
+    "test, such as permutation"
+)
+_SAME_TEXTS = "have all systems judged on the same texts"
+_NO_RANK_SETS = "documents are unknown, so there are no simultaneous rank sets; import the documents if there are any"
 _LEGACY: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "stouffer": (_UNDIRECTED,),
@@ -99,14 +107,17 @@ def data_caveats(
 ) -> tuple[str, ...]:
     """Warnings about the data and the test, in a fixed order. times: how many ratings each row stands for."""
     if not len(ratings):
-        return ("there are no ratings yet that this recipe counts",)
+        return (NO_RATINGS,)
     confounded = recipe_caveats.confounding_caveats(ratings, panel, times)
     warnings = [*_systems(ratings, panel), *_raters(ratings), *confounded]
     if not ratings.documents_known:
-        warnings.append("documents are unknown, so there are no intervals and segments are tested as independent")
+        warnings.append(
+            "documents are unknown, so there are no intervals and segments are tested as independent; import the "
+            "documents if there are any"
+        )
     elif recipe.interval == "bca" and panel.n_documents < resampling.FEWEST_FOR_BCA:
-        few = f"{_plural(panel.n_documents, 'document')}: too few for BCa"
-        warnings.append(f"{few}, which needs {resampling.FEWEST_FOR_BCA}; intervals by t")
+        few = f"{_plural(panel.n_documents, 'document')}: too few for BCa, so intervals are by t"
+        warnings.append(f"{few}; judge at least {resampling.FEWEST_FOR_BCA} documents")
     if ratings.documents_known:
         warnings += _warn_uneven_documents(panel)
     if len(panel.systems) > 1:
@@ -141,22 +152,28 @@ def rank_set_caveats(
     """Why rank sets are missing, empty of claims, or approximate."""
     if sets is None:
         wanted = recipe.rank_sets and len(ratings) > 0 and not ratings.documents_known
-        return ("documents are unknown, so there are no simultaneous rank sets",) if wanted else ()
+        return (_NO_RANK_SETS,) if wanted else ()
     if sets.documents < rank_sets.FEWEST_DOCUMENTS:
-        return (f"{_plural(sets.documents, 'document')}: too few for rank sets, which therefore contain every rank",)
+        few = f"{_plural(sets.documents, 'document')}: too few for rank sets, which therefore contain every rank"
+        return (f"{few}; judge at least {rank_sets.FEWEST_DOCUMENTS}",)
     if not is_significance_reachable(limit, recipe):
-        return ("rank sets contain every rank, because no pair can be significant",)
+        do = "request more permutations" if limit.documents_needed is None else "judge more documents"
+        return (f"rank sets contain every rank, because no pair can be significant; {do}",)
     if sets.is_approximate:
-        return (f"{_plural(sets.documents, 'document')}: rank sets are approximate",)
+        what = (
+            f"{_plural(sets.documents, 'document')}: rank sets are approximate, so their coverage may be below nominal"
+        )
+        return (f"{what}; judge at least {rank_sets.FEW_DOCUMENTS}",)
     return ()
 
 
 def _systems(ratings: Ratings, panel: ScoreMatrix) -> list[str]:
     rated = np.unique(ratings.system)
     lost = [ratings.labels.systems[i] for i in rated if i not in set(panel.systems.tolist())]
-    warnings = [f"systems without a score after normalization, not ranked: {_first_names(lost)}"] if lost else []
+    what = "systems without a score after normalization are not ranked; rank without normalization to include them"
+    warnings = [f"{what}: {_first_names(lost)}"] if lost else []
     if len(panel.systems) == 1:
-        warnings.append("only one system is rated, so there is nothing to compare")
+        warnings.append("only one system is rated, so there is nothing to compare; have a second one rated")
     return warnings
 
 
@@ -166,7 +183,8 @@ def _raters(ratings: Ratings) -> list[str]:
         return []
     named = " | ".join(_first_names(group) for group in groups)
     what = "disconnected raters: no rater links these groups of systems, so they cannot be compared"
-    return [f"{what}, and no pair across them is testable: {named}"]
+    do = "have some raters judge systems of several groups"
+    return [f"{what}, and no pair across them is testable; {do}: {named}"]
 
 
 def _warn_uneven_documents(panel: ScoreMatrix) -> list[str]:
@@ -211,11 +229,15 @@ def _warn_few_domains(panel: ScoreMatrix) -> list[str]:
 def _documents(panel: ScoreMatrix, recipe: Recipe) -> list[str]:
     warnings = []
     if recipe.unit == "segment" and panel.n_documents < panel.segments.size:
-        warnings.append("segments of one document are tested as independent, so p-values may be too small")
+        warnings.append(
+            "segments of one document are tested as independent, so p-values may be too small; test whole "
+            "documents instead"
+        )
     lowest = 2.0 ** (1 - panel.n_documents)
     if panel.n_documents < FEWEST_DOCUMENTS or lowest > recipe.alpha:
         warnings.append(
-            f"{_plural(panel.n_documents, 'document')}: p-values of a document-level test cannot go below {lowest:g}"
+            f"{_plural(panel.n_documents, 'document')}: p-values of a document-level test cannot go below {lowest:g}; "
+            "judge more documents"
         )
     return warnings
 
@@ -238,15 +260,16 @@ def _too_few_draws(tests: PairTests, n_pairs: int, recipe: Recipe) -> list[str]:
         return []
     drawn = "bootstrap samples" if recipe.test == "bootstrap" else "permutations"
     message = f"{number_of_sign_draws(recipe, n_pairs):,} {drawn} were drawn, the maximum"
-    return [f"{message}; this number of pairs and alpha {recipe.alpha:g} require {enough:,}"]
+    why = f"this number of pairs and alpha {recipe.alpha:g} require {enough:,}, so some differences cannot be claimed"
+    return [f"{message}; {why}: rank fewer systems"]
 
 
 def _power(limit: SmallestReachableP, n_pairs: int, recipe: Recipe) -> list[str]:
     if limit.documents_needed is not None:
         lowest = f"the smallest p this design can reach is {limit.adjusted:g} after adjustment"
-        return [f"no pair can be significant: {lowest}; {limit.documents_needed} documents would be needed"]
+        return [f"no pair can be significant: {lowest}; judge at least {limit.documents_needed} documents"]
     if limit.adjusted is not None and not _is_significant(limit.adjusted, recipe):
-        return [f"no pair can be significant with {number_of_sign_draws(recipe, n_pairs)} permutations"]
+        return [f"no pair can be significant with {number_of_sign_draws(recipe, n_pairs)} permutations; request more"]
     return []
 
 
@@ -256,11 +279,13 @@ def _is_significant(p_value: float, recipe: Recipe) -> bool:
 
 def _overlap(shared: CommonSegments) -> list[str]:
     if not shared.segments.any():
-        return ["unpaired segments: no two systems share a segment, so systems are compared on different texts"]
+        what = "unpaired segments: no two systems share a segment, so systems are compared on different texts"
+        return [f"{what}; {_SAME_TEXTS}"]
     few = int((shared.share < 0.5).sum())
     if not few:
         return []
-    return [f"unpaired segments: {few} of {shared.segments.size} pairs share less than half of their segments"]
+    what = f"unpaired segments: {few} of {shared.segments.size} pairs share less than half of their segments"
+    return [f"{what}, so their texts may decide; {_SAME_TEXTS}"]
 
 
 def _untestable_pairs(tests: PairTests, shared: CommonSegments, recipe: Recipe) -> list[str]:
@@ -271,18 +296,19 @@ def _untestable_pairs(tests: PairTests, shared: CommonSegments, recipe: Recipe) 
     if not paired:
         why = f"have fewer than {FEWEST_DOCUMENTS} documents on a side" if by_document else "have no common segment"
         varied = " or no variation" if recipe.test == "welch" else ""
-        return _not_testable(int(untested.sum()), untested.size, f"{why}{varied}")
+        do = "judge more documents" if by_document else _SAME_TEXTS
+        return _not_testable(int(untested.sum()), untested.size, f"{why}{varied}", do)
     few = shared.documents < FEWEST_DOCUMENTS if by_document else shared.segments == 0
     why = f"have fewer than {FEWEST_DOCUMENTS} common documents" if by_document else "have no common segment"
-    constant = "differ by the same amount everywhere, so there is no variation to test with"
+    constant = "differ by the same amount everywhere and leave no variation to test with"
     return [
-        *_not_testable(int((untested & few).sum()), untested.size, why),
-        *_not_testable(int((untested & ~few).sum()), untested.size, constant),
+        *_not_testable(int((untested & few).sum()), untested.size, why, _SAME_TEXTS),
+        *_not_testable(int((untested & ~few).sum()), untested.size, constant, "judge more texts"),
     ]
 
 
-def _not_testable(n: int, total: int, why: str) -> list[str]:
-    return [f"{n} of {total} pairs {why}, so they are not testable"] if n else []
+def _not_testable(n: int, total: int, why: str, do: str) -> list[str]:
+    return [f"{n} of {total} pairs {why}, so they are not testable; {do}"] if n else []
 
 
 def _first_names(names: list[str]) -> str:

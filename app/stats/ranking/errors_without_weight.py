@@ -33,7 +33,7 @@ def warnings_of_unknown_errors(errors: ErrorsWithoutWeight | None, counted: Rati
     ...     system=["A"], document=["d"], position=[1], rater=["r"], score=[0.0], higher_is_better=False
     ... )
     >>> warnings_of_unknown_errors(found, one)
-    ('no weight for critical/Other: 2 errors count 0',)
+    ('no weight for critical/Other: 2 errors count 0; add the kind to the weights, or choose others',)
     """
     if errors is None or not errors.judgment.size:
         return ()
@@ -44,9 +44,10 @@ def warnings_of_unknown_errors(errors: ErrorsWithoutWeight | None, counted: Rati
     warnings = [f"no weight for {path[:LONGEST_PATH]}: {_weigh(n)}" for path, n in labels[:MOST_PATHS]]
     rest = labels[MOST_PATHS:]
     if rest:
-        warnings.append(f"no weight for {len(rest)} more kinds of errors: {_weigh(sum(n for _, n in rest))}")
+        warnings.append(f"no weight for {len(rest)} more kinds of errors: {_weigh(sum(n for _, n in rest), 'kinds')}")
     return tuple(warnings)
 
 
-def _weigh(n: int) -> str:
-    return "1 error counts 0" if n == 1 else f"{n:,} errors count 0"
+def _weigh(n: int, kinds: str = "kind") -> str:
+    counted = "1 error counts 0" if n == 1 else f"{n:,} errors count 0"
+    return f"{counted}; add the {kinds} to the weights, or choose others"

@@ -311,7 +311,10 @@ def _resolve_test(matrix: ScoreMatrix, ratings: Ratings, recipe: Recipe) -> tupl
         return recipe, ()
     if recipe.unit == "document" and not ratings.documents_known:
         if recipe.test == "bootstrap" and recipe.fallback:
-            warning = "documents are unknown, so segments are drawn instead of documents"
+            warning = (
+                "documents are unknown, so segments are drawn instead of documents, which claims too much if segments "
+                "of a document are alike; import the documents if there are any"
+            )
             return replace(recipe, unit="segment"), (warning,)
         instead = replace(recipe, test="rank_sum", unit="segment")
         return _replace_choice(recipe, instead, "documents are unknown", "a document-level test")

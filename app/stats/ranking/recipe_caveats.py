@@ -36,13 +36,15 @@ their own systems."""
 
 SHAPES = (
     "sign-flip tests assume that the scores of two systems are exchangeable: if means are equal but shapes differ, as "
-    "with rare grave errors, they claim a difference more often than alpha (a fifth of such pairs in simulation)"
+    "with rare grave errors, they claim a difference more often than alpha (a fifth of such pairs in simulation); "
+    "compare the distributions of close systems"
 )
 """The hypothesis in words. Studentizing does not mend it: with equally long documents it changes no p-value."""
 
 DRAWN_SHAPES = (
     "a bootstrap assumes that these documents represent all documents: with rare grave errors it claims a difference "
-    "between equal means more often than alpha (a seventh of such pairs in simulation)"
+    "between equal means more often than alpha (a seventh of such pairs in simulation); compare the distributions of "
+    "close systems"
 )
 
 

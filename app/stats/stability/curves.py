@@ -242,10 +242,16 @@ def _warnings(documents: int, n_claims: Indices, request: StabilityRequest) -> t
     warnings = []
     silent = float((n_claims == 0).mean())
     if silent >= VACUOUS_SHARE:
-        warnings.append(f"vacuous: {100 * silent:.0f} % of the studies claim nothing, and such studies count as stable")
+        warnings.append(
+            f"vacuous: {100 * silent:.0f} % of the studies claim nothing, and such studies count as stable; judge more "
+            "documents"
+        )
     exact = documents < 63 and 2**documents <= request.permutations
     sides = 2 if request.two_sided else 1
     least = sides * 0.5**documents if exact else (1 if request.plus_one else 0) / (request.permutations + 1)
     if least > request.alpha:
-        warnings.append(f"no difference can be significant with {documents} documents: the smallest p is {least:g}")
+        do = "draw larger studies" if exact else "request more permutations"
+        warnings.append(
+            f"no difference can be significant with {documents} documents: the smallest p is {least:g}; {do}"
+        )
     return tuple(warnings)

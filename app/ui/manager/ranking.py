@@ -121,13 +121,20 @@ def merge_document_warnings(warnings: Iterable[str]) -> list[str]:
 
     >>> few = ["5 documents: too few for BCa", "no pair is tested", "5 documents: too few for rank sets"]
     >>> merge_document_warnings(few)
-    ['5 documents: too few for BCa; too few for rank sets', 'no pair is tested']
+    ['5 documents: too few for BCa. Too few for rank sets', 'no pair is tested']
     """
     groups: dict[str, list[str]] = {}
     for text in warnings:
         head = OF_DOCUMENTS.match(text)
         groups.setdefault(head[0] if head else text, []).append(text)
-    return ["; ".join([first, *(text.removeprefix(head) for text in rest)]) for head, (first, *rest) in groups.items()]
+    return [
+        ". ".join([first, *(_capitalize(text.removeprefix(head)) for text in rest)])
+        for head, (first, *rest) in groups.items()
+    ]
+
+
+def _capitalize(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _make_ranking_content(view: RankingView, about: CampaignInfo, recipe: str) -> dict[str, Any]:

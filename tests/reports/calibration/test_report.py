@@ -60,7 +60,10 @@ def test_a_ranking_by_calibration_items_has_the_z_of_this_report(spine: Spine, c
     view = report(spine, campaign)
     told = {row["system"]: row["score"] for row in ranking["systems"]}
     assert told == pytest.approx({one.system: one.z for one in view.systems})
-    unknown = "raters without calibration items, so treated as constant raters: rater:hi1"
+    unknown = (
+        "raters without calibration items, so treated as constant raters; let them judge the "
+        "calibration items: rater:hi1"
+    )
     assert (unknown in ranking["warnings"]) == (campaign == "hi")
 
 

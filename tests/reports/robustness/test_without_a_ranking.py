@@ -25,8 +25,13 @@ from app.stats.validation.studies import StudyPopulation
 from tests.stats.components.worlds import crossed
 
 RECIPE = NAMED["recommended"]
-CONSTANT = "constant raters dropped: rater:r00, rater:r01, rater:r02, rater:r03"
-NOTHING = "there are no ratings yet that this recipe counts"
+CONSTANT = (
+    "raters who always gave the same score have no z, so their ratings are dropped; check "
+    "their work: rater:r00, rater:r01, rater:r02, rater:r03"
+)
+NOTHING = (
+    "there are no ratings yet that this recipe counts; collect or import judgments, or use a recipe that counts others"
+)
 
 
 def constant() -> Ratings:
@@ -124,8 +129,8 @@ def test_worlds_are_studied_where_they_are_asked_for_and_what_breaks_in_them_is_
         NominalRateCheck("skewed", "any_claim", MEANING["any_claim"], 0.05, "at most", 0.3, 0.03, 200, kept=False)
     ]
     told = (
-        "nominal rates are not met if a system fails on 5 % of its documents but is equal on average: studies "
-        "with any claim "
+        "nominal rates are not met if a system fails on 5 % of its documents but is equal on average; judge more "
+        "documents: studies with any claim "
     )
     assert f"{told}0.300, nominally at most 0.050" in validation._warnings(tried, broken)
 

@@ -84,7 +84,10 @@ def test_a_report_says_from_what_it_was_made(spine: Spine) -> None:
     assert found.data_hash == spine.rank("thrice", "srp-paper")["data_hash"]
     assert "a fixed rater pool cannot show rater × system variance" in found.warnings[0]
     few = found.curves[0].points[0]
-    assert few.warnings[-1] == "no difference can be significant with 5 documents: the smallest p is 0.0625"
+    assert (
+        few.warnings[-1]
+        == "no difference can be significant with 5 documents: the smallest p is 0.0625; draw larger studies"
+    )
 
 
 def test_a_report_tells_how_often_each_pair_is_claimed_by_places_in_its_systems(

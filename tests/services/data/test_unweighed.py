@@ -17,7 +17,8 @@ from tests.services.data.test_imports import MQM, judgment, lines, void
 from tests.spine import Spine, fresh
 
 CRITICAL = MQM.replace("Style/Awkward\tMajor", "Other\tCritical", 1)
-WARNING = "no weight for critical/Other: 1 error counts 0"
+DO = "; add the kind to the weights, or choose others"
+WARNING = f"no weight for critical/Other: 1 error counts 0{DO}"
 PLAIN = {"normalize": "none"}
 
 
@@ -74,7 +75,7 @@ def test_weights_that_a_recipe_asks_for_are_looked_at_and_not_the_campaigns_own(
 
 def test_a_weight_for_the_category_is_a_weight_where_none_is_for_the_severity(spine: Spine) -> None:
     n_major = CRITICAL.count("\tMajor\t")
-    assert told(spine, "own") == [f"no weight for major/Style/Awkward: {n_major} errors count 0"]
+    assert told(spine, "own") == [f"no weight for major/Style/Awkward: {n_major} errors count 0{DO}"]
 
 
 def test_only_errors_of_judgments_that_count_are_counted_once_each(spine: Spine) -> None:
@@ -83,16 +84,18 @@ def test_only_errors_of_judgments_that_count_are_counted_once_each(spine: Spine)
     rows[0] = mqm("A", "d1", bad, ("critical", "Other"), bad, systems=["A", "B"], item="shared")
     rows[1] = mqm("C", "d1", bad)
     spine.take("counted", "jsonl", lines(*rows))
-    assert told(spine, "counted") == ["no weight for critical: 3 errors count 0", WARNING]
-    assert told(spine, "counted", exclude="system:C") == ["no weight for critical: 2 errors count 0", WARNING]
+    assert told(spine, "counted") == [f"no weight for critical: 3 errors count 0{DO}", WARNING]
+    assert told(spine, "counted", exclude="system:C") == [f"no weight for critical: 2 errors count 0{DO}", WARNING]
     spine.take("counted", "jsonl", lines(void("C", "d1"), mqm("A", "d1", bad, systems=["A", "B"], item="shared")))
-    assert told(spine, "counted") == ["no weight for critical: 1 error counts 0"], "revised, and set aside"
-    assert told(spine, "counted", as_of=1) == ["no weight for critical: 3 errors count 0", WARNING]
+    assert told(spine, "counted") == [f"no weight for critical: 1 error counts 0{DO}"], "revised, and set aside"
+    assert told(spine, "counted", as_of=1) == [f"no weight for critical: 3 errors count 0{DO}", WARNING]
 
 
 def test_many_kinds_of_errors_without_a_weight_are_summed_up(spine: Spine) -> None:
     kinds = [("critical", f"kind {n:02d}") for n in range(10)]
     spine.take("many", "jsonl", lines(*(mqm(s, f"d{d}", *kinds) for d in range(1, 8) for s in "AB")))
     warnings = told(spine, "many")
-    assert warnings[0] == "no weight for critical/kind 00: 14 errors count 0"
-    assert warnings[8:] == ["no weight for 2 more kinds of errors: 28 errors count 0"]
+    assert warnings[0] == f"no weight for critical/kind 00: 14 errors count 0{DO}"
+    assert warnings[8:] == [
+        "no weight for 2 more kinds of errors: 28 errors count 0; add the kinds to the weights, or choose others"
+    ]

@@ -46,4 +46,4 @@ def test_the_rankings_own_warning_stands_in_the_plan(documents: int, systems: in
     found = plan_forecast.warn_of_few_documents(cast("Plan", plan))
     assert len(found) == (needed is not None)
     if needed is not None:
-        assert f"{needed} documents would be needed" in found[0]
+        assert f"plan at least {needed} documents" in found[0]

@@ -136,7 +136,10 @@ def test_legacy_tests_say_what_is_wrong_with_them() -> None:
         "Stouffer's combination of two-sided p-values ignores direction, so opposite effects in two domains can add up "
         "to a claim: check the signed p-value"
     )
-    twice = "the smaller p of two tests counts, so there are two chances to reject and more false claims than alpha"
+    twice = (
+        "the smaller p of two tests counts, so there are two chances to reject and more false "
+        "claims than alpha: use one test, such as permutation"
+    )
     ratings = campaign()
     assert lost in rank_systems(ratings, WMT24, documents()).warnings
     assert lost not in rank_systems(ratings, replace(WMT24, test="stouffer_signed"), documents()).warnings

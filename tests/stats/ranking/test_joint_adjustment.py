@@ -45,8 +45,11 @@ def test_rank_sets_are_wider_than_pairwise_ranges() -> None:
 @pytest.mark.parametrize(
     ("documents", "said"),
     [
-        (5, "5 documents: too few for rank sets, which therefore contain every rank"),
-        (10, "10 documents: rank sets are approximate"),
+        (5, "5 documents: too few for rank sets, which therefore contain every rank; judge at least 6"),
+        (
+            10,
+            "10 documents: rank sets are approximate, so their coverage may be below nominal; judge at least 15",
+        ),
         (15, None),
     ],
 )
@@ -58,7 +61,10 @@ def test_few_documents_are_told(documents: int, said: str | None) -> None:
 def test_without_documents_or_unasked_there_are_no_rank_sets() -> None:
     unknown = rank_systems(replace(campaign(documents=20), documents_known=False), RECOMMENDED)
     assert {row.rank_set for row in unknown.systems} == {None}
-    assert "documents are unknown, so there are no simultaneous rank sets" in unknown.warnings
+    assert (
+        "documents are unknown, so there are no simultaneous rank sets; import the documents if there are any"
+        in unknown.warnings
+    )
     assert {row.rank_set for row in rank_systems(campaign(documents=20), NAMED["google-mqm"]).systems} == {None}
 
 

@@ -193,22 +193,30 @@ def test_without_ratings_there_is_no_ranking_and_it_says_so(recipe: Recipe) -> N
     ratings = campaign()
     ranking = rank_systems(ratings.where(np.zeros(len(ratings), dtype=bool)), recipe)
     assert (ranking.systems, ranking.pairs, ranking.n_ratings) == ((), (), 0)
-    assert ranking.warnings == ("there are no ratings yet that this recipe counts",)
+    assert ranking.warnings == (
+        (
+            "there are no ratings yet that this recipe counts; collect or import judgments, or "
+            "use a recipe that counts others"
+        ),
+    )
 
 
 @pytest.mark.parametrize("recipe", EVERY, ids=lambda r: r.name)
 def test_one_system_is_first_and_compared_with_nothing(recipe: Recipe) -> None:
     ranking = rank_systems(campaign(systems=1), recipe)
     assert [(row.rank, row.cluster, row.rank_range) for row in ranking.systems] == [(1.0, 1, (1, 1))]
-    assert "only one system is rated, so there is nothing to compare" in ranking.warnings
+    assert "only one system is rated, so there is nothing to compare; have a second one rated" in ranking.warnings
 
 
 def test_one_document_has_scores_but_no_interval_and_no_document_level_test() -> None:
     ranking = rank_systems(campaign(documents=1), RECOMMENDED)
     assert all(row.interval is None for row in ranking.systems)
     assert all(not p.testable and p.p_value is None and not p.significant for p in ranking.pairs)
-    assert "6 of 6 pairs have fewer than 6 common documents, so they are not testable" in ranking.warnings
-    assert "1 document: p-values of a document-level test cannot go below 1" in ranking.warnings
+    assert (
+        "6 of 6 pairs have fewer than 6 common documents, so they are not testable; have all "
+        "systems judged on the same texts"
+    ) in ranking.warnings
+    assert "1 document: p-values of a document-level test cannot go below 1; judge more documents" in ranking.warnings
 
 
 def constant() -> Ratings:
@@ -227,8 +235,14 @@ def test_constant_scores_tie_everyone_and_nobody_wins() -> None:
 def test_raters_who_are_all_constant_leave_nothing_to_rank_by_z_and_are_named() -> None:
     ranking = rank_systems(constant(), WMT_DA)
     assert ranking.systems == ()
-    assert "constant raters dropped: rater:r0" in ranking.warnings
-    assert "systems without a score after normalization, not ranked: s0, s1, s2, s3" in ranking.warnings
+    assert (
+        "raters who always gave the same score have no z, so their ratings are dropped; check their work: rater:r0"
+        in ranking.warnings
+    )
+    assert (
+        "systems without a score after normalization are not ranked; rank without "
+        "normalization to include them: s0, s1, s2, s3"
+    ) in ranking.warnings
 
 
 def test_equal_scores_share_the_mean_rank_and_stand_by_key() -> None:
@@ -282,10 +296,12 @@ def test_recommended_falls_back_to_segments_where_documents_are_unknown_and_says
 
 
 def test_segment_tests_warn_that_segments_of_a_document_are_not_independent() -> None:
-    expected = "segments of one document are tested as independent, so p-values may be too small"
+    expected = (
+        "segments of one document are tested as independent, so p-values may be too small; test whole documents instead"
+    )
     assert expected in rank_systems(campaign(documents=5), GOOGLE_MQM).warnings
     assert (
-        "5 documents: p-values of a document-level test cannot go below 0.0625"
+        "5 documents: p-values of a document-level test cannot go below 0.0625; judge more documents"
         in rank_systems(campaign(documents=5), GOOGLE_MQM).warnings
     )
     assert expected not in rank_systems(campaign(documents=12), RECOMMENDED).warnings
@@ -304,7 +320,7 @@ def test_too_few_documents_for_the_family_say_how_many_are_needed() -> None:
 
 def test_too_few_permutations_for_the_family_are_told() -> None:
     ranking = rank_systems(campaign(systems=6, documents=12), replace(RECOMMENDED, permutations=200))
-    assert "no pair can be significant with 200 permutations" in ranking.warnings
+    assert "no pair can be significant with 200 permutations; request more" in ranking.warnings
 
 
 def test_raters_who_link_no_systems_are_told() -> None:
@@ -319,7 +335,10 @@ def test_few_common_segments_are_told() -> None:
     ratings = campaign(documents=20)
     sparse = ratings.where(~((ratings.system == 0) & (ratings.document < 15)))
     warnings = rank_systems(sparse, GOOGLE_MQM).warnings
-    assert "unpaired segments: 3 of 6 pairs share less than half of their segments" in warnings
+    assert (
+        "unpaired segments: 3 of 6 pairs share less than half of their segments, so their "
+        "texts may decide; have all systems judged on the same texts"
+    ) in warnings
 
 
 def test_a_pair_whose_common_segments_contradict_the_ranking_is_marked() -> None:

@@ -120,8 +120,8 @@ def test_a_study_that_finds_nothing_is_called_vacuous() -> None:
     first = curve.points[0]
     assert (first.srp, first.share_without_significance, first.sign_error_rate) == (1.0, 1.0, None)
     assert first.warnings == (
-        "vacuous: 100 % of the studies claim nothing, and such studies count as stable",
-        "no difference can be significant with 5 documents: the smallest p is 0.0625",
+        "vacuous: 100 % of the studies claim nothing, and such studies count as stable; judge more documents",
+        "no difference can be significant with 5 documents: the smallest p is 0.0625; draw larger studies",
     )
 
 

@@ -30,7 +30,9 @@ def told(recipe: Recipe, *, documents: int = 20, systems: int = 9) -> list[str]:
 
 def test_a_number_of_permutations_that_was_cut_is_told_with_the_one_it_should_be() -> None:
     # ⌈20·36/.05⌉
-    asked = "this number of pairs and alpha 0.05 require 14,400"
+    asked = (
+        "this number of pairs and alpha 0.05 require 14,400, so some differences cannot be claimed: rank fewer systems"
+    )
     for recipe in (RECOMMENDED, replace(RECOMMENDED, adjust="bh")):
         assert told(recipe) == [f"12,000 permutations were drawn, the maximum; {asked}"]
     bootstrap = replace(RECOMMENDED, test="bootstrap")

@@ -126,7 +126,8 @@ def test_a_ranking_takes_the_interval_asked_for() -> None:
 def test_too_few_documents_for_bca_are_told() -> None:
     recipe = Recipe(name="bca", interval="bca", permutations=100)
     assert (
-        "12 documents: too few for BCa, which needs 20; intervals by t" in rank_systems(campaign(12), recipe).warnings
+        "12 documents: too few for BCa, so intervals are by t; judge at least 20 documents"
+        in rank_systems(campaign(12), recipe).warnings
     )
     assert not any("BCa" in w for w in rank_systems(campaign(20), recipe).warnings)
 
@@ -177,4 +178,7 @@ def test_xsts_is_the_mean_of_medians_with_a_bootstrap_of_documents() -> None:
         assert (pair.p_value < 0.05) == (pair.interval[0] > 0 or pair.interval[1] < 0) == pair.significant
     unknown = rank_systems(replace(campaign(24), documents_known=False), NAMED["nllb-xsts"])
     assert unknown.recipe.unit == "segment"
-    assert "documents are unknown, so segments are drawn instead of documents" in unknown.warnings
+    assert (
+        "documents are unknown, so segments are drawn instead of documents, which claims too "
+        "much if segments of a document are alike; import the documents if there are any"
+    ) in unknown.warnings

@@ -15,9 +15,9 @@ def test_welch_says_which_pairs_it_could_not_test() -> None:
     ranking = rank_systems(campaign(documents=5), Recipe(name="welch", test="welch"))
     assert not any(p.testable for p in ranking.pairs)
     assert (
-        "6 of 6 pairs have fewer than 6 documents on a side or no variation, so they are not testable"
-        in ranking.warnings
-    )
+        "6 of 6 pairs have fewer than 6 documents on a side or no variation, so they are not "
+        "testable; judge more documents"
+    ) in ranking.warnings
 
 
 @pytest.mark.parametrize("unit", ["segment", "document"])
