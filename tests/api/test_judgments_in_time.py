@@ -9,7 +9,7 @@ import httpx
 import psycopg
 import pytest
 
-from tests.api.test_judgments import one, score_of, sent
+from tests.api.test_external_judgments import one, score_of, sent
 from tests.spine import row_counts
 
 

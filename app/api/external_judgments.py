@@ -1,4 +1,4 @@
-"""Judgments made elsewhere, by name."""
+"""Judgments made elsewhere, sent by name."""
 
 from __future__ import annotations
 
