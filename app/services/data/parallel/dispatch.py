@@ -46,7 +46,7 @@ from app.services.data.parallel.messages import (
     ReaderFacts,
     ReaderRefusal,
     ReaderStart,
-    StartRecords,
+    RecordReadingStart,
 )
 from app.storage.imports.copy_text import CopyLines
 
@@ -132,7 +132,7 @@ class ReaderProcess:
             if isinstance(message, ReaderFacts):
                 return message
 
-    def start_records(self, judge: StartRecords) -> None:
+    def start_records(self, judge: RecordReadingStart) -> None:
         """Let it go on to the records, one chunk ahead of whoever takes them."""
         self.send(judge)
         self._threads.append(threading.Thread(target=self._receive, name="read", daemon=True))
@@ -226,7 +226,7 @@ class RemoteRecords:
 
         Raises Invalid where reading cannot go on; bad lines go to the log. Raises StorageFull and ReaderLost.
         """
-        judge = StartRecords(protocol, dict(options), self._log.skip_bad_lines, self._by_segment, size)
+        judge = RecordReadingStart(protocol, dict(options), self._log.skip_bad_lines, self._by_segment, size)
         for reader in self._readers:
             reader.start_records(judge)
         left = list(self._readers)

@@ -40,7 +40,7 @@ class LineBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class StartRecords:
+class RecordReadingStart:
     """To a reader, when all lines are dealt and the campaign is known: go on to the records, so many to a chunk."""
 
     protocol: str

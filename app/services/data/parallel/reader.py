@@ -27,7 +27,7 @@ from app.services.data.parallel.messages import (
     ReaderFacts,
     ReaderRefusal,
     ReaderStart,
-    StartRecords,
+    RecordReadingStart,
     StopReading,
 )
 from app.services.data.staging_writer import StagingWriter, reduce_garbage_collection
@@ -87,7 +87,7 @@ def _take_in(inbox: Connection, outbox: Connection, part: DocumentLines, log: Re
             outbox.send(StopReading())
 
 
-def _send_chunks(outbox: Connection, part: DocumentLines, judge: StartRecords, log: ReadLog) -> None:
+def _send_chunks(outbox: Connection, part: DocumentLines, judge: RecordReadingStart, log: ReadLog) -> None:
     """Make records and send what is staged of them, chunk by chunk. Raises Invalid."""
     _forget(log, skip_bad_lines=judge.skip_bad_lines)
     protocol = protocols.get_protocol(judge.protocol)
