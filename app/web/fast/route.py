@@ -29,7 +29,7 @@ class NotFast(TypeError):
     """A handler or a dependency wants what only the framework gives."""
 
 
-class NotValid(Exception):
+class InvalidParameter(Exception):
     """A parameter is not valid."""
 
 
@@ -63,7 +63,7 @@ class FastRoute(APIRoute):
         request = Request(scope, receive, send)
         try:
             arguments, headers = self._parameters(request)
-        except NotValid:
+        except InvalidParameter:
             await super().handle(scope, receive, send)
             return
         for dependency, given in zip(self.dependencies_in_order, headers, strict=True):
@@ -72,9 +72,9 @@ class FastRoute(APIRoute):
         await response(scope, receive, send)
 
     def _parameters(self, request: Request) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-        """The parameters of the path, and the headers of each dependency. Raises NotValid."""
+        """The parameters of the path, and the headers of each dependency. Raises InvalidParameter."""
         if request.method not in (self.methods or ()):
-            raise NotValid
+            raise InvalidParameter
         path = _read_parameters(self.dependant.path_params, request.path_params)
         return path, [
             _read_parameters(dependency.headers, request.headers) for dependency in self.dependencies_in_order
@@ -87,14 +87,14 @@ def put_fast_routes_first(app: FastAPI) -> None:
 
 
 def _read_parameters(parameters: Parameters, received: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters by their names in the signature; one that is missing is left to its default. Raises NotValid."""
+    """Parameters by their names in the signature; one that is missing is left to its default. Raises InvalidParameter."""
     values: dict[str, Any] = {}
     for field in parameters:
         raw = received.get(field.alias)
         if raw is not None:
             values[field.name], faults = field.validate(raw, values, loc=())
             if faults:
-                raise NotValid
+                raise InvalidParameter
     return values
 
 
