@@ -64,7 +64,7 @@ def make_progress(
         state=seen.state,
         at=seen.at,
         data_version=seen.data_version,
-        total=counted.sum_amounts(tasks),
+        total=counted.sum_work_amounts(tasks),
         share=counted.compute_share_handed_in(tasks),
         states=counted.sum_amounts_by_state(tasks),
         pace=counted.measure_pace(tasks, seen.at),

@@ -46,7 +46,7 @@ class CountedTask:
     last: datetime | None
 
 
-def sum_amounts(tasks: Sequence[CountedTask]) -> WorkAmount:
+def sum_work_amounts(tasks: Sequence[CountedTask]) -> WorkAmount:
     """How much some tasks hold, and how much of it is judged."""
     return WorkAmount(
         tasks=len(tasks),
@@ -61,7 +61,7 @@ def sum_amounts_by_state(tasks: Sequence[CountedTask]) -> list[TaskStateAmount]:
     """The same by state."""
     by_state = {state: [one for one in tasks if one.row.state == state] for state in STATES}
     return [
-        TaskStateAmount(state=state, **sum_amounts(mine).model_dump())
+        TaskStateAmount(state=state, **sum_work_amounts(mine).model_dump())
         for state, mine in by_state.items()
         if mine or state != "imported"
     ]
