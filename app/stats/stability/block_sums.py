@@ -19,7 +19,7 @@ from app.stats.stability.extraction import (
     lay_out_cells,
     tabulate_cells,
 )
-from app.stats.stability.studies import ItemSums, find_places, sum_items
+from app.stats.stability.studies import ItemSums, index_raters_in_pools, sum_items
 
 _EMPTY = {"total": 0.0, "square": 0.0, "errors": 0.0, "low": np.inf, "high": -np.inf}
 """What stands in the places of nobody, by the name of the sum."""
@@ -73,7 +73,7 @@ def sum_items_by_block(
     return ItemSums(
         data=rated,
         centre=centre,
-        place=find_places(rated.pools, len(rated.raters)),
+        place=index_raters_in_pools(rated.pools, len(rated.raters)),
         n_segments=np.concatenate([block.sums.n_segments for block in summed])[kept],
         **arrays,
     )

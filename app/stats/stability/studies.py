@@ -64,12 +64,12 @@ def sum_items(data: MultiplyRated, centre: float | None = None) -> ItemSums:
         errors=_by_document(data, errors),
         low=_by_document(data, np.where(there, data.score, np.inf), np.minimum, np.inf),
         high=_by_document(data, np.where(there, data.score, -np.inf), np.maximum, -np.inf),
-        place=find_places(data.pools, len(data.raters)),
+        place=index_raters_in_pools(data.pools, len(data.raters)),
         n_segments=data.n_segments.astype(np.int64),
     )
 
 
-def find_places(pools: Sequence[Codes], n_raters: int) -> npt.NDArray[np.unsignedinteger[Any]]:
+def index_raters_in_pools(pools: Sequence[Codes], n_raters: int) -> npt.NDArray[np.unsignedinteger[Any]]:
     """`ItemSums.place`: small numbers, because there may be as many pools as documents."""
     sizes = np.array([len(pool) for pool in pools], dtype=np.int64)
     wide = int(sizes.max())
