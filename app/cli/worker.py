@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from app.cli.kit import context
-from app.cli.serving.line import SupervisorLine
+from app.cli.serving.supervisor_connection import SupervisorConnection
 from app.config import Settings, media_policy
 from app.domain.errors import Unavailable
 from app.jobs import worker as loop
@@ -68,7 +68,7 @@ def worker(
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    supervisor = None if line is None else SupervisorLine(line, told=lambda _: None, alone=stop.set)
+    supervisor = None if line is None else SupervisorConnection(line, told=lambda _: None, alone=stop.set)
     for name in THREADS:  # read when linear algebra is loaded, which only the processes that compute do
         os.environ.setdefault(name, "1")
     start_traces(Settings.load().traces, "plumbline-worker")

@@ -13,11 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from app.cli.serving.line import SupervisorEnd, Told
 from app.cli.serving.metrics_folder import forget_process
+from app.cli.serving.supervisor_connection import SupervisorEnd
 from app.storage.embedded import ServerSupervisor, ServiceCondition
 from app.storage.embedded.supervision import LOOK_EVERY
 from app.storage.processes import ProcessIdleWatch
+from app.web.supervision import PartStates
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # seconds before one that ended is started again; twice as long each time
 STEADY = 60.0  # seconds after which an end is forgotten
@@ -48,7 +49,7 @@ class SupervisedPart(Protocol):
     def check_and_mend(self, seconds: float, *, may_start: bool) -> None:
         """Look, so many seconds after the last look, and do what is needed."""
 
-    def send_conditions(self, parts: Told) -> None:
+    def send_part_states(self, parts: PartStates) -> None:
         """Say how all parts are."""
 
     def stop(self) -> None:
@@ -186,10 +187,10 @@ class SupervisedProcess:
         self._still = ProcessIdleWatch(self._process.pid)
         self._silent = self._ran = 0.0
 
-    def send_conditions(self, parts: Told) -> None:
+    def send_part_states(self, parts: PartStates) -> None:
         """Say how all parts are."""
         if self._kept is not None:
-            self._kept.send_conditions(parts)
+            self._kept.send_part_states(parts)
 
     def stop(self) -> None:
         """Tell it to stop."""
@@ -232,7 +233,7 @@ class Postgres:
     def check_and_mend(self, seconds: float, *, may_start: bool) -> None:
         """Nothing: the thread does."""
 
-    def send_conditions(self, parts: Told) -> None:
+    def send_part_states(self, parts: PartStates) -> None:
         """Nothing: it is not ours."""
 
     def stop(self) -> None:

@@ -10,9 +10,9 @@ import time
 from collections.abc import Sequence
 from typing import NoReturn
 
-from app.cli.serving.line import Told
 from app.cli.serving.parts import SupervisedPart, SupervisedProcess
 from app.domain.errors import Unavailable
+from app.web.supervision import PartStates
 
 LOOK_EVERY = 0.2  # seconds
 TELL_EVERY = 5.0  # seconds, also where nothing has changed: somebody may have missed it
@@ -29,7 +29,7 @@ def supervise_parts(parts: Sequence[SupervisedPart]) -> NoReturn:
     Raises NotStarted where the first start of a part fails by itself: another would fail alike.
     """
     looked = told = time.monotonic()
-    said: Told = {}
+    said: PartStates = {}
     while True:
         time.sleep(LOOK_EVERY)
         now = time.monotonic()
@@ -44,7 +44,7 @@ def supervise_parts(parts: Sequence[SupervisedPart]) -> NoReturn:
         if current != said or now - told >= TELL_EVERY:
             said, told = current, now
             for part in parts:
-                part.send_conditions(current)
+                part.send_part_states(current)
 
 
 def list_part_conditions(parts: Sequence[SupervisedPart]) -> dict[str, dict[str, str]]:

@@ -18,7 +18,7 @@ from typing import Any
 
 import uvicorn
 
-from app.cli.serving.line import SupervisorLine
+from app.cli.serving.supervisor_connection import SupervisorConnection
 from app.config import Settings
 from app.web.protocol import MOST_FILES, BoundedProtocol, count_allowed_files
 
@@ -102,7 +102,7 @@ def main(line: int, listener: int, factory: str, environment: int | None = None)
     _log_no_threads()
     from app.web import supervision
 
-    ends = SupervisorLine(line, told=supervision.store_part_states, alone=lambda: os._exit(1))
+    ends = SupervisorConnection(line, told=supervision.store_part_states, alone=lambda: os._exit(1))
 
     if environment is not None:
         _await_environment(environment)

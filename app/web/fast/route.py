@@ -47,8 +47,8 @@ class FastRoute(APIRoute):
     """A route whose handler is awaited directly.
 
     Handler and dependencies are coroutine functions. A handler takes path parameters and dependencies and returns a
-    Response; a dependency takes the request, and headers that may be missing. Raises NeedsFramework where one is declared that
-    wants more.
+    Response; a dependency takes the request, and headers that may be missing. Raises NeedsFramework where one
+    is declared that wants more.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -87,7 +87,10 @@ def put_fast_routes_first(app: FastAPI) -> None:
 
 
 def _read_parameters(parameters: Parameters, received: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters by their names in the signature; one that is missing is left to its default. Raises InvalidParameter."""
+    """Parameters by their names in the signature; one that is missing is left to its default.
+
+    Raises InvalidParameter.
+    """
     values: dict[str, Any] = {}
     for field in parameters:
         raw = received.get(field.alias)

@@ -1,4 +1,4 @@
-"""The line between the supervisor and a process that it keeps: signs of life one way, how all parts are the other way.
+"""The connection of the supervisor and a process that it keeps: heartbeats one way, states of all parts the other way.
 
 Each end notices when the other is gone, however it went.
 """
@@ -8,17 +8,16 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 
-Told = Mapping[str, Mapping[str, str]]
-"""By part: its state, and the reason where it does not run."""
+from app.web.supervision import PartStates
 
 
-class SupervisorLine:
+class SupervisorConnection:
     """The end of the process that is kept. told: called with how all parts are. alone: once the supervisor is gone."""
 
-    def __init__(self, descriptor: int, *, told: Callable[[Told], None], alone: Callable[[], None]) -> None:
+    def __init__(self, descriptor: int, *, told: Callable[[PartStates], None], alone: Callable[[], None]) -> None:
         self._socket = socket.socket(fileno=descriptor)
         self._told, self._alone = told, alone
         threading.Thread(target=self._listen, name="line", daemon=True).start()
@@ -59,8 +58,8 @@ class SupervisorEnd:
                 alive = True
         return alive
 
-    def send_conditions(self, parts: Told) -> None:
-        """Say how all parts are; who does not listen misses it."""
+    def send_part_states(self, parts: PartStates) -> None:
+        """Send the states of all parts; a process that does not listen misses them."""
         with suppress(OSError):
             self._ours.send(json.dumps(parts).encode() + b"\n")
 
