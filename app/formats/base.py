@@ -264,7 +264,7 @@ Record = (
 
 
 @dataclass(frozen=True, slots=True)
-class ShownRow:
+class ShownOutputRow:
     """One output as a task shows it: of a plan, or of judgments that were imported.
 
     task: its public name, which says nothing of what it holds; task_key: its key. rater: None while any rater of a
@@ -295,7 +295,7 @@ class CampaignContents:
 
     key: str
     records: Callable[[], Iterator[Record]]
-    shown: Callable[[], Iterator[ShownRow]]
+    shown: Callable[[], Iterator[ShownOutputRow]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,7 +368,7 @@ class ReadContext:
     limits: ReaderLimits
     protocol: str | None = None
     outline: Callable[[], Sequence[tuple[str, int]]] = tuple
-    shown: Callable[[], Iterable[ShownRow]] = tuple
+    shown: Callable[[], Iterable[ShownOutputRow]] = tuple
 
 
 Reader = Callable[[Sequence[InputFile], ReadContext, ReadLog], Iterator[Record]]

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from app import formats
-from app.formats.base import CampaignContents, Record, ShownRow
+from app.formats.base import CampaignContents, Record, ShownOutputRow
 
 
-def contents(records: Sequence[Record], shown: Sequence[ShownRow] = ()) -> CampaignContents:
+def contents(records: Sequence[Record], shown: Sequence[ShownOutputRow] = ()) -> CampaignContents:
     """A campaign at hand."""
     return CampaignContents("talks", lambda: iter(records), lambda: iter(shown))
 

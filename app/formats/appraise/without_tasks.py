@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from itertools import groupby
 
-from app.formats.base import CampaignContents, OutputRow, SegmentRow, ShownRow
+from app.formats.base import CampaignContents, OutputRow, SegmentRow, ShownOutputRow
 from app.formats.kit.records import decode_record, encode_record
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.written_judgments import NOWHERE
@@ -14,7 +14,7 @@ from app.formats.kit.written_judgments import NOWHERE
 SOURCE, OUTPUT = "0", "1"
 
 
-def outputs_by_document(contents: CampaignContents) -> Iterator[ShownRow]:
+def outputs_by_document(contents: CampaignContents) -> Iterator[ShownOutputRow]:
     """What tasks would show, document by document; one document is held at a time."""
     with ExternalSorter() as texts:
         for record in contents.records():
@@ -34,8 +34,8 @@ def outputs_by_document(contents: CampaignContents) -> Iterator[ShownRow]:
                     yield _row(document, record, sources.get(record.position))
 
 
-def _row(document: str, output: OutputRow, source: str | None) -> ShownRow:
-    return ShownRow(
+def _row(document: str, output: OutputRow, source: str | None) -> ShownOutputRow:
+    return ShownOutputRow(
         task=document,
         task_key=document,
         rater=None,

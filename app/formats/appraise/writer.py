@@ -16,7 +16,7 @@ from itertools import chain, groupby
 
 from app.formats.appraise.batches import OURS
 from app.formats.appraise.without_tasks import outputs_by_document
-from app.formats.base import CampaignContents, JudgmentRow, OutputRow, RaterRow, SegmentRow, ShownRow
+from app.formats.base import CampaignContents, JudgmentRow, OutputRow, RaterRow, SegmentRow, ShownOutputRow
 from app.formats.esa import writer as _esa_write
 from app.formats.esa.names import EsaNames
 from app.formats.esa.writer import PREFIX, TYPES
@@ -67,7 +67,7 @@ def _names(contents: CampaignContents, lost: Counter[str]) -> EsaNames:
     return names
 
 
-def _showable(rows: Iterable[ShownRow], lost: Counter[str]) -> Iterator[ShownRow]:
+def _showable(rows: Iterable[ShownOutputRow], lost: Counter[str]) -> Iterator[ShownOutputRow]:
     for row in rows:
         if row.role not in TYPES:
             lost[f"items of the kind {row.role}"] += 1
@@ -89,7 +89,7 @@ def _task(number: int, size: int, names: EsaNames) -> dict[str, object]:
     }
 
 
-def _item(number: int, row: ShownRow, names: EsaNames, lost: Counter[str]) -> dict[str, object]:
+def _item(number: int, row: ShownOutputRow, names: EsaNames, lost: Counter[str]) -> dict[str, object]:
     systems = sorted(names.system(key) for key in credited_systems(row))
     document = f"{names.document(row.document)}#{systems[0]}"
     if row.role in ("degraded", "reference"):

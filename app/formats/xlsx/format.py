@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from app import protocols
 from app.domain.errors import Invalid
-from app.formats.base import FileLine, Format, InputFile, JudgmentRow, ReadContext, ReadLog, Record, ShownRow
+from app.formats.base import FileLine, Format, InputFile, JudgmentRow, ReadContext, ReadLog, Record, ShownOutputRow
 from app.formats.kit.numbers import parse_number
 from app.formats.kit.reading import refuse_file
 from app.formats.xlsx.reader import SheetRow, read_sheet_rows
@@ -48,7 +48,9 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     log.finish()
 
 
-def _judgment(row: SheetRow, shown: Mapping[Address, ShownRow], protocol: str, log: ReadLog) -> JudgmentRow | None:
+def _judgment(
+    row: SheetRow, shown: Mapping[Address, ShownOutputRow], protocol: str, log: ReadLog
+) -> JudgmentRow | None:
     """What a row says; None where nobody filled it in. Raises ValueError."""
     if row.score is None or row.score == "":
         log.notes[UNANSWERED] += 1

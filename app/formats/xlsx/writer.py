@@ -18,7 +18,7 @@ from app.formats.base import (
     JudgmentRow,
     MetricRow,
     RaterRow,
-    ShownRow,
+    ShownOutputRow,
     VoidRow,
 )
 
@@ -108,7 +108,7 @@ def _add_sheet(book: Workbook, name: str) -> Worksheet:
     return sheet
 
 
-def _sheet(sheet: Worksheet, rows: Iterable[ShownRow], protocol: str, scores: Scores, lost: Counter[str]) -> None:
+def _sheet(sheet: Worksheet, rows: Iterable[ShownOutputRow], protocol: str, scores: Scores, lost: Counter[str]) -> None:
     from openpyxl.styles import Alignment, Font, Protection
 
     hides = protocols.get_protocol(protocol).hides_source

@@ -28,7 +28,7 @@ from app.formats.base import (
     RaterRow,
     Record,
     SegmentRow,
-    ShownRow,
+    ShownOutputRow,
     SystemRecord,
     VoidRow,
 )
@@ -248,14 +248,14 @@ def _judgments(rows: Iterator[exports.Row], surplus: dict[Address, VoidRow]) -> 
         yield from map(_judgment, counted or revisions)
 
 
-def load_shown_tasks(session: Session, campaign: str, *, judged: bool = False) -> Iterator[ShownRow]:
+def load_shown_tasks(session: Session, campaign: str, *, judged: bool = False) -> Iterator[ShownOutputRow]:
     """What tasks show, task by task. judged: only what was judged, as the tasks of an import."""
     row = campaigns.load_campaign(session, campaign)
     with closing(exports.stream_export_rows(session, exports.SHOWN, row.id, row.data_version, judged=judged)) as rows:
         for prefill in rows:
             values: dict[str, Any] = dict(prefill._mapping)
             values.update(systems=tuple(prefill.systems or ()), role=ROLE_NAMES[prefill.role])
-            yield ShownRow(**values)
+            yield ShownOutputRow(**values)
 
 
 def _campaign(view: CampaignInfo) -> CampaignRow:

@@ -14,23 +14,34 @@ from openpyxl import Workbook, load_workbook
 
 from app import formats
 from app.domain.errors import Invalid
-from app.formats.base import CampaignRow, InputFile, JudgmentRow, ReadContext, ReaderLimits, ReadLog, Record, ShownRow
+from app.formats.base import (
+    CampaignRow,
+    InputFile,
+    JudgmentRow,
+    ReadContext,
+    ReaderLimits,
+    ReadLog,
+    Record,
+    ShownOutputRow,
+)
 from app.formats.xlsx import reader as _xlsx_read
 from tests.formats.conftest import NOWHERE
 from tests.formats.trees import book, contents
 
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30).map(str.strip)
-SHOWN = ShownRow("t_1", "t1", "r", "i1", 1, "rating", ("A",), "d", 1, "source", "text", 1)
+SHOWN = ShownOutputRow("t_1", "t1", "r", "i1", 1, "rating", ("A",), "d", 1, "source", "text", 1)
 
 
-def read(data: bytes, shown: list[ShownRow], *, skip: bool = False, limits: ReaderLimits | None = None) -> list[Record]:
+def read(
+    data: bytes, shown: list[ShownOutputRow], *, skip: bool = False, limits: ReaderLimits | None = None
+) -> list[Record]:
     reader = formats.get_format("xlsx").read
     assert reader is not None
     context = ReadContext({}, limits or ReaderLimits(), "xsts", shown=lambda: shown)
     return list(reader([InputFile("sheets.xlsx", lambda: io.BytesIO(data))], context, ReadLog(skip_bad_lines=skip)))
 
 
-def judged(shown: ShownRow, score: int) -> JudgmentRow:
+def judged(shown: ShownOutputRow, score: int) -> JudgmentRow:
     payload = {"protocol": "xsts", "score": float(score)}
     address = shown.task_key, shown.item, shown.systems, shown.document, shown.position, str(shown.rater)
     return JudgmentRow(NOWHERE, *address, payload, role=shown.role, item_position=shown.item_position)
