@@ -385,7 +385,7 @@ class DocumentLines(Protocol):
         """Take in one line; what is wrong with it goes to the log."""
 
     def campaign_facts(self) -> object:
-        """What the lines say of the campaign, for `SharedLines.make_campaign_row`."""
+        """What the lines say of the campaign, for `ParallelReading.make_campaign_row`."""
 
     def records(self) -> Iterator[Record | GroupedAnswers]:
         """All records of the lines but the campaign's, document by document; once only."""
@@ -395,7 +395,7 @@ class DocumentLines(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class SharedLines:
+class ParallelReading:
     """How the lines of large files are shared out among several readers, each of which has whole documents.
 
     make_reader: of some of the lines of files by these names. make_document_finder: for the first line of a file, what
@@ -448,6 +448,6 @@ class Format:
     options: Mapping[str, str] = field(default_factory=dict)
     by_document: bool = False
     by_segment: bool = False
-    spread: SharedLines | None = None
+    spread: ParallelReading | None = None
     paths: bool = False
     whole: bool = False

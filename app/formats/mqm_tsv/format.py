@@ -23,10 +23,10 @@ from app.formats.base import (
     GroupedAnswers,
     InputFile,
     JudgmentRow,
+    ParallelReading,
     ReadContext,
     ReadLog,
     Record,
-    SharedLines,
 )
 from app.formats.kit.campaigns_in_file import OPTION
 from app.formats.kit.parallel_lines import parse_list_option
@@ -48,7 +48,7 @@ FIRST_LINE = "; the first line was taken for data, as it names no columns"
 class MQMDocumentLines:
     """Rows of the lines that this reader has, sorted; see `Part`."""
 
-    def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:  # noqa: ARG002 (see SharedLines)
+    def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:  # noqa: ARG002 (see ParallelReading)
         _check_options(context)
         self._human = parse_list_option(context.options, HUMAN)
         if "split" in context.options:
@@ -200,7 +200,7 @@ FORMAT = Format(
     judged_by=("mqm",),
     options=OPTIONS,
     by_document=True,
-    spread=SharedLines(
+    spread=ParallelReading(
         make_reader=MQMDocumentLines,
         make_document_finder=make_document_finder,
         make_campaign_row=_campaign,

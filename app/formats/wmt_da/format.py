@@ -26,11 +26,11 @@ from app.formats.base import (
     Format,
     InputFile,
     JudgmentRow,
+    ParallelReading,
     RaterRow,
     ReadContext,
     ReadLog,
     Record,
-    SharedLines,
     SystemRecord,
 )
 from app.formats.kit.campaigns_in_file import MOST_PARTS, SPLITS
@@ -363,7 +363,7 @@ FORMAT = Format(
     options=OPTIONS,
     by_document=True,
     by_segment=True,
-    spread=SharedLines(
+    spread=ParallelReading(
         make_reader=DADocumentLines, make_document_finder=make_document_finder, make_campaign_row=_head_of
     ),
 )
