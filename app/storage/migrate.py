@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import Conflict
 from app.storage import audit, distribution, organization_list, queue_schema, seals
 from app.storage.db import sqlalchemy_url, translate_database_errors
-from app.storage.numbering import find_misnumbered_rows, number_new_tables, number_rows
+from app.storage.numbering import find_misnumbered_rows, number_rows, set_id_range_of_new_tables
 from app.storage.organizations import DEFAULT, organization_schema
 from app.storage.schema_revisions import find_head_revision, find_migrations_folder, list_known_revisions
 from app.storage.serving_rights import grant_serving_role
@@ -155,7 +155,7 @@ class MigrationConnection:
             # First of all that is done on the connection, so that SQLAlchemy takes this schema for the usual one.
             path = f"SET search_path = {organization_schema(organization)}"
             sa.event.listen(self._engine, "connect", partial(_set_path, path), insert=True)
-            number_new_tables(self._engine, organization)
+            set_id_range_of_new_tables(self._engine, organization)
 
     def __enter__(self) -> sa.Connection:
         with translate_database_errors():

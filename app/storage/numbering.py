@@ -20,7 +20,7 @@ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r' ORDER 
 _IDENTITY = re.compile(r"\bGENERATED ALWAYS AS IDENTITY\b(?! *\()")
 
 
-def number_new_tables(engine: sa.Engine, organization: int) -> None:
+def set_id_range_of_new_tables(engine: sa.Engine, organization: int) -> None:
     """Let the tables that are made over an engine count within the organization's numbers from the start.
 
     Of a table that Citus has distributed this can no longer be changed.
@@ -40,7 +40,7 @@ def number_rows(connection: sa.Connection, organization: int) -> None:
     """Let the tables of the current schema count within the organization's numbers. Tables that do so stay as they are.
 
     A table that a migration has just made is empty: no migration may number rows itself. One that has been distributed
-    counts so already (`number_new_tables`).
+    counts so already (`set_id_range_of_new_tables`).
     """
     first, last = _bounds(organization)
     for counter in _list_others(connection, organization):
