@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from app.api.kit.rater_words import RaterWords
+from app.api.kit.rater_search import RaterWords
 from app.api.models.times import Time
 from app.services.tasks import attention
 from app.services.tasks.attention import AttentionSort, AttentionState

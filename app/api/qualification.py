@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, Field, JsonValue, StringConstraints
 
-from app.api.kit.rater_words import RaterWords
+from app.api.kit.rater_search import RaterWords
 from app.api.models.raters import Language, RaterKey
 from app.api.models.tasks import PairLayoutOut
 from app.api.models.times import Time

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, Field, JsonValue
 
-from app.api.kit.rater_words import RaterWords
+from app.api.kit.rater_search import RaterWords
 from app.api.models.tasks import TextLayoutOut
 from app.api.models.times import Time
 from app.domain.markup import find_layout
