@@ -226,7 +226,10 @@ def list_time_warnings(
     if not timed:
         yield NO_TIMES
     elif timed < n:
-        yield f"{n - timed} of {n} judgments have no duration of their own, so times leave them out"
+        yield (
+            f"{n - timed} of {n} judgments have no duration of their own, so times leave them out; import their times "
+            "if they are known"
+        )
     for arm_volume in volumes:
         if arm_volume.judgments and arm_volume.n_raters < FEW_RATERS:
             raters = captions.pluralize(arm_volume.n_raters, "rater")

@@ -78,7 +78,8 @@ def _result(read: JudgedRatings) -> TimingView:
     warnings = [] if known.any() else [NO_TIMES]
     if known.any() and not known.all():
         warnings.append(
-            f"{int((~known).sum())} of {known.size} judgments have no duration of their own, so times leave them out"
+            f"{int((~known).sum())} of {known.size} judgments have no duration of their own, so times leave them out; "
+            "import their times if they are known"
         )
     return TimingView(**read.head.model_dump(), durations=_durations(rows, seconds), raters=raters, warnings=warnings)
 
