@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from psycopg.rows import dict_row
+from sqlalchemy.orm import Session
+
+from app.storage.db import driver_connection
 
 _DTYPES = {"int8": ">i8", "int4": ">i4", "int2": ">i2", "float8": ">f8", "bool": "?", "timestamptz": ">i8"}
 _SENDS = {"timestamptz": "timestamptz_send"}
@@ -29,6 +34,22 @@ def make_packed_select(alias: str, columns: Mapping[str, str], rows: str) -> str
         for name, kind in columns.items()
     )
     return f"(SELECT {', '.join(sends)} FROM {rows}) {alias}"
+
+
+def read_packed_blocks(
+    session: Session, statement: str, keys: Mapping[str, object], ids: tuple[int, int], block: int
+) -> Mapping[str, bytes]:
+    """The packed columns of a statement that is asked for some ids at a time, from `first` to `last`.
+
+    Postgres allows a row 1 GB, which the columns of a large campaign exceed. ids: the lowest and the highest.
+    """
+    parts: dict[str, list[bytes]] = defaultdict(list)
+    with driver_connection(session).cursor(binary=True, row_factory=dict_row) as cursor:
+        for first in range(ids[0], ids[1] + 1, block):
+            row = cursor.execute(statement, {**keys, "first": first, "last": first + block - 1}).fetchone() or {}
+            for name, content in row.items():
+                parts[name].append(content or b"")
+    return defaultdict(bytes, {name: b"".join(parts.pop(name)) for name in tuple(parts)})
 
 
 def unpack_column(content: bytes | None, kind: str) -> npt.NDArray[Any]:

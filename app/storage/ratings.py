@@ -80,7 +80,6 @@ LOAD = _statement(
 )
 _IDS = "SELECT min(judgment_id) AS first, max(judgment_id) AS last FROM scores WHERE profile_id = :profile"
 SCORES_IN_BLOCK = f"scores WHERE {_COUNTED.format('')} AND judgment_id BETWEEN %(first)s AND %(last)s"
-_FIRST_BLOCK = LOAD.replace(f"scores WHERE {_COUNTED.format('')}", SCORES_IN_BLOCK)
 _ITEMS_ALONE = LOAD.replace(f"scores WHERE {_COUNTED.format('')}", "scores WHERE false")
 _NEXT_BLOCK = f"SELECT * FROM {make_packed_select('scores', SCORES, SCORES_IN_BLOCK)}"
 # What a rater said of an output of which they judged a degraded copy or a repeat.
@@ -112,6 +111,15 @@ def has_segment_ratings(session: Session, *, campaign_id: int, profile_id: int, 
     """Whether any rating of a campaign, as it stood at a data version, is of a segment."""
     keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
     return bool(session.execute(text(_SEGMENTS_SCORED), keys).scalar_one())
+
+
+NO_IDS = (1, 0)
+
+
+def load_scored_ids(session: Session, profile_id: int) -> tuple[int, int]:
+    """The lowest and the highest id of a judgment that has a score under a profile; `NO_IDS` where none has."""
+    ids = session.execute(text(_IDS), {"profile": profile_id}).one()
+    return NO_IDS if ids.first is None else (ids.first, ids.last)
 
 
 def load_ratings(
@@ -176,12 +184,13 @@ def _statements(
     session: Session, statement: str, keys: Mapping[str, object]
 ) -> Iterator[tuple[str, Mapping[str, object]]]:
     """What is asked one after another, and for which judgments."""
-    ids = session.execute(text(_IDS), keys).one()
-    if statement != LOAD or ids.first is None or ids.last - ids.first < BLOCK:
+    lowest, highest = load_scored_ids(session, int(str(keys["profile"])))
+    if statement != LOAD or highest - lowest < BLOCK:
         yield statement, {}
         return
-    for first in range(ids.first, ids.last + 1, BLOCK):
-        yield _FIRST_BLOCK if first == ids.first else _NEXT_BLOCK, {"first": first, "last": first + BLOCK - 1}
+    yield _ITEMS_ALONE, {}
+    for first in range(lowest, highest + 1, BLOCK):
+        yield _NEXT_BLOCK, {"first": first, "last": first + BLOCK - 1}
 
 
 def _concatenate_blocks(blocks: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:

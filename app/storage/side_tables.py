@@ -1,4 +1,4 @@
-"""The side tables of `Ratings`, each loaded by one query and only when a report asks."""
+"""The side tables of `Ratings`, each loaded only when a report asks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
-from psycopg.rows import dict_row
 
 from app.stats.ratings import RatingLabels, RatingRole, Ratings
 from app.stats.side_tables import (
@@ -21,9 +20,10 @@ from app.stats.side_tables import (
     RaterTable,
     TaskTable,
 )
-from app.storage.db import Session, driver_connection
+from app.storage.db import Session
 from app.storage.full_scans import stream_full_scan
-from app.storage.packed_columns import make_packed_select, unpack_column, unpack_microseconds
+from app.storage.packed_columns import make_packed_select, read_packed_blocks, unpack_column, unpack_microseconds
+from app.storage.ratings import NO_IDS, load_scored_ids
 from app.storage.words import WORDS_OF
 
 Ids = npt.NDArray[np.int64]
@@ -50,13 +50,14 @@ _SCORES = {
 }
 _JUDGMENTS = {"id": "int8", "item_id": "int8", "started_at": "timestamptz", "submitted_at": "timestamptz"}
 _ITEMS = {"id": "int8", "position": "int4"}
-EVENTS = "SELECT * FROM " + ", ".join(
-    (
-        make_packed_select("scores", _SCORES, "scores WHERE campaign_id = %(campaign)s AND profile_id = %(profile)s"),
-        make_packed_select("judgments", _JUDGMENTS, "judgments WHERE campaign_id = %(campaign)s"),
-        make_packed_select("items", _ITEMS, "items WHERE campaign_id = %(campaign)s"),
-    )
-)
+_IN_BLOCK = "campaign_id = %(campaign)s AND {} BETWEEN %(first)s AND %(last)s"
+_ASKED = {
+    "scores": (_SCORES, f"scores WHERE profile_id = %(profile)s AND {_IN_BLOCK.format('judgment_id')}"),
+    "judgments": (_JUDGMENTS, f"judgments WHERE {_IN_BLOCK.format('id')}"),
+    "items": (_ITEMS, f"items WHERE {_IN_BLOCK.format('id')}"),
+}
+BLOCK = 1 << 22  # ids: 44 bytes a score
+BLOCK_WITH_ERRORS = 1 << 20  # judgments: some 50 bytes an error
 # Texts end with a zero byte, which none can hold; no category is an empty one, and one of no letters is "=".
 ERRORS = """
 SELECT string_agg(int8send(j.id), ''::bytea) AS id,
@@ -66,7 +67,8 @@ SELECT string_agg(int8send(j.id), ''::bytea) AS id,
        string_agg(convert_to(e ->> 'severity', 'UTF8') || zero, ''::bytea) AS severity,
        string_agg(convert_to(coalesce('=' || (e ->> 'category'), ''), 'UTF8') || zero, ''::bytea) AS category
 FROM (SELECT '\\x00'::bytea AS zero) z, judgments j CROSS JOIN LATERAL jsonb_array_elements(j.payload -> %(field)s) e
-WHERE j.campaign_id = %(campaign)s AND jsonb_typeof(j.payload -> %(field)s) = 'array'"""
+WHERE j.campaign_id = %(campaign)s AND j.id BETWEEN %(first)s AND %(last)s
+  AND jsonb_typeof(j.payload -> %(field)s) = 'array'"""
 
 
 def load_document_table(session: Session, campaign_id: int, labels: RatingLabels) -> DocumentTable:
@@ -104,12 +106,11 @@ def load_task_table(session: Session, campaign_id: int, labels: RatingLabels) ->
 
 def load_event_table(session: Session, campaign_id: int, profile_id: int, judgment_ids: Ids) -> EventTable:
     """When each row was begun and handed in, where in its task, and how often it was answered."""
-    with driver_connection(session).cursor(binary=True, row_factory=dict_row) as cursor:
-        row = cursor.execute(EVENTS, {"campaign": campaign_id, "profile": profile_id}).fetchone() or {}
-    scores, judgments, items = (
-        {name: unpack_column(row[f"{alias}_{name}"], kind) for name, kind in columns.items()}
-        for alias, columns in (("scores", _SCORES), ("judgments", _JUDGMENTS), ("items", _ITEMS))
-    )
+    keys = {"campaign": campaign_id, "profile": profile_id}
+    # Earlier answers at an address may be of other judgments than these; rows that are there never change.
+    scores = _read(session, "scores", keys, load_scored_ids(session, profile_id))
+    judgments = _read(session, "judgments", keys, _ends(judgment_ids))
+    items = _read(session, "items", keys, _ends(judgments["item_id"]))
     said = _index_of_ids(judgments["id"], judgment_ids)
     nth, first = _history(scores)
     scored = _index_of_ids(scores["judgment_id"], judgment_ids)
@@ -120,6 +121,20 @@ def load_event_table(session: Session, campaign_id: int, profile_id: int, judgme
         revisions=nth[scored].astype(np.int32),
         first_score=first[scored],
     )
+
+
+def _read(
+    session: Session, table: str, keys: Mapping[str, object], ids: tuple[int, int]
+) -> dict[str, npt.NDArray[Any]]:
+    """The columns of a table, by the ids of what it has."""
+    columns, rows = _ASKED[table]
+    statement = f"SELECT * FROM {make_packed_select(table, columns, rows)}"
+    packed = read_packed_blocks(session, statement, keys, ids, BLOCK)
+    return {name: unpack_column(packed[f"{table}_{name}"], kind) for name, kind in columns.items()}
+
+
+def _ends(ids: Ids) -> tuple[int, int]:
+    return (int(ids.min()), int(ids.max())) if ids.size else NO_IDS
 
 
 def _index_of_ids(ids: Ids, wanted: Ids) -> npt.NDArray[np.intp]:
@@ -150,8 +165,7 @@ def load_error_table(
     weigh: weight of (severity, category); what it lacks weighs 0.
     """
     keys = {"campaign": campaign_id, "field": field}
-    with driver_connection(session).cursor(binary=True, row_factory=dict_row) as cursor:
-        columns = cursor.execute(ERRORS, keys).fetchone() or {}
+    columns = read_packed_blocks(session, ERRORS, keys, _ends(judgment_ids), BLOCK_WITH_ERRORS)
     ids = unpack_column(columns["id"], "int8")
     # Those of a judgment come together and as they were marked, but judgments in any order.
     order = np.argsort(ids, kind="stable")
@@ -167,7 +181,7 @@ def load_error_table(
 def _errors(
     row: npt.NDArray[np.intp],
     at: npt.NDArray[np.intp],
-    columns: Mapping[str, bytes | None],
+    columns: Mapping[str, bytes],
     weigh: Mapping[tuple[str, str | None], float],
 ) -> ErrorTable:
     """Errors from their packed columns; at: where each stands in these."""
@@ -189,12 +203,12 @@ def _errors(
     )
 
 
-def _encode_texts(content: bytes | None, at: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+def _encode_texts(content: bytes, at: npt.NDArray[np.intp]) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
     """Packed texts at some places as codes of the sorted texts that stand there, and these."""
     # Each new text takes the next number; numbers become codes once all texts are known.
     number: defaultdict[bytes, int] = defaultdict()
     number.default_factory = number.__len__
-    numbers = np.array([number[text] for text in (content or b"").split(b"\0")[:-1]], dtype=np.int32)[at]
+    numbers = np.array([number[text] for text in content.split(b"\0")[:-1]], dtype=np.int32)[at]
     texts = [text.decode() for text in number]
     there = sorted(np.unique(numbers).tolist(), key=texts.__getitem__)
     code = np.zeros(len(texts), dtype=np.int32)

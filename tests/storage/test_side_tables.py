@@ -91,7 +91,13 @@ def test_words_are_counted_by_segment_as_by_document(spine: Spine) -> None:
     assert words.tolist() == [4, 3]
 
 
-def test_rows_come_with_times_revisions_and_the_first_score(spine: Spine) -> None:
+@pytest.mark.parametrize("block", [1, 2, side_tables.BLOCK])
+def test_rows_come_with_times_revisions_and_the_first_score(
+    spine: Spine, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    """All columns of 19 million judgments in one row were 1.6 GB, and Postgres allows 1 GB."""
+    assert side_tables.BLOCK * 44 < 2**30 / 4
+    monkeypatch.setattr(side_tables, "BLOCK", block)
     with spine.database.transaction() as session:
         campaign, profile, loaded = _load(session)
         events = side_tables.load_event_table(session, campaign, profile, loaded.judgment_ids)
@@ -116,7 +122,11 @@ def test_errors_point_to_their_row_with_offsets_and_weights(spine: Spine) -> Non
     assert errors.category.tolist() == [-1, 0, 0]
 
 
-def test_errors_agree_with_a_slow_reading_of_the_payloads(spine: Spine) -> None:
+@pytest.mark.parametrize("block", [1, 7, side_tables.BLOCK_WITH_ERRORS])
+def test_errors_agree_with_a_slow_reading_of_the_payloads(
+    spine: Spine, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(side_tables, "BLOCK_WITH_ERRORS", block)
     rng = np.random.default_rng(5)
     kinds, lines = (None, "Fluency", "Ä/ß", "Accuracy", "="), [HEAD]
     for n in range(40):
