@@ -114,6 +114,7 @@ def test_a_tutorial_is_written_then_judged_before_the_first_task(manager, ask, s
     learner.get_by_role("button", name="See how it is judged").click()
     expect(learner.locator(".said")).to_contain_text("Still missing: the score")
     type_number(learner.locator("input[type=range]"), 80)
+    expect(learner.locator(".said")).to_be_empty()
     check(learner, "tutorial of a rater")
     learner.get_by_role("button", name="See how it is judged").click()
     expect(learner.locator(".verdict.wrong")).to_contain_text("It says the opposite.")

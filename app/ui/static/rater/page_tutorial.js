@@ -33,10 +33,10 @@ function finished(course) {
 const layoutOf = ({ markup }, i) => (markup ? { source: markup.source, output: markup.columns[i] } : null);
 
 // A text, or several side by side, each with a judgment of its own.
-function drawn(item) {
+function drawn(item, heard) {
   const labels = item.source === null ? ["Text"] : form.labels;
   const texts = item.columns.length ? item.columns : [item.text];
-  const made = texts.map((output, i) => practice({ source: item.source, output, prefill: null, markup: layoutOf(item, i) }, { ...form, labels }, locale, { n: i + 1 }));
+  const made = texts.map((output, i) => practice({ source: item.source, output, prefill: null, markup: layoutOf(item, i) }, { ...form, labels }, locale, { heard, n: i + 1 }));
   const several = made.map((one, i) => h("section", { "aria-label": t("Text {n} of {total}", { n: i + 1, total: made.length }) }, h("h3", {}, t("Text {n} of {total}", { n: i + 1, total: made.length })), one.element));
   return { labels, answers: made.map((one) => one.answer), element: made.length > 1 ? h("div", {}, several) : made[0].element };
 }
@@ -49,10 +49,10 @@ function payloadOf(answer, protocol) {
 // An item without a source shows none, whatever the campaign does.
 function show(course, n) {
   const item = course.items[n];
-  const made = drawn(item);
+  const said = h("p", { class: "said", role: "alert" });
+  const made = drawn(item, () => (said.textContent = "")); // what was missing may be there now
   const { labels } = made;
   const heading = h("h2", { tabindex: "-1" }, t("Text {n} of {total}", { n: n + 1, total: course.items.length }));
-  const said = h("p", { class: "said", role: "alert" });
   const outcome = h("div", { role: "status" });
   const steps = h("p", { class: "actions" });
   const next = () => (n + 1 < course.items.length ? show(course, n + 1) : finished(course));

@@ -34,7 +34,7 @@ export function practice(shown, form, locale, { after = () => [], heard = () => 
   };
   const row = new Row(screen, n, [{ segment: { texts }, answer }], { alone: true });
   row.open();
-  return { element: h("div", { class: "sheet" }, row.element), answer, row };
+  return { element: h("div", { class: "sheet practice" }, row.element), answer, row };
 }
 
 function text(label, i, form, { source, output, markup = null }) {
