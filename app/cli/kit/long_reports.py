@@ -22,6 +22,8 @@ Progress = Callable[[int, int], None]
 class CampaignChangesTooFast(Conflict):
     """The campaign changes faster than its plan can be compiled; pause it, or try again when nobody is judging."""
 
+    published = "ChangesTooFast"
+
 
 def wait_for_report(
     remote: Remote,
