@@ -278,7 +278,10 @@ def resolve_scoring_options(protocol: Protocol[Any], options: Mapping[str, objec
     except ValidationError as error:
         raise Invalid("the options are not valid", places=tuple(_places(protocol, error))) from None
     weights = getattr(own, "weights", None)
-    profile = resolve_weight_profile(protocol.weights if weights is None else weights)
+    try:
+        profile = resolve_weight_profile(protocol.weights if weights is None else weights)
+    except Invalid as error:
+        raise Invalid(error.detail, places=tuple(Place(("options", *one.loc), one.msg) for one in error.places)) from None
     return ScoringOptions(profile, getattr(own, "scale", "raw") == "z", own)
 
 

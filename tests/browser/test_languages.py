@@ -62,7 +62,7 @@ def test_what_the_interface_refuses_is_read_aloud_in_english_and_our_own_words_a
     weights = page.get_by_label("Gewichte, eines je Zeile")
     weights.fill("Major")
     page.get_by_role("button", name="Anlegen").click()
-    said = page.locator(".said")
+    said = page.locator(".fault span")
     expect(said).to_contain_text("kein Schlüssel mit Wert")
     assert said.get_attribute("lang") is None
     weights.fill("Major: -5")

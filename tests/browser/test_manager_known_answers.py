@@ -52,7 +52,7 @@ def test_a_test_is_written_by_its_form_and_a_rater_is_spared_it(manager, ask):
     second.get_by_label("Choices, one per line").fill("good\nbad")
     second.get_by_label("The right one").fill("neither")
     page.get_by_role("button", name="Save the test").click()
-    expect(page.locator("#test .said")).to_contain_text("must be one of the choices")
+    expect(page.locator("#test .fault")).to_contain_text("must be one of the choices")
     second.get_by_label("The right one").fill("bad")
     page.get_by_role("button", name="Save the test").click()
     expect(page.locator("#version")).to_contain_text("Version 1")

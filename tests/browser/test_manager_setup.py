@@ -47,7 +47,7 @@ def test_a_key_with_a_space_is_told_in_the_words_of_the_page(manager, ask, langu
         form.locator("#key").fill("my campaign")
         form.locator("select[required]").evaluate_all("all => all.forEach((one) => { one.selectedIndex = 1; })")
         form.locator("button:not([type=button])").click()
-        expect(form.get_by_role("alert")).to_contain_text(said)
+        expect(form.locator(".fault")).to_contain_text(said)
         expect(form.locator("#key")).to_be_focused()
     glance(page, "a key that cannot be one")
 
@@ -126,7 +126,7 @@ def test_guidelines_and_consent_are_written_by_language_with_their_earlier_versi
         assert page.locator("img[src=x]").count() == 0
     guide.get_by_label("Another language").fill("no language!")
     guide.get_by_role("button", name="Add").click()
-    expect(guide.locator(".said")).to_contain_text("Enter the language as a code")
+    expect(guide.locator(".fault")).to_contain_text("Enter the language as a code")
     guide.get_by_label("Another language").fill("de")
     guide.get_by_role("button", name="Add").click()
     guide.get_by_label("Text in German (de)").fill("# Lesen")
@@ -270,8 +270,8 @@ def test_languages_come_from_a_list_lists_of_raters_are_checked_and_who_left_com
     keys = page.get_by_label("Keys of raters")
     keys.fill("r1, r2, r1, é")
     page.get_by_role("button", name="Enrol").click()
-    said = page.locator("#said")
-    expect(said).to_contain_text("is in the list twice")
+    said = page.locator("#enrol .fault")
+    expect(said).to_contain_text("(3) 'r1' is in the list twice")
     expect(said).to_contain_text("is not a valid key")
     assert ask("GET", "/campaigns/listed/raters").json()["items"] == []
     keys.fill("r1, r2")
@@ -314,7 +314,7 @@ def test_several_raters_are_uploaded_searched_paused_moved_and_excluded_at_once(
     table = "rater;team;name;email\nr1;bonn;Ada;ada@example.org\nr2;bonn;Ben;nowhere\nr3;;;\n"
     page.locator("#file").set_input_files({"name": "r.csv", "mimeType": "text/csv", "buffer": table.encode()})
     page.get_by_role("button", name="Upload", exact=True).click()
-    expect(page.locator("#said")).to_contain_text("line 3: contact email")
+    expect(page.locator("#upload .fault")).to_have_text(re.compile("^line 3: contact email"))
     right = table.replace("nowhere", "ben@example.org").encode()
     page.locator("#file").set_input_files({"name": "r.csv", "mimeType": "text/csv", "buffer": right})
     page.get_by_role("button", name="Upload", exact=True).click()

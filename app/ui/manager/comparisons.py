@@ -25,10 +25,10 @@ from app.services.jobs.report_requests import MOST_CAMPAIGNS
 from app.storage.db import Database, Session
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
-from app.ui.manager.forms import make_form_fields, read_form_answer
+from app.ui.manager.forms import make_form_fields, mark_refused_fields, read_form_answer
 from app.ui.manager.long_reports import make_start_button
 from app.ui.manager.pages import render_campaign_page
-from app.ui.manager.reports import SHAPES, describe_error, list_table_keys
+from app.ui.manager.reports import SHAPES, list_table_keys
 from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
 from app.web.access import BoundToCampaign, RoleLacksIt
@@ -76,11 +76,12 @@ def comparison_page(
         "job": None,
         "view": None,
         "why": "",
+        "refused": False,
     }
     if begun:
         values |= _make_content(database, caller, report, (campaign, *chosen), given)
     page = replace(PAGE, name=report.title, file="comparison")
-    return render_campaign_page(request, page, about, caller, values, status=422 if values["why"] else 200)
+    return render_campaign_page(request, page, about, caller, values, status=422 if values["refused"] else 200)
 
 
 def _others(session: Session, campaign: str, chosen: list[str]) -> list[CampaignInfo]:
@@ -100,7 +101,8 @@ def _make_content(
     except JobNotBegun:
         return make_start_button(_address(kind, "", keys, given))
     except (Invalid, Conflict) as error:
-        return {"why": describe_error(error), "open": True}
+        fields, why = mark_refused_fields(make_form_fields(kind.options, given), error)
+        return {"fields": fields, "why": why, "open": True, "refused": True}
     if isinstance(outcome, JobView):
         return {"job": outcome, "script": "job"}
     return _make_report_content(caller, kind, outcome, keys, given)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel
 
+from app.domain.errors import AppError, Invalid
 from app.ui.messages import ENGLISH, LANGUAGES
 
 TURNS_ON = frozenset({"claim", "margin"})
@@ -20,6 +21,7 @@ class FormField:
     """A field of a form. choices: all that it can be; none where it is free. value: what stands in it.
 
     first: it is needed to ask at all, so other fields fold below it. of_system: the key of a system.
+    fault: why what was given was refused. focused: it is the first of those that were.
     """
 
     name: str
@@ -31,6 +33,8 @@ class FormField:
     required: bool = False
     first: bool = False
     of_system: bool = False
+    fault: str = ""
+    focused: bool = False
 
 
 def make_form_fields(model: type[BaseModel], given: Mapping[str, str]) -> list[FormField]:
@@ -38,6 +42,25 @@ def make_form_fields(model: type[BaseModel], given: Mapping[str, str]) -> list[F
     schema = model.model_json_schema()
     required = schema.get("required", ())
     return [_field(name, one, given, name in required) for name, one in schema.get("properties", {}).items()]
+
+
+def mark_refused_fields(fields: Iterable[FormField], error: AppError) -> tuple[list[FormField], str]:
+    """The fields with what an error says of each, and what it says beside that; nothing where the fields say all."""
+    fields = list(fields)
+    names = {one.name for one in fields}
+    faults = {str(name): one.msg for one in error.places for name in one.loc if name in names}
+    first = next((one.name for one in fields if one.name in faults), None)
+    marked = [replace(one, fault=faults.get(one.name, ""), focused=one.name == first) for one in fields]
+    if faults and all(names & set(one.loc) for one in error.places) and type(error) is Invalid:
+        return marked, ""
+    return marked, describe_error(error)
+
+
+def describe_error(error: AppError) -> str:
+    """What an error says, with every place that it names."""
+    places = [(" › ".join(str(part) for part in one.loc if part != "query"), one.msg) for one in error.places]
+    told = "; ".join(": ".join(filter(None, place)) for place in places)
+    return f"{error.detail or error.title()}{': ' if told else ''}{told}"
 
 
 def read_form_answer(model: type[BaseModel], given: Mapping[str, str], language: str = ENGLISH) -> dict[str, str]:

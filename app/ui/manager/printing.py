@@ -22,10 +22,10 @@ from app.services.jobs import rankings, report_requests
 from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
 from app.storage.db import Database
 from app.ui.access import Reader
+from app.ui.manager.forms import describe_error
 from app.ui.manager.long_reports import make_start_button
 from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.ranking import DEFAULT_RECIPE, matrix_address, ranking_address, ranking_view_for
-from app.ui.manager.reports import describe_error
 from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Request, Response
 
-from app.domain.errors import AppError, Conflict, Invalid
+from app.domain.errors import Conflict, Invalid
 from app.reports.gate.report import REPORT as GATE
 from app.reports.gate.view import VERDICTS, GateView, claim_sentence
 from app.reports.kit import store
@@ -27,7 +27,7 @@ from app.storage.campaigns import CampaignNotFound
 from app.storage.db import Database
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
-from app.ui.manager.forms import make_form_fields, read_form_answer
+from app.ui.manager.forms import make_form_fields, mark_refused_fields, read_form_answer
 from app.ui.manager.long_reports import make_start_button
 from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.table import PAGES, ManagerPage
@@ -105,7 +105,8 @@ def _page(
             request, page, about, caller, {**values, **make_start_button(_at(address, "", given))}
         )
     except (CampaignNotFound, Conflict, Invalid) as error:
-        failed = {**values, "why": describe_error(error), "open": True}
+        fields, why = mark_refused_fields(make_form_fields(kind.options, given), error)
+        failed = {**values, "fields": fields, "why": why, "open": True}
         return render_campaign_page(request, page, about, caller, failed, status=422)
     if isinstance(outcome, JobView):
         return render_campaign_page(request, page, about, caller, {**values, "job": outcome, "script": "job"})
@@ -130,13 +131,6 @@ def make_gate_command(campaign: str, given: Mapping[str, str]) -> str:
         if text != usual[name]:
             words += [f"--{name.replace('_', '-')}", text.replace("_", "-") if name == "claim" else text]
     return shlex.join(words)
-
-
-def describe_error(error: AppError) -> str:
-    """What an error says, with every place that it names."""
-    places = [(" › ".join(str(part) for part in one.loc if part != "query"), one.msg) for one in error.places]
-    told = "; ".join(": ".join(filter(None, place)) for place in places)
-    return f"{error.detail or error.title()}{': ' if told else ''}{told}"
 
 
 def list_table_keys(tables: Iterable[TableSection]) -> frozenset[str]:

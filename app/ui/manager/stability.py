@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
 from pydantic import Field as Asks
 
-from app.domain.errors import Conflict, Invalid
+from app.domain.errors import Conflict, Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.reports.kit import store
 from app.reports.kit.render.representations import render_report
@@ -28,10 +28,9 @@ from app.stats.stability.extraction import NotMultiplyRated
 from app.stats.stability.request import GROUPINGS, METHODS, RaterAssignment, StudyDesign, paper_designs
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
-from app.ui.manager.forms import make_form_fields, read_form_answer
+from app.ui.manager.forms import make_form_fields, mark_refused_fields, read_form_answer
 from app.ui.manager.long_reports import make_start_button
 from app.ui.manager.pages import render_campaign_page
-from app.ui.manager.reports import describe_error
 from app.ui.manager.table import PAGES
 from app.ui.messages import message, request_language
 from app.ui.pages import PageRoute
@@ -124,12 +123,8 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
     except (Invalid, Conflict) as error:
         # Of a refusal that a job has kept, its name is what is left of its class.
         single = type(error).__name__ == NotMultiplyRated.__name__
-        failed = {
-            **values,
-            "why": describe_error(error),
-            "single": single,
-            "open": True,
-        }
+        fields, why = mark_refused_fields(make_form_fields(StabilityForm, given), error)
+        failed = {**values, "fields": fields, "why": why, "single": single, "open": True}
         return render_campaign_page(request, PAGE, about, caller, failed, status=422)
     if isinstance(outcome, JobView):
         return render_campaign_page(request, PAGE, about, caller, {**values, "job": outcome, "script": "job"})
@@ -202,9 +197,8 @@ def _suggest_document_counts(view: StabilityView, given: Mapping[str, str], path
 
 
 def parse_stability_form(given: dict[str, str]) -> StabilityForm:
-    """The question. Raises Invalid, naming the first field that is wrong."""
+    """The question. Raises Invalid, naming each field that is wrong."""
     try:
         return StabilityForm.model_validate(given)
     except ValidationError as error:
-        first = error.errors()[0]
-        raise Invalid(f"{' '.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise Invalid(places=tuple(Place(fault["loc"], fault["msg"]) for fault in error.errors())) from None

@@ -76,16 +76,25 @@ async function goOn(role, next) {
   return "";
 }
 
+// What is said of a token stands below its field, which describes itself by it.
+function refuseToken(field) {
+  if (!field.value) return; // it came by a link
+  field.setAttribute("aria-invalid", "true");
+  field.focus();
+}
+
 async function tried(form, enters) {
   const said = form.querySelector(".said");
   const button = form.querySelector("button");
   button.disabled = true;
   said.textContent = "";
+  form.elements.token.removeAttribute("aria-invalid");
   await loadMessages();
   try {
     said.textContent = await enters();
   } catch (error) {
     said.textContent = error instanceof TypeError ? t("The server cannot be reached.") : error.message;
+    if (!(error instanceof TypeError)) refuseToken(form.elements.token);
   } finally {
     button.disabled = false;
   }

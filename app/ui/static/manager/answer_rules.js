@@ -15,9 +15,12 @@ const kindOf = (rule) => Object.keys(KINDS).find((kind) => rule[kind] !== undefi
 const warningAs = (warning) => Object.entries(warning ?? {}).map(([language, text]) => `${language}: ${text}`).join("\n");
 const warningOf = (text) => Object.fromEntries(lines(text).map((line) => /^([A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*):\s*(.+)$/.exec(line)?.slice(1) ?? ["en", line]));
 
-function field(label, value, put, { rows = 0, numeric = false, help = "" } = {}) {
+// Of a field in a test, and in a document of the tutorial or of attention checks.
+export const placeOf = (names) => names.split("|").flatMap((name) => ["", "meta.tutorial.", "meta.attention."].map((before) => before + name)).join("|");
+
+function field(place, label, value, put, { rows = 0, numeric = false, help = "" } = {}) {
   const id = fresh("rule");
-  const common = { id, dir: "auto", autocomplete: "off", "aria-describedby": help ? `${id}-help` : null, oninput: (event) => put(event.target.value) };
+  const common = { id, data: { place }, dir: "auto", autocomplete: "off", "aria-describedby": help ? `${id}-help` : null, oninput: (event) => put(event.target.value) };
   const input = rows ? h("textarea", { ...common, rows: String(rows) }, value) : h("input", { ...common, type: "text", inputmode: numeric ? "decimal" : null, value });
   return h("div", { class: "field" }, h("label", { for: id }, label), input, help ? h("p", { class: "help", id: `${id}-help` }, help) : null);
 }
@@ -26,13 +29,13 @@ const put = (rule, name, read = (text) => text) => (text) => {
   if (text.trim() === "") delete rule[name];
   else rule[name] = read(text.trim());
 };
-const numbered = (rule, name, label) => field(label, written(rule[name]), put(rule, name, numeral), { numeric: true });
-const worded = (rule, name, label) => field(label, rule[name] ?? "", put(rule, name));
+const numbered = (rule, name, label) => field(name, label, written(rule[name]), put(rule, name, numeral), { numeric: true });
+const worded = (rule, name, label) => field(name, label, rule[name] ?? "", put(rule, name));
 
 const FIELDS = {
   measure: (rule, { measures }) => {
     const id = fresh("measure");
-    const select = h("select", { id, onchange: () => (rule.measure = select.value) }, measures.map(({ name }) => h("option", { value: name, selected: name === rule.measure }, name)));
+    const select = h("select", { id, data: { place: "measure" }, onchange: () => (rule.measure = select.value) }, measures.map(({ name }) => h("option", { value: name, selected: name === rule.measure }, name)));
     return [h("div", { class: "field" }, h("label", { for: id }, t("Score")), select), numbered(rule, "least", t("At least")), numbered(rule, "most", t("At most"))];
   },
   marks: (rule) => [worded(rule, "marks", t("Words of the text")), worded(rule, "severity", t("Severity (optional)")), worded(rule, "category", t("Category (optional)"))],
@@ -45,8 +48,8 @@ export class Rules {
     Object.assign(this, { asked, columns: [...(given.columns ?? [])], rules: structuredClone(given.rules ?? []), retry: given.retry ?? false });
     for (const rule of this.rules) for (const [name, value] of Object.entries(rule)) if (value === null) delete rule[name];
     this.place = h("div");
-    const retry = h("input", { type: "checkbox", checked: this.retry, onchange: () => (this.retry = retry.checked) });
-    const columns = field(t("Texts side by side, one per line"), this.columns.join("\n"), (text) => (this.columns = lines(text)), { rows: 2, help: t("Instead of the output. Rules then decide which answers are right.") });
+    const retry = h("input", { type: "checkbox", data: { place: placeOf("retry") }, checked: this.retry, onchange: () => (this.retry = retry.checked) });
+    const columns = field(placeOf("columns"), t("Texts side by side, one per line"), this.columns.join("\n"), (text) => (this.columns = lines(text)), { rows: 2, help: t("Instead of the output. Rules then decide which answers are right.") });
     const adds = Object.entries(KINDS).map(([, kind]) => button(t("Add: {what}", { what: kind.title() }), () => {
       this.rules.push(kind.fresh(asked));
       this.draw();
@@ -57,9 +60,9 @@ export class Rules {
   }
 
   draw() {
-    fill(this.place, this.rules.map((rule, n) => h("fieldset", { class: "part" }, h("legend", {}, KINDS[kindOf(rule)].title()), h("div", { class: "fields" },
+    fill(this.place, this.rules.map((rule, n) => h("fieldset", { class: "part", data: { place: placeOf(`rules.${n}`) } }, h("legend", {}, KINDS[kindOf(rule)].title()), h("div", { class: "fields" },
       numbered(rule, "column", t("Text number (1 if empty)")), FIELDS[kindOf(rule)](rule, this.asked),
-      field(t("Warning, one language per line, for example en: …"), warningAs(rule.warning), (text) => (rule.warning = warningOf(text)), { rows: 2 })),
+      field("warning", t("Warning, one language per line, for example en: …"), warningAs(rule.warning), (text) => (rule.warning = warningOf(text)), { rows: 2 })),
       h("p", { class: "actions" }, button(t("Remove it"), () => {
         this.rules.splice(n, 1);
         this.draw();

@@ -7,7 +7,7 @@ import { resting } from "./parts.js";
 // then(text, said) → whether it is done.
 export function ask(title, label, name, then, { longest = 2000 } = {}) {
   const id = fresh("text");
-  const text = h("textarea", { id, rows: "3", maxlength: String(longest), required: true });
+  const text = h("textarea", { id, data: { place: "reason|text|answer" }, rows: "3", maxlength: String(longest), required: true });
   const said = h("p", { class: "said", role: "alert" });
   const go = h("button", { type: "submit" }, name);
   const form = h("form", { class: "field" }, h("label", { for: id }, label), text, said, h("p", { class: "actions", data: { answers: "" } }, go));

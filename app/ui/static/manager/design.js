@@ -2,7 +2,7 @@
 
 import { $, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
-import { api, change, facts, fetched, figure, foreign, get, here, inHand, NONE, numeral, percent, resting, say, table, warned, written } from "./parts.js";
+import { api, change, facts, fetched, figure, foreign, get, here, inHand, NONE, numeral, percent, refuseField, resting, say, table, warned, written } from "./parts.js";
 import { shaded } from "./shades.js";
 import { reading } from "./reading.js";
 import { settled } from "./waiting.js";
@@ -13,6 +13,7 @@ const said = $(".said", form);
 const json = $("#json");
 const place = $("#plan");
 const LONG = 300_000; // milliseconds
+const FIELDS = "[data-place]:not(#json)";
 
 // Put a value where a dotted path leads; an empty one takes away what it stood in.
 function put(design, path, value) {
@@ -34,12 +35,12 @@ const at = (design, path) => path.split(".").reduce((part, name) => part?.[name]
 // The fields show what the design says; a structure fixes the grouping, so that cannot be chosen beside it.
 function toFields() {
   const design = JSON.parse(json.value);
-  for (const field of form.querySelectorAll("[data-path]")) {
-    const value = at(design, field.dataset.path);
+  for (const field of form.querySelectorAll(FIELDS)) {
+    const value = at(design, field.dataset.place);
     field.value = typeof value === "number" && field.tagName === "INPUT" ? written(value) : value ?? "";
   }
   const fixed = design.structure && design.structure !== "free";
-  form.querySelector("[data-path=grouping]").disabled = Boolean(fixed);
+  form.querySelector("[data-place=grouping]").disabled = Boolean(fixed);
 }
 
 function fromFields() {
@@ -48,13 +49,13 @@ function fromFields() {
     design = JSON.parse(json.value);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    say(said, t("The design is not valid JSON: {why}", { why: error.message }));
+    refuseField(form, "", t("The design is not valid JSON: {why}", { why: error.message }));
     return;
   }
-  for (const field of form.querySelectorAll("[data-path]:enabled")) {
+  for (const field of form.querySelectorAll(`:is(${FIELDS}):enabled`)) {
     const given = field.value.trim();
     const value = given === "" ? null : "number" in field.dataset ? numeral(given) : given;
-    put(design, field.dataset.path, Number.isNaN(value) ? given : value);
+    put(design, field.dataset.place, Number.isNaN(value) ? given : value);
   }
   if (design.overlap && !("share" in design.overlap)) design.overlap = null;
   json.value = JSON.stringify(design, null, 2);
@@ -75,7 +76,7 @@ async function compile(dryRun) {
     body = JSON.parse(json.value);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    say(said, t("The design is not valid JSON: {why}", { why: error.message }));
+    refuseField(form, "", t("The design is not valid JSON: {why}", { why: error.message }));
     return;
   }
   const answer = await settled(() => change("POST", `${api}/plan?dry_run=${dryRun}`, { body, said, timeout: LONG }), { place, said });

@@ -1,7 +1,8 @@
 // One request for each of several rows, where the server takes no more at once: a row that fails does not stop the others.
 
 import { fill, h } from "../shared/dom.js";
-import { t } from "../shared/messages.js";
+import { language, t } from "../shared/messages.js";
+import { told } from "./parts.js";
 
 // send(row, refused) → the answer or null, as `change` has it, which says in `said` what went wrong. isSo: whether a
 // refusal means that the row is as it should be. → {done, before, left}: rows that were done, that were so before, and
@@ -14,7 +15,7 @@ export async function each(rows, said, send, isSo = () => false) {
     if (await send(row, (answer) => { refusal = answer; })) done.push(row);
     else if (refusal && isSo(refusal)) before.push(row);
     else {
-      first ??= h("span", { lang: said.lang || null }, said.textContent);
+      first ??= refusal ? h("span", { lang: language() === "en" ? null : "en" }, told(refusal)) : h("span", { lang: said.lang || null }, said.textContent);
       left.push(row);
       if (refusal) continue;
       left.push(...rows.slice(n + 1)); // nobody answers

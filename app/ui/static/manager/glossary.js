@@ -11,7 +11,7 @@ export function termsOf(text) {
   const lines = text.split(/\r?\n/).map((line) => line.trim()).filter(Boolean);
   return lines.map((line) => {
     const [term, translation] = cells(line);
-    if (!term || !translation) throw new Unreadable(t("“{line}” is not a term and its translation.", { line }));
+    if (!term || !translation) throw new Unreadable(t("“{line}” is not a term and its translation.", { line }), "settings.glossary");
     return { term, translation };
   });
 }

@@ -2,7 +2,7 @@
 
 import { $, button, dialog, fill, fresh, h } from "../shared/dom.js";
 import { locale, t } from "../shared/messages.js";
-import { api, change, get, moment, resting, say } from "./parts.js";
+import { api, change, get, moment, refuseField, resting, say } from "./parts.js";
 import { reading, tried } from "./reading.js";
 
 const CODE = /^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$/;
@@ -22,7 +22,7 @@ class Texts {
     this.version = Number(this.form.dataset.version);
     this.fields = h("div");
     this.said = h("p", { class: "said", role: "alert" });
-    this.code = h("input", { id: fresh("code"), maxlength: "35", autocomplete: "off", spellcheck: "false", placeholder: "de" });
+    this.code = h("input", { id: fresh("code"), name: "code", maxlength: "35", autocomplete: "off", spellcheck: "false", placeholder: "de" });
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       resting($("button[type=submit]", this.form), () => this.save());
@@ -41,14 +41,14 @@ class Texts {
   field(language, text) {
     const id = fresh("text");
     this.fields.append(h("div", { class: "field" }, h("label", { for: id }, t("Text in {language}", { language: named(language) })),
-      h("textarea", { id, rows: "8", maxlength: LONGEST, dir: "auto", lang: language, data: { language } }, text)));
+      h("textarea", { id, rows: "8", maxlength: LONGEST, dir: "auto", lang: language, data: { language, place: language } }, text)));
   }
 
   another() {
     const language = this.code.value.trim();
     const there = [...this.fields.querySelectorAll("textarea")].some((one) => one.dataset.language === language);
-    if (!CODE.test(language) || there) return say(this.said, there ? t("A text in {language} already exists.", { language }) : t("Enter the language as a code such as de or zh-Hans."));
-    this.said.textContent = "";
+    if (!CODE.test(language) || there) return refuseField(this.form, "code", there ? t("A text in {language} already exists.", { language }) : t("Enter the language as a code such as de or zh-Hans."));
+    say(this.said, "");
     this.code.value = "";
     this.field(language, "");
     return this.fields.lastElementChild.querySelector("textarea").focus();

@@ -7,7 +7,7 @@ import { absolute } from "./asking.js";
 import { Browse } from "./browse.js";
 import { copyButton } from "./copying.js";
 import { each } from "./each.js";
-import { all, api, badge, brief, change, figure, here, moment, numeral, Refused, resting, say, sure, tell, told, written } from "./parts.js";
+import { all, api, badge, brief, change, figure, here, moment, numeral, refuse, Refused, resting, say, sure, told, written } from "./parts.js";
 import { reading } from "./reading.js";
 import { toast } from "./toast.js";
 
@@ -124,7 +124,7 @@ async function saveCodes() {
       readCodes(answer);
       $("#saved").textContent = t("Saved.");
     } else if (answer.status === 412) say(place, t("Somebody else has changed these settings. Reload the page to see them."));
-    else tell(place, told(answer));
+    else refuse(place, answer);
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
     say(place, t("The server cannot be reached. Try again in a moment."));

@@ -2,16 +2,16 @@
 
 import { button, fresh, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
-import { Rules } from "./answer_rules.js";
+import { placeOf, Rules } from "./answer_rules.js";
 import { lines } from "./asking.js";
 import { Judgment, Unfinished } from "./judging.js";
 import { numeral } from "./parts.js";
 
 const LONGEST = "20000";
 
-function field(label, value, { rows = 2 } = {}) {
+function field(name, label, value, { rows = 2 } = {}) {
   const id = fresh("field");
-  const input = h("textarea", { id, rows: String(rows), maxlength: LONGEST, dir: "auto" }, value ?? "");
+  const input = h("textarea", { id, data: { place: placeOf(name) }, rows: String(rows), maxlength: LONGEST, dir: "auto" }, value ?? "");
   return { input, element: h("div", { class: "field" }, h("label", { for: id }, label), input) };
 }
 
@@ -22,7 +22,7 @@ function tolerances(measures, given) {
   const parts = measures.map(({ name, within }) => {
     const id = fresh("within");
     const now = given ? given[name] ?? "" : within ?? "";
-    const input = h("input", { id, inputmode: "decimal", autocomplete: "off", value: String(now) });
+    const input = h("input", { id, data: { place: placeOf(`tolerance.${name}`) }, inputmode: "decimal", autocomplete: "off", value: String(now) });
     return { name, input, element: h("div", { class: "field" }, h("label", { for: id }, t("Tolerance for “{measure}”", { measure: name })), input) };
   });
   const help = h("p", { class: "help" }, t("Empty fields are not compared."));
@@ -49,13 +49,13 @@ class Item {
     this.kind = kind;
     this.rest = given.rest ?? null; // whatever else stands in what is changed
     this.legend = h("legend", {});
-    this.source = field(t("Source"), given.source);
-    this.text = field(t("Output that is judged"), given.text);
-    this.question = field(t("Question (optional)"), given.question, { rows: 1 });
-    this.reasons = field(t("Explanation, one language per line, for example en: …"), reasonsAs(given.reasons));
+    this.source = field("source|references", t("Source"), given.source);
+    this.text = field("text|payload|tolerance", t("Output that is judged"), given.text);
+    this.question = field("question", t("Question (optional)"), given.question, { rows: 1 });
+    this.reasons = field("reasons", t("Explanation, one language per line, for example en: …"), reasonsAs(given.reasons));
     if (kind === "choice") {
-      this.choices = field(t("Choices, one per line"), (given.choices ?? []).join("\n"), { rows: 3 });
-      this.choice = field(t("The right one"), given.choice, { rows: 1 });
+      this.choices = field("choices", t("Choices, one per line"), (given.choices ?? []).join("\n"), { rows: 3 });
+      this.choice = field("choice", t("The right one"), given.choice, { rows: 1 });
     } else {
       this.judgment = new Judgment(asked.form, asked.about, given.payload, () => ({ source: this.source.input.value.trim(), text: this.text.input.value.trim() }));
       this.tolerance = tolerances(asked.measures, given.tolerance);
@@ -118,7 +118,10 @@ export class Items {
   }
 
   number() {
-    this.items.forEach((item, n) => (item.legend.textContent = this.name(n + 1)));
+    this.items.forEach((item, n) => {
+      item.legend.textContent = this.name(n + 1);
+      item.element.dataset.place = String(n);
+    });
   }
 
   get values() {

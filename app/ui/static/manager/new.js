@@ -5,7 +5,7 @@ import { idempotencyKey } from "../shared/api.js";
 import { t } from "../shared/messages.js";
 import { checkKey, fillKeyFromName } from "./keys.js";
 import { offerLanguages } from "./languages.js";
-import { change, foreign, get, main, resting, say } from "./parts.js";
+import { change, foreign, get, main, refuseField, resting } from "./parts.js";
 import { reading } from "./reading.js";
 import { SchemaForm, Unreadable } from "./schema_form.js";
 
@@ -60,7 +60,7 @@ async function make() {
     given = body();
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
-    say(said, error.message);
+    refuseField(form, error.field, error.message);
     return;
   }
   const answer = await change("POST", "/v1/campaigns", { body: given, said, key: idempotencyKey() });

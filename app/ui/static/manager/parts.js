@@ -2,6 +2,7 @@
 
 import { call, idempotencyKey, Unreachable, why } from "../shared/api.js";
 import { $, bringIntoView, button, dialog, h } from "../shared/dom.js";
+import { markFields, refuseFields, unmark } from "../shared/fields.js";
 import { language, languageOf, loadMessages, locale, number, t } from "../shared/messages.js";
 
 await loadMessages(); // before any module that imports this one runs, so that it can speak at once
@@ -66,8 +67,9 @@ function see(place) {
   if (place.textContent && place.getAttribute("role") === "alert") bringIntoView(place);
 }
 
-// Say something in the page's own language …
+// Say something in the page's own language; nothing where a form begins anew …
 export function say(place, text) {
+  if (!text) unmark(place.closest("form"));
   place.removeAttribute("lang");
   place.textContent = text;
   see(place);
@@ -159,10 +161,20 @@ export function told(answer) {
   return [words, ...further.map((one) => [one.loc.filter((part) => part !== "body").join(" › "), one.msg].filter(Boolean).join(": "))].join("\n");
 }
 
+// Tell what an answer refuses: beside the fields of the form that it names, the rest in a place.
+export function refuse(place, answer, form = place.closest("form")) {
+  const rest = refuseFields(form, answer);
+  if (rest) tell(place, told(rest));
+}
+
+// The same of what the page itself finds wrong with a field. path: the field's place.
+export const refuseField = (form, path, text) => markFields(form, [{ loc: path ? path.split(".") : [], msg: text, own: true }]);
+
 // Ask for a change, once however often it is sent. → the answer, or null after saying what went wrong.
-// refused: hears of the answer that said it.
-export async function change(method, path, { body, said, headers = {}, key = idempotencyKey(), timeout, refused = () => {} } = {}) {
+// form: whose fields are sent, where it is not the one that `said` stands in. refused: hears of the answer that said it.
+export async function change(method, path, { body, said, form = said.closest("form"), headers = {}, key = idempotencyKey(), timeout, refused = () => {} } = {}) {
   say(said, "");
+  unmark(form);
   const sent = method === "POST" ? { "Idempotency-Key": key, ...headers } : headers;
   try {
     const answer = await call(method, path, { body, headers: sent, timeout });
@@ -170,7 +182,7 @@ export async function change(method, path, { body, said, headers = {}, key = ide
       showNextStep();
       return answer;
     }
-    tell(said, told(answer));
+    refuse(said, answer, form);
     refused(answer);
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;

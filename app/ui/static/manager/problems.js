@@ -43,7 +43,7 @@ function assign(rows) {
   const names = [...new Set([...flags.rows, ...rows].map((one) => one.assignee).filter(Boolean))];
   const id = fresh("assignee");
   const list = h("datalist", { id: `${id}-known` }, names.map((value) => h("option", { value })));
-  const field = h("input", { id, list: list.id, maxlength: "128", autocomplete: "off", value: rows.length === 1 ? rows[0].assignee ?? "" : "" });
+  const field = h("input", { id, data: { place: "assignee" }, list: list.id, maxlength: "128", autocomplete: "off", value: rows.length === 1 ? rows[0].assignee ?? "" : "" });
   const wrong = h("p", { class: "said", role: "alert" });
   const go = h("button", { type: "submit" }, t("Assign"));
   const form = h("form", { class: "field" }, h("label", { for: id }, t("Name; empty for nobody")), field, list, wrong, h("p", { class: "actions" }, go));

@@ -47,7 +47,7 @@ const asLines = {
 function field(part, changed, name, label, { kind = "text", help = "", missing = "", read = (text) => text } = {}) {
   const id = fresh(name);
   const told = help ? h("p", { class: "help", id: `${id}-help` }, help) : null;
-  const common = { id, "aria-describedby": help ? `${id}-help` : null };
+  const common = { id, data: { place: name }, "aria-describedby": help ? `${id}-help` : null };
   if (kind === "check") {
     const box = h("input", { type: "checkbox", ...common, checked: part[name] ?? missing, onchange: () => put(box.checked) });
     return h("div", { class: "check" }, h("label", { class: "point" }, box, label), told);
@@ -97,7 +97,7 @@ const FIELDS = {
 export function partFields(part, n, changed, { up, down, remove }) {
   const title = `${n}. ${KINDS[part.kind].title()}`;
   const acts = [up && button(t("Up"), up, { class: "quiet" }), down && button(t("Down"), down, { class: "quiet" }), button(t("Remove"), remove, { class: "quiet" })];
-  return h("fieldset", { class: "part", data: { kind: part.kind } }, h("legend", {}, title), h("div", { class: "fields" }, FIELDS[part.kind](part, changed)), h("p", { class: "actions" }, acts.filter(Boolean)));
+  return h("fieldset", { class: "part", data: { kind: part.kind, place: `options.parts.${n - 1}` } }, h("legend", {}, title), h("div", { class: "fields" }, FIELDS[part.kind](part, changed)), h("p", { class: "actions" }, acts.filter(Boolean)));
 }
 
 // What holds for the whole protocol: who ranks, what is asked of columns, and what raters read.
@@ -107,7 +107,7 @@ export function wholeFields(options, changed) {
   const pick = (name, label, values, missing) => {
     const id = fresh(name);
     const chosen = options[name] ?? missing;
-    const select = h("select", { id, onchange: () => {
+    const select = h("select", { id, data: { place: name }, onchange: () => {
       if (select.value === missing) delete options[name];
       else options[name] = select.value;
       changed();
@@ -119,7 +119,7 @@ export function wholeFields(options, changed) {
     options.rubric = Object.entries(rubric.rubric ?? {}).map(([value, meaning]) => ({ value, meaning: meaning || value }));
     changed();
   };
-  return h("fieldset", { class: "part" }, h("legend", {}, t("All parts together")), h("div", { class: "fields" },
+  return h("fieldset", { class: "part", data: { place: "options" } }, h("legend", {}, t("All parts together")), h("div", { class: "fields" },
     pick("ranks_by", t("Systems are ranked by"), [["", t("the first part that scores")], ...scored.map((name) => [name, name])], ""),
     pick("preference", t("Comparison of systems side by side"), [["none", t("nothing")], ["best", t("which are best")], ["best_worst", t("the best and the worst")], ["ranking", t("a ranking")]], "none"),
     field(options, changed, "instructions", t("Instructions")),

@@ -79,7 +79,7 @@ function exclude(what, key) {
   const [recipeId, reasonId] = [fresh("recipe"), fresh("reason")];
   const recipe = h("select", { id: recipeId }, place.dataset.recipes.split(",").map((name) => h("option", {}, name)));
   recipe.value = "recommended";
-  const reason = h("textarea", { id: reasonId, rows: "3", maxlength: "2000", required: true });
+  const reason = h("textarea", { id: reasonId, name: "reason", rows: "3", maxlength: "2000", required: true });
   const wrong = h("p", { class: "said", role: "alert" });
   const shown = h("div", { role: "status" });
   const done = h("button", { type: "submit", class: "danger", disabled: true }, t("Exclude"));
@@ -120,7 +120,7 @@ function exclusions(found) {
 
 function lift(one) {
   const id = fresh("reason");
-  const reason = h("textarea", { id, rows: "3", maxlength: "2000", required: true });
+  const reason = h("textarea", { id, name: "reason", rows: "3", maxlength: "2000", required: true });
   const wrong = h("p", { class: "said", role: "alert" });
   const form = h("form", { class: "field" }, h("label", { for: id }, t("Why it no longer holds")), reason, wrong, h("p", { class: "actions" }, h("button", { type: "submit" }, t("Lift"))));
   const box = dialog(t("Lift the exclusion of {rater}", { rater: one.key }), form, { closeLabel: t("Back") });

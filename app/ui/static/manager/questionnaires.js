@@ -35,10 +35,10 @@ function optionOf(line) {
   return { value, label: labelOf("en", text || value, rest.map(halves)) };
 }
 
-function input(label, value, put, { rows = 0, help = "", numeric = false, whole = false } = {}) {
+function input(place, label, value, put, { rows = 0, help = "", numeric = false, whole = false } = {}) {
   const id = fresh("field");
   const told = help ? h("p", { class: "help", id: `${id}-help` }, help) : null;
-  const common = { id, "aria-describedby": help ? `${id}-help` : null, disabled: !draft, oninput: (event) => later(put(event.target.value)) };
+  const common = { id, data: { place }, "aria-describedby": help ? `${id}-help` : null, disabled: !draft, oninput: (event) => later(put(event.target.value)) };
   const made = rows
     ? h("textarea", { ...common, rows: String(rows), spellcheck: "false", dir: "auto" }, value)
     : h("input", { ...common, type: "text", autocomplete: "off", dir: "auto", inputmode: numeric ? "decimal" : null, value });
@@ -47,14 +47,14 @@ function input(label, value, put, { rows = 0, help = "", numeric = false, whole 
   return field;
 }
 
-function check(label, value, put) {
-  const box = h("input", { type: "checkbox", checked: value, disabled: !draft, onchange: () => later(put(box.checked)) });
+function check(place, label, value, put) {
+  const box = h("input", { type: "checkbox", data: { place }, checked: value, disabled: !draft, onchange: () => later(put(box.checked)) });
   return h("label", { class: "point" }, box, label);
 }
 
 function kindField(question) {
   const id = fresh("kind");
-  const select = h("select", { id, disabled: !draft, onchange: () => {
+  const select = h("select", { id, data: { place: "kind" }, disabled: !draft, onchange: () => {
     question.kind = select.value;
     for (const name of ["options", "minimum", "maximum"]) delete question[name];
     if (question.kind.startsWith("choice")) question.options = [t("yes"), t("no")].map((one) => ({ value: one, label: { [language()]: one } }));
@@ -66,7 +66,7 @@ function kindField(question) {
 }
 
 function numeric(question, name, label) {
-  return input(label, question[name] ?? "", (text) => {
+  return input(name, label, question[name] ?? "", (text) => {
     if (text.trim() === "") delete question[name];
     else question[name] = Number(text.replace(",", "."));
   }, { numeric: true });
@@ -87,17 +87,17 @@ function drawQuestion(list, i) {
       draw();
     }, { class: "quiet" }),
   ];
-  return h("fieldset", { class: "part" }, h("legend", {}, `${i + 1}. ${KINDS[question.kind]}`), h("div", { class: "fields" },
-    input(t("Question"), question.label[code] ?? "", (text) => (question.label = labelOf(code, text, others(question.label))), { whole: true }),
-    input(t("In other languages"), others(question.label).map(([at, text]) => `${at} = ${text}`).join("\n"), (text) => {
+  return h("fieldset", { class: "part", data: { place: String(i) } }, h("legend", {}, `${i + 1}. ${KINDS[question.kind]}`), h("div", { class: "fields" },
+    input("label", t("Question"), question.label[code] ?? "", (text) => (question.label = labelOf(code, text, others(question.label))), { whole: true }),
+    input("label", t("In other languages"), others(question.label).map(([at, text]) => `${at} = ${text}`).join("\n"), (text) => {
       question.label = labelOf(code, question.label[code], lines(text).map(halves));
     }, { rows: 2, help: t("One per line: de = Wie viele Jahre?") }),
     kindField(question),
-    input(t("Name in files and reports"), question.name, (text) => (question.name = text.trim())),
-    choosing && input(t("Answers"), question.options.map(optionLine).join("\n"), (text) => (question.options = lines(text).map(optionOf)), { rows: 4, help: t("One per line: value = what raters read | de = was sie auf Deutsch lesen") }),
+    input("name", t("Name in files and reports"), question.name, (text) => (question.name = text.trim())),
+    choosing && input("options", t("Answers"), question.options.map(optionLine).join("\n"), (text) => (question.options = lines(text).map(optionOf)), { rows: 4, help: t("One per line: value = what raters read | de = was sie auf Deutsch lesen") }),
     question.kind === "number" && [numeric(question, "minimum", t("At least")), numeric(question, "maximum", t("At most"))],
-    question.kind !== "note" && h("div", { class: "checks" }, check(t("An answer is required"), question.required ?? false, (on) => (question.required = on)),
-      question.kind === "choice" && check(t("Reports may compare raters by the answer"), question.group ?? false, (on) => (question.group = on)))),
+    question.kind !== "note" && h("div", { class: "checks" }, check("required", t("An answer is required"), question.required ?? false, (on) => (question.required = on)),
+      question.kind === "choice" && check("group", t("Reports may compare raters by the answer"), question.group ?? false, (on) => (question.group = on)))),
   acts && h("p", { class: "actions" }, acts.filter(Boolean)));
 }
 
@@ -117,7 +117,7 @@ function drawMoment(moment) {
     list.push(...(await get("/v1/questionnaires/language-biography")).questions.filter((one) => !taken.has(one.name)));
     draw();
   }), { class: "quiet" });
-  return h("section", { data: { moment } }, h("h2", {}, MOMENTS[moment]), list.length ? list.map((_, i) => drawQuestion(list, i)) : h("p", { class: "quiet" }, t("There are no questions.")),
+  return h("section", { data: { moment, place: moment } }, h("h2", {}, MOMENTS[moment]), list.length ? list.map((_, i) => drawQuestion(list, i)) : h("p", { class: "quiet" }, t("There are no questions.")),
     draft && h("p", { class: "actions" }, add, biography));
 }
 

@@ -137,7 +137,7 @@ function contact(rater) {
     return h("div", { class: "field" }, h("label", { for: id }, label), input);
   };
   const save = h("button", { type: "submit" }, t("Save"));
-  const form = h("form", {}, h("div", { class: "fields" }, field("name", t("Name"), "input", { maxlength: "500", autocomplete: "off" }),
+  const form = h("form", { data: { place: "contact" } }, h("div", { class: "fields" }, field("name", t("Name"), "input", { maxlength: "500", autocomplete: "off" }),
     field("email", t("E-mail"), "input", { type: "email", maxlength: "320", autocomplete: "off" }), field("note", t("Note, which only managers and coordinators see"), "textarea", { rows: "2", maxlength: "4000" })), h("p", { class: "actions" }, save));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -145,7 +145,7 @@ function contact(rater) {
       const { capacity, capacity_unit, team, buckets, languages, attributes, state } = rater;
       const values = Object.fromEntries(["name", "email", "note"].map((name) => [name, form.elements[name].value.trim() || null]));
       const body = { capacity, capacity_unit, team, buckets, languages, attributes, state, contact: Object.values(values).some(Boolean) ? values : null };
-      if (await change("PUT", path, { body, said, headers: { "If-Match": `"${rater.settings_version}"` } })) {
+      if (await change("PUT", path, { body, said, form, headers: { "If-Match": `"${rater.settings_version}"` } })) {
         toast(t("Saved."));
         await show();
       }

@@ -50,7 +50,7 @@ const set = (rows, values, place) => several.set(raters, rows, values, "state" i
 // A team for all of them; a new name makes a team.
 function assign(rows) {
   const known = h("datalist", { id: "teams" }, teams.map((one) => h("option", { value: one.key })));
-  const field = h("input", { id: "new-team", list: "teams", maxlength: "128", autocomplete: "off" });
+  const field = h("input", { id: "new-team", data: { place: "team" }, list: "teams", maxlength: "128", autocomplete: "off" });
   const wrong = h("p", { class: "said", role: "alert" });
   const go = h("button", { type: "submit" }, t("Assign"));
   const form = h("form", { class: "field" }, h("label", { for: "new-team" }, t("Team; empty for no team")), field, known, wrong, h("p", { class: "actions" }, go));
@@ -64,9 +64,9 @@ function assign(rows) {
   });
 }
 
-async function ensureTeam(team, where) {
+async function ensureTeam(team, where, form) {
   const path = `${api}/teams/${encodeURIComponent(team)}`;
-  return (await call("GET", path)).ok || Boolean(await change("PUT", path, { body: { name: team }, said: where }));
+  return (await call("GET", path)).ok || Boolean(await change("PUT", path, { body: { name: team }, said: where, form }));
 }
 
 // Each exclusion is an act of its own, which undoing lifts; a rater who is excluded already stays so.
@@ -127,13 +127,13 @@ async function saveLinks(body) {
 async function enrol(form) {
   const body = { keys: form.elements.keys.value.split(/[\s,;]+/).filter(Boolean) };
   if (form.elements.capacity.value.trim()) Object.assign(body, { capacity: Number(form.elements.capacity.value), capacity_unit: "segments" });
-  if (!(await change("POST", `${api}/raters?dry_run=true`, { body, said }))) return;
+  if (!(await change("POST", `${api}/raters?dry_run=true`, { body, said, form }))) return;
   const team = form.elements.team.value.trim();
   if (team) {
-    if (!(await ensureTeam(team, said))) return;
+    if (!(await ensureTeam(team, said, form))) return;
     body.team = team;
   }
-  const answer = await change("POST", `${api}/raters`, { body, said });
+  const answer = await change("POST", `${api}/raters`, { body, said, form });
   if (answer) {
     form.reset();
     fill(made, warned(answer.body.warnings));
@@ -151,7 +151,7 @@ async function upload(form) {
 const namesRaters = (table) => (rowsOf(table.replace(/^\uFEFF/, ""), delimiterOf(table), true, 1)[0] ?? []).some((name) => name.trim().toLowerCase() === "rater");
 
 async function enrolTable(form, body) {
-  const answer = await change("POST", `${api}/raters/import`, { body, said });
+  const answer = await change("POST", `${api}/raters/import`, { body, said, form });
   if (!answer) return;
   form.reset();
   fill(made, warned(answer.body.warnings));

@@ -36,21 +36,26 @@ async function changed(left = []) {
   await Promise.all([raters.done(left), show()]);
 }
 
-const put = async (path, body, headers = {}) => (await change("PUT", path, { body, said, headers })) && changed();
+const put = async (path, body, more = {}) => {
+  const answer = await change("PUT", path, { body, said, ...more });
+  if (answer) await changed();
+  return answer;
+};
 
 const enrolled = ({ capacity, capacity_unit, team, buckets, languages, attributes, state }) => ({ capacity, capacity_unit, team, buckets, languages, attributes, state });
-const enrol = (one, news) => put(`${api}/raters/${encodeURIComponent(one.key)}`, { ...enrolled(one), ...news }, { "If-Match": `"${one.settings_version}"` });
+const enrol = (one, news, more) => put(`${api}/raters/${encodeURIComponent(one.key)}`, { ...enrolled(one), ...news }, { headers: { "If-Match": `"${one.settings_version}"` }, ...more });
 
 function bound(one) {
   const id = fresh("capacity");
-  const input = h("input", { id, inputmode: "numeric", pattern: "[0-9]*", autocomplete: "off", value: one.capacity === null ? "" : String(one.capacity) });
-  const unit = h("select", { id: fresh("unit"), "aria-label": t("Counted in") }, [["items", t("items")], ["segments", t("segments")], ["words", t("words")]].map(([value, name]) => h("option", { value, selected: value === one.capacity_unit }, name)));
-  const inside = h("form", { class: "field" }, h("label", { for: id }, t("Maximum amount of work; empty for no limit")), input, unit, h("p", { class: "actions" }, h("button", { type: "submit" }, t("Save"))));
+  const input = h("input", { id, name: "capacity", inputmode: "numeric", pattern: "[0-9]*", autocomplete: "off", value: one.capacity === null ? "" : String(one.capacity) });
+  const unit = h("select", { id: fresh("unit"), name: "capacity_unit", "aria-label": t("Counted in") }, [["items", t("items")], ["segments", t("segments")], ["words", t("words")]].map(([value, name]) => h("option", { value, selected: value === one.capacity_unit }, name)));
+  const [refused, go] = [h("p", { class: "said", role: "alert" }), h("button", { type: "submit" }, t("Save"))];
+  const inside = h("form", { class: "field" }, h("label", { for: id }, t("Maximum amount of work; empty for no limit")), input, unit, refused, h("p", { class: "actions" }, go));
   const box = dialog(t("Capacity of {rater}", { rater: one.key }), inside, { closeLabel: t("Back") });
   inside.addEventListener("submit", (event) => {
     event.preventDefault();
-    box.close();
-    enrol(one, { capacity: input.value.trim() ? Number(input.value) : null, capacity_unit: unit.value });
+    const news = { capacity: input.value.trim() ? Number(input.value) : null, capacity_unit: unit.value };
+    resting(go, async () => (await enrol(one, news, { said: refused })) && box.close());
   });
 }
 
@@ -106,11 +111,11 @@ function documents(found) {
   const legend = h("legend", {}, t("Documents to add"));
   const fresh_ = found.filter((one) => one.kind === "test" && !inPlan.has(one.key));
   if (!fresh_.length) return h("p", { class: "quiet" }, t("The plan already covers all documents."));
-  return h("fieldset", { class: "boxes" }, legend, fresh_.map((one) => h("label", {}, h("input", { type: "checkbox", name: "document", value: one.key, checked: true }), one.name)));
+  return h("fieldset", { class: "boxes" }, legend, fresh_.map((one) => h("label", {}, h("input", { type: "checkbox", name: "documents", value: one.key, checked: true }), one.name)));
 }
 
 function asked() {
-  const boxes = [...form.querySelectorAll("[name=document]")];
+  const boxes = [...form.querySelectorAll("[name=documents]")];
   const body = { reason: form.elements.reason.value.trim(), rebalance: form.elements.rebalance.checked };
   if (boxes.length) body.documents = boxes.filter((box) => box.checked).map((box) => box.value);
   return body;

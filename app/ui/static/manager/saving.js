@@ -3,7 +3,7 @@
 import { call, Unreachable } from "../shared/api.js";
 import { $ } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
-import { api, say, showNextStep, tell, told } from "./parts.js";
+import { api, refuse, say, showNextStep } from "./parts.js";
 
 // seen: the ETag under which the page read it. → the new ETag, or `seen` where nothing was saved, and `said` says why.
 export async function saveWhole(path, body, seen, said) {
@@ -16,7 +16,7 @@ export async function saveWhole(path, body, seen, said) {
       return answer.etag;
     }
     if (answer.status === 412) say(said, t("Somebody else has changed this campaign. Reload the page to see it."));
-    else tell(said, told(answer));
+    else refuse(said, answer);
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
     say(said, t("The server cannot be reached. Try again in a moment."));

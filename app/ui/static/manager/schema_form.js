@@ -2,11 +2,17 @@
 //
 // Lists of objects are groups with a button for more; a mapping is a text with one `key: value` a line.
 
-import { $, button, fill, fresh, h } from "../shared/dom.js";
+import { button, fill, fresh, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { foreign, numeral } from "./parts.js";
 
-export class Unreadable extends Error {}
+// field: what it is about, as a path into what the form's page sends.
+export class Unreadable extends Error {
+  constructor(message, field) {
+    super(message);
+    this.field = field;
+  }
+}
 
 const OWN = "\u0000own"; // no name of a profile
 const CHOICES = {
@@ -29,7 +35,7 @@ function labelled(schema, control, name) {
   const id = fresh("option");
   const help = schema.description ? h("p", { class: "help", id: `${id}-help` }, foreign(schema.description)) : null;
   control.id = id;
-  control.dataset.field = name;
+  control.dataset.place = name;
   if (help) control.setAttribute("aria-describedby", help.id);
   return h("div", { class: "field" }, h("label", { for: id }, foreign(schema.title ?? name)), control, help);
 }
@@ -66,7 +72,7 @@ function mappingField(name, schema, kind, value) {
   const parse = () => Object.fromEntries(control.value.split("\n").filter((line) => line.trim()).map((line) => {
     const at = line.lastIndexOf(":");
     const cut = numbers ? at : line.indexOf(":");
-    if (cut < 1) throw new Unreadable(t("“{line}” is not a key and a value. Write one pair on each line, such as Major: 5", { line: line.trim() }));
+    if (cut < 1) throw new Unreadable(t("“{line}” is not a key and a value. Write one pair on each line, such as Major: 5", { line: line.trim() }), `options.${name}`);
     const text = line.slice(cut + 1).trim();
     return [line.slice(0, cut).trim(), numbers ? read(text) : text];
   }));
@@ -78,7 +84,7 @@ function profileField(name, schema, kinds, value) {
   const own = value !== null && typeof value === "object";
   const control = h("select", {}, h("option", { value: "" }, t("of the protocol")),
     schema.examples.map((one) => h("option", { value: one, selected: one === value }, one)), h("option", { value: OWN, selected: own }, t("a table of your own")));
-  const table = mappingField(`${name} table`, { title: t("Weights, one per line, such as Major/Fluency: 5") }, kinds.find((one) => one.type === "object"), own ? value : {});
+  const table = mappingField(name, { title: t("Weights, one per line, such as Major/Fluency: 5") }, kinds.find((one) => one.type === "object"), own ? value : {});
   table.element.hidden = !own;
   control.addEventListener("change", () => (table.element.hidden = control.value !== OWN));
   return { element: h("div", {}, labelled(schema, control, name), table.element), value: () => (control.value === OWN ? table.value() : control.value || null) };
@@ -90,7 +96,7 @@ function listField(name, schema, kind, value, defs) {
   const groups = [];
   const place = h("div", { class: "groups" });
   const more = button(t("Add one more"), () => add({}).querySelector("input")?.focus(), { class: "quiet" });
-  const show = () => fill(place, groups.map((group, n) => h("fieldset", { class: "known" }, h("legend", {}, foreign(schema.title ?? name), ` ${n + 1}`), group.element,
+  const show = () => fill(place, groups.map((group, n) => h("fieldset", { class: "known", data: { place: String(n) } }, h("legend", {}, foreign(schema.title ?? name), ` ${n + 1}`), group.element,
     groups.length > 1 ? button(t("Remove"), () => (groups.splice(n, 1), show(), more.focus()), { class: "quiet", "aria-label": t("Remove number {n}", { n: n + 1 }) }) : null)));
   const add = (values) => {
     groups.push(new SchemaForm({ ...item, $defs: defs }, values));
@@ -99,7 +105,7 @@ function listField(name, schema, kind, value, defs) {
   };
   for (const one of value?.length ? value : [{}]) add(one);
   const help = schema.description ? h("p", { class: "help" }, foreign(schema.description)) : null;
-  return { element: h("div", { class: "whole-row" }, help, place, h("p", { class: "actions" }, more)), value: () => groups.map((group) => group.value) };
+  return { element: h("div", { class: "whole-row", data: { place: name } }, help, place, h("p", { class: "actions" }, more)), value: () => groups.map((group) => group.value) };
 }
 
 function fieldOf(name, schema, value, optional, defs) {
@@ -138,10 +144,5 @@ export class SchemaForm {
       else if (value === null && schema.default !== null && "default" in schema) set[name] = null; // emptied on purpose
     }
     return set;
-  }
-
-  // Move the focus to the field of this name, after a fault there was named.
-  focus(name) {
-    $(`[data-field="${CSS.escape(name)}"]`, this.element)?.focus();
   }
 }

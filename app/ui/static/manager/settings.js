@@ -8,7 +8,7 @@ import { fact } from "./deadline.js";
 import { textOf } from "./delimited.js";
 import { fileLines, linesOf, termsOf } from "./glossary.js";
 import { offerLanguages } from "./languages.js";
-import { api, facts, figure, get, here, moment, NONE, numeral, Refused, resting, say, showNextStep, tell, told, written } from "./parts.js";
+import { api, facts, figure, get, here, moment, NONE, numeral, refuse, Refused, refuseField, resting, say, showNextStep, told, written } from "./parts.js";
 import { reading, tried } from "./reading.js";
 import { SchemaForm, Unreadable } from "./schema_form.js";
 
@@ -79,7 +79,7 @@ function changed() {
   if (lease.value.trim()) settings.lease_seconds = HOUR * numeral(lease.value.trim());
   if (speed.value.trim()) settings.seconds_per_word = numeral(speed.value.trim());
   for (const [input, name] of [[lease, "lease_seconds"], [speed, "seconds_per_word"]]) {
-    if (Number.isNaN(settings[name])) throw new Unreadable(t("“{text}” is not a number.", { text: input.value.trim() }));
+    if (Number.isNaN(settings[name])) throw new Unreadable(t("“{text}” is not a number.", { text: input.value.trim() }), `settings.${name}`);
   }
   const body = { name: form.elements.name.value.trim() || null, settings };
   if (!settled()) Object.assign(body, { protocol: form.elements.protocol.value, options: options.value });
@@ -94,11 +94,11 @@ async function save() {
     body = changed();
   } catch (error) {
     if (error instanceof Unreadable) {
-      say(said, error.message);
+      refuseField(form, error.field, error.message);
       return;
     }
     if (!(error instanceof SyntaxError)) throw error;
-    say(said, t("The settings are not valid JSON: {why}", { why: error.message }));
+    refuseField(form, "settings", t("The settings are not valid JSON: {why}", { why: error.message }));
     return;
   }
   const answer = await patch(body);
@@ -122,7 +122,7 @@ async function patch(body) {
   }
   if (answer.ok) return answer;
   if (answer.status === 412) say(said, t("Somebody else has changed these settings. Reload the page to see them."));
-  else tell(said, told(answer));
+  else refuse(said, answer);
   return null;
 }
 

@@ -29,21 +29,21 @@ function splitField(about) {
   const id = fresh("option");
   const offered = Object.keys(SPLITS).filter((name) => about.includes(name));
   return h("div", { class: "field" }, h("label", { for: id }, t("Split into campaigns by")),
-    h("select", { id, data: { option: "split" } }, h("option", { value: "" }, t("nothing: it is one campaign")),
+    h("select", { id, data: { option: "split", place: "options.split" } }, h("option", { value: "" }, t("nothing: it is one campaign")),
       offered.map((name) => h("option", { value: name }, SPLITS[name]))));
 }
 
 // What everybody is asked; what most files need no word about is folded away.
 const ASKED = {
-  lines: () => linesField({ data: { option: "lines" } }, "documents"),
-  language_pair: () => (isTestSet(chosenFiles()) ? pairField(chosenFiles(), { data: { option: "language_pair" } }) : null),
+  lines: () => linesField({ data: { option: "lines", place: "options.lines" } }, "documents"),
+  language_pair: () => (isTestSet(chosenFiles()) ? pairField(chosenFiles(), { data: { option: "language_pair", place: "options.language_pair" } }) : null),
 };
 
 function optionField([name, about]) {
   if (name === "split") return splitField(about);
   const [id, help] = [fresh("option"), fresh("help")];
   return h("div", { class: "field" }, h("label", { for: id }, name === "map" ? t("Column map, if you have one") : foreign(name.replaceAll("_", " "))),
-    h("input", { id, data: { option: name }, maxlength: "1000", autocomplete: "off", "aria-describedby": help }),
+    h("input", { id, data: { option: name, place: `options.${name}` }, maxlength: "1000", autocomplete: "off", "aria-describedby": help }),
     h("p", { class: "help", id: help }, foreign(about)));
 }
 

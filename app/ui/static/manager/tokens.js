@@ -65,7 +65,7 @@ async function make() {
   const { expires_at: own } = await get("/v1/me"); // no token outlives the one that made it
   if (own) body.expires_at = own;
   if (form.elements.days.value) body.expires_at = new Date(Date.now() + Number(form.elements.days.value) * DAY).toISOString();
-  const answer = await change("POST", "/v1/tokens", { body, said });
+  const answer = await change("POST", "/v1/tokens", { body, said, form });
   if (!answer) return;
   const { token } = answer.body;
   const link = `${location.origin}/#token=${token}`;

@@ -8,7 +8,7 @@ import { Unfinished } from "./judging.js";
 import { Browse } from "./browse.js";
 import { checkKey } from "./keys.js";
 import { Items } from "./known.js";
-import { api, brief, change, empty, fetched, figure, filledColumns, get, here, listed, numeral, Refused, resting, say, sure, table, tell, told, written } from "./parts.js";
+import { api, brief, change, empty, fetched, figure, filledColumns, get, here, listed, numeral, refuse, Refused, resting, say, sure, table, told, written } from "./parts.js";
 import { Prefill } from "./prefill.js";
 import { reading, tried } from "./reading.js";
 
@@ -187,7 +187,7 @@ async function saveSettings() {
       readSettings(answer);
       $("#attention-saved").textContent = t("Saved.");
     } else if (answer.status === 412) say(place, t("Somebody else has changed these settings. Reload the page to see them."));
-    else tell(place, told(answer));
+    else refuse(place, answer);
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
     say(place, t("The server cannot be reached. Try again in a moment."));

@@ -4,7 +4,7 @@
 import { call, Unreachable } from "../shared/api.js";
 import { $, fill, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
-import { api, Refused, resting, say, tell, told } from "./parts.js";
+import { api, refuse, Refused, resting, say, told } from "./parts.js";
 import { reading } from "./reading.js";
 
 const MOST = 40; // fields at a time: who looks for one of five hundred phrases searches
@@ -16,6 +16,7 @@ const catalogues = JSON.parse(form.dataset.catalogues); // {language: address}, 
 const first = JSON.parse(form.dataset.first); // messages that raters read in a task, in their order
 const loaded = {}; // {language: {message: as it is said}}
 let seen = null; // {settings, etag}
+let asked = []; // messages that are shown
 let own = {}; // {language: {message: text}}
 
 // English has no catalogue: its phrases are the names of those of another language. What all pages share stands first in
@@ -35,10 +36,11 @@ async function show() {
   const fits = (await phrasesOf(code)).filter(([message, text]) =>
     !wanted || [message, text, mine[message] ?? ""].some((one) => one.toLowerCase().includes(wanted)));
   const shown = fits.sort(([a], [b]) => rank(a, mine) - rank(b, mine)).slice(0, MOST);
+  asked = shown.map(([message]) => message);
   fill(place, shown.map(([message, text], n) => h("div", { class: "field" },
     h("label", { for: `phrase-${n}`, lang: code, dir: "auto" }, text),
     h("input", {
-      id: `phrase-${n}`, lang: code, dir: "auto", maxlength: "2000", autocomplete: "off", value: mine[message] ?? "",
+      id: `phrase-${n}`, data: { place: `settings.phrases.${code}.${n}` }, lang: code, dir: "auto", maxlength: "2000", autocomplete: "off", value: mine[message] ?? "",
       onchange: (event) => keep(code, message, event.target.value.trim()),
     }))));
   $("#counted").textContent = fits.length > MOST
@@ -58,6 +60,13 @@ function read({ body, etag }) {
   return show();
 }
 
+// What is said of a language quotes the phrase that is meant.
+function phraseOf({ loc, msg }) {
+  const quoted = /^“(.+?)”/s.exec(msg)?.[1];
+  const n = loc[2] === language.value && quoted ? asked.findIndex((message) => message.startsWith(quoted)) : -1;
+  return { loc: n < 0 ? loc : [...loc, n], msg };
+}
+
 async function save() {
   say(said, "");
   const given = Object.fromEntries(Object.entries(own).filter(([, texts]) => Object.keys(texts).length));
@@ -69,7 +78,7 @@ async function save() {
       await read(answer);
       $("#saved").textContent = t("Saved.");
     } else if (answer.status === 412) say(said, t("Somebody else has changed these settings. Reload the page to see them."));
-    else tell(said, told(answer));
+    else refuse(said, { ...answer, body: { ...answer.body, errors: (answer.body?.errors ?? []).map(phraseOf) } });
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
     say(said, t("The server cannot be reached. Try again in a moment."));

@@ -1,6 +1,7 @@
 // The questions of a questionnaire as fields. A question in a language that the page does not have is marked as such.
 
 import { fresh, h } from "../shared/dom.js";
+import { markFields } from "../shared/fields.js";
 import { language, number, t } from "../shared/messages.js";
 
 // In the reader's language; English through the catalogue, which has the questions of a language biography.
@@ -14,20 +15,20 @@ function words(label) {
 
 const typed = (text) => Number(text.trim().replace(/[\s\u00a0\u202f]/g, "").replace(",", "."));
 
-function choices(question, given, described) {
+function choices(question, given) {
   const name = fresh("answer");
   const several = question.kind === "choices";
   const chosen = [given ?? []].flat();
-  const inputs = question.options.map((option) => [option.value, option.label, h("input", { type: several ? "checkbox" : "radio", name, value: option.value, checked: chosen.includes(option.value) })]);
-  const element = h("fieldset", { class: "choice", "aria-describedby": described }, h("legend", {}, words(question.label), mark(question)),
+  const inputs = question.options.map((option) => [option.value, option.label, h("input", { type: several ? "checkbox" : "radio", name, data: { place: "" }, value: option.value, checked: chosen.includes(option.value) })]);
+  const element = h("fieldset", { class: "choice" }, h("legend", {}, words(question.label), mark(question)),
     inputs.map(([, label, input]) => h("label", { class: "point" }, input, words(label))));
   const values = () => inputs.filter(([, , input]) => input.checked).map(([value]) => value);
-  return { element, focus: () => inputs[0][2].focus(), value: () => (several ? values() : values()[0] ?? null) };
+  return { element, value: () => (several ? values() : values()[0] ?? null) };
 }
 
-function line(question, given, described) {
+function line(question, given) {
   const id = fresh("answer");
-  const common = { id, "aria-describedby": described, "aria-required": question.required ? "true" : null, dir: "auto" };
+  const common = { id, data: { place: "" }, "aria-required": question.required ? "true" : null, dir: "auto" };
   const input = question.kind === "number"
     ? h("input", { ...common, type: "text", inputmode: "decimal", autocomplete: "off", value: given === undefined ? "" : String(given) })
     : h("textarea", { ...common, rows: "2", maxlength: "5000" }, given ?? "");
@@ -35,7 +36,7 @@ function line(question, given, described) {
     const text = input.value.trim();
     return text === "" ? null : question.kind === "number" ? typed(text) : text;
   };
-  return { element: h("div", { class: "field" }, h("label", { for: id }, words(question.label), mark(question)), input), focus: () => input.focus(), value };
+  return { element: h("div", { class: "field" }, h("label", { for: id }, words(question.label), mark(question)), input), value };
 }
 
 const mark = (question) => (question.required ? null : h("small", { class: "quiet" }, " ", t("(optional)")));
@@ -56,23 +57,21 @@ function fault(question, value) {
 export function drawQuestions(questions, answers) {
   const drawn = questions.map((question) => {
     if (question.kind === "note") return { question, element: h("p", { class: "words" }, words(question.label)) };
-    const id = fresh("fault");
-    const made = (question.options?.length ? choices : line)(question, answers?.[question.name], id);
-    const said = h("p", { class: "said", id });
-    return { question, ...made, said, element: h("div", { class: "question", data: { name: question.name } }, made.element, said) };
+    const made = (question.options?.length ? choices : line)(question, answers?.[question.name]);
+    return { question, ...made, element: h("div", { class: "question", data: { name: question.name, place: question.name } }, made.element) };
   });
+  const element = h("div", { class: "questions", data: { place: "answers" } }, drawn.map((one) => one.element));
   const read = () => {
-    const found = {};
-    let first = null;
-    for (const { question, value, said, focus } of drawn) {
+    const [found, faults] = [{}, []];
+    for (const { question, value } of drawn) {
       if (question.kind === "note") continue;
       const given = value();
-      said.textContent = fault(question, given);
-      if (said.textContent) first ??= focus;
+      const msg = fault(question, given);
+      if (msg) faults.push({ loc: ["answers", question.name], msg, own: true });
       else if (given !== null && !(Array.isArray(given) && !given.length)) found[question.name] = given;
     }
-    first?.();
-    return first ? null : found;
+    if (faults.length) markFields(element.closest("form"), faults);
+    return faults.length ? null : found;
   };
-  return { element: h("div", { class: "questions" }, drawn.map(({ element }) => element)), read };
+  return { element, read };
 }

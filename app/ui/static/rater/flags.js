@@ -1,9 +1,10 @@
 // Report a problem with a segment without leaving it.
 
-import { call, comesBack, idempotencyKey, Unreachable, why } from "../shared/api.js";
+import { idempotencyKey } from "../shared/api.js";
 import { announce, dialog, fresh, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { notice } from "./notices.js";
+import { sendForm } from "./sending.js";
 
 const REASONS = {
   bad_source: () => t("The source is broken or makes no sense"),
@@ -17,10 +18,10 @@ export function reportProblem(task, item, segment) {
   const [reasonId, noteId, key] = [fresh("reason"), fresh("note"), idempotencyKey()];
   const reason = h(
     "select",
-    { id: reasonId },
+    { id: reasonId, name: "reason" },
     Object.entries(REASONS).map(([value, label]) => h("option", { value }, label())),
   );
-  const note = h("textarea", { id: noteId, rows: "3", maxlength: "4000" });
+  const note = h("textarea", { id: noteId, name: "note", rows: "3", maxlength: "4000" });
   const said = h("p", { class: "said", role: "alert" });
   const form = h(
     "form",
@@ -36,22 +37,9 @@ export function reportProblem(task, item, segment) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const body = { reason: reason.value, item, segment: segment ?? null, note: note.value.trim() || null };
-    said.textContent = await send(task, body, key);
-    if (said.textContent) return;
+    if (!(await sendForm(form, said, `/v1/tasks/${task}/flags`, { body, key }))) return;
     box.close();
     announce(t("Reported."));
     notice("flag", t("Thank you, the problem is reported. Judge the segment as well as you can."));
   });
-}
-
-// → what went wrong, or nothing. The key makes a second try harmless.
-async function send(task, body, key) {
-  try {
-    const answer = await call("POST", `/v1/tasks/${task}/flags`, { body, headers: { "Idempotency-Key": key } });
-    if (answer.ok) return "";
-    return comesBack(answer.status) ? t("The server cannot be reached. Try again in a moment.") : why(answer);
-  } catch (error) {
-    if (!(error instanceof Unreachable)) throw error;
-    return t("The server cannot be reached. Try again in a moment.");
-  }
 }

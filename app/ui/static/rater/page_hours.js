@@ -1,9 +1,10 @@
 // The rater's own hours by day, what was said about them, and a way to say that they are wrong.
 
-import { call, comesBack, idempotencyKey, insist, Unreachable, why } from "../shared/api.js";
+import { idempotencyKey, insist, why } from "../shared/api.js";
 import { $, fill, fresh, h } from "../shared/dom.js";
 import { loadMessages, locale, t } from "../shared/messages.js";
 import { duration } from "./duration.js";
+import { sendForm } from "./sending.js";
 
 const LONGEST = 4000;
 const OFFSET = -new Date().getTimezoneOffset();
@@ -84,9 +85,9 @@ function disputeForm() {
   const [minutesId, reasonId] = [fresh("minutes"), fresh("reason")];
   const minutes = h(
     "input",
-    { id: minutesId, type: "number", min: "1", max: "10000", step: "1", required: true, inputmode: "numeric" },
+    { id: minutesId, name: "seconds", type: "number", min: "1", max: "10000", step: "1", required: true, inputmode: "numeric" },
   );
-  const reason = h("textarea", { id: reasonId, rows: "3", maxlength: String(LONGEST), required: true });
+  const reason = h("textarea", { id: reasonId, name: "reason", rows: "3", maxlength: String(LONGEST), required: true });
   const note = h("p", { class: "said", role: "alert" });
   const form = h(
     "form",
@@ -101,24 +102,10 @@ function disputeForm() {
   const key = idempotencyKey();
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    note.textContent = await send(
-      { seconds: Math.round(Number(minutes.value) * 60), reason: reason.value.trim() },
-      key,
-    );
-    if (!note.textContent) await show();
+    const body = { seconds: Math.round(Number(minutes.value) * 60), reason: reason.value.trim() };
+    if (await sendForm(form, note, "/v1/me/hours/disputes", { body, key })) await show();
   });
   return h("section", { id: "dispute" }, h("h2", {}, t("Is something wrong?")), form);
-}
-
-async function send(body, key) {
-  try {
-    const answer = await call("POST", "/v1/me/hours/disputes", { body, headers: { "Idempotency-Key": key } });
-    if (answer.ok) return "";
-    return comesBack(answer.status) ? t("The server cannot be reached. Try again in a moment.") : why(answer);
-  } catch (error) {
-    if (!(error instanceof Unreachable)) throw error;
-    return t("The server cannot be reached. Try again in a moment.");
-  }
 }
 
 await show();

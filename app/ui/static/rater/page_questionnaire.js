@@ -2,8 +2,10 @@
 
 import { insist, why } from "../shared/api.js";
 import { $, fill, h } from "../shared/dom.js";
+import { unmark } from "../shared/fields.js";
 import { loadMessages, t } from "../shared/messages.js";
 import { drawQuestions } from "./asking.js";
+import { saidElsewhere } from "./sending.js";
 
 const { home } = $("main").dataset;
 const AFTER = "#after"; // the task page sends here when there is no more work
@@ -39,13 +41,14 @@ function section(item, first) {
   const form = h("form", { method: "dialog", novalidate: true, onsubmit: async (event) => {
     event.preventDefault();
     said.textContent = saved.textContent = "";
+    unmark(form);
     const answers = made.read();
     if (!answers) return;
     send.disabled = true;
     const away = () => (said.textContent = t("The server cannot be reached. Trying again …"));
     const answer = await insist("PUT", `/v1/me/questionnaires/${item.moment}/answers`, { body: { answers } }, away);
     send.disabled = false;
-    said.textContent = answer.ok ? "" : why(answer);
+    said.textContent = answer.ok ? "" : saidElsewhere(form, answer);
     if (answer.ok && first) location.replace(home);
     else if (answer.ok) saved.textContent = t("Your answers are stored.");
   } }, made.element, said, h("p", { class: "actions" }, send, " ", saved));
