@@ -1,0 +1,41 @@
+"""A job leads to the page of the report that it makes, with the question that it answers."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from app.reports import registry
+from app.ui.manager.jobs import OWN_PAGES, make_report_address
+from tests.ui.conftest import begin
+from tests.working import drained
+
+ASKED = "/campaigns/demo/reports/agreement"
+
+
+def test_a_job_leads_to_its_report_under_way_and_done(demo, sign_in, database):
+    browser = sign_in("manager")
+    job = begin(browser, browser.get(ASKED).text).json()["job"]
+    for _ in ("under way", "done"):
+        led = browser.get(f"/campaigns/demo/jobs/{job}")
+        assert (led.status_code, led.headers["location"]) == (303, ASKED)
+        drained(database)
+    assert "<table" in browser.get(ASKED).text
+    assert browser.get("/campaigns/demo/jobs/j_none").status_code == 404
+
+
+@pytest.mark.parametrize("kind", [*registry.ALL, *registry.WITH_OWN_ROUTES, *OWN_PAGES, "ranking"])
+def test_every_kind_of_job_has_a_page(kind, demo, sign_in):
+    request = SimpleNamespace(arguments={"recipe": {"name": "wmt-da"}} if kind == "ranking" else {})
+    address = make_report_address("demo", SimpleNamespace(kind=kind, campaigns={"demo": 1}, request=request))
+    assert sign_in("manager").get(address).status_code in {200, 422}, address
+
+
+def test_options_are_asked_as_a_form_sends_them():
+    given = {"candidate": "a b", "margin": 0.5, "documents": [5, 10], "paired": True, "alpha": None}
+    request = SimpleNamespace(arguments=given)
+    view = SimpleNamespace(kind="campaigns/consistency", campaigns={"demo": 1, "other": 2}, request=request)
+    assert make_report_address("demo", view) == (
+        "/campaigns/demo/comparisons/consistency?with=other&candidate=a+b&margin=0.5&documents=5%2C10&paired=true"
+    )
