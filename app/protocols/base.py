@@ -281,7 +281,8 @@ def resolve_scoring_options(protocol: Protocol[Any], options: Mapping[str, objec
     try:
         profile = resolve_weight_profile(protocol.weights if weights is None else weights)
     except Invalid as error:
-        raise Invalid(error.detail, places=tuple(Place(("options", *one.loc), one.msg) for one in error.places)) from None
+        places = tuple(Place(("options", *one.loc), one.msg) for one in error.places)
+        raise Invalid(error.detail, places=places) from None
     return ScoringOptions(profile, getattr(own, "scale", "raw") == "z", own)
 
 
