@@ -4,7 +4,7 @@
 import { announce, button, fill, fresh, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
 import { copyButton, tableText } from "./copying.js";
-import { empty, figure, get, icon, NONE } from "./parts.js";
+import { empty, figure, get, icon, labelled, NONE } from "./parts.js";
 import { reading } from "./reading.js";
 
 const ROWS = 100;
@@ -226,7 +226,7 @@ export class Browse {
 
   // The line of a row that was shown before stays, and in it each cell that is as before.
   line(row) {
-    const cells = this.columns.map(({ cell, look }) => h("td", { class: look, dir: look === "text" ? "auto" : null }, cell(row) ?? NONE));
+    const cells = this.columns.map(({ head, cell, look }) => h("td", { class: look, dir: look === "text" ? "auto" : null, data: labelled(head) }, cell(row) ?? NONE));
     if (this.actions.length) cells.unshift(h("td", { class: "pick" }, this.choosable(row) ? this.box(row) : null));
     const before = this.lines.get(this.key(row));
     if (!before) return h("tr", {}, cells);

@@ -82,11 +82,14 @@ export function tell(place, text) {
   see(place);
 }
 
+// What stands before a cell where a row is shown as a card, on a phone. A table that is a map stays one.
+export const labelled = (heading) => ({ label: typeof heading === "string" ? heading : heading?.textContent ?? "" });
+
 // columns: [heading, cell of a row, class, further class of a row's cell]. A cell is text, an element or null.
 export function table(label, columns, rows) {
   const heads = columns.map(([heading, , look]) => h("th", { scope: "col", class: look }, heading));
-  const lines = rows.map((row) => h("tr", {}, columns.map(([, cell, look, shade]) =>
-    h("td", { class: shade ? `${look} ${shade(row)}` : look, dir: look === "text" ? "auto" : null }, cell(row) ?? NONE))));
+  const lines = rows.map((row) => h("tr", {}, columns.map(([heading, cell, look, shade]) =>
+    h("td", { class: shade ? `${look} ${shade(row)}` : look, dir: look === "text" ? "auto" : null, data: shade ? {} : labelled(heading) }, cell(row) ?? NONE))));
   const all = h("table", {}, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, lines));
   return h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label }, all);
 }

@@ -1,0 +1,76 @@
+"""On a phone a row of a table of many columns is a card, so that nothing is read by scrolling sideways."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.asking import Interface
+from tests.browser.desk import sign_in
+from tests.browser.test_accessible import PHONE, check
+from tests.judged_demo import load_judged
+
+# Tables that are maps of counts, and pictures, may be wider than the screen.
+OVER = """() => [...document.querySelectorAll(".scroll:has(td[data-label])")]
+  .filter((one) => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1)
+  .map((one) => [one.getAttribute("aria-label"), one.scrollWidth - one.clientWidth])"""
+PAGES = (
+    "",
+    "/raters",
+    "/quality",
+    "/problems?answered=",
+    "/webhooks",
+    "/exclusions",
+    "/texts",
+    "/design",
+    "/audit",
+    "/recipes",
+)
+
+
+@pytest.fixture(scope="module")
+def demo(spine):
+    """A campaign with judgments."""
+    return load_judged(spine.database)
+
+
+@pytest.fixture
+def ask(served):
+    """The interface, for somebody who may do everything."""
+    found = Interface(served)
+    yield found
+    found.client.close()
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_no_table_scrolls_sideways_on_a_phone(page, served, spine, ask, demo, language):
+    ask(
+        "POST",
+        f"/campaigns/{demo}/webhooks",
+        {"url": f"https://{'long.' * 9}example.org/{language}", "events": ["task.handed_in"]},
+    )
+    manager = sign_in(page, served.url, spine, "manager")
+    page.set_viewport_size({"width": 390, "height": 844})
+    for path in PAGES:
+        manager.open(f"/campaigns/{demo}{path}{'&' if '?' in path else '?'}lang={language}")
+        page.locator("details:not([open]):has(table)").evaluate_all("all => all.forEach((one) => { one.open = true; })")
+        assert (path, page.evaluate(OVER)) == (path, [])
+
+
+def test_a_card_has_its_headings_and_is_sorted_and_copied_as_the_table_is(page, served, spine, demo):
+    manager = sign_in(page, served.url, spine, "manager")
+    manager.open(f"/campaigns/{demo}")
+    page.set_viewport_size({"width": 390, "height": 844})
+    table = page.get_by_role("region", name="Ranking of the systems")
+    first = table.locator("tbody tr").first
+    label = "(cell) => getComputedStyle(cell, '::before').content"
+    assert first.locator("td:visible").evaluate_all(f"all => all.map({label})") == [
+        f'"{cell.get_attribute("data-label")}"' for cell in first.locator("td:visible").all()
+    ]
+    tops = [cell.bounding_box()["y"] for cell in first.locator("td:visible").all()]
+    assert tops == sorted(set(tops))
+    before = first.inner_text()
+    table.get_by_role("button", name="System", exact=True).click()
+    expect(table.locator("th[aria-sort]")).to_have_text("System")
+    assert first.inner_text() != before
+    check(page, "cards of the ranking", [PHONE])
