@@ -17,7 +17,7 @@ from app.storage.words import WORDS_OF
 
 Row = sa.Row[Any]
 
-# Whatever these say of a campaign, its progress says; the minute is part of it, because rates and lost leases age.
+# Whatever these say of a campaign, its progress says; the minute is part of it, because rates and expired leases age.
 # Of a task, one number says rater, lease and state: a hash of the whole row takes three times as long. What else is
 # shown of it never changes, or only where it is leased anew. States differ in their first letters. There is a digest of
 # each few tasks, so that only these are read again.

@@ -156,7 +156,7 @@ def test_a_field_that_is_changed_is_marked_no_longer_and_a_list_above_leads_to_e
     lease, speed = page.locator("#lease_hours"), page.locator("#seconds_per_word")
     lease.fill("-1")
     speed.fill("-2")
-    page.get_by_role("button", name="Sichern").click()
+    page.get_by_role("button", name="Speichern").click()
     expect(lease).to_be_focused()
     expect(page.locator("#settings .fault")).to_have_count(2)
     page.locator(".faults").get_by_role("link", name="Erwartete Sekunden je Wort").click()
@@ -164,7 +164,7 @@ def test_a_field_that_is_changed_is_marked_no_longer_and_a_list_above_leads_to_e
     speed.fill("zwei")
     expect(speed).not_to_have_attribute("aria-invalid", "true")
     expect(lease).to_have_attribute("aria-invalid", "true")
-    page.get_by_role("button", name="Sichern").click()
+    page.get_by_role("button", name="Speichern").click()
     expect(speed).to_have_accessible_description(
         "Daraus folgen die Stunden in Plänen. Leer für das übliche Tempo des Protokolls. „zwei“ ist keine Zahl."
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from app.ui import messages
@@ -124,3 +126,13 @@ def test_a_number_takes_a_form_that_there_is(language):
     forms = {messages.LANGUAGES[language].form(n) for n in (*range(130), 10**6)}
     assert forms <= PLURALS
     assert "other" in forms
+
+
+def test_german_has_one_word_for_a_judgment_and_one_for_saving():
+    others = re.compile(r"Beurteilung|\bSichern\b")
+    said = [text for known in spoken.own("de").values() for entry in known.values() for text in forms_of(entry)]
+    assert [text for text in said if others.search(text)] == []
+
+
+def forms_of(entry):
+    return [entry] if isinstance(entry, str) else entry.values()

@@ -231,7 +231,7 @@ class TaskOut(BaseModel):
     presentation: str
     guidelines: int | None
     state: Literal["leased", "lapsed", "handed_in", "surplus"] = Field(
-        description="lapsed: the lease ran out and nobody else has the task yet. surplus: somebody else has it now."
+        description="lapsed: the lease expired and nobody else has the task yet. surplus: somebody else has it now."
     )
     leased_until: Time | None
     words: int | None

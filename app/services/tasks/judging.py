@@ -335,7 +335,7 @@ def make_lease_request(rater: ActingRater, lasts: timedelta) -> leases.LeaseRequ
 async def _record_late_answers(
     service: JudgingService, task: AnswerableTask, answers: Sequence[Written], rater: ActingRater
 ) -> list[AnswerOutcome]:
-    """Record answers to a task whose lease ran out: all of them, or none where one cannot be stored."""
+    """Record answers to a task whose lease expired: all of them, or none where one cannot be stored."""
     asking = make_lease_request(rater, task.rules.lease_duration)
     kept = [replace(answer, lapsed=True) for answer in answers]
 

@@ -1,4 +1,4 @@
-"""Leases: get a task, keep it, and let go of those that ran out."""
+"""Leases: get a task, keep it, and let go of those that expired."""
 
 from __future__ import annotations
 

@@ -225,7 +225,7 @@ def measure_balance(
 def summarize_leases(
     tasks: Sequence[CountedTask], raters: Sequence[progress.Row], sight: ProgressScope
 ) -> LeaseSummary:
-    """Tasks in somebody's hands, and leases that ran out."""
+    """Tasks in somebody's hands, and leases that expired."""
     names = {one.id: one.key for one in raters} if sight.raters else {}
     gone = [one.row for one in tasks if one.row.expired]
     shown = [

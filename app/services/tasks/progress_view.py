@@ -155,7 +155,7 @@ class GroupProgress(FrozenValue):
 
 
 class ExpiredLease(FrozenValue):
-    """A lease that ran out and that nobody took over yet."""
+    """A lease that expired and that nobody took over yet."""
 
     task: str
     rater: str | None
@@ -163,7 +163,7 @@ class ExpiredLease(FrozenValue):
 
 
 class LeaseSummary(FrozenValue):
-    """Tasks in somebody's hands. expired: the first hundred of those that ran out."""
+    """Tasks in somebody's hands. expired: the first hundred of those that expired."""
 
     held: int
     n_expired: int

@@ -22,7 +22,7 @@ WHERE was.campaign_id = %(campaign)s AND was.id = %(task)s AND copy.campaign_id 
 
 
 async def retake_lapsed_task(connection: Connection, task_id: int, asking: leases.LeaseRequest) -> None:
-    """Take a task up again for answers that came after its lease had run out, and are recorded after this.
+    """Take a task up again for answers that came after its lease had expired, and are recorded after this.
 
     The lease is renewed, unless somebody has the task or the rater has another one. Where the rater's person was given
     another rating of something in it meanwhile, it goes on without them, as an empty copy, and the answers are surplus.

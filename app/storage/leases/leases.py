@@ -1,4 +1,4 @@
-"""Leases: which task a rater is given, and what becomes of one that ran out. The database clock decides.
+"""Leases: which task a rater is given, and what becomes of one that expired. The database clock decides.
 
 Whoever leases holds the campaign's advisory lock, so that two raters never look for a task at the same time; judgments
 wait for it only where they are of a task that is lost. Order of locks: the advisory one, then the campaign's row, then
@@ -40,7 +40,7 @@ UPDATE tasks SET leased_until = statement_timestamp() + %(lasts)s
 WHERE campaign_id = %(campaign)s AND rater_id = %(rater)s AND state = 'leased'
 RETURNING id, public_id, leased_until"""
 
-# What ran out is free again: for its rater where the plan says so, else for the bucket, with the rest of its chain.
+# What expired is free again: for its rater where the plan says so, else for the bucket, with the rest of its chain.
 # A chain of which something is handed in stays with its rater, who alone can finish the group.
 EXPIRE = """
 WITH due AS (
@@ -349,7 +349,7 @@ SELECT id FROM tasks WHERE campaign_id = %(campaign)s AND id = %(task)s AND stat
 
 
 async def renew_lapsed_lease(connection: Connection, asking: LeaseRequest, task_id: int) -> Lease | None:
-    """Lease a task again whose lease ran out, for a write that came late; None where that cannot be."""
+    """Lease a task again whose lease expired, for a write that came late; None where that cannot be."""
     keys = {**asking.statement_values, "task": task_id}
     await connection.execute(LOCK, keys)
     if await (await connection.execute(RELEASED, keys)).fetchone() is None:
@@ -362,12 +362,12 @@ SELECT DISTINCT campaign_id FROM tasks WHERE state = 'leased' AND leased_until <
 
 
 def find_campaigns_with_expired(session: Session) -> list[int]:
-    """Campaigns in which a lease has run out."""
+    """Campaigns in which a lease has expired."""
     return list(session.execute(text(DUE)).scalars())
 
 
 def expire_leases(session: Session, campaign_id: int) -> int:
-    """Free the tasks of a campaign whose lease has run out; how many. Whoever leases does so, too."""
+    """Free the tasks of a campaign whose lease has expired; how many. Whoever leases does so, too."""
     keys = {"campaign": campaign_id, "lock": LOCKED | campaign_id, "most": MOST_DUE}
     connection = driver_connection(session)
     connection.execute(LOCK, keys)

@@ -43,7 +43,7 @@ class RaterAnswer:
     """One rater's answer at one address.
 
     seen: the revision that the sender saw, 0 for none, None where it does not say. final: a second revision is refused.
-    payload: as JSON text. lapsed: the lease has run out and could not be renewed; keep the answer all the same.
+    payload: as JSON text. lapsed: the lease has expired and could not be renewed; keep the answer all the same.
     session_id: of the browser that it came from, None for one that shows a token.
     """
 

@@ -36,7 +36,7 @@ from app.storage.tables._metadata import (
 # rater_id: whose task it is; none while any rater of its bucket may take it. chain: tasks of one plan that must go to
 # one rater, because a group stretches over them. queue: the order in which tasks are handed out. leased_until is the
 # database's clock. lease: how often the task was leased; it grows, so that a late write can tell that it is late.
-# pooled: it came to its rater from the bucket, to which it goes back when the lease runs out with nothing handed in.
+# pooled: it came to its rater from the bucket, to which it goes back when the lease expires with nothing handed in.
 # A task without a plan was imported, or is an attention check, of which `meta` tells.
 tasks = Table(
     "tasks",

@@ -4,7 +4,7 @@ import { call, comesBack, Unreachable } from "../shared/api.js";
 import * as keep from "./keep.js";
 
 const EVERY = 20_000; // milliseconds
-const IDLE = 15 * 60_000; // after that the lease may run out
+const IDLE = 15 * 60_000; // after that the lease may expire
 const MOST = 400;
 const MOST_KEPT = 5000;
 const SELDOM = 2000; // between two scrolls that are told
