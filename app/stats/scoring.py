@@ -168,7 +168,7 @@ def _fault(pattern: str, value: object) -> str | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "must be a number"
     if not 0 <= value <= LARGEST_WEIGHT:  # refuses NaN too
-        return f"must be finite, from 0 to {LARGEST_WEIGHT:g}"
+        return f"must be finite, from 0 to {LARGEST_WEIGHT:,.0f}"
     return None
 
 

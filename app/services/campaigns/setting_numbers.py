@@ -30,8 +30,8 @@ class _NumberBounds:
     def text(self) -> str:
         if self.most == inf:
             return "must be a finite number, or null"
-        where = f"more than {self.least:g} and at most" if self.above else f"from {self.least:g} to"
-        return f"must be a number, {where} {self.most:g}, or null"
+        where = f"more than {self.least:,.10g} and at most" if self.above else f"from {self.least:,.10g} to"
+        return f"must be a number, {where} {self.most:,.10g}, or null"
 
 
 KNOWN = {
