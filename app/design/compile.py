@@ -11,7 +11,6 @@ from app.design.assemble import assemble_tasks
 from app.design.assignment import check_pools
 from app.design.buckets import BucketAssignment, fill_buckets, one_rater_per_person
 from app.design.calibration import draw_common_documents, sample_calibration_set
-from app.design.choose import choose_documents, choose_systems
 from app.design.design import Design
 from app.design.grouping import GroupedOutputs, cut_documents, group_outputs, make_allocation_input
 from app.design.latin_square import assign_latin_squares, explain_unmet_cells
@@ -19,6 +18,7 @@ from app.design.layout import AllocationInput
 from app.design.order import UnplacedItem
 from app.design.overlap import choose_overlap
 from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, Task, UnmetRequest, digest_of_json
+from app.design.sampling import choose_documents, choose_systems
 from app.design.task_maker import TaskInputs
 from app.design.values import Codes, Floats, Rater, System, TestSet, WorkSize
 from app.design.workload import GroupAllocation, assign_work
