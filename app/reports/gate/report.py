@@ -12,7 +12,6 @@ from pydantic import ConfigDict, Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Normalize, Recipe
-from app.reports.gate.by_ranking import find_pair_row, interval_for_candidate, make_recipe_verdict
 from app.reports.gate.caveats import document_caveats, unlinked_warning
 from app.reports.gate.earlier_looks import NEVER, EarlierLooks, earlier_looks_key, load_earlier_looks
 from app.reports.gate.failures import (
@@ -22,6 +21,7 @@ from app.reports.gate.failures import (
     make_failures_view,
     undefined_failure_error,
 )
+from app.reports.gate.ranking_of_pair import find_pair_row, interval_for_candidate, make_recipe_verdict
 from app.reports.gate.view import (
     GateView,
     ReplicationView,
