@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from app.services.access import tokens
-from app.services.plans import shown_errors
+from app.services.plans import plan_prefills
 from app.storage.db import Database
 
 AGAIN, ESA = "/v1/campaigns/again", "/v1/campaigns/esa"
@@ -241,7 +241,7 @@ def test_what_was_opened_when_no_name_was_asked_about_can_be_replanned(
 ) -> None:
     _made(admin, protocol, ESA, None, settings=settings)
     with monkeypatch.context() as before:
-        before.setattr(shown_errors, "check_prefilled_errors", lambda *_: None)
+        before.setattr(plan_prefills, "check_prefilled_errors", lambda *_: None)
         _ok(admin.post(f"{ESA}/plan", json={**DESIGN, **design}), 201)
     _ok(admin.post(f"{ESA}/open"))
     for reason in ("ill", "ill again"):

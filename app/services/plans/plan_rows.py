@@ -12,7 +12,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.media_elements import find_media_element
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import PRESENTATIONS
-from app.services.plans import shown_errors
+from app.services.plans import plan_prefills
 from app.services.plans.plan_input import PlanInput
 from app.stats.ratings import RatingRole
 from app.storage import plans
@@ -65,7 +65,7 @@ def store_plan_rows(
 
 
 def _arms(target: PlanTarget, plan: Plan) -> TableRows:
-    shown = shown_errors.choose_arm_prefills(target.view, plan.arms)
+    shown = plan_prefills.choose_arm_prefills(target.view, plan.arms)
     rows = [
         (target.campaign_id, target.version, n, arm.name, arm.presentation, prefill)
         for n, (arm, prefill) in enumerate(zip(plan.arms, shown, strict=True), 1)
@@ -137,8 +137,8 @@ def choose_presentation(target: PlanTarget, plan: Plan, task: Task) -> str:
 
 def _prefills(session: Session, target: PlanTarget, plan: Plan) -> dict[int | None, str | None]:
     """The name of the errors that tasks show, by their arm."""
-    of_campaign = shown_errors.choose_ongoing_prefill(session, target.campaign_id, target.view)
-    return {None: of_campaign, **dict(enumerate(shown_errors.choose_arm_prefills(target.view, plan.arms)))}
+    of_campaign = plan_prefills.choose_ongoing_prefill(session, target.campaign_id, target.view)
+    return {None: of_campaign, **dict(enumerate(plan_prefills.choose_arm_prefills(target.view, plan.arms)))}
 
 
 def _items(

@@ -20,7 +20,7 @@ from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.plans import components as plan_components
-from app.services.plans import plan_input, plan_report, plan_rows, shown_errors
+from app.services.plans import plan_input, plan_prefills, plan_report, plan_rows
 from app.services.plans.plan_input import PlanInput
 from app.stats.planning.forecast_components import ForecastComponents
 from app.storage import campaigns, plans
@@ -109,7 +109,7 @@ def load_plan_request(session: Session, campaign: str, given: object, *, pilot: 
         raise CampaignTooFarToPlan(f"it is {row.state}")
     view, design = get_campaign(session, campaign), parse_design(given, loc=BODY)
     material = plan_input.load_plan_input(session, view, row.id)
-    shown_errors.check_prefilled_errors(session, row.id, view, design)
+    plan_prefills.check_prefilled_errors(session, row.id, view, design)
     material = plan_input.keep_one_calibration_set(material, design.calibration.set if design.calibration else None)
     return PlanRequest(row, view, given, design, material, pilot)
 

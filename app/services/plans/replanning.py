@@ -14,7 +14,7 @@ from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.plans import components as plan_components
-from app.services.plans import plan_input, plan_report, plan_rows, plans, shown_errors
+from app.services.plans import plan_input, plan_prefills, plan_report, plan_rows, plans
 from app.services.plans.plan_input import SEAT, PlanInput
 from app.services.plans.plans import PlanView
 from app.stats.planning.forecast_components import ForecastComponents
@@ -166,7 +166,7 @@ def compute_remaining_work(session: Session, campaign: str, basis: ReplanBasis, 
     before = stored.load_plan(session, campaigns.load_campaign(session, campaign).id, basis.version)
     old = apply_reassignments(plans.unpack_plan(before.compiled), basis.tasks, basis.material.seats)
     view = get_campaign(session, campaign)
-    shown_errors.check_ongoing_prefill(session, int(before.campaign_id), view, old.design)
+    plan_prefills.check_ongoing_prefill(session, int(before.campaign_id), view, old.design)
     calibration = old.design.calibration.set if old.design.calibration else None
     material = plan_input.keep_one_calibration_set(basis.material, calibration)
     done = frozenset(task.number for task in basis.tasks if task.state == "handed_in")

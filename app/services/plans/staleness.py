@@ -10,7 +10,7 @@ from app.design.compile import inputs_digest
 from app.design.plan import Plan
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get_campaign
-from app.services.plans import plan_input, plans, shown_errors
+from app.services.plans import plan_input, plan_prefills, plans
 from app.services.plans.plan_input import SEAT, CalibrationSetMissing, NobodyJudges, NothingToJudge, PlanInput
 from app.services.plans.plans import PlanView
 from app.storage import campaigns
@@ -47,7 +47,7 @@ def list_changes_since_plan(session: Session, view: CampaignInfo, campaign_id: i
     material = plan_input.keep_one_calibration_set(material, calibration.set if calibration else None)
     reasons = _changes(plan, material, row.hash)
     if view.state == "planned":  # what is begun goes on as it was
-        reasons = (*reasons, *shown_errors.warn_of_prefill_change(session, campaign_id, view, plan.arms))
+        reasons = (*reasons, *plan_prefills.warn_of_prefill_change(session, campaign_id, view, plan.arms))
     elif any(line.startswith(CAME) for line in reasons):
         reasons = (*reasons, IDLE)
     return reasons

@@ -30,8 +30,8 @@ from app.services.people.answer_rules import list_broken_rules
 from app.services.people.known_answers import KnownAnswer, KnownSegment, list_known_answer_faults
 from app.services.people.qualification_marks import QualificationAnswer, is_answer_right
 from app.services.people.raters import ActingRater
+from app.services.plans.plan_prefills import TAKES_NONE
 from app.services.plans.prefilled_errors import MOST_SPANS
-from app.services.plans.shown_errors import TAKES_NONE
 from app.services.tasks.task_content import TaskContent, load_task_content
 from app.services.tasks.tasks import OwnAnswers, load_own_task
 from app.storage import attention, campaigns
