@@ -70,7 +70,7 @@ class TaskRules:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One condition of a comparison. prefill: name of the set of spans shown ready made."""
+    """One condition of a comparison. prefill: name of the set of prefilled errors."""
 
     name: str
     presentation: Presentation = "document"

@@ -131,7 +131,7 @@ def _random_round(value: float, sheet: AnswerContext, what: str) -> int:
 
 
 def _error_fields(widget: Spans, sheet: AnswerContext) -> Mapping[str, object]:
-    """Errors: those that are seen, or as many as the opinion weighs; and each that was shown ready made is kept."""
+    """Errors: those that are seen, or as many as the opinion weighs; and each prefilled one is kept."""
     ready = sheet.shown.prefill or ()
     kept = [span for n, span in enumerate(ready) if not sheet.draws.happens(0.2, *sheet.opinion.key, "deleted", n)]
     room = None if widget.most is None else max(widget.most - len(kept), 0)

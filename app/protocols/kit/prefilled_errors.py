@@ -31,7 +31,7 @@ class PrefillAudit:
 
 @dataclass(frozen=True, slots=True)
 class PrefillOrigin:
-    """Where a ready-made error comes from, for the store only. id: what raters see. prior_error: its place in the
+    """Where a prefilled error comes from, for the store only. id: what raters see. prior_error: its place in the
     first answer, from 0."""
 
     id: str
@@ -92,7 +92,7 @@ def make_prefill(errors: Iterable[Span], *, prior_rater: str) -> tuple[tuple[Spa
 
 
 def assign_error_ids(errors: Sequence[Span]) -> tuple[Span, ...]:
-    """Errors as they can be shown ready made: those without an id, or with an earlier one's, get one no other has."""
+    """Errors as they can be prefilled: those without an id, or with an earlier one's, get one no other has."""
     ids = {span.prefill for span in errors}
     free = (name for n in count(1) if (name := f"p{n}") not in ids)
     seen: set[str | None] = {None, ""}

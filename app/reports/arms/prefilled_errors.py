@@ -1,4 +1,4 @@
-"""What raters did with the errors that they were shown ready made, by condition."""
+"""What raters did with prefilled errors, by condition."""
 
 from __future__ import annotations
 

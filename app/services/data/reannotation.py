@@ -1,4 +1,4 @@
-"""Errors that raters of another campaign marked, shown ready made to the raters of this one (MQM re-annotation).
+"""Errors that raters of another campaign marked, prefilled for the raters of this one (MQM re-annotation).
 
 Source: Riley et al. 2025 (arXiv 2510.24664): a second rater sees and edits the first's errors.
 """
