@@ -50,7 +50,7 @@ def test_a_new_campaign_is_a_draft_without_data(spine: Spine) -> None:
         ({"options": {"colour": 1}}, ("options", "colour")),
         ({"options": {"scale": "log"}}, ("options", "scale")),
         ({"options": {"weights": 3}}, ("options", "weights")),
-        ({"protocol": "mqm", "options": {"weights": {}}}, ("weights",)),
+        ({"protocol": "mqm", "options": {"weights": {}}}, ("options", "weights")),
     ],
 )
 def test_a_wrong_field_is_named_and_nothing_is_made(
