@@ -8,7 +8,7 @@ import re
 from datetime import timedelta
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SecretsSettingsSource
@@ -21,8 +21,10 @@ from app.services.access.provider_roles import BadGroupRole, parse_group_roles
 from app.services.media.policy import MediaPolicy
 from app.storage.media.files import MediaFolder
 from app.storage.media.s3 import S3Store
-from app.storage.ratings_folder import RatingsFolder
 from app.web.rate_limits import StrangerLimits
+
+if TYPE_CHECKING:
+    from app.storage.ratings_folder import RatingsFolder
 
 SECRETS = Path("/run/secrets")
 USUAL = StrangerLimits()
@@ -233,6 +235,8 @@ def media_policy(settings: Settings) -> MediaPolicy:
 
 def ratings_folder(settings: Settings) -> RatingsFolder:
     """What the settings say about files of the ratings of large campaigns."""
+    from app.storage.ratings_folder import RatingsFolder  # it loads SQLAlchemy, which a supervisor does not need
+
     return RatingsFolder(settings.data_dir / "ratings", settings.most_in_memory)
 
 

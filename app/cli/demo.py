@@ -19,11 +19,11 @@ from app.cli.kit.raters_at_work import RaterPace
 from app.cli.kit.terminal import ranking_table
 from app.cli.report import print_report
 from app.cli.serving.own_server import serve_in_background
+from app.cli.serving.preparation import prepare_database
 from app.cli.serving.service import (
     CannotListen,
     open_listening_socket,
     origin_of,
-    prepare_database,
     serve_database,
     stop_on_sigterm,
 )

@@ -14,6 +14,7 @@ from app.cli.kit import context
 from app.cli.kit.outputs import Json, write_to_stdout
 from app.cli.kit.terminal import plain_table
 from app.domain.errors import Invalid, Place
+from app.domain.keys import is_organization_key
 from app.reports.kit.table import Table
 from app.services.access import tokens
 from app.storage import distribution, organization_list, organization_schemas
@@ -42,7 +43,7 @@ def add_organization(
     name: Annotated[str | None, typer.Option(help="Name that people see; default: its key.")] = None,
 ) -> None:
     """Create an organization with its own tables. If the command was interrupted, run it again."""
-    if not organization_list.is_organization_key(organization):
+    if not is_organization_key(organization):
         why = "at most 63 lower-case letters, digits and hyphens, with no hyphen first"
         raise Invalid("this cannot be a key", places=(Place(("organization",), why),))
     name = name or organization

@@ -9,12 +9,11 @@ from typing import Annotated
 
 import typer
 
-from app.cli.kit import context
 from app.cli.serving.service import (
+    database_to_serve,
     open_listening_socket,
     origin_of,
-    prepare_database,
-    print_address,
+    prepare_in_copy,
     serve_database,
     start_process_early,
     stop_on_sigterm,
@@ -44,10 +43,10 @@ def serve(
         open_listening_socket(host or settings.host, settings.port if port is None else port) as server,
         _listening_for_pearmut(settings, host or settings.host) as pearmut,
         start_process_early(server) as web,  # which takes longer than to have a database, new or old
-        context.own_database() as (url, own),
+        database_to_serve(settings) as (url, own),
     ):
-        role = prepare_database(url, upgrade=not no_migrate)
-        print_address(url, role, settings.public_url or origin_of(server), settings.data_dir)
+        origin = settings.public_url or origin_of(server)
+        role = prepare_in_copy(url, origin, settings.data_dir, upgrade=not no_migrate)
         if pearmut is not None:
             typer.echo(f"Pearmut's pages at {settings.pearmut_url or origin_of(pearmut)}")
         serve_database(

@@ -19,7 +19,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from app.cli.kit import context
 from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, first_error, run_raters
 from app.cli.serving.own_server import own_server
-from app.cli.serving.service import prepare_database, stop_on_sigterm
+from app.cli.serving.preparation import prepare_database
+from app.cli.serving.service import stop_on_sigterm
 from app.client import remote as _remote
 from app.client.campaign_client import CampaignClient
 from app.domain.errors import Invalid, NotFound, Place

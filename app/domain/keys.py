@@ -50,3 +50,12 @@ def shorten_key(name: str, most: int) -> str:
     """
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{_OTHER.sub('_', name)[: most - 9]}~{digest}"
+
+
+def is_organization_key(text: str) -> bool:
+    """Whether an organization can have this key.
+
+    >>> is_organization_key("acme-2"), is_organization_key("Acme"), is_organization_key("-a")
+    (True, False, False)
+    """
+    return re.fullmatch("[a-z0-9][a-z0-9-]{0,62}", text) is not None

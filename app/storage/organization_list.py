@@ -5,7 +5,6 @@ The schemas of organizations are made and removed by `app.storage.migrate`; noth
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -67,15 +66,6 @@ class OrganizationRecord:
     name: str
     state: str
     created_at: datetime
-
-
-def is_organization_key(text: str) -> bool:
-    """Whether an organization can have this key.
-
-    >>> is_organization_key("acme-2"), is_organization_key("Acme"), is_organization_key("-a")
-    (True, False, False)
-    """
-    return re.fullmatch("[a-z0-9][a-z0-9-]{0,62}", text) is not None
 
 
 def make_organization_list(connection: sa.Connection) -> None:

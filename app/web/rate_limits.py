@@ -8,9 +8,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from starlette.types import Scope
+if TYPE_CHECKING:
+    from starlette.types import Scope
 
 MOST_ADDRESSES = 10_000  # those least lately seen are forgotten
 NETWORK = 64  # bits of an IPv6 address that name a customer, who has all the others

@@ -90,9 +90,11 @@ def test_its_help_is_the_same_as_among_all(command: str) -> None:
     assert alone.output == among.output
 
 
-def test_what_supervises_a_service_loads_neither_formats_nor_statistics() -> None:
+def test_what_supervises_a_service_loads_neither_what_answers_nor_what_reads_a_database() -> None:
     """It stays beside the web process for as long as that runs, and holds what it has loaded."""
-    assert not {"alembic", "numpy", "app.formats", "app.pearmut.app"} & modules("serve")
+    loaded = modules("serve")
+    assert not {"alembic", "numpy", "app.formats", "app.pearmut.app"} & loaded
+    assert not {"sqlalchemy", "psycopg", "fastapi", "uvicorn", "app.storage.db"} & loaded
 
 
 def test_a_worker_leaves_the_reports_to_the_processes_that_compute() -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from app.storage import migrate
-from app.storage.embedded import prepare_serving_role
+from app.storage.embedded.roles import prepare_serving_role
 from tests.certificates import make_certificates
 from tests.faults.archived import BACKUP, ArchivedServer, BackupStore, free_port, read_settings
 from tests.faults.serving import Raters, Service, ServiceElsewhere, judging

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from app.storage import migrate
 from app.storage.db import Database
-from app.storage.embedded import prepare_serving_role
+from app.storage.embedded.roles import prepare_serving_role
 from tests.faults.archived import free_port
 from tests.faults.patroni_machines import PROGRAMS, PatroniMachines, find_program
 from tests.faults.serving import ServiceElsewhere, judging

@@ -119,8 +119,10 @@ def test_it_serves_hands_over_one_admin_stops_when_told_and_its_workers_end_with
         assert not link.exists()
         names = {"web"} if workers == "1" else {f"web {n + 1}" for n in range(int(workers))}
         until(lambda: running(client) >= names, "one after the other they run")
-        children = psutil.Process(process.pid).children(recursive=True)
+        supervisor = psutil.Process(process.pid)
+        children = supervisor.children(recursive=True)
         assert len(children) == len(names)
+        assert not [one.path for one in supervisor.memory_maps() if "psycopg" in one.path]  # a copy prepared it all
         process.kill()
         until(lambda: not psutil.wait_procs(children, timeout=0)[1], "its workers end, too", within=ENDS_WITHIN)
 

@@ -1,4 +1,4 @@
-"""The web service as commands start it: schema, socket, first link, and the parts that the supervisor keeps."""
+"""The web service as commands start it: socket, database, and the parts that the supervisor keeps."""
 
 from __future__ import annotations
 
@@ -11,21 +11,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import typer
-
 from app.cli.serving import supervisor
 from app.cli.serving.metrics_folder import metrics_folder
 from app.cli.serving.parts import Postgres, ProcessLimits, SupervisedPart, SupervisedProcess
 from app.cli.serving.web import FACTORY, GRACE, LOGGING, PEARMUT
+from app.config import Settings
 from app.domain.errors import AppError
-from app.services.access import tokens
 from app.storage import embedded
-from app.storage.db import APP_ROLE, Database, Session
-from app.storage.schema_revisions import is_schema_current_at
-from app.storage.server_checks import check_server_url
+from app.storage.process_copy import run_in_copy
 
-LINK_FILE = "first-admin-link"
-ENDS = "It expires in a day. Use it to create your own token under Tokens; otherwise the next start creates a new link."
 BACKLOG = 2048
 
 
@@ -98,22 +92,28 @@ def start_process_early(server: socket.socket) -> Iterator[SupervisedProcess]:
             web.abandon()
 
 
-def prepare_database(url: str, *, upgrade: bool) -> str | None:
-    """Have a database that can be served: durable, with the schema of this or a later version; the role to serve under.
+@contextmanager
+def database_to_serve(settings: Settings) -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
+    """The address of the database that the settings name, or else of the embedded Postgres, and that."""
+    if settings.database_url:
+        yield settings.database_url, None
+        return
+    with embedded.start_server(settings.data_dir, apart=True) as server:
+        yield server.url("owner"), server
 
-    Raises ServerNotDurable, PostgresTooOld, or SchemaBehind where the schema is not to be upgraded.
+
+def prepare_in_copy(url: str, origin: str, data_dir: Path, *, upgrade: bool) -> str | None:
+    """As `preparation.prepare_and_print_address`, but nothing that it loads stays for as long as the service runs.
+
+    SQLAlchemy, the tables and the driver took 40 MB of a supervisor.
     """
-    check_server_url(url)
-    role = APP_ROLE if embedded.prepare_serving_role(url) else None
-    check_server_url(url, serving_role=role)
-    if not (upgrade and is_schema_current_at(url)):
-        from app.storage import migrate  # it loads Alembic, which would stay for as long as the service runs
+    return run_in_copy(_prepare, url, origin, data_dir, upgrade)
 
-        if upgrade:
-            migrate.upgrade_schema(url)
-        else:
-            migrate.check_schema(url, or_later=True)
-    return role
+
+def _prepare(url: str, origin: str, data_dir: Path, upgrade: bool) -> str | None:
+    from app.cli.serving.preparation import prepare_and_print_address
+
+    return prepare_and_print_address(url, origin, data_dir, upgrade=upgrade)
 
 
 @contextmanager
@@ -152,44 +152,6 @@ def origin_of(server: socket.socket) -> str:
     host, port = server.getsockname()[:2]
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104  (told, not bound)
     return f"http://{shown}:{port}"
-
-
-def print_address(url: str, role: str | None, origin: str, data_dir: Path) -> None:
-    """Say where we are and, where there is no admin yet, how to become one.
-
-    The link is a secret: it goes to a terminal, else into a file that only we can read, and never into a log.
-    """
-    database = Database(url, size=2, role=role)
-    try:
-        with database.transaction() as session:
-            _forget_ended(session, data_dir / LINK_FILE)
-            issued = tokens.create_first_admin_token(session)
-            link = f"{origin}/#token={issued.secret}" if issued else None
-            # Within the transaction: a link that could not be handed over is no credential.
-            shown = _hand_over(link, data_dir) if link else None
-    finally:
-        database.close()
-    typer.echo(f"Plumbline at {origin} (documentation of the interface: {origin}/docs)")
-    if shown:
-        typer.echo(shown)
-
-
-def _forget_ended(session: Session, file: Path) -> None:
-    """Remove the file of a first admin's link that has ended."""
-    try:
-        tokens.authenticate_secret(session, file.read_text().strip().partition("#token=")[2])
-    except tokens.BadCredential:
-        file.unlink(missing_ok=True)
-    except FileNotFoundError:
-        pass
-
-
-def _hand_over(link: str, data_dir: Path) -> str:
-    if sys.stdout.isatty():
-        return f"First admin: {link}\n{ENDS}"
-    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-    embedded.write_private_file(data_dir / LINK_FILE, f"{link}\n")
-    return f"The link of the first admin is in {data_dir / LINK_FILE}\n{ENDS}"
 
 
 def run_parts(parts: Sequence[SupervisedPart], server: socket.socket) -> None:

@@ -3,6 +3,8 @@
 python -m app.cli.serving.web LINE LISTENER APPLICATION [ENVIRONMENT]    # the descriptors of the line, of the listening
                                                                          # socket, and of a pipe with what is added to
                                                                          # the environment
+
+The supervisor reads how it is started, so what answers requests is imported only where it is used.
 """
 
 from __future__ import annotations
@@ -14,13 +16,13 @@ import os
 import resource
 import socket
 import sys
-from typing import Any
-
-import uvicorn
+from typing import TYPE_CHECKING, Any
 
 from app.cli.serving.supervisor_connection import SupervisorConnection
 from app.config import Settings
-from app.web.protocol import MOST_FILES, BoundedProtocol, count_allowed_files
+
+if TYPE_CHECKING:
+    import uvicorn
 
 FACTORY = "app.main:from_environment"
 PEARMUT = "app.main:pearmut_from_environment"
@@ -39,6 +41,10 @@ LOGGING: dict[str, Any] = {
 
 def make_server_config(factory: str = FACTORY, **more: Any) -> uvicorn.Config:
     """How requests are answered. factory: makes the application. more: what else uvicorn is told."""
+    import uvicorn
+
+    from app.web.protocol import BoundedProtocol
+
     _allow_files()
     proxies = Settings.load().trusted_proxies
     return uvicorn.Config(
@@ -59,6 +65,8 @@ def make_server_config(factory: str = FACTORY, **more: Any) -> uvicorn.Config:
 
 def _allow_files() -> None:
     """Have as many connections as the system allows, up to what is reckoned with."""
+    from app.web.protocol import MOST_FILES, BoundedProtocol, count_allowed_files
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -73,6 +81,8 @@ def serve_requests(listener: socket.socket) -> None:
 
 def _server(factory: str = FACTORY, **more: Any) -> uvicorn.Server:
     """What it imports is no garbage, and to look for some is a fifth of the start; the application does so again."""
+    import uvicorn
+
     gc.disable()
     return uvicorn.Server(make_server_config(factory, **more))
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from app.domain.errors import Invalid
-from app.domain.keys import is_key
-from app.storage.organization_list import is_organization_key
+from app.domain.keys import is_key, is_organization_key
 
 PersonRole = Literal["admin", "manager", "coordinator", "viewer"]
 ROLES_OF_PEOPLE: tuple[PersonRole, ...] = get_args(PersonRole)

@@ -23,7 +23,6 @@ from app.storage.embedded.errors import (
     ServerNotStopping,
 )
 from app.storage.embedded.folders import write_private_file
-from app.storage.embedded.roles import prepare_serving_role
 from app.storage.embedded.server import EmbeddedServer, Role, find_running_server, start_server, stop_server
 from app.storage.embedded.supervision import ServerSupervisor, ServiceCondition
 
@@ -40,7 +39,6 @@ __all__ = [
     "ServerSupervisor",
     "ServiceCondition",
     "find_running_server",
-    "prepare_serving_role",
     "start_server",
     "stop_server",
     "write_private_file",

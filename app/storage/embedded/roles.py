@@ -6,9 +6,8 @@ import psycopg
 from psycopg import errors, sql
 
 from app.storage.db import APP_ROLE
-from app.storage.embedded.settings import APP, OWNER
+from app.storage.embedded.settings import APP, DATABASE, OWNER
 
-DATABASE = "plumbline"
 _ROLES_LOCK = 7_215_340_912
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Literal, Self
 from urllib.parse import quote
 
-from app.storage.embedded import binaries, cluster, folders, roles, settings
+from app.storage.embedded import binaries, cluster, folders, settings
 from app.storage.embedded.account import choose_server_account
 from app.storage.embedded.cluster import Cluster
+from app.storage.process_copy import run_in_copy
 from app.storage.processes import is_process_stopped
 
 Role = Literal["owner", "app", "admin"]
@@ -37,7 +38,7 @@ class EmbeddedServer:
         """The data folder."""
         return self.cluster.home
 
-    def url(self, role: Role = "owner", database: str = roles.DATABASE) -> str:
+    def url(self, role: Role = "owner", database: str = settings.DATABASE) -> str:
         """A libpq address, without a secret in it.
 
         role: `owner` migrates, and serves under SET ROLE; `app` can only serve; `admin` is the superuser.
@@ -73,11 +74,14 @@ class EmbeddedServer:
         self.close()
 
 
-def start_server(data_dir: Path, *, bin_dir: Path | None = None, keep: bool = False) -> EmbeddedServer:
+def start_server(
+    data_dir: Path, *, bin_dir: Path | None = None, keep: bool = False, apart: bool = False
+) -> EmbeddedServer:
     """Have a server on this data folder: make it, start it or join it, whatever is needed. Several at once start one.
 
     bin_dir: folder of the Postgres programs; default those of the wheel, else of the machine.
     keep: the server stays when its last user leaves, until `stop_server`.
+    apart: load the driver only in a copy of this process, which ends; for processes of one thread.
 
     Raises BadDataFolder, PostgresMajorDiffers, DatabasePasswordsLost, PostgresNotFound or ServerNotStarting.
     """
@@ -92,7 +96,8 @@ def start_server(data_dir: Path, *, bin_dir: Path | None = None, keep: bool = Fa
         started = not cluster.is_server_ready(server_cluster) and _bring_up(server_cluster)
         server = EmbeddedServer(server_cluster, started, _join(home))
         try:
-            roles.create_roles_and_database(server.url("admin", "postgres"), passwords)
+            given = server.url("admin", "postgres"), passwords
+            run_in_copy(_create_roles, *given) if apart else _create_roles(*given)
         except BaseException:
             if started:
                 cluster.stop_server_process(server_cluster)
@@ -101,6 +106,12 @@ def start_server(data_dir: Path, *, bin_dir: Path | None = None, keep: bool = Fa
         if started or keep:
             _note_kept(home, keep=keep)
         return server
+
+
+def _create_roles(url: str, passwords: dict[str, str]) -> None:
+    from app.storage.embedded import roles  # it loads the driver
+
+    roles.create_roles_and_database(url, passwords)
 
 
 def _bring_up(server_cluster: Cluster) -> bool:

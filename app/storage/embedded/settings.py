@@ -11,6 +11,7 @@ from app.storage.embedded.account import OsAccount, find_user_name
 from app.storage.embedded.errors import DatabasePasswordsLost
 from app.storage.embedded.folders import PORT, write_private_file
 
+DATABASE = "plumbline"
 ADMIN, OWNER, APP = "plumbline_admin", "plumbline", "plumbline_app"
 PASSWORDS = "pgpass"
 MEGABYTE = 1 << 20

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from app.storage import embedded
-from app.storage.embedded import prepare_serving_role
+from app.storage.embedded.roles import prepare_serving_role
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,82 @@
+"""What happens to a database before it is served: checks, schema, and the link of the first admin."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+
+from app.services.access import tokens
+from app.storage import embedded
+from app.storage.db import APP_ROLE, Database, Session, translate_database_errors
+from app.storage.embedded.roles import prepare_serving_role
+from app.storage.schema_revisions import is_schema_current_at
+from app.storage.server_checks import check_server_url
+
+LINK_FILE = "first-admin-link"
+ENDS = "It expires in a day. Use it to create your own token under Tokens; otherwise the next start creates a new link."
+
+
+def prepare_database(url: str, *, upgrade: bool) -> str | None:
+    """Have a database that can be served: durable, with the schema of this or a later version; the role to serve under.
+
+    Raises ServerNotDurable, PostgresTooOld, or SchemaBehind where the schema is not to be upgraded.
+    """
+    check_server_url(url)
+    role = APP_ROLE if prepare_serving_role(url) else None
+    check_server_url(url, serving_role=role)
+    if not (upgrade and is_schema_current_at(url)):
+        from app.storage import migrate  # it loads Alembic, which few starts need
+
+        if upgrade:
+            migrate.upgrade_schema(url)
+        else:
+            migrate.check_schema(url, or_later=True)
+    return role
+
+
+def prepare_and_print_address(url: str, origin: str, data_dir: Path, *, upgrade: bool) -> str | None:
+    """Have a database that can be served, and say where it will be; the role to serve under. Raises as both."""
+    with translate_database_errors():
+        role = prepare_database(url, upgrade=upgrade)
+        print_address(url, role, origin, data_dir)
+        return role
+
+
+def print_address(url: str, role: str | None, origin: str, data_dir: Path) -> None:
+    """Say where we are and, where there is no admin yet, how to become one.
+
+    The link is a secret: it goes to a terminal, else into a file that only we can read, and never into a log.
+    """
+    database = Database(url, size=2, role=role)
+    try:
+        with database.transaction() as session:
+            _forget_ended(session, data_dir / LINK_FILE)
+            issued = tokens.create_first_admin_token(session)
+            link = f"{origin}/#token={issued.secret}" if issued else None
+            # Within the transaction: a link that could not be handed over is no credential.
+            shown = _hand_over(link, data_dir) if link else None
+    finally:
+        database.close()
+    typer.echo(f"Plumbline at {origin} (documentation of the interface: {origin}/docs)")
+    if shown:
+        typer.echo(shown)
+
+
+def _forget_ended(session: Session, file: Path) -> None:
+    """Remove the file of a first admin's link that has ended."""
+    try:
+        tokens.authenticate_secret(session, file.read_text().strip().partition("#token=")[2])
+    except tokens.BadCredential:
+        file.unlink(missing_ok=True)
+    except FileNotFoundError:
+        pass
+
+
+def _hand_over(link: str, data_dir: Path) -> str:
+    if sys.stdout.isatty():
+        return f"First admin: {link}\n{ENDS}"
+    data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    embedded.write_private_file(data_dir / LINK_FILE, f"{link}\n")
+    return f"The link of the first admin is in {data_dir / LINK_FILE}\n{ENDS}"
