@@ -231,7 +231,7 @@ class Sampled:
         before, after = (
             next((taken for at, taken in self._seen if at >= when), self._seen[-1][1]) for when in (first, last)
         )
-        return Taken(after.web - before.web, after.postgres - before.postgres)
+        return after.since(before)
 
 
 WARMED: Final = 1.2
@@ -253,7 +253,7 @@ def middle(runs: Sequence[Figures]) -> Figures:
     for run in runs:
         for status, n in run.statuses.items():
             statuses[status] = statuses.get(status, 0) + n
-    taken = Taken(median(run.taken.web for run in runs), median(run.taken.postgres for run in runs))
+    taken = Taken(*(median(run.taken[n] for run in runs) for n in range(len(runs[0].taken))))
     rate, p50, p99 = (median(getattr(run, name) for run in runs) for name in ("rate", "p50", "p99"))
     return Figures(rate, taken, p50, p99, statuses)
 
@@ -263,18 +263,19 @@ def per_post(pace: Pace, seconds: float, repeats: int) -> list[str]:
     pairs = [(pace.hammered(seconds / 3, n), pace.human(len(pace.raters), seconds, PAUSES)) for n in range(repeats)]
     hammered, human = middle([pair[0] for pair in pairs]), middle([pair[1] for pair in pairs])
     ratios = ", ".join(f"{slow.taken.whole / fast.taken.whole:.2f}" for fast, slow in pairs)
-    web, postgres, whole = (a / b for a, b in zip(with_both(human.taken), with_both(hammered.taken), strict=True))
+    both = zip(_columns(human.taken), _columns(hammered.taken), strict=True)
+    times = " | ".join(f"{a / b:.2f}" if b else "–" for a, b in both)
     alone = pace.hammered(seconds / 6, repeats, connections=1)
     shared = pace.human(len(pace.raters), seconds / 2, PAUSES, connections=PROXIED)
     idle = [f"{one * 1e3:.1f} ms" for one in pace.idle()]
     return [
         "Processor time is that of one post, in ms.",
         "",
-        "| posts | per second | web | Postgres | both | p50, ms | p99, ms | status |",
-        "|---|--:|--:|--:|--:|--:|--:|---|",
+        "| posts | per second | web: code | web: kernel | Postgres | both | p50, ms | p99, ms | status |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|---|",
         _row(f"{CLIENTS} connections without a pause", hammered),
         _row(f"{len(pace.raters):,} raters, each every {PAUSES[0]:g} to {PAUSES[1]:g} s", human),
-        f"| ratio (in pairs: {ratios}; goal ≤ {GOAL:g}) | | {web:.2f} | {postgres:.2f} | {whole:.2f} | | | |",
+        f"| ratio (in pairs: {ratios}; goal ≤ {GOAL:g}) | | {times} | | | |",
         _row("1 connection without a pause: one post a commit", alone),
         _row(f"the same raters over {PROXIED} connections, as behind a proxy", shared),
         "",
@@ -282,13 +283,13 @@ def per_post(pace: Pace, seconds: float, repeats: int) -> list[str]:
     ]
 
 
-def with_both(taken: Taken) -> tuple[float, float, float]:
-    """Of the web process, of Postgres, and of both."""
-    return *taken, taken.whole
+def _columns(taken: Taken) -> tuple[float, float, float, float]:
+    """Of the web process, its code and the kernel, of Postgres, and of both processes."""
+    return taken.web - taken.kernel, taken.kernel, taken.postgres, taken.whole
 
 
 def _row(what: str, run: Figures) -> str:
-    taken = " | ".join(f"{one * 1e3:.2f}" for one in with_both(run.taken))
+    taken = " | ".join(f"{one * 1e3:.2f}" for one in _columns(run.taken))
     return f"| {what} | {run.rate:,.0f} | {taken} | {run.p50 * 1e3:.1f} | {run.p99 * 1e3:.1f} | {told(run.statuses)} |"
 
 
@@ -320,7 +321,7 @@ def capacity(pace: Pace, seconds: float, steps: Sequence[int] = STEPS) -> list[s
 
 
 def _busy(what: str, run: Figures) -> str:
-    web, postgres = (f"{one * run.rate:.2f}" for one in run.taken)
+    web, postgres = (f"{one * run.rate:.2f}" for one in (run.taken.web, run.taken.postgres))
     times = f"{run.p50 * 1e3:.1f} | {run.p99 * 1e3:.1f}"
     return f"| {what} | {run.rate:,.0f} | {web} | {postgres} | {times} | {told(run.statuses)} |"
 

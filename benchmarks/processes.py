@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -12,7 +13,8 @@ from app.storage.embedded import EmbeddedServer
 
 TICKS: Final = os.sysconf("SC_CLK_TCK")
 KILOBYTES: Final = 1024  # in a megabyte
-USER: Final = slice(11, 15)  # utime, stime, cutime and cstime among the fields after the name
+ALL: Final = (11, 12, 13, 14)  # utime, stime, cutime and cstime among the fields after the name
+KERNEL: Final = (12, 14)
 
 
 def children(pid: int) -> list[int]:
@@ -37,12 +39,17 @@ def processor_seconds(pid: int) -> float:
     return sum(_ticks(one) for one in tree(pid)) / TICKS
 
 
-def _ticks(pid: int) -> int:
+def kernel_seconds(pid: int) -> float:
+    """The part of it that the kernel took for them, by samples at its clock's ticks."""
+    return sum(_ticks(one, KERNEL) for one in tree(pid)) / TICKS
+
+
+def _ticks(pid: int, which: Sequence[int] = ALL) -> int:
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return 0
-    return sum(map(int, fields[USER]))
+    return sum(int(fields[n]) for n in which)
 
 
 def scheduled_seconds(pid: int) -> float:
@@ -95,10 +102,11 @@ def serving_at(port: int) -> int:
 
 
 class Taken(NamedTuple):
-    """Processor time, in seconds, of the web processes and of Postgres."""
+    """Processor time, in seconds, of the web processes and of Postgres. kernel: the kernel's part of the former."""
 
     web: float
     postgres: float
+    kernel: float
 
     @property
     def whole(self) -> float:
@@ -107,7 +115,11 @@ class Taken(NamedTuple):
 
     def per(self, n: float) -> Taken:
         """The same for one of n."""
-        return Taken(self.web / n, self.postgres / n)
+        return Taken(*(one / n for one in self))
+
+    def since(self, before: Taken) -> Taken:
+        """From a former one to this one."""
+        return Taken(*(now - then for now, then in zip(self, before, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +131,11 @@ class Watched:
 
     def taken(self) -> Taken:
         """Up to now."""
-        return Taken(processor_seconds(self.web), processor_seconds(self.postgres))
+        return Taken(processor_seconds(self.web), processor_seconds(self.postgres), kernel_seconds(self.web))
 
     def since(self, before: Taken) -> Taken:
         """From a former `taken` to now."""
-        now = self.taken()
-        return Taken(now.web - before.web, now.postgres - before.postgres)
+        return self.taken().since(before)
 
 
 def load_average() -> str:
