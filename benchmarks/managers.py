@@ -24,6 +24,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+import httpx
+
 from app.services.access import tokens
 from app.storage.db import Database
 from app.storage.embedded import EmbeddedServer
@@ -51,6 +53,8 @@ RATERS: Final = "pace"
 PROBE: Final = "probe"
 PROBE_EVERY: Final = 0.1
 """Seconds between two of them."""
+SLOW: Final = 0.05
+"""Seconds, one of the limits of the histogram of flushes."""
 RATIO_GOAL: Final = 1.5
 MEMORY_GOAL: Final = 300
 PLACE: Final = "/v1/campaigns/{campaign}/"
@@ -108,13 +112,15 @@ class Managers:
 class Run:
     """One run: of the raters, and of what managers asked, by kind. memory: of the web process when it ended, in MB.
 
-    livez: figures of the requests for nothing.
+    livez: figures of the requests for nothing. slow: the share of the flushes of judgments that took longer than SLOW
+    from their start to their commit; what else delays a post is not the database's.
     """
 
     raters: Figures
     livez: Mapping[str, Any]
     managers: Mapping[str, Mapping[str, Any]]
     memory: float
+    slow: float
 
 
 def beside(pace: Pace, seconds: float, managers: Managers | None) -> Run:
@@ -127,9 +133,24 @@ def beside(pace: Pace, seconds: float, managers: Managers | None) -> Run:
         more, theirs = managers.sent(clients, seconds)
         clients, asked = clients + more, asked + theirs
     sent += [(at + coming, client, kind, text) for at, client, kind, text in asked]
+    before = flushes(pace.address)
     posts, figures = pace.timed(sorted(sent), clients, seconds, coming)
+    quick, flushed = (now - then for now, then in zip(flushes(pace.address), before, strict=True))
     opened = {kind: one for kind, one in figures.items() if kind not in {"post", "beat", PROBE, COMING, BEGAN}}
-    return Run(posts, figures[PROBE], opened, private_megabytes(pace.watched.web))
+    memory = private_megabytes(pace.watched.web)
+    return Run(posts, figures[PROBE], opened, memory, 1 - quick / flushed)
+
+
+def flushes(address: tuple[str, int]) -> tuple[float, float]:
+    """Flushes of judgments up to now, those that took no longer than SLOW and all, as the service counts them."""
+    told = httpx.get(f"http://{address[0]}:{address[1]}/metrics", trust_env=False, timeout=60).text
+    counts = {
+        name: float(count)
+        for name, _, count in (line.rpartition(" ") for line in told.splitlines())
+        if name.startswith("plumbline_flush_seconds_")
+    }
+    name = 'plumbline_flush_seconds_bucket{kind="judgments",le="%s"}'
+    return counts[name % SLOW], counts[name % "+Inf"]
 
 
 def probes(client: int, seconds: float) -> Iterator[Sent]:
@@ -141,8 +162,8 @@ def probes(client: int, seconds: float) -> Iterator[Sent]:
 
 def tables(pairs: Sequence[tuple[Run, Run]], at_first: float) -> Iterator[str]:
     """The page: raters without managers and with, then what managers got."""
-    yield "| raters' posts | per second | p50, ms | p99, ms | status | memory of the web process after it, MB |"
-    yield "|---|--:|--:|--:|---|--:|"
+    yield "| raters' posts | per second | p50, ms | p99, ms | commits over 50 ms | status | web process after it, MB |"
+    yield "|---|--:|--:|--:|--:|---|--:|"
     for alone, looked_at in pairs:
         yield _row("without managers", alone)
         yield _row("with managers", looked_at)
@@ -168,7 +189,7 @@ def tables(pairs: Sequence[tuple[Run, Run]], at_first: float) -> Iterator[str]:
 def _row(what: str, run: Run) -> str:
     one = run.raters
     times = f"{one.p50 * 1e3:.1f} | {one.p99 * 1e3:.1f}"
-    return f"| {what} | {one.rate:,.0f} | {times} | {told(one.statuses)} | {run.memory:.0f} |"
+    return f"| {what} | {one.rate:,.0f} | {times} | {run.slow:.1%} | {told(one.statuses)} | {run.memory:.0f} |"
 
 
 def fill(server: EmbeddedServer, folder: Path, sizes: Sequence[int]) -> list[str]:

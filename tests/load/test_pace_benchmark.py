@@ -61,6 +61,7 @@ def test_raters_who_think_are_measured_beside_the_hammered_path_and_beside_manag
     assert run.managers[EVENTS]["n"] >= 2
     assert run.livez["statuses"] == {"200": 15}
     assert run.memory > 10
+    assert 0 <= run.slow <= 1
     lines = list(managers.tables([(run, run)], run.memory))
     assert any(line.startswith("p99 with managers is 1.00 ×") for line in lines)
 
