@@ -67,11 +67,34 @@ class Caller(asyncio.Protocol):
         self._at = (self._at + 1) % len(self.requests)
 
 
-def _whole(head: bytes, rest: bytes) -> bool:
-    """Whether an answer is there; of a stream of events, its headers."""
-    if b"transfer-encoding: chunked" in head:
-        return b"text/event-stream" in head or rest.endswith(b"0\r\n\r\n")
-    return len(rest) >= _length(head)
+class Answer:
+    """An answer as it arrives. Of its body only the end is kept: a report has 23 MB, and to put these together kept the
+    generator from everybody's answers for seconds.
+    """
+
+    def __init__(self) -> None:
+        self.status = ""
+        self._head = b""
+        self._end = b""
+        self._missing: int | None = None  # bytes; None: of a body in chunks, whose end says so
+
+    def take(self, data: bytes) -> bool:
+        """Whether the answer is whole with these bytes; of a stream of events, its headers."""
+        if not self.status:
+            self._head += data
+            head, found, data = self._head.partition(b"\r\n\r\n")
+            if not found:
+                return False
+            self.status, head = head[9:12].decode(), head.lower()
+            if b"text/event-stream" in head:
+                self._missing = 0
+            elif b"transfer-encoding: chunked" not in head:
+                self._missing = _length(head)
+        if self._missing is None:
+            self._end = (self._end + data[-len(LAST) :])[-len(LAST) :]
+            return self._end == LAST
+        self._missing -= len(data)
+        return self._missing <= 0
 
 
 def _length(head: bytes) -> int:
@@ -81,6 +104,8 @@ def _length(head: bytes) -> int:
     return 0
 
 
+LAST = b"0\r\n\r\n"
+"""The end of a body in chunks."""
 PATIENCE = 30.0
 """Seconds for answers that are due when the last request has been sent."""
 EVENTS = "events"
@@ -118,7 +143,7 @@ class Client(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._connecting: asyncio.Task[None] | None = None
         self._asking, self._repeated = False, False
-        self._buffer = b""
+        self._answer = Answer()
 
     @property
     def idle(self) -> bool:
@@ -149,16 +174,12 @@ class Client(asyncio.Protocol):
         if not self._asking:
             self._latencies.events += data.count(b"event: ")
             return
-        self._buffer += data
-        head, found, rest = self._buffer.partition(b"\r\n\r\n")
-        if not found or not _whole(head.lower(), rest):
-            return
-        self._buffer = b""
-        self._answered(head[9:12].decode())
+        if self._answer.take(data):
+            self._answered(self._answer.status)
 
     def connection_lost(self, _: Exception | None) -> None:
         """Servers close connections on which nothing was asked for a while; what was just sent is sent once more."""
-        self._transport, self._buffer = None, b""
+        self._transport = None
         if not self._asking:
             return
         if self._repeated:
@@ -175,7 +196,7 @@ class Client(asyncio.Protocol):
             self._send()
 
     def _send(self) -> None:
-        self._asking = True
+        self._asking, self._answer = True, Answer()
         if self._transport is None or self._transport.is_closing():
             self._connecting = asyncio.create_task(self._connect())
         else:

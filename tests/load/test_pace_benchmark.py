@@ -14,7 +14,7 @@ from app.storage.db import APP_ROLE, Database
 from app.storage.embedded import EmbeddedServer
 from benchmarks import managers, pace
 from benchmarks.hot import serving
-from benchmarks.hot_load import EVENTS
+from benchmarks.hot_load import EVENTS, Answer
 from benchmarks.pace import Pace, Rater, timetable
 from benchmarks.processes import Watched, postmaster, serving_at
 
@@ -64,6 +64,23 @@ def test_raters_who_think_are_measured_beside_the_hammered_path_and_beside_manag
     assert 0 <= run.slow <= 1
     lines = list(managers.tables([(run, run)], run.memory))
     assert any(line.startswith("p99 with managers is 1.00 ×") for line in lines)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n0\r\n\r\n..",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/event-stream\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n\r\n",
+    ],
+)
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_an_answer_is_whole_with_its_last_byte_in_whatever_pieces_it_comes(answer: bytes, size: int) -> None:
+    taken = Answer()
+    pieces = [answer[at : at + size] for at in range(0, len(answer), size)]
+    assert [taken.take(piece) for piece in pieces] == [False] * (len(pieces) - 1) + [True]
+    assert taken.status == "200"
 
 
 def test_a_timetable_has_each_rater_post_at_the_pace_and_in_order() -> None:
