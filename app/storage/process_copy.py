@@ -16,8 +16,7 @@ Result = TypeVar("Result")
 def run_in_copy(do: Callable[..., Result], *given: Any) -> Result:
     """Do something in a copy of this process, which ends. For processes of one thread.
 
-    Raises the AppErrors and OSErrors that it raises; of others the copy writes the
-    traceback, and this process exits.
+    Raises AppError or OSError where it does. Of any other error the copy writes the traceback, and this process exits.
     """
     ours, theirs = Pipe(duplex=False)
     copy = get_context("fork").Process(target=_run_and_send, args=(theirs, do, given))
