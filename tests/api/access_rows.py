@@ -80,6 +80,7 @@ EXPECTED: dict[str, str] = {
     "GET /campaigns/{campaign}/guidelines": "page",
     "GET /campaigns/{campaign}/invitations": "page",
     "GET /campaigns/{campaign}/jobs": "page",
+    "GET /campaigns/{campaign}/jobs/{job}": "page",
     "GET /campaigns/{campaign}/lock": "page",
     "GET /campaigns/{campaign}/qualification": "page",
     "GET /campaigns/{campaign}/replan": "page",

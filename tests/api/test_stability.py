@@ -69,7 +69,10 @@ def test_new_data_are_another_report(client: httpx.Client) -> None:
     assert after.json()["data_version"] > before.json()["data_version"]
     old = client.post(PATH, json=SMALL, params={"as_of": before.json()["data_version"]})
     assert old.content == before.content
-    said = "the standing exclusion is not applied: recipe srp-paper does not apply them"
+    said = (
+        "the standing exclusion is not applied, because recipe srp-paper does not apply them; use a recipe that does, "
+        "or compare with the ranking by this one"
+    )
     assert [said in found.json()["warnings"] for found in (before, after, old)] == [False, True, False]
     taken = client.post(PATH, json={**SMALL, "recipe": "recommended"})
     assert taken.status_code == 200, taken.text

@@ -11,7 +11,7 @@ from tests.browser.test_accessible import PHONE, check
 from tests.judged_demo import load_judged
 
 # Tables that are maps of counts, and pictures, may be wider than the screen.
-OVER = """() => [...document.querySelectorAll(".scroll:has(td[data-label])")]
+OVER = """() => [...document.querySelectorAll(".scroll:has(table.cards)")]
   .filter((one) => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1)
   .map((one) => [one.getAttribute("aria-label"), one.scrollWidth - one.clientWidth])"""
 PAGES = (

@@ -95,8 +95,11 @@ def test_filters_stand_in_the_address_and_judgments_of_all_documents_lead_to_the
     expect(rows.first).to_contain_text("major")
     assert all("major" in text for text in rows.all_inner_texts())
     check(page, "judgments of all documents")
-    page.set_viewport_size({"width": 390, "height": 844})
-    assert all(max(tops) - min(tops) <= NEAR for tops in rows.evaluate_all(FIRST_LINES))
+    for width in (700, 1136):
+        page.set_viewport_size({"width": width, "height": 844})
+        assert all(max(tops) - min(tops) <= NEAR for tops in rows.evaluate_all(FIRST_LINES)), width
+    page.set_viewport_size({"width": 390, "height": 844})  # cards: one value below the other
+    assert all(tops == sorted(set(tops)) for tops in rows.evaluate_all(FIRST_LINES))
     tools = page.get_by_role("search", name="Judgments")
     tools.get_by_label("Severity").select_option("minor")
     expect(rows.first).to_contain_text("minor")

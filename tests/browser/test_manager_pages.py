@@ -107,7 +107,8 @@ def test_a_report_that_takes_long_is_a_job_with_a_way_to_its_report(manager, dem
 def test_the_gate_says_what_it_finds_and_what_it_cannot_be_asked(manager, demo):
     page = manager.page
     manager.open(f"/campaigns/{demo}/gate?candidate=human-A&baseline=nobody")
-    expect(page.locator(".note[role=status]")).to_be_visible()
+    expect(page.get_by_label("Baseline")).to_have_attribute("aria-invalid", "true")
+    expect(page.locator("#baseline-fault")).to_contain_text("nobody")
     page.get_by_label("Baseline").fill("Eibe")
     page.get_by_role("button", name="Ask").click()
     expect(page.locator("svg.plot")).to_be_visible()

@@ -51,7 +51,7 @@ def test_each_page_has_one_route_and_a_template() -> None:
 
 def test_no_page_of_managers_is_missing_in_the_table() -> None:
     below = {f"{table.PAGES[name].route}/{{kind}}" for name in ("Reports", "Comparisons")}
-    below.add(f"{table.PAGES['Raters'].route}/{{rater}}")
+    below |= {f"{table.PAGES['Raters'].route}/{{rater}}", f"{table.PAGES['Jobs'].route}/{{job}}"}
     files = {"/campaigns/{campaign}/stability-report.{shape}"}
     others = {
         route.path for route in ROUTES if not route.path.startswith(("/rate", "/assets", "/archive", "/oidc"))

@@ -82,15 +82,17 @@ export function tell(place, text) {
   see(place);
 }
 
-// What stands before a cell where a row is shown as a card, on a phone. A table that is a map stays one.
+// What stands before a cell where a row is shown as a card, on a phone.
 export const labelled = (heading) => ({ label: typeof heading === "string" ? heading : heading?.textContent ?? "" });
 
-// columns: [heading, cell of a row, class, further class of a row's cell]. A cell is text, an element or null.
+// columns: [heading, cell of a row, class, further class of a row's cell]. A cell is text, an element or null. A table whose
+// cells are shaded is a map, which stays one on a phone.
 export function table(label, columns, rows) {
+  const cards = columns.length > 3 && !columns.some(([, , , shade]) => shade);
   const heads = columns.map(([heading, , look]) => h("th", { scope: "col", class: look }, heading));
   const lines = rows.map((row) => h("tr", {}, columns.map(([heading, cell, look, shade]) =>
-    h("td", { class: shade ? `${look} ${shade(row)}` : look, dir: look === "text" ? "auto" : null, data: shade ? {} : labelled(heading) }, cell(row) ?? NONE))));
-  const all = h("table", {}, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, lines));
+    h("td", { class: shade ? `${look} ${shade(row)}` : look, dir: look === "text" ? "auto" : null, data: cards ? labelled(heading) : {} }, cell(row) ?? NONE))));
+  const all = h("table", { class: cards ? "cards" : null }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, lines));
   return h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": label }, all);
 }
 
