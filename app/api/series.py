@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.api.kit.jobs import LATER, Prefer
-from app.api.side_by_side import ANY, KINDS, KNOWN, TEXTS, Kind, rankings_or_job
+from app.api.side_by_side import ANY, KINDS, KNOWN, TEXTS, Kind, respond_with_rankings_or_job
 from app.domain.keys import KEY_PATTERN
 from app.services.access.tokens import Caller
 from app.services.jobs import side_by_side
@@ -77,4 +77,4 @@ async def _answer(
     caller: Caller, request: Request, name: str, asked: SeriesQuery, database: Database, prefer: str, kind: str
 ) -> Response:
     ask = partial(side_by_side.find_or_queue_series, database, name, recipe=asked.recipe, only=caller.campaign)
-    return await rankings_or_job(caller, request, database, prefer, ask, kind)
+    return await respond_with_rankings_or_job(caller, request, database, prefer, ask, kind)

@@ -110,10 +110,10 @@ async def _answer(
     caller: Caller, request: Request, campaign: str, asked: RecipesQuery, database: Database, prefer: str, kind: str
 ) -> Response:
     ask = partial(side_by_side.find_or_queue_recipes, database, campaign, asked.names(), as_of=parse_as_of(asked.as_of))
-    return await rankings_or_job(caller, request, database, prefer, ask, kind)
+    return await respond_with_rankings_or_job(caller, request, database, prefer, ask, kind)
 
 
-async def rankings_or_job(
+async def respond_with_rankings_or_job(
     caller: Caller, request: Request, database: Database, prefer: str, ask: Ask, kind: str
 ) -> Response:
     """The rankings as soon as they are there, else the job that makes them."""

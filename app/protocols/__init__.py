@@ -26,7 +26,7 @@ from app.protocols.kit.forms import (
 from app.protocols.kit.marked_errors import list_span_faults as span_faults
 from app.protocols.kit.prefilled_errors import (
     PrefillAudit,
-    PrefillOrigin,
+    PriorErrorSource,
     assign_error_ids,
     audit_prefill,
     audit_stored_prefill,
@@ -47,7 +47,7 @@ __all__ = [
     "NotAsked",
     "PreferencePayload",
     "PrefillAudit",
-    "PrefillOrigin",
+    "PriorErrorSource",
     "RaterForm",
     "VisibleTexts",
     "assign_error_ids",

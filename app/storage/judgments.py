@@ -321,7 +321,7 @@ def stream_judgments_awaiting_text(session: Session, campaign_id: int) -> Iterat
         yield JudgmentAwaitingText(*row)
 
 
-def find_staged_place(session: Session, judgment_id: int) -> tuple[str, int]:
+def find_source_line(session: Session, judgment_id: int) -> tuple[str, int]:
     """File and line that a judgment of the import under way came from."""
     query = text("SELECT file, line FROM resolved WHERE id = :id")
     file, line = session.execute(query, {"id": judgment_id}).one()

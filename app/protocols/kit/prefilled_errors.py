@@ -30,7 +30,7 @@ class PrefillAudit:
 
 
 @dataclass(frozen=True, slots=True)
-class PrefillOrigin:
+class PriorErrorSource:
     """Where a prefilled error comes from, for the store only. id: what raters see. prior_error: its place in the
     first answer, from 0."""
 
@@ -79,7 +79,7 @@ def list_marked_errors(payload: Payload) -> tuple[Span, ...]:
     return tuple(item for value in fields if isinstance(value, tuple) for item in value if isinstance(item, Span))
 
 
-def make_prefill(errors: Iterable[Span], *, prior_rater: str) -> tuple[tuple[Span, ...], tuple[PrefillOrigin, ...]]:
+def make_prefill(errors: Iterable[Span], *, prior_rater: str) -> tuple[tuple[Span, ...], tuple[PriorErrorSource, ...]]:
     """Another's errors as they are shown to the next rater, and what the store remembers of each.
 
     Ids say nothing of the rater, and notes are left out: they are the first rater's own words.
@@ -87,7 +87,7 @@ def make_prefill(errors: Iterable[Span], *, prior_rater: str) -> tuple[tuple[Spa
     shown, priors = [], []
     for n, error in enumerate(errors):
         shown.append(error.model_copy(update={"prefill": f"p{n + 1}", "note": None}))
-        priors.append(PrefillOrigin(f"p{n + 1}", prior_rater, n))
+        priors.append(PriorErrorSource(f"p{n + 1}", prior_rater, n))
     return tuple(shown), tuple(priors)
 
 

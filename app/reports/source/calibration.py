@@ -129,8 +129,8 @@ def have_same_source(first: CampaignParts, second: CampaignParts, address: Addre
     return ours is None or theirs is None or ours == theirs
 
 
-def find_calibration_pairs(parts: CampaignParts, units: UnitValues) -> list[Pair]:
-    """Of each unit which calibration pair it is."""
+def match_units_to_calibration_pairs(parts: CampaignParts, units: UnitValues) -> list[Pair]:
+    """The calibration pair of each unit."""
     labels = parts.ratings.rows.labels
     keys = [labels.documents[d] for d in units.document.tolist()]
     positions = labels.segment_position[units.place].tolist()
@@ -158,7 +158,7 @@ def pool_calibration_units(parts: Sequence[tuple[CampaignParts, UnitValues]]) ->
     scores: dict[Pair, dict[str, list[float]]] = {}
     agreed: dict[Pair, float] = {}
     for part, units in parts:
-        pairs, known = find_calibration_pairs(part, units), find_agreed_scores(part, units)
+        pairs, known = match_units_to_calibration_pairs(part, units), find_agreed_scores(part, units)
         for unit, rater, value in zip(units.unit.tolist(), units.rater.tolist(), units.value.tolist(), strict=True):
             if np.isfinite(known[unit]):
                 scores.setdefault(pairs[unit], {}).setdefault(part.people[rater], []).append(value)

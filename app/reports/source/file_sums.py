@@ -15,7 +15,7 @@ import numpy.typing as npt
 from app.domain.recipe import ExclusionRule, Recipe
 from app.reports.source.campaign import campaign_protocol
 from app.reports.source.data_hash import RatingsMeaning, hash_columns
-from app.reports.source.scores import ScoreReading, derive_scores, make_ratings_frame
+from app.reports.source.scores import ScoreReading, ensure_scored_profile, make_ratings_frame
 from app.reports.source.snapshot import Snapshot
 from app.stats.normalize import RaterMoments
 from app.stats.ratings import Bools, Codes, Floats, RatingLabels, RatingRole, Ratings
@@ -61,7 +61,7 @@ def load_ratings_file(session: Session, about: Snapshot, read: ScoreReading, fol
     Raises LargeExtraNeeded, StorageFull.
     """
     check_engine_installed()
-    profile = derive_scores(session, about.campaign_id, read)
+    profile = ensure_scored_profile(session, about.campaign_id, read)
     keys = {"campaign_id": about.campaign_id, "profile_id": profile, "version": about.version}
     key = make_ratings_key(session, **keys)
     path = folder.find(key)

@@ -75,7 +75,7 @@ def load_scored_ratings(
 
     statement: of `storage.ratings`, for other rows than those that ratings are usually read from.
     """
-    profile = derive_scores(session, snapshot.campaign_id, read)
+    profile = ensure_scored_profile(session, snapshot.campaign_id, read)
     frame = make_ratings_frame(snapshot.campaign, read)
     keys = {"campaign_id": snapshot.campaign_id, "profile_id": profile, "version": snapshot.version}
     return ratings.load_ratings(session, **keys, frame=frame, statement=statement), profile
@@ -92,7 +92,7 @@ def make_ratings_frame(campaign: CampaignInfo, read: ScoreReading) -> ratings.Ra
     )
 
 
-def derive_scores(session: Session, campaign_id: int, read: ScoreReading) -> int:
+def ensure_scored_profile(session: Session, campaign_id: int, read: ScoreReading) -> int:
     """The profile of this reading, with every judgment scored under it.
 
     The campaign's own profile needs no look: a judgment is never stored without its score.

@@ -116,7 +116,7 @@ def is_confirmed(session: Session, secret: str) -> bool:
     return accounts.is_checked_within(session, tokens.hash_secret(secret), STILL_GOOD)
 
 
-def apply_provider_check(
+def update_role_from_provider(
     session: Session,
     due: DueProviderCheck,
     person: Person,

@@ -175,7 +175,7 @@ def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignInfo)
         try:
             scored = protocol.score(payload, JudgedTexts(answer.source, answer.text), options)
         except Invalid as error:
-            at = judgments.find_staged_place(session, answer.judgment_id)
+            at = judgments.find_source_line(session, answer.judgment_id)
             places += [Place((*at, *place.loc), place.msg) for place in error.places]
             continue
         yield answer.judgment_id, scored.score, scored.n_errors
@@ -204,7 +204,7 @@ def _find_spans_beyond_text(
         try:
             protocol.check(payload, JudgedTexts(answer.source, answer.text), options)
         except Invalid as error:
-            file, line = judgments.find_staged_place(session, answer.judgment_id)
+            file, line = judgments.find_source_line(session, answer.judgment_id)
             yield from (Place((file, line, *place.loc), place.msg) for place in error.places)
 
 

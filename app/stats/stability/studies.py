@@ -70,7 +70,7 @@ def sum_items(data: MultiplyRated, centre: float | None = None) -> ItemSums:
 
 
 def index_raters_in_pools(pools: Sequence[Codes], n_raters: int) -> npt.NDArray[np.unsignedinteger[Any]]:
-    """`ItemSums.place`: small numbers, because there may be as many pools as documents."""
+    """`ItemSums.place`: where each rater stands in each pool, as small numbers: pools may be as many as documents."""
     sizes = np.array([len(pool) for pool in pools], dtype=np.int64)
     wide = int(sizes.max())
     place = np.full((len(pools), n_raters + 1), wide, dtype=np.min_scalar_type(wide))

@@ -34,7 +34,7 @@ def find_client_programs(server_major: int, bin_dir: Path | None = None) -> Path
     """The folder of a pg_dump and pg_restore that can talk to a server of this major version.
 
     An older client refuses a newer server, and a much newer one sets parameters that an older server does not know:
-    the nearest version from the server's upwards it is.
+    so the lowest version that is not below the server's is used.
 
     Raises PostgresNotFound.
     """

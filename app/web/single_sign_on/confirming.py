@@ -84,7 +84,9 @@ def _ask(
 
     confirmation = provider.confirm(due.subject, due.tokens, now=now, keep=keep)
     with database.transaction() as session:
-        single_sign_on.apply_provider_check(session, due, confirmation.person, confirmation.tokens, secret, roles=roles)
+        single_sign_on.update_role_from_provider(
+            session, due, confirmation.person, confirmation.tokens, secret, roles=roles
+        )
 
 
 def _wait_for_other(database: Database, secret: str) -> Caller:
