@@ -29,13 +29,13 @@ violate them. This page simulates up to {n:,} campaigns in each of {worlds} worl
 
 ![Measured shares of each claim in each world, next to the nominal level](pictures/calibration.svg)
 
-In every world no system is better than another; for a gate, the candidate is exactly at the border of its claim.
+In every world, no system is better than another. For a gate, the candidate is exactly at the border of its claim.
 
 {described}
 
 A share of false claims should be at most its level, and a coverage at least its level. **!** marks a share that misses
-its level by more than three standard errors; the program warns about it, and the warning is quoted below the tables.
-**!!** marks such a share without a warning.
+its level by more than three standard errors and about which the program warns. The warnings are quoted below the
+tables. **!!** marks such a share without a warning.
 """
 
 

@@ -416,7 +416,7 @@ def main() -> None:
     table = (
         "\n".join(
             [
-                f"{asked.workers} process that answers, load from {LOADER}; {load_average()}.",
+                f"{asked.workers} web process{'es' * (asked.workers > 1)}, load from {LOADER}; {load_average()}.",
                 "",
                 *head,
                 *bench.lines,

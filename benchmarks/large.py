@@ -155,7 +155,7 @@ def check_alike(one: Any, other: Any) -> None:
 
 _HOW: Final = {
     "written": "ranking from sums, the file written first",
-    "there": "ranking from sums, the file there already",
+    "there": "ranking from sums, the file already there",
     "memory": "ranking in memory",
     "stability there": "SRP from sums",
     "stability memory": "SRP in memory",
@@ -167,7 +167,7 @@ REPORTS: Final = ("stability", "robustness")
 
 def _markdown(load: str, sized: list[dict[str, Any]], stored: list[tuple[str, dict[str, Any]]]) -> str:
     lines = [
-        f"Made-up files, {load}; goal for a hundred million: {GOAL_SECONDS} s, {GOAL_MEMORY:,} MB.",
+        f"Synthetic files, {load}; goal for a hundred million: {GOAL_SECONDS} s, {GOAL_MEMORY:,} MB.",
         "",
         "| judgments | documents | file, MB | processor, s | elapsed, s | peak memory, MB |",
         "|--:|--:|--:|--:|--:|--:|",
@@ -177,7 +177,7 @@ def _markdown(load: str, sized: list[dict[str, Any]], stored: list[tuple[str, di
             for one in sized
         ),
         "",
-        "SRP of 250 studies of 100 and of 1,000 documents, and rankings without the lowest system, of the same files:",
+        "The same files: SRP of 250 studies of 100 and 1,000 documents, and rankings without the lowest system:",
         "",
         "| judgments | SRP: sums, s | SRP: all, s | peak, MB | robustness: settled, s | all, s | peak, MB |",
         "|--:|--:|--:|--:|--:|--:|--:|",
@@ -188,7 +188,7 @@ def _markdown(load: str, sized: list[dict[str, Any]], stored: list[tuple[str, di
             for one in sized
         ),
         "",
-        "Seconds are of processor time.",
+        "Seconds are processor time.",
     ]
     if stored:
         lines += [

@@ -114,7 +114,7 @@ def kinds(watched: Watched) -> dict[str, Callable[[], None]]:
     """What happened before a look, by its name on the page."""
     return {
         "nothing has changed": lambda: None,
-        f"{POSTS} judgments have come": lambda: watched.change(VERSION, JUDGE, what="judgments"),
+        f"{POSTS} judgments arrived": lambda: watched.change(VERSION, JUDGE, what="judgments"),
         "a task was leased": lambda: watched.change(LEASE),
         "a task was handed in": lambda: watched.change(VERSION, HAND_IN, what="hand-in"),
     }

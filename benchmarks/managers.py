@@ -238,7 +238,8 @@ def measure(server: EmbeddedServer, database: Database, folder: Path, asked: arg
             (beside(pace, asked.seconds, None), beside(pace, asked.seconds, managers)) for _ in range(asked.repeats)
         ]
     sizes = ", ".join(f"{size:,}" for size in asked.sizes)
-    yield f"{len(raters):,} raters, a post every 30 s and a heartbeat every 20 s of each; one web process and a worker."
+    each = "each with a post every 30 s and a heartbeat every 20 s"
+    yield f"{len(raters):,} raters, {each}; one web process and a worker."
     yield f"{asked.streams} managers watch progress; {EACH * len(managers.campaigns)} open a page every {THINKS:g} s,"
     yield f"of the raters' campaign and of campaigns of {sizes} MQM judgments; {load_average()}."
     yield ""

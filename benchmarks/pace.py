@@ -269,7 +269,7 @@ def per_post(pace: Pace, seconds: float, repeats: int) -> list[str]:
     shared = pace.human(len(pace.raters), seconds / 2, PAUSES, connections=PROXIED)
     idle = [f"{one * 1e3:.1f} ms" for one in pace.idle()]
     return [
-        "Processor time is that of one post, in ms.",
+        "Processor time is per post, in ms.",
         "",
         "| posts | per second | web: code | web: kernel | Postgres | both | p50, ms | p99, ms | status |",
         "|---|--:|--:|--:|--:|--:|--:|--:|---|",
@@ -312,7 +312,7 @@ def capacity(pace: Pace, seconds: float, steps: Sequence[int] = STEPS) -> list[s
         "| raters | posts per second | web, cores busy | Postgres, cores busy | p50, ms | p99, ms | status |",
         "|--:|--:|--:|--:|--:|--:|---|",
         *(_busy(f"{n:,}", run) for n, run in runs),
-        *([] if half is None else [_busy(f"half of the most: {most // 2:,}", half)]),
+        *([] if half is None else [_busy(f"half of the maximum: {most // 2:,}", half)]),
         "",
     ]
     more = "at least " if most == len(pace.raters) else ""
@@ -339,12 +339,13 @@ def measure(server: EmbeddedServer, database: Database, asked: argparse.Namespac
     with serving(server.url("owner"), 1) as address:
         pace = Pace(address, Watched(serving_at(address[1]), postmaster(server)), raters)
         pace.settle()
-        shown = "a token, as front-ends do" if asked.tokens else "the cookie of a session, as our pages do"
-        yield f"One web process; every rater has a task of {SEGMENTS} segments, and shows {shown}; {load_average()}."
+        shown = "token, like front-ends" if asked.tokens else "session cookie, like our pages"
+        task = f"every rater has a task of {SEGMENTS} segments"
+        yield f"One web process; {task} and authenticates with a {shown}; {load_average()}."
         yield ""
         yield from per_post(pace, asked.seconds, asked.repeats)
         yield ""
-        yield "A post every 30 s and a heartbeat every 20 s of each rater:"
+        yield "Each rater sends a post every 30 s and a heartbeat every 20 s:"
         yield ""
         yield from capacity(pace, asked.seconds / 2, asked.steps)
 
