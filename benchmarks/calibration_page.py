@@ -24,8 +24,8 @@ HEAD: Final = """# Calibration: how often claims err
 
 Every test, interval and flag has a nominal error rate. The rate holds under assumptions: many documents of
 equal length, raters who differ only in severity, symmetric scores, one look at the data. Real campaigns
-violate them. This page simulates up to {n:,} campaigns in each of {worlds} worlds and counts errors. `python
--m benchmarks.calibration` regenerates it.
+violate them. For this page, up to {n:,} campaigns were simulated in each of {worlds} worlds and the errors counted.
+`python -m benchmarks.calibration` regenerates it.
 
 ![Measured shares of each claim in each world, next to the nominal level](pictures/calibration.svg)
 

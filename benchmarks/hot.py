@@ -122,7 +122,7 @@ class Bench:
                     taken.append(self._by_processes(workers, requests))
             where = "one campaign" if campaigns == 1 else f"{campaigns} campaigns"
             for at, (what, digits) in enumerate(
-                (("judgments a second", 0), ("judgments of one commit", 1), ("processor time of a judgment, ms", 2))
+                (("judgments a second", 0), ("judgments per commit", 1), ("processor time per judgment, ms", 2))
             ):
                 one, two = (median(run[at] for run in runs[workers]) for workers in (1, 2))
                 self.lines.append(
@@ -131,7 +131,7 @@ class Bench:
                 )
 
     def _by_processes(self, workers: int, plan: list[list[str]]) -> tuple[float, float, float]:
-        """Judgments a second, judgments of one commit, milliseconds of processor time of a judgment."""
+        """Judgments a second, judgments per commit, milliseconds of processor time per judgment."""
         with serving(self.server.url("owner"), workers) as address:
             watched = Watched(serving_at(address[1]), postmaster(self.server))
             before, at = self._written(), watched.taken()

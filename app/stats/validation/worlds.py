@@ -154,7 +154,7 @@ WORLDS: Mapping[WorldName, SimulatedWorld] = MappingProxyType(
         world.name: world
         for world in (
             SimulatedWorld(
-                "clean", "30 documents of 10 segments, six raters, all systems of a document by one", _THIRTY
+                "clean", "30 documents of 10 segments, six raters; one rater judges all systems of a document", _THIRTY
             ),
             SimulatedWorld("few_documents", "8 documents of 10 segments", even_lengths(8)),
             SimulatedWorld(
@@ -163,10 +163,12 @@ WORLDS: Mapping[WorldName, SimulatedWorld] = MappingProxyType(
                 draw_lognormal_lengths,
             ),
             SimulatedWorld(
-                "one_giant", "20 documents, one of them 60 of 117 segments", lengths_with_giant(20, 117, 60)
+                "one_giant", "20 documents, one of which has 60 of the 117 segments", lengths_with_giant(20, 117, 60)
             ),
             SimulatedWorld(
-                "one_larger_giant", "20 documents, one of them 100 of 138 segments", lengths_with_giant(20, 138, 100)
+                "one_larger_giant",
+                "20 documents, one of which has 100 of the 138 segments",
+                lengths_with_giant(20, 138, 100),
             ),
             SimulatedWorld(
                 "topics",
