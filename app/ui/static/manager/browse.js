@@ -219,8 +219,9 @@ export class Browse {
     });
     this.lines = new Map();
     this.body = h("tbody");
-    this.region = h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": this.label },
-      h("table", { class: this.heads.length > 3 ? "list cards" : "list" }, h("thead", {}, h("tr", {}, this.all ? h("td", { class: "pick" }, this.all) : null, this.heads.map((one) => one.head))), this.body));
+    const table = h("table", { class: "list" }, h("thead", {}, h("tr", {}, this.all ? h("td", { class: "pick" }, this.all) : null, this.heads.map((one) => one.head))), this.body);
+    table.classList.toggle("cards", this.heads.length > 3);
+    this.region = h("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": this.label }, table);
     return this.region;
   }
 
