@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
@@ -31,6 +31,9 @@ from tests.collecting import Collecting, collect
 from tests.load.server import Served, serving
 from tests.patience import patient
 from tests.spine import Spine, fresh
+
+if TYPE_CHECKING:
+    from tests.browser.asking import Interface
 
 HERE = Path(__file__).parent
 # The same browser without windows and what stands round its pages, which is a third of its time; else the whole of it.
@@ -109,6 +112,16 @@ def served(spine: Spine) -> Iterator[Served]:
         with patient():
             found = running.enter_context(serving(spine.url))
         yield found
+
+
+@pytest.fixture(scope="module")
+def ask(served: Served) -> Iterator[Interface]:
+    """The interface, for somebody who may do everything."""
+    from tests.browser.asking import Interface  # it takes texts of a test, whose assertions pytest rewrites
+
+    found = Interface(served)
+    yield found
+    found.client.close()
 
 
 @dataclass

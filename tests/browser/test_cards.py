@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import Interface
 from tests.browser.desk import sign_in
 from tests.browser.test_accessible import PHONE, check
 from tests.judged_demo import load_judged
@@ -32,14 +31,6 @@ PAGES = (
 def demo(spine):
     """A campaign with judgments."""
     return load_judged(spine.database)
-
-
-@pytest.fixture
-def ask(served):
-    """The interface, for somebody who may do everything."""
-    found = Interface(served)
-    yield found
-    found.client.close()
 
 
 @pytest.mark.parametrize("language", ["en", "de"])

@@ -5,20 +5,11 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import Interface
 from tests.browser.desk import glance, sign_in
 from tests.browser.hands import Mouse, type_number
 from tests.browser.test_accessible import check
 
 HOSTILE = "<img src=x onerror=window.hacked=1>"
-
-
-@pytest.fixture(scope="module")
-def ask(served):
-    """The interface, for somebody who may do everything."""
-    interface = Interface(served)
-    yield interface
-    interface.client.close()
 
 
 @pytest.fixture

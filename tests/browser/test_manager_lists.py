@@ -12,7 +12,6 @@ from playwright.sync_api import expect
 from app.api import flags, raters, tokens
 from app.api.kit import jobs
 from app.api.models import hours
-from tests.browser.asking import Interface
 from tests.browser.desk import enter_with, glance, sign_in
 
 MANY = 1105
@@ -39,14 +38,6 @@ READ_AT_FIRST = (  # by modules, once the page is there
     "audit",
     "jobs",
 )
-
-
-@pytest.fixture(scope="module")
-def ask(served):
-    """The interface, for somebody who may do everything."""
-    found = Interface(served)
-    yield found
-    found.client.close()
 
 
 @pytest.fixture(scope="module")
@@ -286,11 +277,9 @@ def test_tokens_that_can_be_revoked_are_though_one_cannot(manager):
     assert revoked == [one["prefix"] for one in live]
 
 
-def test_a_token_that_ends_with_its_makers_says_when(page, served):
+def test_a_token_that_ends_with_its_makers_says_when(page, served, ask):
     ends = datetime.now(UTC) + timedelta(days=3)
-    ask = Interface(served)
     token = ask("POST", "/tokens", {"role": "manager", "expires_at": ends.isoformat()}).json()["token"]
-    ask.client.close()
     enter_with(page, served.url, token).open("/tokens")
     page.get_by_text("Create a token").click()
     page.get_by_role("button", name="Create token").click()

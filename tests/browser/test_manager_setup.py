@@ -10,19 +10,10 @@ import pytest
 from openpyxl import Workbook
 from playwright.sync_api import expect
 
-from tests.browser.asking import Interface
 from tests.browser.desk import glance, sign_in
 from tests.browser.test_accessible import check
 
 HOSTILE = "<img src=x onerror=window.hacked=1>"
-
-
-@pytest.fixture(scope="module")
-def ask(served):
-    """The interface, for somebody who may do everything."""
-    found = Interface(served)
-    yield found
-    found.client.close()
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from app.api.kit.jobs import JobOut
 from app.domain.recipe import NAMED, ExclusionRule
 from app.services.jobs import exclusion_preview, rankings
 from app.services.plans import expected_time
-from tests.browser.asking import Interface
 from tests.browser.conftest import changing
 from tests.browser.desk import glance, sign_in
 from tests.browser.test_accessible import check
@@ -41,14 +40,6 @@ MANAGED = (
 def demo(spine):
     """A campaign with judgments."""
     return load_judged(spine.database)
-
-
-@pytest.fixture(scope="module")
-def ask(served):
-    """The interface, for somebody who may do everything."""
-    found = Interface(served)
-    yield found
-    found.client.close()
 
 
 @pytest.fixture

@@ -5,17 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.asking import Interface
 from tests.browser.desk import glance, sign_in
 from tests.browser.test_accessible import check
-
-
-@pytest.fixture(scope="module")
-def ask(served):
-    """The interface, for somebody who may do everything."""
-    found = Interface(served)
-    yield found
-    found.client.close()
 
 
 @pytest.fixture

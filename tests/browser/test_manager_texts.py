@@ -9,7 +9,6 @@ from playwright.sync_api import expect
 
 from app.formats.mqm_tsv.rows import COLUMNS as OF_ERRORS
 from app.formats.wmt_da.rows import COLUMNS as OF_SCORES
-from tests.browser.asking import Interface
 from tests.browser.desk import glance, sign_in
 from tests.browser.test_manager_way import texts
 
@@ -42,14 +41,6 @@ QUOTING = {  # what a problem says, where, and which places its words leave to b
     "2 bad lines; nothing was stored": (ODD, ["a.tsv › 1: odd", "a.tsv › 13: odd"]),
 }
 ANOTHER = "Is the file in another format?"
-
-
-@pytest.fixture(scope="module")
-def ask(served):
-    """The interface, for somebody who may do everything."""
-    found = Interface(served)
-    yield found
-    found.client.close()
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from app.ui.manager.table import ABOVE, PAGES, ManagerPage
 from app.ui.pages import TEMPLATES
-from tests.browser.asking import Interface
 from tests.browser.desk import glance, sign_in
 
 FORM = 'form[method="dialog"]'
@@ -38,14 +37,6 @@ VALUES = """(form) => [...form.elements].filter((one) => one.matches("input, sel
   .map((one) => (one.type === "checkbox" || one.type === "radio" ? one.checked : one.value))"""
 FIRST = """(form) =>
   document.activeElement === [...form.elements].find((one) => one.getAttribute("aria-invalid") === "true")"""
-
-
-@pytest.fixture(scope="module")
-def ask(served):
-    """The interface, for somebody who may do everything."""
-    found = Interface(served)
-    yield found
-    found.client.close()
 
 
 @pytest.fixture(scope="module")

@@ -106,6 +106,15 @@ def p_value_cell(value: float | None, draws: int | None = None) -> float | str |
     return format_p_value(value, draws) if value == 0 else value
 
 
+def capitalize(text: str) -> str:
+    """The text with a capital, and all else as it is.
+
+    >>> capitalize("too few for BCa")
+    'Too few for BCa'
+    """
+    return text[:1].upper() + text[1:]
+
+
 def make_sentence(text: str) -> str:
     """The text with a capital and a full stop."""
-    return text[0].upper() + text[1:] + "."
+    return capitalize(text) + "."

@@ -42,7 +42,7 @@ def control_plot(view: QualityView) -> bytes:
     left, top = MARGIN + longest + 12, HEAD + 24
     width = left + PLOT + WIDTH_OF_FIGURES + MARGIN
     bottom = top + max(1, len(view.raters)) * ROW
-    caption_lines = wrap_sentences([_sentence(view), *(f"{w[0].upper()}{w[1:]}." for w in view.warnings)], width)
+    caption_lines = wrap_sentences([_sentence(view), *map(captions.make_sentence, view.warnings)], width)
     reach = _reach(view)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()

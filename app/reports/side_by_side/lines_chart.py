@@ -76,7 +76,7 @@ def shorten_ranking_name(text: str) -> str:
 def make_chart_sentences(shown: RankingsSideBySide) -> list[str]:
     """What is to be said below rankings beside each other."""
     told = [f"{one.name}: {one.why}." for one in shown.columns if one.why]
-    return [f"{note[0].upper()}{note[1:]}." for note in shown.notes] + [f"No ranking by {text}" for text in told]
+    return [*map(captions.make_sentence, shown.notes), *(f"No ranking by {text}" for text in told)]
 
 
 def _places(columns: Sequence[ComparedRanking], system: str) -> list[tuple[int, int, float]]:

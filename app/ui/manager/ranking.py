@@ -128,13 +128,9 @@ def merge_document_warnings(warnings: Iterable[str]) -> list[str]:
         head = OF_DOCUMENTS.match(text)
         groups.setdefault(head[0] if head else text, []).append(text)
     return [
-        ". ".join([first, *(_capitalize(text.removeprefix(head)) for text in rest)])
+        ". ".join([first, *(captions.capitalize(text.removeprefix(head)) for text in rest)])
         for head, (first, *rest) in groups.items()
     ]
-
-
-def _capitalize(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _make_ranking_content(view: RankingView, about: CampaignInfo, recipe: str) -> dict[str, Any]:
