@@ -23,7 +23,7 @@ def run_in_copy(do: Callable[..., Result], *given: Any) -> Result:
     copy.start()
     theirs.close()
     try:
-        result, error = ours.recv()
+        answer: tuple[Result, Exception | None] = ours.recv()
     except EOFError:
         copy.join()
         raise SystemExit(copy.exitcode or 1) from None
@@ -33,9 +33,10 @@ def run_in_copy(do: Callable[..., Result], *given: Any) -> Result:
     finally:
         copy.join()
         ours.close()
+    result, error = answer
     if error is not None:
         raise error
-    return result  # type: ignore[no-any-return]
+    return result
 
 
 def _run_and_send(line: Connection, do: Callable[..., Result], given: tuple[Any, ...]) -> None:
