@@ -6,6 +6,8 @@ same run and in turn, the hammered path of `benchmarks.hot`: 16 connections with
 30 s and whose pages send a heartbeat every 20 s, more and more of them, until the node does not keep up. Of each run
 only the time counts in which all raters are there: they come one after another before it, and keep their connections.
 
+A request that does nothing, sent at both paces, shows what pauses cost whatever is asked.
+
 Raters are signed in as those of our pages are. With `--tokens` they show a token, as front-ends do.
 
 Processor time is that of the web process and of all of Postgres, from /proc. Before anything is measured, every rater
@@ -20,7 +22,7 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
@@ -40,6 +42,7 @@ from benchmarks.hot import (
     judgment,
     keep_time,
     posts,
+    request,
     serving,
     throw_away,
 )
@@ -63,6 +66,7 @@ STRANGERS_PER_SECOND: Final = 45.0
 LOOK: Final = 0.2
 """Seconds between two looks at the processes."""
 PROXIED: Final = 64
+SMALLEST: Final = "/livez"
 IDLE: Final = 10.0
 SEGMENTS: Final = hot_data.ITEMS * hot_data.SEGMENTS
 
@@ -106,22 +110,24 @@ def timetable(
     draw: random.Random,
     beats: bool = False,
     coming: float = 0.0,
+    ask: Callable[[Rater], str] | None = None,
 ) -> list[Sent]:
-    """When each rater posts. beats: and when their pages send heartbeats.
+    """When each rater posts. beats: and when their pages send heartbeats. ask: the request that is sent, if no post.
 
     coming: seconds in which the raters come, before those that count; what is sent in these is of the kind COMING.
     Each posts on coming, and then as if there for long, so that the rate is the same all the time.
     """
     sent: list[Sent] = []
     end = coming + seconds
+    ask = ask or Rater.post
     for client, rater in enumerate(raters):
         begun = 0.0
         if coming:
             begun = draw.uniform(0.0, coming)
-            sent.append((begun, client, COMING, rater.post()))
+            sent.append((begun, client, COMING, ask(rater)))
         at = begun + _rest_of_a_pause(pauses, draw)
         while at < end:
-            sent.append((at, client, "post" if at >= coming else COMING, rater.post()))
+            sent.append((at, client, "post" if at >= coming else COMING, ask(rater)))
             at += draw.uniform(*pauses)
         if beats:
             at = begun + draw.uniform(0.0, BEAT)
@@ -163,10 +169,15 @@ class Pace:
         sleep(IDLE)
         return self.watched.since(before).per(monotonic() - began)
 
-    def hammered(self, seconds: float, turn: int, connections: int = CLIENTS) -> Figures:
-        """Posts from few connections, each as soon as the one before is answered."""
+    def hammered(
+        self, seconds: float, turn: int, connections: int = CLIENTS, ask: Callable[[Rater], str] | None = None
+    ) -> Figures:
+        """Posts from few connections, each as soon as the one before is answered. ask: the request, if no post."""
         before = self.watched.taken()
-        plan = [posts(rater.task, rater.secret, turn) for rater in self.raters[:connections]]
+        plan = [
+            posts(rater.task, rater.secret, turn) if ask is None else [ask(rater)]
+            for rater in self.raters[:connections]
+        ]
         counted = generate(self.address, plan, seconds)
         taken = self.watched.since(before)
         lasted = seconds * WARMED  # the generator does not count its first posts, the processes do
@@ -182,10 +193,14 @@ class Pace:
         *,
         beats: bool = False,
         connections: int | None = None,
+        ask: Callable[[Rater], str] | None = None,
     ) -> Figures:
-        """Posts of some raters by a timetable, each on a connection of its own or all on some connections."""
+        """Posts of some raters by a timetable, each on a connection of its own or all on some connections.
+
+        ask: the request, if no post.
+        """
         coming = n / PER_SECOND
-        sent = timetable(self.raters[:n], seconds, pauses, self.draw, beats, coming)
+        sent = timetable(self.raters[:n], seconds, pauses, self.draw, beats, coming, ask)
         if connections is not None:
             sent = [(at, client % connections, kind, text) for at, client, kind, text in sent]
         return self.timed(sent, connections or n, seconds, coming)[0]
@@ -267,6 +282,9 @@ def per_post(pace: Pace, seconds: float, repeats: int) -> list[str]:
     times = " | ".join(f"{a / b:.2f}" if b else "–" for a, b in both)
     alone = pace.hammered(seconds / 6, repeats, connections=1)
     shared = pace.human(len(pace.raters), seconds / 2, PAUSES, connections=PROXIED)
+    smallest_hammered = pace.hammered(seconds / 6, 0, ask=smallest)
+    smallest_human = pace.human(len(pace.raters), seconds / 2, PAUSES, ask=smallest)
+    web = smallest_human.taken.web / smallest_hammered.taken.web
     idle = [f"{one * 1e3:.1f} ms" for one in pace.idle()]
     return [
         "Processor time is per post, in ms.",
@@ -278,9 +296,17 @@ def per_post(pace: Pace, seconds: float, repeats: int) -> list[str]:
         f"| ratio (in pairs: {ratios}; goal ≤ {GOAL:g}) | | {times} | | | |",
         _row("1 connection without a pause: one post a commit", alone),
         _row(f"the same raters over {PROXIED} connections, as behind a proxy", shared),
+        _row(f"`GET {SMALLEST}` on {CLIENTS} connections without a pause", smallest_hammered),
+        _row(f"`GET {SMALLEST}` from each rater every {PAUSES[0]:g} to {PAUSES[1]:g} s", smallest_human),
         "",
+        f"With pauses, `GET {SMALLEST}` takes {web:.2f} times as much processor time in the web process.",
         f"Without any request, the web process takes {idle[0]} a second and Postgres {idle[1]}.",
     ]
+
+
+def smallest(rater: Rater) -> str:
+    """A request that does nothing, so what pauses cost is seen without what a post does."""
+    return request("GET", SMALLEST, rater.secret)
 
 
 def _columns(taken: Taken) -> tuple[float, float, float, float]:

@@ -50,6 +50,8 @@ def test_raters_who_think_are_measured_beside_the_hammered_path_and_beside_manag
         assert rows[name][-1].startswith("200: ")
         assert all(float(figure.replace(",", "")) > 0 for figure in (*rows[name][:2], *rows[name][4:7]))
     assert human[-1].startswith("200: ")
+    smallest = {name: row for name, row in rows.items() if "/livez" in name}
+    assert [row[-1][:5] for row in smallest.values()] == ["200: ", "200: "]
     told = pace.capacity(paced, 1.0)
     assert [row[-1][:5] for name, row in cells(told).items() if name != "raters"] == ["200: ", "200: "]
     assert f"It keeps up with at least {RATERS} raters" in told[-1]
