@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 from app.domain.keys import KEY_PATTERN
 from app.domain.markup import find_layout
 from app.domain.media_elements import find_media_element
+from app.reports.source.campaign import campaign_protocol
 from app.services.data import archive
 from app.services.data.archive import ArchivedDocument, ArchivedJudgment, ArchiveIndex
 from app.services.data.archived_media import ArchivedMedia, add_media_addresses
@@ -61,7 +62,10 @@ def archived_document_page(
     page = f"{home}/documents/{quote(document, safe='')}"
     shown = archive.load_archived_document(session, campaign, document)
     media = add_media_addresses(shown.media, lambda name: f"{page}/media/{quote(name, safe='')}")
-    return _public(render_page(request, "archive/document.html", _document_values(replace(shown, media=media), home)))
+    after = archive.find_next_document(session, campaign, document)
+    following = None if after is None else f"{home}/{_document_address(after)}"
+    values = _document_values(replace(shown, media=media), home, following)
+    return _public(render_page(request, "archive/document.html", values))
 
 
 @router.get("/documents/{document}/media/{media}", name="archived_media")
@@ -147,13 +151,16 @@ def _document_address(key: str) -> str:
 def _index_values(index: ArchiveIndex, home: str, address_of: Callable[[str], str]) -> Mapping[str, object]:
     documents = [(f"{home}/{address_of(key)}" if home else address_of(key), name) for key, name in index.documents]
     following = f"{home}?after={index.next}" if home and index.next else None
-    return {"about": index.campaign, "documents": documents, "following": following}
+    title = campaign_protocol(index.campaign).title
+    return {"about": index.campaign, "protocol": title, "documents": documents, "following": following}
 
 
-def _document_values(document: ArchivedDocument, home: str) -> Mapping[str, object]:
+def _document_values(document: ArchivedDocument, home: str, following: str | None = None) -> Mapping[str, object]:
+    """following: the address of the next document, where there is one."""
     return {
-        "shown": document,
+        "document": document,
         "home": home,
+        "following": following,
         "pieces": cut_at_marks,
         "drawn": partial(draw_text, markup=document.markup),
         "errors_of": _errors,
@@ -205,10 +212,14 @@ def _errors(judgment: ArchivedJudgment) -> list[Mapping[str, Any]]:
     return [one for one in errors if isinstance(one, Mapping)] if isinstance(errors, list) else []
 
 
-def _facts(judgment: ArchivedJudgment) -> str:
+def _facts(judgment: ArchivedJudgment) -> list[tuple[str, str]]:
     """What was answered beside marked errors and the score."""
     left_out = {"protocol", "errors", "score"}
-    return ", ".join(f"{name} {value}" for name, value in _flatten_payload(judgment.payload) if name not in left_out)
+    return [
+        (name, f"{value:.4g}" if isinstance(value, float) else str(value))
+        for name, value in _flatten_payload(judgment.payload)
+        if name not in left_out
+    ]
 
 
 def _flatten_payload(payload: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
@@ -225,6 +236,7 @@ def _file(template: str, values: Mapping[str, object], *, style: str) -> str:
         "_": words.translate,
         "count": words.translate_count,
         "told": words.translate_service_text,
+        "shown": words.translate_cell,
         "language": ENGLISH,
         "file_style": style,
     }

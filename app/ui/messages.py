@@ -26,9 +26,16 @@ ENGLISH = "en"
 ALL = "all"
 RATER = "rater"
 WITH_WIDGETS = frozenset(
-    {"manager/preview", "manager/protocol", "manager/qualification", "manager/questionnaires", "manager/tutorial"}
+    {
+        "archive/document",
+        "manager/preview",
+        "manager/protocol",
+        "manager/qualification",
+        "manager/questionnaires",
+        "manager/tutorial",
+    }
 )
-"""Pages of managers with the widgets of raters, which speak as they do for raters."""
+"""Pages with the widgets of raters, or what they answered with them, which speak as they do for raters."""
 OF_MANAGERS = ("manager/", "archive/")
 """Folders of pages in the languages of managers alone."""
 COOKIE = "language"

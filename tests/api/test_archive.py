@@ -68,6 +68,19 @@ def test_only_a_closed_campaign_has_one_and_its_address_ends_with_it(admin, live
     assert admin.put(f"{URL}/archive").json()["address"] != address
 
 
+def test_a_page_of_a_document_leads_to_the_next_and_figures_are_those_of_its_language(admin, database):
+    collect(database, key="sliders", protocol="da", documents=2, segments=1)
+    with psycopg.connect(database.url) as db:
+        db.execute("UPDATE campaigns SET state = 'closed' WHERE key = 'sliders'")
+    address = admin.put("/v1/campaigns/sliders/archive").json()["address"]
+    pages = {"headers": {"Accept": "text/html"}}
+    [first, last] = re.findall(
+        rf'href="(/archive/{address}/documents/[^"]+)"', admin.get(f"/archive/{address}", **pages).text
+    )
+    assert f'href="{last}"' in admin.get(first, **pages).text
+    assert "Next document" not in admin.get(last, **pages).text
+
+
 def test_a_document_has_its_judgments_without_names_notes_and_what_is_void(admin, live):
     close(admin)
     address = admin.put(f"{URL}/archive").json()["address"]
@@ -88,6 +101,8 @@ def test_a_document_has_its_judgments_without_names_notes_and_what_is_void(admin
     assert '<mark class="is-minor">' in page.text
     assert "anna" not in page.text.lower()
     assert page.headers["x-robots-tag"] == "noindex"
+    german = admin.get(f"/archive/{address}/documents/{document['document']}?lang=de", headers={"Accept": "text/html"})
+    assert "<li>leicht, Stil/Ungelenk" in german.text
     assert admin.get(f"/v1/archive/{address}/documents/none").status_code == 404
 
     sent = {"filter": {"rater": "anna"}, "reason": "did not read"}

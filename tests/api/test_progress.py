@@ -119,6 +119,12 @@ def test_work_that_is_less_balanced_than_planned_is_warned_of(
             "raters who have done little, or replan"
         )
     ]
+    with psycopg.connect(database_url) as db:
+        db.execute("UPDATE campaigns SET state = 'closed' WHERE key = %s", [live.key])
+    [closed] = progress(anonymous, live, secret("manager"))["warnings"]
+    assert closed.endswith("planned 1.000; open the campaign again to finish it")
+    with psycopg.connect(database_url) as db:
+        db.execute("UPDATE campaigns SET state = 'open' WHERE key = %s", [live.key])
     judge(anonymous, live, "r2")
     assert progress(anonymous, live, secret("manager"))["balance"]["normalized_entropy"] == pytest.approx(0.630930)
     judge(anonymous, live, "r3")

@@ -94,6 +94,7 @@ def test_a_campaign_is_cloned_and_judgments_are_taken_over(manager, ask):
     page.get_by_label("Series").fill("pairs")
     page.get_by_role("button", name="Create copy").click()
     page.wait_for_url("**/campaigns/copy/overview")
+    expect(page.locator(".toast")).to_contain_text(f"This is the copy of {key}, without its raters")
     assert len(ask("GET", "/campaigns/copy/systems").json()["items"]) == 3
     manager.open("/campaigns/copy/clone")
     page.get_by_label("From the campaign").fill(key)

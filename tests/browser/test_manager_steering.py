@@ -297,7 +297,12 @@ def test_the_campaigns_of_a_series_stand_in_one_table(manager, demo, ask):
     page = manager.page
     manager.open(f"/campaigns/{demo}/series")
     expect(page.get_by_text("This campaign does not belong to a series.")).to_be_visible()
+    assert ask("GET", f"/campaigns/{demo}").json()["state"] == "draft"
+    expect(page.get_by_role("link", name="Choose a series")).to_have_attribute(
+        "href", f"/campaigns/{demo}/settings#series"
+    )
     manager.open("/campaigns/pair-a/series?recipe=google-mqm")
+    expect(page.locator(".members li")).to_contain_text(["(this one) pair-a draft", "pair-b draft"])
     table = page.get_by_role("region", name="Rank, and cluster in brackets, by campaign")
     expect(table.get_by_role("columnheader", name="pair-b")).to_be_visible()
     expect(page.locator("svg.plot")).to_be_visible()

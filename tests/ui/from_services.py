@@ -6,9 +6,11 @@ import ast
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import get_args
 
-from app import protocols
+from app import formats, protocols
 from app.domain.questionnaires import make_language_biography
+from app.domain.recipe_choices import Role
 from app.protocols.kit.custom_parts import PostEditPart, YesNoPart
 from app.protocols.kit.forms import LEVEL_SAYS, RESTS_ON
 from app.reports import disagreements, ingest, registry
@@ -17,6 +19,7 @@ from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import tables as ranking_tables
 from app.reports.side_by_side import tables as side_by_side_renderings
 from app.reports.stability import tables as stability_tables
+from app.services.data import cloning
 from app.services.templates.templates import TEMPLATES
 from app.ui.manager.forms import make_form_fields
 from app.ui.manager.stability import StabilityForm
@@ -72,6 +75,12 @@ def may_say(page: str) -> frozenset[str]:
         found |= {protocol.title for protocol in protocols.ALL.values()} | of_options()
         found |= {protocol.instructions for protocol in protocols.ALL.values()}
         found |= {text for one in TEMPLATES.values() for text in (one.title, one.purpose)}
+    if page == "manager/clone":
+        found |= _texts(cloning) | {f"{role} item" for role in get_args(Role)}
+    if page == "archive/index":
+        found |= {protocol.title for protocol in protocols.ALL.values()}
+    if page == "manager/exports":
+        found |= {form.title for form in formats.ALL.values()}
     for module in TABLES.get(page, ()):
         found |= _texts(module) | INTERVALS
     return frozenset(found)

@@ -162,6 +162,12 @@ def load_archive_index(session: Session, campaign: str, *, after: str | None = N
     return ArchiveIndex(get_campaign(session, campaign), shown, shown[-1][0] if len(documents) > PAGE else None)
 
 
+def find_next_document(session: Session, campaign: str, document: str) -> str | None:
+    """Key of the document that comes after another in the list; None where that is the last. Raises NotFound."""
+    row = campaigns.load_campaign(session, campaign)
+    return next((one.key for one in test_sets.load_documents_page(session, row.id, after=document, limit=1)), None)
+
+
 def load_archived_document(session: Session, campaign: str, document: str) -> ArchivedDocument:
     """A document with all judgments that count: the last of each rater, none void, surplus or of a control item.
 

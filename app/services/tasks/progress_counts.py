@@ -235,13 +235,17 @@ def summarize_leases(
     return LeaseSummary(held=sum(one.row.state == "leased" for one in tasks), n_expired=len(gone), expired=shown)
 
 
-def list_balance_warnings(balance: WorkBalance | None) -> list[str]:
-    """What somebody should look at."""
+def list_balance_warnings(balance: WorkBalance | None, state: str) -> list[str]:
+    """What somebody should look at. state: of the campaign; in a closed one nobody can be reminded."""
     if balance is None or balance.planned is None or balance.normalized_entropy >= balance.planned - TOLERANCE:
         return []
     now, planned = balance.normalized_entropy, balance.planned
     message = (
         f"the work done so far is less balanced than planned: normalized entropy {now:.3f}, planned {planned:.3f}; "
-        "remind raters who have done little, or replan"
+        + (
+            "open the campaign again to finish it"
+            if state == "closed"
+            else "remind raters who have done little, or replan"
+        )
     )
     return [message]

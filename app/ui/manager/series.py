@@ -11,11 +11,13 @@ from fastapi import APIRouter, Query, Request, Response
 from app.domain.errors import Invalid
 from app.reports.kit.redact import hide_keys
 from app.reports.side_by_side import tables as side_by_side_renderings
+from app.reports.side_by_side.series import MOST_CAMPAIGNS
+from app.reports.source.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import side_by_side
 from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
-from app.storage.db import Database
+from app.storage.db import Database, Session
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
 from app.ui.manager.contents import list_recipe_names
@@ -46,8 +48,16 @@ def series_page(
     with database.transaction(snapshot=True) as session:
         about = campaigns.get_campaign(session, campaign)
         offered = list_recipe_names(session, campaign)
+        members = _list_members(session, about.series, caller)
     chosen = recipe if recipe in offered else DEFAULT_RECIPE
-    values: dict[str, object] = {"recipes": offered, "chosen": chosen, "table": None, "why": "", "job": None}
+    values: dict[str, object] = {
+        "recipes": offered,
+        "chosen": chosen,
+        "members": members,
+        "table": None,
+        "why": "",
+        "job": None,
+    }
     if about.series is not None:
         try:
             values |= _series_ranking_values(database, about.series, chosen, caller)
@@ -56,6 +66,15 @@ def series_page(
         except Invalid as error:
             values["why"] = describe_error(error)
     return render_campaign_page(request, PAGE, about, caller, values)
+
+
+def _list_members(session: Session, series: str | None, caller: Caller) -> list[CampaignInfo]:
+    """The campaigns of a series that the reader may see."""
+    if series is None:
+        return []
+    return campaigns.list_campaigns(
+        session, after=None, limit=MOST_CAMPAIGNS, only=caller.campaign, where={"series": series}
+    )
 
 
 def _series_ranking_values(database: Database, name: str, recipe: str, caller: Caller) -> dict[str, object]:
@@ -72,7 +91,6 @@ def _series_ranking_values(database: Database, name: str, recipe: str, caller: C
     ]
     return {
         "table": side_by_side_renderings.make_side_by_side_table(outcome),
-        "members": [(one.name, bool(one.view)) for one in outcome.columns],
         "notes": [*outcome.notes],
         "left_out": why,
         "caption": side_by_side_renderings.make_caption(outcome),

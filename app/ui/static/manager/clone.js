@@ -3,7 +3,7 @@
 import { $, fill, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
 import { checkKey, fillKeyFromName } from "./keys.js";
-import { all, api, change, figure, foreign, main, resting, table } from "./parts.js";
+import { all, api, change, figure, foreign, here, main, resting, table } from "./parts.js";
 import { tried } from "./reading.js";
 
 const form = $("#clone");
@@ -16,7 +16,7 @@ async function clone() {
   if (name.value.trim()) body.name = name.value.trim();
   if (series.value.trim()) body.series = series.value.trim();
   const answer = await change("POST", `${api}/clone`, { body, said: $(".said", form), timeout: LONG });
-  if (answer) location.assign(`/campaigns/${encodeURIComponent(body.key)}/overview`);
+  if (answer) location.assign(`/campaigns/${encodeURIComponent(body.key)}/overview?${new URLSearchParams({ copy_of: main.dataset.campaign })}`);
 }
 
 function taken({ judgments, raters, left, data_version: version }) {
@@ -24,7 +24,8 @@ function taken({ judgments, raters, left, data_version: version }) {
   return [
     h("p", {}, count(judgments, "{n} judgment was copied.", "{n} judgments were copied."), " ",
       count(raters, "{n} rater is new.", "{n} raters are new."), " ", t("Data version {n}.", { n: figure(version) })),
-    reasons.length ? table(t("Not copied"), [[t("Why"), (row) => foreign(row[0])], [t("Judgments"), (row) => figure(row[1]), "right"]], reasons) : null,
+    reasons.length ? [h("h3", {}, t("Not copied")), table(t("Not copied"), [[t("Why"), (row) => foreign(row[0])], [t("Judgments"), (row) => figure(row[1]), "right"]], reasons)] : null,
+    judgments ? h("p", { class: "actions" }, h("a", { class: "button", href: here }, t("See the ranking"))) : null,
   ];
 }
 

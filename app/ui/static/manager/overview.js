@@ -35,19 +35,20 @@ function ending({ forecast, share }) {
 
 function whole(progress) {
   const { pace, forecast, leases, balance, groups } = progress;
+  const goesOn = progress.state !== "closed";
   const done = ["handed_in", "imported"].reduce((sum, name) => sum + state(progress, name).tasks, 0);
   return [
     bar(progress.share, t("Share handed in")),
     facts([
       [t("Handed in"), percent(progress.share), count(progress.total.tasks, "{done} of {n} task", "{done} of {n} tasks", { done: figure(done) })],
       [t("Judgments"), figure(progress.total.judgments), lastDay(pace.judgments_last_day)],
-      [t("Pace"), pace.tasks_a_day === null ? NONE : t("{n} tasks a day", { n: figure(pace.tasks_a_day, 1) }), lastDay(pace.tasks_last_day)],
-      [
+      goesOn && [t("Pace"), pace.tasks_a_day === null ? NONE : t("{n} tasks a day", { n: figure(pace.tasks_a_day, 1) }), lastDay(pace.tasks_last_day)],
+      goesOn && [
         t("Expected end at this pace"),
         forecast && progress.share < 1 ? moment(forecast.median) : NONE,
         ending(progress),
       ],
-      fact(progress.deadline),
+      goesOn && fact(progress.deadline),
       COORDINATES && workedHours(known.paid, known.plan),
       COORDINATES && verdicts(known.quality),
       [t("Leases"), figure(leases.held), t("{n} expired", { n: figure(leases.n_expired) })],
@@ -179,6 +180,14 @@ for (const button of document.querySelectorAll("[data-step]")) {
     if (button.dataset.step !== "close") take(button);
     else sure(t("Close the campaign?"), t("All tasks are closed for judging."), t("Close it"), () => take(button));
   });
+}
+
+// Who has just copied a campaign stands before the copy, and may not see that it is one.
+const model = new URLSearchParams(location.search).get("copy_of");
+if (model) {
+  history.replaceState(null, "", location.pathname);
+  const { toast } = await import("./toast.js");
+  toast(t("This is the copy of {campaign}, without its raters, plans and judgments.", { campaign: model }));
 }
 
 follow();
