@@ -22,20 +22,20 @@ HEADINGS: Final[Mapping[str, str]] = MappingProxyType({"size": "False claims", "
 
 HEAD: Final = """# Calibration: how often claims err
 
-Every test, interval and flag has a nominal error rate. The rate holds under assumptions: many documents of
-equal length, raters who differ only in severity, symmetric scores, one look at the data. Real campaigns
-violate them. For this page, up to {n:,} campaigns were simulated in each of {worlds} worlds and the errors counted.
-`python -m benchmarks.calibration` regenerates it.
+Every test, interval and flag has a nominal error rate. This rate holds only under certain assumptions: many documents
+of equal length, raters who differ only in severity, symmetric scores, and a single look at the data. Real campaigns
+violate them. To see what happens then, up to {n:,} campaigns were simulated in each of {worlds} worlds, and the errors
+were counted. `python -m benchmarks.calibration` regenerates this page.
 
 ![Measured shares of each claim in each world, next to the nominal level](pictures/calibration.svg)
 
-In every world, no system is better than another. For a gate, the candidate is exactly at the border of its claim.
+In every world, no system is better than another. For a gate, the candidate lies exactly on the border of the claim.
 
 {described}
 
-A share of false claims should be at most its level, and a coverage at least its level. **!** marks a share that misses
-its level by more than three standard errors and about which the program warns. The warnings are quoted below the
-tables. **!!** marks such a share without a warning.
+A share of false claims should be at most its level, and a coverage should be at least its level. **!** marks a share
+that misses its level by more than three standard errors. In these cases the program warns; the warnings are quoted
+below the tables. **!!** marks such a share if the program does not warn.
 """
 
 
