@@ -53,7 +53,7 @@ ONE: Final = "post.sql"
 BOUNDS: Final = {
     "`post.sql` under pgbench: one statement": (ONE, 0),
     "`post_six.sql`: the same in six statements": ("post_six.sql", 0),
-    "`post_six.sql`, each takes the next data version": ("post_six.sql", 1),
+    "`post_six.sql`, where each client takes the next data version": ("post_six.sql", 1),
 }
 """The scripts, and whether they take the next version."""
 
@@ -416,7 +416,7 @@ def main() -> None:
     table = (
         "\n".join(
             [
-                f"{asked.workers} web process{'es' * (asked.workers > 1)}, load from {LOADER}; {load_average()}.",
+                f"{asked.workers} web process{'es' * (asked.workers > 1)}, load from {LOADER}. {load_average()}.",
                 "",
                 *head,
                 *bench.lines,

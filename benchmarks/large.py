@@ -154,8 +154,8 @@ def check_alike(one: Any, other: Any) -> None:
 
 
 _HOW: Final = {
-    "written": "ranking from sums, the file written first",
-    "there": "ranking from sums, the file already there",
+    "written": "ranking from sums, including writing the file",
+    "there": "ranking from sums, with an existing file",
     "memory": "ranking in memory",
     "stability there": "SRP from sums",
     "stability memory": "SRP in memory",
@@ -167,7 +167,7 @@ REPORTS: Final = ("stability", "robustness")
 
 def _markdown(load: str, sized: list[dict[str, Any]], stored: list[tuple[str, dict[str, Any]]]) -> str:
     lines = [
-        f"Synthetic files, {load}; goal for a hundred million: {GOAL_SECONDS} s, {GOAL_MEMORY:,} MB.",
+        f"Synthetic files. {load}. Goal for a hundred million: {GOAL_SECONDS} s, {GOAL_MEMORY:,} MB.",
         "",
         "| judgments | documents | file, MB | processor, s | elapsed, s | peak memory, MB |",
         "|--:|--:|--:|--:|--:|--:|",
@@ -177,9 +177,9 @@ def _markdown(load: str, sized: list[dict[str, Any]], stored: list[tuple[str, di
             for one in sized
         ),
         "",
-        "The same files: SRP of 250 studies of 100 and 1,000 documents, and rankings without the lowest system:",
+        "The same files: SRP from 250 studies of 100 and of 1,000 documents, and rankings without the lowest system:",
         "",
-        "| judgments | SRP: sums, s | SRP: all, s | peak, MB | robustness: settled, s | all, s | peak, MB |",
+        "| judgments | SRP: sums, s | SRP: all, s | peak, MB | robustness: before ranking, s | all, s | peak, MB |",
         "|--:|--:|--:|--:|--:|--:|--:|",
         *(
             f"| {one['judgments']:,} | {one['studied']['summed']:.1f} | {one['studied']['processor']:.1f} "

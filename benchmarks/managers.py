@@ -171,9 +171,9 @@ def tables(pairs: Sequence[tuple[Run, Run]], at_first: float) -> Iterator[str]:
     held = max(looked_at.memory for _, looked_at in pairs)
     each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
     yield ""
-    yield f"p99 with managers is {median(ratios):.2f} × that without (pairs: {each}; goal ≤ {RATIO_GOAL:g})."
+    yield f"With managers, p99 is {median(ratios):.2f} times as high (pairs: {each}; goal ≤ {RATIO_GOAL:g})."
     alone, beside_them = (median(pair[n].livez["p99"] for pair in pairs) * 1e3 for n in (0, 1))
-    yield f"p99 of `/livez`, asked ten times a second: {alone:.0f} ms without managers and {beside_them:.0f} ms with."
+    yield f"p99 of `/livez`, ten times a second: {alone:.0f} ms without managers and {beside_them:.0f} ms with."
     yield f"The web process held {at_first:.0f} MB at first and at most {held:.0f} MB (goal ≤ {MEMORY_GOAL})."
     yield ""
     yield "| managers opened | times | p50, ms | p99, ms | status |"
@@ -240,8 +240,9 @@ def measure(server: EmbeddedServer, database: Database, folder: Path, asked: arg
     sizes = ", ".join(f"{size:,}" for size in asked.sizes)
     each = "each with a post every 30 s and a heartbeat every 20 s"
     yield f"{len(raters):,} raters, {each}; one web process and a worker."
-    yield f"{asked.streams} managers watch progress; {EACH * len(managers.campaigns)} open a page every {THINKS:g} s,"
-    yield f"of the raters' campaign and of campaigns of {sizes} MQM judgments; {load_average()}."
+    opening = EACH * len(managers.campaigns)
+    yield f"{asked.streams} managers watch progress, and {opening} open a page every {THINKS:g} s:"
+    yield f"pages of the raters' campaign and of campaigns with {sizes} MQM judgments. {load_average()}."
     yield ""
     yield from tables(pairs, at_first)
 

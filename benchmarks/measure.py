@@ -73,9 +73,9 @@ class Bench:
         file.unlink()
         assert answer["judgments"] == n, answer
         self.memory[f"import of {n:,} ({format}): importing process"] = answer["memory"]
-        self.memory[f"import of {n:,} ({format}): server, beside shared buffers"] = server.peak
+        self.memory[f"import of {n:,} ({format}): server, without shared buffers"] = server.peak
         if answer["readers"]:
-            self.memory[f"import of {n:,} ({format}): the processes that read, together"] = answer["readers"]
+            self.memory[f"import of {n:,} ({format}): reading processes, together"] = answer["readers"]
         self._against_copy(f"import of {n:,} judgments ({format})", answer["seconds"], key)
         return key
 
@@ -123,13 +123,13 @@ class Bench:
             full.append(run("rank", self.url, key, str(seed), "with").answer["seconds"])
         assert all(one.answer["n"] == n for one in runs)
         self.memory[f"ranking of {n:,}: ranking process"] = max(one.answer["memory"] for one in runs)
-        what, goal = f"ranking of {n:,}, loading included", "≤ 3" if n > SMALL else ""
+        what, goal = f"ranking of {n:,}, with loading", "≤ 3" if n > SMALL else ""
         alone = [one.answer["seconds"] - load for one in runs]
         self.rows += [
             _ratio(what, [one.answer["seconds"] for one in runs], "its loading", load, goal),
-            _ratio(f"ranking of {n:,} alone", alone, "its loading", load),
-            _ratio(f"{what}, process start and imports too", [one.seconds for one in runs], "its loading", load),
-            _ratio(f"{what}, rank sets and influence too", full, "its loading", load),
+            _ratio(f"ranking of {n:,}, without loading", alone, "its loading", load),
+            _ratio(f"{what}, process start and Python imports", [one.seconds for one in runs], "its loading", load),
+            _ratio(f"{what}, rank sets and influence", full, "its loading", load),
         ]
         return float(median(one.answer["seconds"] for one in runs))
 

@@ -287,7 +287,7 @@ def per_post(pace: Pace, seconds: float, repeats: int) -> list[str]:
     web = smallest_human.taken.web / smallest_hammered.taken.web
     idle = [f"{one * 1e3:.1f} ms" for one in pace.idle()]
     return [
-        "Processor time is per post, in ms.",
+        "The processor time of a post, in ms:",
         "",
         "| posts | per second | web: code | web: kernel | Postgres | both | p50, ms | p99, ms | status |",
         "|---|--:|--:|--:|--:|--:|--:|--:|---|",
@@ -342,8 +342,8 @@ def capacity(pace: Pace, seconds: float, steps: Sequence[int] = STEPS) -> list[s
         "",
     ]
     more = "at least " if most == len(pace.raters) else ""
-    end = "" if half is None else f" With half of them, p99 is {half.p99 * 1e3:.0f} ms (goal ≤ 100)."
-    return [*lines, f"It keeps up with {more}{most:,} raters (aim on two cores: 5,000).{end}"]
+    end = "" if half is None else f" With half as many, p99 is {half.p99 * 1e3:.0f} ms (goal ≤ 100)."
+    return [*lines, f"The service keeps up with {more}{most:,} raters (goal on two cores: 5,000).{end}"]
 
 
 def _busy(what: str, run: Figures) -> str:
@@ -367,7 +367,7 @@ def measure(server: EmbeddedServer, database: Database, asked: argparse.Namespac
         pace.settle()
         shown = "token, like front-ends" if asked.tokens else "session cookie, like our pages"
         task = f"every rater has a task of {SEGMENTS} segments"
-        yield f"One web process; {task} and authenticates with a {shown}; {load_average()}."
+        yield f"One web process; {task} and authenticates with a {shown}. {load_average()}."
         yield ""
         yield from per_post(pace, asked.seconds, asked.repeats)
         yield ""

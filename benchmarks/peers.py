@@ -85,7 +85,7 @@ def table(folder: Path, seconds: float, repeats: int) -> Iterator[str]:
             for turn in range(repeats):
                 theirs.append(measured(address, [answers(user) for user in users], seconds, pid))
                 ours.append(hammered(at, watched, raters, seconds, turn))
-    yield f"{CLIENTS} connections without a pause, {ITEMS * CLIENTS:,} documents in Pearmut's campaign;"
+    yield f"{CLIENTS} connections without a pause, {ITEMS * CLIENTS:,} documents in Pearmut's campaign."
     yield f"{load_average()}."
     yield ""
     yield "| posts | per second | processor time of one, ms | p50, ms | p99, ms | status |"

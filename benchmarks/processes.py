@@ -140,4 +140,4 @@ class Watched:
 
 def load_average() -> str:
     """How many processes want to run, on average of the last minute, as pages tell it."""
-    return f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores, {time.strftime('%Y-%m-%d %H:%M')}"
+    return f"Load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores, {time.strftime('%Y-%m-%d %H:%M')}"

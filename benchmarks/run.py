@@ -55,7 +55,7 @@ def measure(bench: Bench, n: int, parts: tuple[str, ...]) -> None:
     if "rank" in parts:
         ranks = {size: bench.rank(key, size, loads[size]) for size, key in keys.items()}
         if n > SMALL:
-            bench.growth(f"ranking of {n:,}, loading included", ranks[n], ranks[SMALL], "≤ 130")
+            bench.growth(f"ranking of {n:,}, with loading", ranks[n], ranks[SMALL], "≤ 130")
 
 
 def markdown(bench: Bench, n: int) -> str:

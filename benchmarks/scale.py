@@ -53,7 +53,7 @@ def sizes(server: EmbeddedServer, folder: Path, n: int) -> list[str]:
     total, index = (sum(row[at] for row in found) for at in (1, 2))
     read = file.stat().st_size * each
     return [
-        f"One million MQM judgments, three raters per document, with the texts, from {took:,}. File: {read:,.0f} MB.",
+        f"One million MQM judgments with their texts, three raters per document, from {took:,}. File: {read:,.0f} MB.",
         "",
         "| table | MB | of which indexes, MB |",
         "|---|--:|--:|",

@@ -54,7 +54,7 @@ def test_raters_who_think_are_measured_beside_the_hammered_path_and_beside_manag
     assert [row[-1][:5] for row in smallest.values()] == ["200: ", "200: "]
     told = pace.capacity(paced, 1.0)
     assert [row[-1][:5] for name, row in cells(told).items() if name != "raters"] == ["200: ", "200: "]
-    assert f"It keeps up with at least {RATERS} raters" in told[-1]
+    assert f"The service keeps up with at least {RATERS} raters" in told[-1]
 
     seen = managers.Managers(managers.viewer(database), [managers.RATERS], streams=2)
     run = managers.beside(paced, 1.5, seen)
@@ -65,7 +65,7 @@ def test_raters_who_think_are_measured_beside_the_hammered_path_and_beside_manag
     assert run.memory > 10
     assert 0 <= run.slow <= 1
     lines = list(managers.tables([(run, run)], run.memory))
-    assert any(line.startswith("p99 with managers is 1.00 ×") for line in lines)
+    assert any(line.startswith("With managers, p99 is 1.00 times as high") for line in lines)
 
 
 @pytest.mark.parametrize(
