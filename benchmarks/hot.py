@@ -104,8 +104,8 @@ class Bench:
                 floors.append(self._pgbench(str(Path(folder) / ONE), 0))
         rate, floor = median(rates), median(floors)
         self.lines.append(
-            f"| MQM judgments of 0 to 3 errors a second | {rate:,.0f} | `post.sql` with the same errors | {floor:,.0f} "
-            f"| {rate / floor:.2f} | |"
+            f"| MQM judgments a second, each with 0 to 3 errors | {rate:,.0f} "
+            f"| `post.sql` with the same errors | {floor:,.0f} | {rate / floor:.2f} | |"
         )
 
     def processes(self) -> None:
