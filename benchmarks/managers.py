@@ -173,7 +173,8 @@ def tables(pairs: Sequence[tuple[Run, Run]], at_first: float) -> Iterator[str]:
     yield ""
     yield f"With managers, p99 is {median(ratios):.2f} times as high (pairs: {each}; goal ≤ {RATIO_GOAL:g})."
     alone, beside_them = (median(pair[n].livez["p99"] for pair in pairs) * 1e3 for n in (0, 1))
-    yield f"p99 of `/livez`, ten times a second: {alone:.0f} ms without managers and {beside_them:.0f} ms with."
+    shown = f"{alone:.0f} ms without managers and {beside_them:.0f} ms with them"
+    yield f"The p99 of `/livez`, requested ten times a second, is {shown}."
     yield f"The web process held {at_first:.0f} MB at first and at most {held:.0f} MB (goal ≤ {MEMORY_GOAL})."
     yield ""
     yield "| managers opened | times | p50, ms | p99, ms | status |"
@@ -237,7 +238,8 @@ def measure(server: EmbeddedServer, database: Database, folder: Path, asked: arg
         pairs = [
             (beside(pace, asked.seconds, None), beside(pace, asked.seconds, managers)) for _ in range(asked.repeats)
         ]
-    sizes = ", ".join(f"{size:,}" for size in asked.sizes)
+    *most, last = (f"{size:,}" for size in asked.sizes)
+    sizes = " and ".join(filter(None, (", ".join(most), last)))
     each = "each with a post every 30 s and a heartbeat every 20 s"
     yield f"{len(raters):,} raters, {each}; one web process and a worker."
     opening = EACH * len(managers.campaigns)

@@ -97,7 +97,7 @@ def table(folder: Path, seconds: float, repeats: int) -> Iterator[str]:
     yield _row("ours, Postgres included", figures, median(one.taken.whole for one in ours))
     pairs = ", ".join(f"{taken / one.taken.whole:.1f}" for (_, taken), one in zip(theirs, ours, strict=True))
     yield ""
-    yield f"Pearmut's processor time is {pairs} × ours in {len(ours)} pairs."
+    yield f"In {len(ours)} pairs of runs, Pearmut took {pairs} times our processor time."
 
 
 def hammered(at: tuple[str, int], watched: Watched, raters: Any, seconds: float, turn: int) -> Figures:

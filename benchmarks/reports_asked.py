@@ -56,7 +56,7 @@ class Asked:
     def left_out(self, name: str, kind: Report[Any, Any]) -> str | None:
         """Why a kind is not timed; None where it is."""
         if kind.name == NO_DATA:
-            return "its data are screens, not judgments: not timed here"
+            return "not timed, because its data are screens, not judgments"
         if name in self.without:
             return "left out of this run"
         if kind.long and not (self.jobs or self.only):
