@@ -38,6 +38,8 @@ WITH_WIDGETS = frozenset(
 """Pages with the widgets of raters, or what they answered with them, which speak as they do for raters."""
 OF_MANAGERS = ("manager/", "archive/")
 """Folders of pages in the languages of managers alone."""
+REFUSALS = "manager/refusals"
+"""What the interface refuses with: no page, fetched once something is refused."""
 COOKIE = "language"
 PLACE = re.compile(r"\{(\w+)\}")
 NUMBER = re.compile(r"(?<![\w.,])(?<!\w-)(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?+(?![.,]*+\d|\w)")
@@ -130,7 +132,7 @@ class PageMessages:
     def translate(self, message: str, **values: object) -> str:
         """A message, with values put in the place of `{name}`."""
         entry = self.known.get(message, message.partition("|")[0])
-        return _put(entry if isinstance(entry, str) else entry["other"], values)
+        return put_values(entry if isinstance(entry, str) else entry["other"], values)
 
     def translate_count(self, n: int, singular: str, many: str, **values: object) -> str:
         """The message for a number of things, with the number in the place of `{n}`.
@@ -143,7 +145,7 @@ class PageMessages:
             text = self.translate(singular if form == "one" else many)
         else:
             text = entry.get(form, entry["other"])
-        return _put(text, {"n": self.format_count(n), **values})
+        return put_values(text, {"n": self.format_count(n), **values})
 
     def is_left_in_english(self, text: str) -> bool:
         """Whether a text of the services stays in English on a page of another language."""
@@ -251,8 +253,8 @@ def _places(page: str) -> tuple[str, ...]:
     """
     parts = page.split("/")
     own = tuple("/".join(parts[:n]) for n in range(1, len(parts) + 1))
-    if own[0] == ALL:
-        return own
+    if own[0] == ALL or page == REFUSALS:
+        return (page,)
     return (ALL, RATER, *own) if page in WITH_WIDGETS else (ALL, *own)
 
 
@@ -260,7 +262,12 @@ def _file(language: str, place: str) -> str:
     return f"messages/{language}/{place}.json"
 
 
-def _put(text: str, values: Mapping[str, object]) -> str:
+def put_values(text: str, values: Mapping[str, object]) -> str:
+    """A text with values in the place of `{name}`; a place without a value stays.
+
+    >>> put_values("{n} of {all}", {"n": 3})
+    '3 of {all}'
+    """
     return PLACE.sub(lambda found: str(values.get(found[1], found[0])), text)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +21,7 @@ from app.domain.errors import AppError, Unauthorized
 from app.services.access.sessions import derive_csrf_token
 from app.ui import messages
 from app.ui.assets import asset_address, list_modules
+from app.ui.refusals import show_refusal
 from app.web.cookies import Who, session_cookie
 from app.web.negotiation import preferred_type
 from app.web.organizations import directory_of
@@ -125,12 +126,14 @@ def render_page(
         "languages": [(code, name, address_in_language(request, code)) for code, name in offered.items()],
         "phrases": json.dumps(own, ensure_ascii=False) if own else None,
         "catalogue": asset_address(catalogue) if catalogue else None,
+        "refusals": _refusals_address(language),
         # A page that says what went wrong must not depend on the database.
         "organization": directory_of(request).name_in_use() if cookie and who == "staff" and status == OK else None,
         "_": words.translate,
         "count": words.translate_count,
         "foreign": words.is_left_in_english,
         "told": words.translate_service_text,
+        "refused": partial(show_refusal, words),
         "sentence": words.translate_sentence,
         "shown": words.translate_cell,
         "code": messages.mark_code,
@@ -141,6 +144,13 @@ def render_page(
     if request.query_params.get("lang") == language:
         answer.set_cookie(messages.COOKIE, language, max_age=A_YEAR, path="/", samesite="lax", httponly=True)
     return answer
+
+
+def _refusals_address(language: str) -> str | None:
+    """Where modules fetch what the interface refuses with, in a language that has a catalogue of it."""
+    if not messages.load_catalogue(language, messages.REFUSALS):
+        return None
+    return asset_address(messages.catalogue_file_name(language, messages.REFUSALS) or "")
 
 
 def address_in_language(request: Request, language: str) -> str:

@@ -149,7 +149,13 @@ def test_a_field_that_is_changed_is_marked_no_longer_and_a_list_above_leads_to_e
     speed.fill("-2")
     page.get_by_role("button", name="Speichern").click()
     expect(lease).to_be_focused()
-    expect(page.locator("#settings .fault")).to_contain_text(["from 30 to 1,209,600", "more than 0 and at most 3,599"])
+    expect(page.locator("#settings .fault")).to_have_text(
+        [
+            "muss eine Zahl von 30 bis 1.209.600 oder leer sein",
+            "muss eine Zahl über 0 und höchstens 3.599 oder leer sein",
+        ]
+    )
+    expect(page.locator("#settings .fault [lang]")).to_have_count(0)
     page.locator(".faults").get_by_role("link", name="Erwartete Sekunden je Wort").click()
     expect(speed).to_be_focused()
     speed.fill("zwei")

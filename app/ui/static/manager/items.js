@@ -9,7 +9,7 @@ import { clock } from "../rater/player.js";
 import { codePoints } from "../rater/text.js";
 import { Browse } from "./browse.js";
 import { loadShownMedia } from "./shown_media.js";
-import { all, api, empty, fetched, figure, foreign, here, main, NONE, resting, say, tell, told } from "./parts.js";
+import { all, api, empty, fetched, figure, foreign, here, main, NONE, Refused, resting, say, tell, told } from "./parts.js";
 
 const form = $("#pick");
 const place = $("#items");
@@ -20,7 +20,7 @@ const SEVERITIES = {
 
 async function get(path) {
   const answer = await call("GET", path);
-  if (!answer.ok) throw new Error(told(answer));
+  if (!answer.ok) throw new Refused(told(answer));
   return answer.body;
 }
 
@@ -326,7 +326,7 @@ async function tried(work, newest) {
     if (!(error instanceof Error)) throw error;
     if (!newest()) return null; // the answer to what was asked since is what counts
     if (error instanceof Unreachable) say(said, t("The server cannot be reached. Press the button to try again."));
-    else tell(said, error.message);
+    else tell(said, error.said ?? error.message);
     form.hidden = false; // its button asks again
     return null;
   }

@@ -72,7 +72,7 @@ async function look() {
     say(said, "");
   } catch (error) {
     if (error instanceof Unreachable) say(said, t("The server cannot be reached; trying again."));
-    else if (error instanceof Refused) tell(said, error.message);
+    else if (error instanceof Refused) tell(said, error.said);
     else throw error;
     if (error instanceof Unreachable || comesBack(error.status)) lookAgain();
   }

@@ -2,7 +2,7 @@
 
 import { csrf } from "../shared/api.js";
 import { $, button, fill, h } from "../shared/dom.js";
-import { t } from "../shared/messages.js";
+import { loadRefusals, t } from "../shared/messages.js";
 import { all, api, change, figure, resting, say, table, tell, told } from "./parts.js";
 import { reading } from "./reading.js";
 
@@ -84,6 +84,7 @@ async function sendPart(file, { upload, offset }) {
     });
     const body = await answer.json();
     if (answer.ok) return body;
+    await loadRefusals();
     tell(said, told({ status: answer.status, ok: false, body }));
   } catch (error) {
     if (!(error instanceof TypeError || error instanceof SyntaxError)) throw error;

@@ -1,8 +1,8 @@
 // What the pages of a campaign share: tables, figures, and forms that say what went wrong where.
 
 import { call, idempotencyKey, Unreachable, why } from "../shared/api.js";
-import { $, bringIntoView, button, dialog, h } from "../shared/dom.js";
-import { markFields, refuseFields, unmark } from "../shared/fields.js";
+import { $, bringIntoView, button, dialog, fill, h } from "../shared/dom.js";
+import { markFields, mergeLines, refuseFields, unmark } from "../shared/fields.js";
 import { language, languageOf, loadMessages, locale, number, t } from "../shared/messages.js";
 
 await loadMessages(); // before any module that imports this one runs, so that it can speak at once
@@ -75,10 +75,10 @@ export function say(place, text) {
   see(place);
 }
 
-// … or what the interface says of a problem, in English.
-export function tell(place, text) {
-  place.textContent = text;
-  if (language() !== "en") place.lang = "en";
+// … or what the interface says of a problem: a text of it, or what `told` makes of an answer.
+export function tell(place, said) {
+  place.removeAttribute("lang");
+  fill(place, typeof said === "string" ? foreign(said) : said);
   see(place);
 }
 
@@ -158,12 +158,22 @@ function quoted(words, places) {
   }).map(([, one]) => one);
 }
 
-// What a problem says, with the places that it names; a place that its words quote is not told again.
+// The title of a problem where its particulars are a key alone, as `why` has it, each part by itself.
+function wordsOf(answer, words) {
+  const { detail, title } = answer.body ?? {};
+  return words === `${title}: ${detail}` ? [foreign(title), ": ", detail] : [foreign(words)];
+}
+
+// What a problem says, with the places that it names, a line each, as the page says it or marked as English; a place
+// that its words quote is not told again.
 export function told(answer) {
   const [words, places] = [why(answer), answer.body?.errors ?? []];
   const said = quoted(words, places);
-  const further = places.filter((one) => !said.includes(one));
-  return [words, ...further.map((one) => [one.loc.filter((part) => part !== "body").join(" › "), one.msg].filter(Boolean).join(": "))].join("\n");
+  const further = mergeLines(places.filter((one) => !said.includes(one)));
+  return [wordsOf(answer, words), ...further.map((one) => {
+    const where = one.loc.filter((part) => part !== "body").join(" › ");
+    return ["\n", where, where && one.msg ? ": " : "", foreign(one.msg)];
+  })].flat();
 }
 
 // Tell what an answer refuses: beside the fields of the form that it names, the rest in a place.
@@ -216,8 +226,10 @@ document.addEventListener("click", (event) => {
 });
 
 export class Refused extends Error {
-  constructor(message, status = 0) {
-    super(message);
+  // said: what `told` makes of an answer.
+  constructor(said, status = 0) {
+    super(said.map((one) => one?.textContent ?? one ?? "").join(""));
+    this.said = said;
     this.status = status;
   }
 }

@@ -2,7 +2,7 @@
 
 import { call, csrf, idempotencyKey, Unreachable } from "../shared/api.js";
 import { $, button, dialog, fill, h } from "../shared/dom.js";
-import { count, locale, t } from "../shared/messages.js";
+import { count, loadRefusals, locale, t } from "../shared/messages.js";
 import { ask } from "./asking.js";
 import { Browse } from "./browse.js";
 import { DONE, changeRaters } from "./changed_raters.js";
@@ -114,6 +114,7 @@ async function saveLinks(body) {
     throw new Unreachable(String(error));
   }
   if (!answer.ok) {
+    await loadRefusals();
     tell(said, told({ status: answer.status, body: await answer.json() }));
     return;
   }

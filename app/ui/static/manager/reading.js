@@ -13,7 +13,7 @@ export async function tried(work, said) {
     return true;
   } catch (error) {
     if (error instanceof Unreachable) say(said, t("The server cannot be reached. Try again in a moment."));
-    else if (error instanceof Refused) tell(said, error.message);
+    else if (error instanceof Refused) tell(said, error.said);
     else throw error;
     return false;
   }

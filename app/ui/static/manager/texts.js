@@ -2,11 +2,11 @@
 
 import { csrf, Unreachable } from "../shared/api.js";
 import { $, bringIntoView, fill, fresh, h } from "../shared/dom.js";
-import { count, language, t } from "../shared/messages.js";
+import { count, language, loadRefusals, t } from "../shared/messages.js";
 import { chooseColumns, linesField, mapOf, tableIn } from "./columns.js";
 import { isTestSet, ofPair, pairField, pathOf, visible } from "./folders.js";
 import { formatOf, guessedOf, TABLE } from "./guessing.js";
-import { api, change, facts, figure, foreign, get, here, resting, say, showNextStep, table, tell, told } from "./parts.js";
+import { api, change, facts, figure, foreign, get, here, Refused, resting, say, showNextStep, table, tell, told } from "./parts.js";
 import { reading } from "./reading.js";
 import { outcome } from "./waiting.js";
 import { beginMedia } from "./media.js";
@@ -104,7 +104,8 @@ async function send(path, content) {
     throw new Unreachable(String(error));
   }
   if (answer.ok) return;
-  throw new Error(told({ status: answer.status, body: await answer.json() }));
+  await loadRefusals();
+  throw new Refused(told({ status: answer.status, body: await answer.json() }));
 }
 
 async function read(dryRun) {
@@ -136,7 +137,7 @@ async function readSent(dryRun, sent, options, tellProgress) {
     for (const [name, content] of sent) await send(`${path}/files/${encodeURIComponent(name)}`, content);
   } catch (error) {
     if (error instanceof Unreachable) say(said, t("The server cannot be reached. Try again in a moment."));
-    else tell(said, error.message);
+    else tell(said, error.said ?? error.message);
     return;
   }
   tellProgress(t("Reading the files …"));

@@ -1,5 +1,7 @@
 // Calls to the same addresses that any front-end uses, with the session's cookie and the proof that the page is ours.
 
+import { loadRefusals } from "./messages.js";
+
 const TIMEOUT = 20_000; // milliseconds
 
 export class Unreachable extends Error {}
@@ -25,6 +27,7 @@ export async function call(method, path, { body, headers = {}, keepalive = false
       body: body === undefined ? undefined : JSON.stringify(body),
     });
     const text = await answer.text();
+    if (!answer.ok) await loadRefusals();
     return told(answer, text);
   } catch (error) {
     throw new Unreachable(String(error));

@@ -41,9 +41,35 @@ function holders(form, path) {
 
 const further = (part) => (/^\d+$/.test(part) ? `(${Number(part) + 1})` : `${part}:`);
 
+const SAYS_WHERE = /^lines? \d/; // by itself
+const LINE = /^line (\d+): (.*)$/su;
+
+// Numbers that follow one another as a range: 2–4, 7.
+function ranges(numbers) {
+  const found = [];
+  for (const n of numbers) {
+    if (found.at(-1)?.[1] === n - 1) found.at(-1)[1] = n;
+    else found.push([n, n]);
+  }
+  return found.map(([first, last]) => (first === last ? first : `${first}–${last}`)).join(", ");
+}
+
+// What is wrong with several lines for one reason is told once, with all its lines.
+export function mergeLines(places) {
+  const merged = new Map();
+  for (const place of places) {
+    const [, line, why] = LINE.exec(place.msg) ?? [];
+    const key = line ? JSON.stringify([place.loc.filter((part) => typeof part === "string"), why]) : place;
+    merged.set(key, [...(merged.get(key) ?? []), { place, line: Number(line), why }]);
+  }
+  return [...merged.values()].map((all) => (all.length === 1
+    ? all[0].place
+    : { loc: all[0].place.loc.filter((part) => typeof part === "string"), msg: `lines ${ranges(all.map((one) => one.line))}: ${all[0].why}` }));
+}
+
 function wordsOf(rest, { msg: message, own }) {
   const language = own ? null : languageOf(message);
-  const where = /^line \d/.test(message) ? [] : rest.map(further); // it says where by itself
+  const where = SAYS_WHERE.test(message) ? [] : rest.map(further);
   return h("span", { lang: language }, [...where, own || language ? message : t(message)].join(" "));
 }
 
@@ -117,7 +143,7 @@ function listen(form, one) {
 export function markFields(form, places) {
   unmark(form);
   const [found, left] = [new Map(), []];
-  for (const place of places) {
+  for (const place of mergeLines(places)) {
     const path = place.loc.slice(CARRIERS.includes(place.loc[0]) ? 1 : 0).map(String);
     const [length, controls] = holders(form, path);
     if (!controls.length) left.push(place);

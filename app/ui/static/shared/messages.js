@@ -16,15 +16,51 @@ export async function loadMessages() {
   }
 }
 
+// What the interface refuses with, found by pattern as numbers and names stand in it: [pattern, how it is said].
+// `app/ui/refusals.py` does the same for what the server shows.
+let patterns = null;
+const DEEPEST = 3; // how often what stands in a message is itself looked up
+
+export async function loadRefusals() {
+  const address = document.querySelector("meta[name=refusals]")?.content;
+  if (!address || patterns) return;
+  try {
+    const answer = await fetch(address);
+    if (answer.ok) patterns = Object.entries(await answer.json()).map(pattern).sort((a, b) => b[2] - a[2]);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error; // without a network the page speaks English
+  }
+}
+
+function pattern([message, said]) {
+  const parts = message.split(/\{\w+\}/);
+  const escaped = parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  return [new RegExp(`^${escaped.join("(.+?)")}$`, "su"), said, parts.join("").length];
+}
+
+function refusal(message, depth = 0) {
+  if (!patterns || depth === DEEPEST) return null;
+  for (const [like, said] of patterns) {
+    const values = like.exec(message);
+    if (values) return said.replace(/\{(\d)\}/g, (_place, n) => value(values[n], depth + 1));
+  }
+  return null;
+}
+
+function value(text, depth) {
+  if (/^(?:\d{1,3}(?:,\d{3})*|\d+)$/.test(text)) return number(Number(text.replaceAll(",", "")));
+  return known[text] === undefined ? refusal(text, depth) ?? text : t(text);
+}
+
 export function t(message, values = {}) {
-  const entry = known[message] ?? message.split("|")[0];
+  const entry = known[message] ?? refusal(message) ?? message.split("|")[0];
   return put(typeof entry === "string" ? entry : entry.other, values);
 }
 
 const put = (text, values) => text.replace(/\{(\w+)\}/g, (place, name) => String(values[name] ?? place));
 
 // The language of a text that came from elsewhere, such as a protocol's rubric, where it is not the page's.
-export const languageOf = (message) => (message in known || language() === "en" ? null : "en");
+export const languageOf = (message) => (message in known || language() === "en" || refusal(message) !== null ? null : "en");
 
 // Of texts by language, the one in the language of the page.
 export const inOwnLanguage = (texts) => texts[language()] ?? texts.en ?? Object.values(texts)[0];

@@ -1,0 +1,58 @@
+"""What the interface refuses with, in the language of a page: found by pattern, as numbers and names stand in it.
+
+The catalogue has the patterns by their English text, `must be from {1} to {2}`. Modules find them in the same way, and
+fetch the catalogue once something is refused (`static/shared/messages.js`).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from markupsafe import Markup
+
+from app.ui.messages import PLACE, REFUSALS, PageMessages, load_catalogue, mark_code, put_values
+
+NUMBER = re.compile(r"\d{1,3}(?:,\d{3})*|\d+")
+DEEPEST = 3
+"""How often what stands in a message is itself looked up."""
+
+Pattern = tuple[re.Pattern[str], str]
+
+
+@cache
+def load_patterns(language: str) -> tuple[Pattern, ...]:
+    """The patterns of a language, those with the most words of their own first."""
+    entries = load_catalogue(language, REFUSALS)
+    ordered = sorted(entries, key=lambda message: (-len(PLACE.sub("", message)), message))
+    return tuple((_compile(message), str(entries[message])) for message in ordered)
+
+
+def _compile(message: str) -> re.Pattern[str]:
+    parts = (re.escape(part) for part in PLACE.sub("\0", message).split("\0"))
+    return re.compile("(.+?)".join(parts), re.DOTALL)
+
+
+def translate_refusal(words: PageMessages, message: str, *, depth: int = 0) -> str | None:
+    """A message in the language of the page; None where its catalogue has none like it."""
+    if depth == DEEPEST:
+        return None
+    if message in words.known:
+        return words.translate(message)
+    for pattern, text in load_patterns(words.language):
+        if found := pattern.fullmatch(message):
+            values = {str(n): _value(words, value, depth + 1) for n, value in enumerate(found.groups(), 1)}
+            return put_values(text, values)
+    return None
+
+
+def show_refusal(words: PageMessages, message: str) -> Markup:
+    """The same on a page, as a sentence: where the catalogue lacks it, as it came and marked as English."""
+    text = translate_refusal(words, message)
+    return words.translate_sentence(message) if text is None else mark_code(text[:1].upper() + text[1:])
+
+
+def _value(words: PageMessages, value: str, depth: int) -> str:
+    if NUMBER.fullmatch(value):
+        return str(words.translate_cell(value))
+    return translate_refusal(words, value, depth=depth) or value
