@@ -21,13 +21,13 @@ from app.services.access.provider_roles import BadGroupRole, parse_group_roles
 from app.services.media.policy import MediaPolicy
 from app.storage.media.files import MediaFolder
 from app.storage.media.s3 import S3Store
-from app.web.rate_limits import StrangerLimits
+from app.web.rate_limits import UnauthenticatedLimits
 
 if TYPE_CHECKING:
     from app.storage.ratings_folder import RatingsFolder
 
 SECRETS = Path("/run/secrets")
-USUAL = StrangerLimits()
+USUAL = UnauthenticatedLimits()
 USUAL_MEDIA = MediaLimits()
 
 

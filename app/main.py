@@ -23,7 +23,7 @@ from app.services.access.service_state import ServiceStateReader
 from app.services.tasks.addresses import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
 from app.services.tasks.progress_cache import ProgressCountCache
-from app.services.webhooks.addresses import OutwardAddresses
+from app.services.webhooks.addresses import AllowedWebhookAddresses
 from app.storage.db import REQUEST_TIMEOUT, Database
 from app.storage.recorder.recorder import Recorder
 from app.web import cors, hosts, problems
@@ -37,9 +37,9 @@ from app.web.live import STOPPING, LiveStreams
 from app.web.metrics import ServiceMetrics
 from app.web.openapi.document import OpenApiDocument
 from app.web.organizations import OrganizationDirectory, OrganizationLayer
-from app.web.rate_limits import StrangerLimits
+from app.web.rate_limits import UnauthenticatedLimits
 from app.web.request_log import RequestLogLayer
-from app.web.strangers import KnownCredentials, StrangersLayer
+from app.web.strangers import KnownCredentials, UnauthenticatedLayer
 from app.web.traces import NO_TELEMETRY, start_traces
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _add_guards(layers: ASGIApp, app: FastAPI) -> ASGIApp:
     options: ServiceOptions = app.state.options
     app.state.familiar = KnownCredentials()
     if options.strangers is not None:
-        layers = StrangersLayer(layers, options.strangers, app.state.familiar, ui.render_problem_page)
+        layers = UnauthenticatedLayer(layers, options.strangers, app.state.familiar, ui.render_problem_page)
     return layers if options.allowed_hosts is None else HostsLayer(layers, options.allowed_hosts)
 
 
@@ -162,10 +162,10 @@ def options(settings: Settings) -> ServiceOptions:
         public_url=settings.public_url,
         cors_origins=settings.cors_origins,
         allowed_hosts=_hosts(settings),
-        webhook_addresses=OutwardAddresses.parse(settings.webhook_allowed),
+        webhook_addresses=AllowedWebhookAddresses.parse(settings.webhook_allowed),
         media=media_policy(settings),
         provider=provider_options(settings),
-        strangers=StrangerLimits(
+        strangers=UnauthenticatedLimits(
             rate=settings.stranger_rate, burst=int(10 * settings.stranger_rate), failures=settings.failed_sign_ins
         ),
     )

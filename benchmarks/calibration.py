@@ -27,8 +27,8 @@ from scipy import special
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Recipe
-from app.reports.forecast.report import few_document_warnings
-from app.reports.gate.caveats import document_caveats
+from app.reports.forecast.report import list_few_document_warnings
+from app.reports.gate.caveats import list_decision_caveats
 from app.reports.gate.earlier_looks import EarlierLooks
 from app.stats.aggregate import average_segment_scores, make_score_matrix
 from app.stats.gate.gate import GateRule, decide_claim
@@ -245,7 +245,7 @@ def _gate_once(world: SimulatedWorld, number: int, *, rule: GateRule) -> Trial:
     sums, counts = _by_document(rows)
     decisions = [decide_claim(sums[:d], counts[:d], rule) for d in (ceil(look * counts.size) for look in world.looks)]
     asked_before = EarlierLooks(tuple(range(1, len(world.looks)))).warnings()
-    warnings = (*_said(ranking), *document_caveats(decisions[-1], rule), *asked_before)
+    warnings = (*_said(ranking), *list_decision_caveats(decisions[-1], rule), *asked_before)
     return Trial({rule.claim.replace("_", " "): float(any(one.holds for one in decisions))}, warnings)
 
 
@@ -270,7 +270,7 @@ def _forecast_once(world: SimulatedWorld, number: int) -> Trial:
     apart = sums.sum() / counts.sum() - new_sums.sum() / new_counts.sum()
     domains = topics_of(world, this).domain_codes()[0] if world.topics > 1 else None
     laid = make_score_matrix(average_segment_scores(this), this.labels, domains=domains)
-    said = (*caveats.document_caveats(this, laid), *few_document_warnings(laid.n_documents))
+    said = (*caveats.document_caveats(this, laid), *list_few_document_warnings(laid.n_documents))
     return Trial({"difference of a new study": float(abs(apart) <= reach)}, said)
 
 

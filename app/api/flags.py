@@ -114,7 +114,7 @@ class FlagsPatch(BodyModel):
         return self
 
 
-class FlagBeforeChange(AnswerModel):
+class PreviousFlagState(AnswerModel):
     """What a flag had before a change."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -127,7 +127,7 @@ class FlagBeforeChange(AnswerModel):
 class FlagsChangedOut(BaseModel):
     """What became of a change of several flags."""
 
-    before: list[FlagBeforeChange] = Field(description="In the order of the list.")
+    before: list[PreviousFlagState] = Field(description="In the order of the list.")
 
 
 EXAMPLE = FlagOut(
@@ -146,7 +146,7 @@ EXAMPLE = FlagOut(
     answered_at=None,
     assignee=None,
 )
-BEFORE = FlagsChangedOut(before=[FlagBeforeChange(flag="f_" + "0" * 32, answer=None, assignee=None)])
+BEFORE = FlagsChangedOut(before=[PreviousFlagState(flag="f_" + "0" * 32, answer=None, assignee=None)])
 
 
 @router.post(
@@ -225,7 +225,7 @@ def patch_flags(
     values = body.model_dump(include=body.model_fields_set - {"flags", "expected"})
     expected = body.expected.model_dump(exclude_unset=True) if body.expected else None
     before = flags.change_flags(session, campaign, body.flags, values, expected=expected, actor=caller.actor)
-    return FlagsChangedOut(before=[FlagBeforeChange.model_validate(view) for view in before])
+    return FlagsChangedOut(before=[PreviousFlagState.model_validate(view) for view in before])
 
 
 @router.post(

@@ -68,7 +68,7 @@ def get_hours(
 
 
 @router.get(".{kind}", summary="Payable hours, as a table", response_class=Response, responses=TABLE)
-def get_hours_as(
+def get_hours_in_format(
     caller: Coordinator,
     campaign: CampaignKey,
     kind: Literal["csv"],  # noqa: ARG001  (the only one there is)

@@ -7,7 +7,7 @@ from functools import partial
 from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
-from app.api.kit.jobs import LATER, Prefer, job_response, report_or_job
+from app.api.kit.jobs import LATER, Prefer, find_report_or_job, job_response
 from app.api.models.ingest import EXAMPLE, IngestOut
 from app.reports.kit.report import StoredReport
 from app.services.jobs import ingest_reports
@@ -32,7 +32,7 @@ async def get_ingest(
 
     A job looks through more than 10,000 outputs; what it finds is stored until texts change.
     """
-    outcome = await report_or_job(
+    outcome = await find_report_or_job(
         request, database, prefer, partial(ingest_reports.find_or_queue_ingest, database, campaign)
     )
     if isinstance(outcome, JobView):

@@ -29,7 +29,7 @@ from app.services.jobs import (
     side_by_side,
 )
 from app.services.plans import plan_jobs, replan_jobs
-from app.web.access import Manager, RoleLacksIt, Viewer
+from app.web.access import Manager, RoleLacksRights, Viewer
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, make_cursor, make_page
@@ -163,4 +163,4 @@ def _check_none(picture: str) -> None:
 
 def _check_role(caller: Caller, view: jobs.JobView) -> None:
     if not caller.has_rights_of(view.request.role):
-        raise RoleLacksIt(f"it needs the rights of a {view.request.role}; yours is {caller.role}")
+        raise RoleLacksRights(f"it needs the rights of a {view.request.role}; yours is {caller.role}")

@@ -11,7 +11,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import Field, JsonValue, RootModel, StringConstraints
 
-from app.api.kit.jobs import LATER, Prefer, job_response, report_or_job
+from app.api.kit.jobs import LATER, Prefer, find_report_or_job, job_response
 from app.api.models.design import DesignJson, ReportJson
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
@@ -154,7 +154,7 @@ async def create_plan(
     if pilot is not None:
         check_all_campaigns_visible(caller, (campaign, pilot))
     given: Given = {"given": body.root, "pilot": pilot, "actor": caller.actor}
-    make = partial(plan_jobs.compile_or_queue_plan, campaign=campaign, dry_run=dry_run, **given)
+    make = partial(plan_jobs.compile_plan_or_require_job, campaign=campaign, dry_run=dry_run, **given)
     return await _answer(
         request, database, prefer, partial(_create_or_preview_plan, caller, campaign, database, once, make, dry_run)
     )
@@ -209,7 +209,7 @@ async def create_replan(
         "reason": body.reason,
         "actor": caller.actor,
     }
-    make = partial(replan_jobs.replan_or_queue, campaign=campaign, dry_run=dry_run, **given)
+    make = partial(replan_jobs.replan_or_require_job, campaign=campaign, dry_run=dry_run, **given)
     return await _answer(
         request, database, prefer, partial(_create_or_preview_plan, caller, campaign, database, once, make, dry_run)
     )
@@ -256,7 +256,7 @@ async def _answer(request: Request, database: Database, prefer: str, made: Calla
         except PlanNeedsJob as later:
             return jobs.request_job(database, later.request)
 
-    outcome = await report_or_job(request, database, prefer, ask)
+    outcome = await find_report_or_job(request, database, prefer, ask)
     if isinstance(outcome, StoredReport):  # compiled meanwhile
         outcome = await to_thread.run_sync(ask)
     return job_response(outcome) if isinstance(outcome, JobView) else outcome

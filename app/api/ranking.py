@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import Field
 
 from app.api.kit.choices import AsOf, RecipeQuery, check_exclusions, choose_recipe
-from app.api.kit.jobs import LATER, Prefer, job_response, report_or_job
+from app.api.kit.jobs import LATER, Prefer, find_report_or_job, job_response
 from app.api.models.ranking import EXAMPLE, RECIPE, RecipeOut
 from app.api.models.recipe import RecipeIn
 from app.api.models.times import parse_as_of
@@ -173,7 +173,7 @@ async def get_segment_scores(
 ) -> Response:
     """CSV: what the recipe averages into system scores. With more than 40,000 judgments, a job makes it."""
     ask = partial(_segments, request, caller, campaign, asked, database)
-    outcome: Iterator[bytes] | Found = await report_or_job(request, database, prefer, ask)
+    outcome: Iterator[bytes] | Found = await find_report_or_job(request, database, prefer, ask)
     return job_response(outcome) if isinstance(outcome, JobView) else _segment_scores_response(outcome, campaign)
 
 
@@ -238,7 +238,7 @@ async def _answer(
     kind: str,
     asked: RankingTableQuery,
 ) -> Response:
-    outcome = await report_or_job(request, database, prefer, ask)
+    outcome = await find_report_or_job(request, database, prefer, ask)
     if isinstance(outcome, JobView):
         return job_response(outcome)
     return await to_thread.run_sync(

@@ -19,7 +19,7 @@ from app.api.models.raters import (
     EnrolIn,
     EnrolledOut,
     EnrolmentOut,
-    RaterBeforeChange,
+    PreviousEnrolment,
     RaterIn,
     RaterKey,
     RaterOut,
@@ -151,9 +151,11 @@ def import_raters(
     def make() -> IdempotentAnswer:
         wanted = body.parse_lines()
         if body.new_keys:
-            wanted = enrolment.number_raters(session, campaign, wanted)
+            wanted = enrolment.assign_missing_keys(session, campaign, wanted)
         keys = [row.key for row, _ in wanted]
-        made = enrolment.enrol_each(session, campaign, wanted, by=caller, new_teams=body.new_teams, dry_run=dry_run)
+        made = enrolment.enrol_table_lines(
+            session, campaign, wanted, by=caller, new_teams=body.new_teams, dry_run=dry_run
+        )
         idle = idle_raters.list_enrolment_warnings(session, campaign, keys)
         out = RatersImportedOut(enrolled=keys, new_teams=made, dry_run=dry_run, warnings=idle)
         if dry_run:
@@ -214,7 +216,7 @@ def patch_raters(
     expected = body.expected.model_dump(exclude_unset=True) if body.expected else None
     before = enrolment.change_raters(session, campaign, body.raters, values, expected=expected, by=caller)
     idle = idle_raters.list_enrolment_warnings(session, campaign, body.raters)
-    return RatersChangedOut(before=[RaterBeforeChange.model_validate(view) for view in before], warnings=idle)
+    return RatersChangedOut(before=[PreviousEnrolment.model_validate(view) for view in before], warnings=idle)
 
 
 @router.get("/{rater}", summary="Look at a rater", responses=example_response(200, EXAMPLE, etag=ETAG))

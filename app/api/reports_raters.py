@@ -10,7 +10,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
 from app.api.kit.choices import AsOf
-from app.api.kit.jobs import LATER, Prefer, job_response, report_or_job
+from app.api.kit.jobs import LATER, Prefer, find_report_or_job, job_response
 from app.api.kit.report_routes import KNOWN, make_report_request, report_response
 from app.reports.kit.report import Report, StoredReport
 from app.reports.quality import report as quality
@@ -90,7 +90,7 @@ async def get_quality(
     response_class=Response,
     responses={**TEXTS, **KNOWN, **LATER},
 )
-async def get_quality_as(
+async def get_quality_in_format(
     caller: Manager,
     request: Request,
     campaign: CampaignKey,
@@ -171,4 +171,4 @@ async def _compute_report(
     request: Request, campaign: str, report: AnyReport, asked: AsOf, database: Database, prefer: str
 ) -> StoredReport | JobView:
     ask = partial(report_requests.find_or_queue_report, database, make_report_request(report, (campaign,), asked))
-    return await report_or_job(request, database, prefer, ask)
+    return await find_report_or_job(request, database, prefer, ask)

@@ -60,7 +60,7 @@ async def get_series_ranking(
     response_class=Response,
     responses={**TEXTS, **KNOWN, **LATER},
 )
-async def get_series_ranking_as(
+async def get_series_ranking_in_format(
     caller: Viewer,
     request: Request,
     name: SeriesKey,

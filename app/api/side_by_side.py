@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, StringConstraints
 
 from app.api.kit.choices import AsOf
-from app.api.kit.jobs import LATER, Prefer, job_response, report_or_job
+from app.api.kit.jobs import LATER, Prefer, find_report_or_job, job_response
 from app.api.models.side_by_side import EXAMPLE, SideBySideOut
 from app.api.models.times import parse_as_of
 from app.domain.recipe import NAMED
@@ -93,7 +93,7 @@ async def get_recipes_report(
     response_class=Response,
     responses={**TEXTS, **KNOWN, **LATER},
 )
-async def get_recipes_report_as(
+async def get_recipes_report_in_format(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
@@ -117,7 +117,7 @@ async def respond_with_rankings_or_job(
     caller: Caller, request: Request, database: Database, prefer: str, ask: Ask, kind: str
 ) -> Response:
     """The rankings as soon as they are there, else the job that makes them."""
-    outcome = await report_or_job(request, database, prefer, ask)
+    outcome = await find_report_or_job(request, database, prefer, ask)
     if isinstance(outcome, JobView):
         return job_response(outcome)
     if isinstance(outcome, StoredReport):

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from app.api.kit.choices import AsOf
-from app.api.kit.jobs import LATER, Prefer, job_response, report_or_job
+from app.api.kit.jobs import LATER, Prefer, find_report_or_job, job_response
 from app.api.kit.report_routes import report_response
 from app.api.models.times import parse_as_of
 from app.reports.kit.request import ReportRequest
@@ -73,7 +73,7 @@ async def post_stability(
     The same request about the same data is the same report, with the same ETag, and the same job while it takes long.
     """
     asking = ReportRequest(REPORT, (campaign,), body, parse_as_of(shown.as_of))
-    report = await report_or_job(
+    report = await find_report_or_job(
         request, database, prefer, partial(report_requests.find_or_queue_report, database, asking)
     )
     if isinstance(report, JobView):

@@ -27,7 +27,7 @@ from app.cli.serving.service import (
     serve_database,
     stop_on_sigterm,
 )
-from app.cli.simulate import rehearse, summary_lines
+from app.cli.simulate import rehearse, write_summary_lines
 from app.client.campaign_client import CampaignClient
 from app.client.remote import Remote
 from app.config import Settings
@@ -43,7 +43,7 @@ from app.demo import (
     load_demo,
     make_rater_model,
 )
-from app.demo.pictures import GUEST_OF_PICTURES, make_picture_campaign, picture_rater_model
+from app.demo.pictures import GUEST_OF_PICTURES, make_picture_campaign, make_picture_rater_model
 from app.domain.recipe import NAMED
 from app.reports.kit.request import ReportRequest
 from app.reports.kit.store import find_or_compute_report
@@ -124,7 +124,7 @@ def _collect(console: Console, database: Database, managed: CampaignClient) -> N
     if managed.load_settings()["state"] == "open":
         tally = rehearse(managed, make_rater_model(managed.campaign, DEMO_SEED), RaterPace())
         if tally.judgments:
-            console.print(f"Judged over HTTP: {'; '.join(summary_lines(tally))}", highlight=False, markup=False)
+            console.print(f"Judged over HTTP: {'; '.join(write_summary_lines(tally))}", highlight=False, markup=False)
 
 
 def _collect_pictures(remote: Remote) -> CampaignClient:
@@ -132,7 +132,7 @@ def _collect_pictures(remote: Remote) -> CampaignClient:
     pictures = make_picture_campaign(remote)
     about = pictures.load_settings()
     if (about["state"], about["protocol"]) == ("open", "custom"):
-        rehearse(pictures, picture_rater_model(pictures), RaterPace())
+        rehearse(pictures, make_picture_rater_model(pictures), RaterPace())
     return pictures
 
 

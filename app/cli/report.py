@@ -22,7 +22,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED
 from app.reports import registry
 from app.reports.kit import request, store
-from app.reports.kit.render.representations import PICTURE, render_report, report_title
+from app.reports.kit.render.representations import PICTURE, make_report_title, render_report
 from app.reports.kit.report import Report
 from app.reports.kit.request import Over, ReportRequest
 from app.services.jobs import report_requests
@@ -192,7 +192,7 @@ def print_report(console: Console, kind: AnyKind, body: bytes, *, most: int | No
     """Print a report, its first tables or all: title, tables, caption and warnings."""
     view = kind.result.model_validate_json(body)
     if kind.single is None:
-        console.print(Text(report_title(kind, view), style="bold"))
+        console.print(Text(make_report_title(kind, view), style="bold"))
     for shown in (kind.terminal or kind.tables)(view)[:most]:
         console.print(plain_table(shown.table, shown.title))
     for note in (*kind.terminal_notes, kind.caption(view), *(f"Warning: {text}" for text in kind.warnings(view))):

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from app.cli.kit import context
-from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, first_error, run_raters
+from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, find_first_error, run_raters
 from app.cli.serving.own_server import own_server
 from app.cli.serving.preparation import prepare_database
 from app.cli.serving.service import stop_on_sigterm
@@ -96,7 +96,7 @@ def rehearse(managed: CampaignClient, model: RaterModel, pace: RaterPace) -> Reh
         try:
             return asyncio.run(judging)
         except BaseExceptionGroup as group:
-            raise first_error(group) from group
+            raise find_first_error(group) from group
 
 
 @contextmanager
@@ -113,7 +113,7 @@ def open_managed_campaign(campaign: str | None, server: str | None) -> Iterator[
         role = prepare_database(url, upgrade=True)
         with (
             closing(Database(url, size=2, role=role)) as database,
-            context.chosen_organization(database),
+            context.use_chosen_organization(database),
             temporary_token(database, campaign) as secret,
             own_server(url, role) as origin,
         ):
@@ -158,11 +158,11 @@ def _print_tally(tally: RehearsalTally, *, as_json: bool) -> None:
         typer.echo(json.dumps(told))
         return
     console = Console()
-    for line in summary_lines(tally):
+    for line in write_summary_lines(tally):
         console.print(line, highlight=False, markup=False)
 
 
-def summary_lines(tally: RehearsalTally) -> list[str]:
+def write_summary_lines(tally: RehearsalTally) -> list[str]:
     """The summary in words: what was judged, how fast, and who did not finish."""
     told = tally.summary()
     unfinished = {rater: why for rater, why in sorted(tally.ended.items()) if why != "finished"}

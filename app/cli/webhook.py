@@ -12,7 +12,7 @@ from app.cli.kit import context
 from app.config import Settings
 from app.domain.errors import Invalid, Place
 from app.services.webhooks import webhooks
-from app.services.webhooks.addresses import OutwardAddresses
+from app.services.webhooks.addresses import AllowedWebhookAddresses
 from app.services.webhooks.events import EVENT_KINDS, EventKind
 
 Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
@@ -40,7 +40,7 @@ def add_webhook(
     unknown = sorted(set(event or ()) - set(EVENT_KINDS))
     if unknown:
         raise Invalid("the options are not valid", places=(Place(("--event",), f"there is no {unknown[0]}"),))
-    outward = OutwardAddresses.parse(Settings.load().webhook_allowed)
+    outward = AllowedWebhookAddresses.parse(Settings.load().webhook_allowed)
     with context.open_database() as database, database.transaction() as session:
         made = webhooks.create_webhook(
             session,

@@ -23,7 +23,7 @@ from app.jobs.computing import THREADS
 from app.services.campaigns.housekeeping import delete_expired_data
 from app.services.every_organization import do_for_each
 from app.services.media.sweep import sweep_media
-from app.services.webhooks.addresses import OutwardAddresses
+from app.services.webhooks.addresses import AllowedWebhookAddresses
 from app.storage.embedded import write_private_file
 from app.web.traces import start_traces
 
@@ -92,7 +92,7 @@ def worker(
             alive=alive_now,
             processes=n,
             yielding=not keen,
-            webhook_addresses=OutwardAddresses.parse(Settings.load().webhook_allowed),
+            webhook_addresses=AllowedWebhookAddresses.parse(Settings.load().webhook_allowed),
             media=media_policy(Settings.load()),
             dask_scheduler=dask,
         )

@@ -110,14 +110,14 @@ class CrowdPlatform(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class CodeVerdicts:
+class CompletionCodeTemplates:
     """The templates of a campaign's completion codes; None where all codes are random and say nothing."""
 
     passed: str | None
     failed: str | None
 
     @classmethod
-    def from_settings(cls, settings: Mapping[str, object]) -> CodeVerdicts:
+    def from_settings(cls, settings: Mapping[str, object]) -> CompletionCodeTemplates:
         """As the settings of a campaign have them."""
         quality = settings.get("quality")
         given = quality if isinstance(quality, Mapping) else {}
@@ -126,7 +126,7 @@ class CodeVerdicts:
     def find_verdict(self, code: str) -> Literal["pass", "fail", "unknown"]:
         """What a code says.
 
-        >>> CodeVerdicts("OK-{code}", "NO-{code}").find_verdict("NO-0123456789")
+        >>> CompletionCodeTemplates("OK-{code}", "NO-{code}").find_verdict("NO-0123456789")
         'fail'
         """
         if self.passed is None or self.failed is None:
@@ -159,7 +159,7 @@ class HandedInCodes:
 
 
 def decide_submissions(
-    submissions: Iterable[Submission], handed_in: HandedInCodes, verdicts: CodeVerdicts, *, tasks: int = 1
+    submissions: Iterable[Submission], handed_in: HandedInCodes, verdicts: CompletionCodeTemplates, *, tasks: int = 1
 ) -> list[Decision]:
     """A decision for each submission that awaits one. tasks: how many somebody has to hand in to be paid.
 
@@ -180,7 +180,9 @@ def decide_submissions(
     return decisions
 
 
-def _decide(submission: Submission, handed_in: HandedInCodes, verdicts: CodeVerdicts, tasks: int) -> tuple[Action, str]:
+def _decide(
+    submission: Submission, handed_in: HandedInCodes, verdicts: CompletionCodeTemplates, tasks: int
+) -> tuple[Action, str]:
     codes = handed_in.codes.get(submission.participant, ())
     n = len(codes) - handed_in.checks.get(submission.participant, 0)
     if not n and submission.participant in handed_in.other_participants:

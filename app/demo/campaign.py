@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from app.demo.mistakes import Mistake, Severity, Translation, plant_errors
+from app.demo.mistakes import Mistake, Severity, TranslationWithErrors, plant_errors
 from app.demo.people import TEMPERS
 from app.demo.texts import DemoDocument, make_documents
 from app.formats.base import (
@@ -79,7 +79,7 @@ class DemoOutputs:
     """Every system's translations by (system, document): one a segment."""
 
     documents: tuple[DemoDocument, ...]
-    translations: dict[tuple[str, str], tuple[Translation, ...]]
+    translations: dict[tuple[str, str], tuple[TranslationWithErrors, ...]]
 
 
 def make_translations(seed: int) -> DemoOutputs:
@@ -87,7 +87,7 @@ def make_translations(seed: int) -> DemoOutputs:
     rng = np.random.default_rng(seed)
     sources = tuple(make_documents(N_DOCUMENTS, rng))
     n_segments = sum(len(document.segments) for document in sources)
-    translations: dict[tuple[str, str], tuple[Translation, ...]] = {}
+    translations: dict[tuple[str, str], tuple[TranslationWithErrors, ...]] = {}
     for system in SYSTEMS:
         severities = iter(_severities(system, n_segments, rng))
         for document in sources:

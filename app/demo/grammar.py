@@ -16,7 +16,7 @@ Options = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class SentenceTemplate:
     """One English sentence and two ways to say it in German."""
 
     english: str
@@ -24,11 +24,11 @@ class Sentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Domain:
+class DomainGrammar:
     """Sentences that make a document in this order, what fills their slots, and which slots can get lost."""
 
     name: str
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[SentenceTemplate, ...]
     slots: Mapping[str, Options]
     omissible: frozenset[str]
 
@@ -37,11 +37,11 @@ def _read(name: str) -> Any:
     return json.loads(resources.files("app.demo").joinpath("phrases", f"{name}.json").read_text(encoding="utf-8"))
 
 
-def _domain(name: str) -> Domain:
+def _domain(name: str) -> DomainGrammar:
     phrases = _read(name)
-    return Domain(
+    return DomainGrammar(
         name,
-        tuple(Sentence(sentence["english"], tuple(sentence["german"])) for sentence in phrases["sentences"]),
+        tuple(SentenceTemplate(sentence["english"], tuple(sentence["german"])) for sentence in phrases["sentences"]),
         {slot: tuple(map(tuple, options)) for slot, options in phrases["slots"].items()},
         frozenset(phrases["omissible"]),
     )

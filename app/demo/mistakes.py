@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from app.demo.grammar import POOR_TERMS, Domain
+from app.demo.grammar import POOR_TERMS, DomainGrammar
 from app.demo.texts import Segment, TextPiece, choose_option
 
 Severity = Literal["major", "minor"]
@@ -39,7 +39,7 @@ class PieceEdit:
 
 
 @dataclass(frozen=True, slots=True)
-class Translation:
+class TranslationWithErrors:
     """A text and the errors planted in it."""
 
     text: str
@@ -51,7 +51,7 @@ class _EditContext:
     """What an edit may look at: the segment, its pieces, and which of them are still untouched."""
 
     segment: Segment
-    domain: Domain
+    domain: DomainGrammar
     pieces: Sequence[TextPiece]
     free: frozenset[int]
 
@@ -68,8 +68,8 @@ Maker = Callable[[_EditContext, np.random.Generator], PieceEdit | None]
 
 
 def plant_errors(
-    segment: Segment, domain: Domain, variant: int, severities: Sequence[Severity], rng: np.random.Generator
-) -> Translation:
+    segment: Segment, domain: DomainGrammar, variant: int, severities: Sequence[Severity], rng: np.random.Generator
+) -> TranslationWithErrors:
     """A translation with one error of each given severity, as many as the sentence has room for."""
     pieces = segment.pieces(variant)
     edits: dict[int, tuple[Severity, PieceEdit]] = {}
@@ -93,7 +93,7 @@ def _edit(place: _EditContext, severity: Severity, rng: np.random.Generator) -> 
 
 def _assemble(
     segment: Segment, pieces: Sequence[TextPiece], edits: dict[int, tuple[Severity, PieceEdit]]
-) -> Translation:
+) -> TranslationWithErrors:
     text, mistakes, i = "", [], 0
     while i < len(pieces):
         if i not in edits:
@@ -109,7 +109,7 @@ def _assemble(
             mistakes.append(Mistake(severity, edit.category, "target", len(text), len(text) + len(edit.text)))
         text += edit.text
         i = edit.last + 1
-    return Translation(text, tuple(mistakes))
+    return TranslationWithErrors(text, tuple(mistakes))
 
 
 def _wrong_phrase(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:

@@ -23,7 +23,7 @@ SEED: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
+class PictureDescription:
     """A description and what is wrong with it: (the words, severity, category); no words: something is left out."""
 
     text: str
@@ -31,80 +31,82 @@ class Description:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class DescribedDrawing:
     """What is drawn, and how each system puts it, in the order of `SYSTEMS`."""
 
     shape: str
     colour: str
     ground: str
-    descriptions: tuple[Description, Description, Description]
+    descriptions: tuple[PictureDescription, PictureDescription, PictureDescription]
 
 
 SYSTEMS: Final = ("Careful", "Brief", "Hasty")
 NO_GROUND: Final = ("", "minor", "Content/Left out")
 DRAWINGS: Final = (
-    Drawing(
+    DescribedDrawing(
         "circle",
         "firebrick",
         "lightyellow",
         (
-            Description("A red circle on a light ground."),
-            Description("A red circle.", (NO_GROUND,)),
-            Description("A blue square.", (("blue", "major", "Content/Colour"), ("square", "major", "Content/Shape"))),
+            PictureDescription("A red circle on a light ground."),
+            PictureDescription("A red circle.", (NO_GROUND,)),
+            PictureDescription(
+                "A blue square.", (("blue", "major", "Content/Colour"), ("square", "major", "Content/Shape"))
+            ),
         ),
     ),
-    Drawing(
+    DescribedDrawing(
         "square",
         "steelblue",
         "white",
         (
-            Description("A blue square on white."),
-            Description("A blue shape on white.", (("shape", "minor", "Content/Shape"),)),
-            Description("A blue circle on white.", (("circle", "major", "Content/Shape"),)),
+            PictureDescription("A blue square on white."),
+            PictureDescription("A blue shape on white.", (("shape", "minor", "Content/Shape"),)),
+            PictureDescription("A blue circle on white.", (("circle", "major", "Content/Shape"),)),
         ),
     ),
-    Drawing(
+    DescribedDrawing(
         "triangle",
         "seagreen",
         "lavender",
         (
-            Description("A green triangle on violet."),
-            Description("Triangle, green.", (NO_GROUND, ("Triangle, green", "minor", "Language/Style"))),
-            Description(
+            PictureDescription("A green triangle on violet."),
+            PictureDescription("Triangle, green.", (NO_GROUND, ("Triangle, green", "minor", "Language/Style"))),
+            PictureDescription(
                 "Two triangle.", (("Two", "major", "Content/Number"), ("triangle", "minor", "Language/Grammar"))
             ),
         ),
     ),
-    Drawing(
+    DescribedDrawing(
         "circle",
         "goldenrod",
         "midnightblue",
         (
-            Description("A yellow circle at night.", (("at night", "minor", "Language/Style"),)),
-            Description("A circle on blue.", (("", "minor", "Content/Left out"),)),
-            Description("A red circle.", (("red", "major", "Content/Colour"), NO_GROUND)),
+            PictureDescription("A yellow circle at night.", (("at night", "minor", "Language/Style"),)),
+            PictureDescription("A circle on blue.", (("", "minor", "Content/Left out"),)),
+            PictureDescription("A red circle.", (("red", "major", "Content/Colour"), NO_GROUND)),
         ),
     ),
-    Drawing(
+    DescribedDrawing(
         "square",
         "darkorange",
         "honeydew",
         (
-            Description("An orange square on pale green."),
-            Description("An orange square.", (NO_GROUND,)),
-            Description(
+            PictureDescription("An orange square on pale green."),
+            PictureDescription("An orange square.", (NO_GROUND,)),
+            PictureDescription(
                 "A orange squares.", (("A", "minor", "Language/Grammar"), ("squares", "major", "Content/Number"))
             ),
         ),
     ),
-    Drawing(
+    DescribedDrawing(
         "triangle",
         "indigo",
         "mistyrose",
         (
-            Description("A dark violet triangle on pink."),
-            Description("A dark triangle on pink.", (("dark", "minor", "Content/Colour"),)),
-            Description("A black circle.", (("circle", "major", "Content/Shape"), NO_GROUND)),
+            PictureDescription("A dark violet triangle on pink."),
+            PictureDescription("A dark triangle on pink.", (("dark", "minor", "Content/Colour"),)),
+            PictureDescription("A black circle.", (("circle", "major", "Content/Shape"), NO_GROUND)),
         ),
     ),
 )
@@ -166,7 +168,7 @@ def make_picture_campaign(remote: Remote) -> CampaignClient:
     return managed
 
 
-def picture_rater_model(managed: CampaignClient) -> RaterModel:
+def make_picture_rater_model(managed: CampaignClient) -> RaterModel:
     """Those who judge the drawings' descriptions, all but the guest: they look for the errors that were planted."""
     model = make_model_template(managed.load_facts(), _planted_texts(), RATERS_OF_PICTURES, seed=SEED)
     return model.model_copy(update={"raters": {rater: TEMPERS[rater] for rater in RATERS_OF_PICTURES}})

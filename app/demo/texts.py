@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from app.demo.grammar import DOMAINS, Domain, Sentence
+from app.demo.grammar import DOMAINS, DomainGrammar, SentenceTemplate
 
 FEWEST_SEGMENTS, MOST_SEGMENTS = 5, 9
 _PIECE = re.compile(r"\{(\w+)\}|(\w+)|(\s+)|([^\w\s{])")
@@ -32,7 +32,7 @@ class Segment:
     """One source sentence; `filling` says what stands in the slots, (English, German) by name."""
 
     source: str
-    sentence: Sentence
+    sentence: SentenceTemplate
     filling: Filling
 
     def pieces(self, variant: int) -> list[TextPiece]:
@@ -45,7 +45,7 @@ class DemoDocument:
     """A document of one domain; its segments share what fills their slots."""
 
     key: str
-    domain: Domain
+    domain: DomainGrammar
     segments: tuple[Segment, ...]
 
 
@@ -67,7 +67,7 @@ def choose_option(rng: np.random.Generator, options: Sequence[T]) -> T:
     return options[int(rng.integers(len(options)))]
 
 
-def _segment(sentence: Sentence, filling: Filling) -> Segment:
+def _segment(sentence: SentenceTemplate, filling: Filling) -> Segment:
     english = sentence.english.format_map({name: pair[0] for name, pair in filling.items()})
     return Segment(english, sentence, filling)
 

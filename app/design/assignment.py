@@ -12,7 +12,7 @@ from app.design.values import Bools, Codes
 from app.domain.errors import Invalid, Place
 
 
-def assign_to_pool(
+def assign_groups_to_pool(
     rng: np.random.Generator, *, rows: int, groups: int, raters: int, ratings: int = 1, before: Codes | None = None
 ) -> Codes:
     """Deal groups to the places of a pool, in `rows` independent deals.
@@ -34,7 +34,7 @@ def assign_to_pool(
 
     Examples
     --------
-    >>> dealt = assign_to_pool(np.random.default_rng(1), rows=1, groups=6, raters=3, ratings=2)
+    >>> dealt = assign_groups_to_pool(np.random.default_rng(1), rows=1, groups=6, raters=3, ratings=2)
     >>> np.bincount(dealt.ravel())
     array([4, 4, 4])
     """
@@ -77,7 +77,7 @@ def check_pools(layout: AllocationInput, names: tuple[str, ...] | None = None) -
         raise Invalid(why, places=(Place(("ratings_per_item",), why),))
 
 
-def assign_studies(rng: np.random.Generator, layout: AllocationInput, studies: int) -> Codes:
+def assign_simulated_studies(rng: np.random.Generator, layout: AllocationInput, studies: int) -> Codes:
     """Deal every cell on its own, as even as possible, in many independent studies.
 
     All groups get the same number of raters (that of the first). Cells of equal shape are dealt in one go.
@@ -103,19 +103,21 @@ def assign_studies(rng: np.random.Generator, layout: AllocationInput, studies: i
     for at in sorted(first):  # shapes as they first occur: the draws of a seed follow that order
         alike = held[shape == shape[at]]
         n_groups, n_raters = int(groups[held[at]]), int(wide[layout.bucket[held[at]]])
-        places = assign_to_pool(rng, rows=studies * len(alike), groups=n_groups, raters=n_raters, ratings=ratings)
+        places = assign_groups_to_pool(
+            rng, rows=studies * len(alike), groups=n_groups, raters=n_raters, ratings=ratings
+        )
         dealt = places.reshape(studies, len(alike), n_groups, -1)
         dealt += first_rater[layout.bucket[alike]][:, None, None]
         result[:, order[begin[alike][:, None] + np.arange(n_groups)]] = np.take(raters, dealt)
     return result
 
 
-def assign_campaign(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> None:
+def assign_campaign_groups(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> None:
     """Deal the groups that have no raters yet, in place: cell by cell, those who have fewest in the bucket first.
 
     raters: shape (G, K), −1 where nobody is assigned; groups with raters count as dealt.
-    With one cell a bucket this is `assign_studies` of one study. With several (system-balanced) the remainders of the
-    systems go to different raters, so that the sum stays even, too.
+    With one cell a bucket this is `assign_simulated_studies` of one study. With several (system-balanced) the
+    remainders of the systems go to different raters, so that the sum stays even, too.
     """
     check_pools(layout)
     have = count_groups_by_bucket(layout, raters)
@@ -127,7 +129,7 @@ def assign_campaign(rng: np.random.Generator, layout: AllocationInput, raters: C
             groups = members[todo[members] & (layout.ratings[members] == k)]
             if not len(groups):
                 continue
-            places = assign_to_pool(
+            places = assign_groups_to_pool(
                 rng, rows=1, groups=len(groups), raters=len(pool), ratings=int(k), before=have[bucket, pool]
             )
             raters[groups, :k] = pool[places[0]]

@@ -25,7 +25,7 @@ class BucketAssignment:
     of_document: Codes
 
 
-def one_rater_per_person(raters: Sequence[Rater]) -> tuple[tuple[Rater, ...], tuple[Rater, ...]]:
+def keep_one_account_per_person(raters: Sequence[Rater]) -> tuple[tuple[Rater, ...], tuple[Rater, ...]]:
     """One account for each person, the first by key, and the accounts that therefore get no work."""
     kept: dict[tuple[str, str], Rater] = {}
     for rater in sorted(raters, key=lambda one: one.key):
@@ -52,7 +52,7 @@ def fill_buckets(
         return _explicit(rng, design.buckets.explicit, raters, keys, chosen)
     size, count = _shape(design, len(raters), len(chosen))
     order = rng.permutation(len(raters))
-    sets = [np.sort(order[places]) for places in overlapping_rater_sets(len(raters), size, count)]
+    sets = [np.sort(order[places]) for places in make_overlapping_rater_sets(len(raters), size, count)]
     of_document = np.full(len(keys), -1, dtype=np.int64)
     of_document[rng.permutation(chosen)] = _bucket_of_documents(rng, len(chosen), np.arange(len(sets)))
     return BucketAssignment(tuple(str(n + 1) for n in range(len(sets))), tuple(sets), of_document)
@@ -85,7 +85,7 @@ def _shape(design: Design, raters: int, documents: int) -> tuple[int, int]:
     return size, buckets.count or (1 if size == raters else raters)
 
 
-def overlapping_rater_sets(n_raters: int, size: int, count: int) -> list[Codes]:
+def make_overlapping_rater_sets(n_raters: int, size: int, count: int) -> list[Codes]:
     """Sets of places in a circle of raters that overlap in a chain, and of which pairs of raters meet most evenly.
 
     The first set holds the places 0 and 1 and others whose differences are as new as can be; the next are it turned
@@ -94,7 +94,7 @@ def overlapping_rater_sets(n_raters: int, size: int, count: int) -> list[Codes]:
 
     Examples
     --------
-    >>> [list(map(int, places)) for places in overlapping_rater_sets(7, 3, 2)]
+    >>> [list(map(int, places)) for places in make_overlapping_rater_sets(7, 3, 2)]
     [[0, 1, 3], [3, 4, 6]]
     """
     base = [0, 1][:size]

@@ -36,7 +36,7 @@ def sample_calibration_set(
     for n, document in enumerate(documents):
         strata.setdefault(document.stratum or "", []).append(n)
     members = [strata[name] for name in sorted(strata)]
-    counts = equal_shares(rng, wanted, np.array([len(each) for each in members], dtype=np.int64)).tolist()
+    counts = divide_equally(rng, wanted, np.array([len(each) for each in members], dtype=np.int64)).tolist()
     drawn = [rng.permutation(each)[:count].tolist() for each, count in zip(members, counts, strict=True)]
     chosen = sorted(n for each in drawn for n in each)
     return [
@@ -44,12 +44,12 @@ def sample_calibration_set(
     ]
 
 
-def equal_shares(rng: np.random.Generator, wanted: int, sizes: Codes) -> Codes:
+def divide_equally(rng: np.random.Generator, wanted: int, sizes: Codes) -> Codes:
     """How many to take of each part, as equally as their sizes allow; the odd ones from parts drawn at random.
 
     Examples
     --------
-    >>> equal_shares(np.random.default_rng(1), 18, np.array([20, 20, 2, 20, 20]))
+    >>> divide_equally(np.random.default_rng(1), 18, np.array([20, 20, 2, 20, 20]))
     array([4, 4, 2, 4, 4])
     """
     counts = np.zeros_like(sizes)

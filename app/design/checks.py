@@ -111,7 +111,7 @@ def check_plan(plan: Plan) -> PlanChecks:
             (row[other] / row[name] for name, row in together.items() if row[name] for other in row), default=1.0
         ),
         positions=_positions(plan),
-        connected=connected_raters(rated, plan.raters),
+        connected=group_connected_raters(rated, plan.raters),
         control_density=compute_control_density(plan),
         places=count_control_positions(plan),
         pair_judgments=_pair_judgments(plan, rated),
@@ -199,7 +199,7 @@ def _positions(plan: Plan) -> int:
     return max(held) - min(held)
 
 
-def connected_raters(rated: Rated, raters: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+def group_connected_raters(rated: Rated, raters: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
     """Raters in sets joined by common systems or documents; raters without regular items are left out.
 
     Two sets without a common system or document cannot be told from differences of systems: a mixed model of such a

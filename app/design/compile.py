@@ -9,15 +9,15 @@ import numpy as np
 
 from app.design.assemble import assemble_tasks
 from app.design.assignment import check_pools
-from app.design.buckets import BucketAssignment, fill_buckets, one_rater_per_person
+from app.design.buckets import BucketAssignment, fill_buckets, keep_one_account_per_person
 from app.design.calibration import draw_common_documents, sample_calibration_set
 from app.design.design import Design
-from app.design.grouping import GroupedOutputs, cut_documents, group_outputs, make_allocation_input
+from app.design.grouping import GroupedOutputs, group_outputs, make_allocation_input, split_documents_into_ranges
 from app.design.latin_square import assign_latin_squares, explain_unmet_cells
 from app.design.layout import AllocationInput
 from app.design.order import UnplacedItem
 from app.design.overlap import choose_overlap
-from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, Task, UnmetRequest, digest_of_json
+from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, Task, UnmetRequest, hash_json
 from app.design.sampling import choose_documents, choose_systems
 from app.design.task_maker import TaskInputs
 from app.design.values import Codes, Floats, Rater, System, TestSet, WorkSize
@@ -63,7 +63,7 @@ def compile_plan(
         raise Invalid("a plan needs a seed", places=(Place(("seed",), "is needed"),))
     design = replace(design, seed=seed)  # drawn or given, the same seed is the same plan
     draw = SeedStreams(seed)
-    able, idle = one_rater_per_person(raters)
+    able, idle = keep_one_account_per_person(raters)
     if not able:
         raise Invalid("there are no raters")
     names = choose_systems(design, systems)
@@ -98,7 +98,7 @@ def compile_plan(
         notes=tuple(notes),
         evened=dealt.evened,
         common=_items(shared),
-        inputs=inputs_digest(test_set, names, raters),
+        inputs=hash_design_inputs(test_set, names, raters),
     )
 
 
@@ -113,14 +113,14 @@ class SeedStreams:
         return np.random.default_rng([self.seed, n, *purpose.encode()])
 
 
-def inputs_digest(test_set: TestSet, systems: Sequence[str], raters: Sequence[Rater]) -> str:
+def hash_design_inputs(test_set: TestSet, systems: Sequence[str], raters: Sequence[Rater]) -> str:
     """SHA-256, in hex, of what a design is compiled for; the order of outputs and raters plays no part."""
     outputs = sorted((*key, marks) for key, marks in test_set.outputs.items() if key[1] in set(systems))
     people = [asdict(rater) for rater in sorted(raters, key=lambda one: one.key)]
     documents = [asdict(document) for document in (*test_set.documents, *test_set.calibration)]
     for document in documents:  # a pair keeps the level that its set gave it
         del document["stratum"]
-    return digest_of_json([documents, outputs, list(systems), people])
+    return hash_json([documents, outputs, list(systems), people])
 
 
 def _items(shared: Sequence[Sequence[UnplacedItem]]) -> tuple[PlanItem, ...]:
@@ -137,7 +137,9 @@ def _common(draw: SeedStreams, design: Design, test_set: TestSet, names: Sequenc
     wanted = design.calibration.common_items if design.calibration else None
     if not wanted:
         return np.empty(0, dtype=np.int64)
-    grouped = group_outputs(design, test_set, names, cut_documents(design, test_set.documents, chosen.tolist()))
+    grouped = group_outputs(
+        design, test_set, names, split_documents_into_ranges(design, test_set.documents, chosen.tolist())
+    )
     items = np.zeros(len(test_set.documents), dtype=np.int64)
     for entry in grouped.entries:
         items[grouped.stretches[entry.stretch].document] += 1
@@ -153,7 +155,9 @@ def _shared_packs(
     pieces = sample_calibration_set(draw.rng("calibration"), design.calibration, test_set.calibration)
     packs: list[tuple[UnplacedItem, ...]] = [(piece,) for piece in pieces]
     if len(common):
-        grouped = group_outputs(design, test_set, names, cut_documents(design, test_set.documents, common.tolist()))
+        grouped = group_outputs(
+            design, test_set, names, split_documents_into_ranges(design, test_set.documents, common.tolist())
+        )
         for members in grouped.groups:
             stretch = grouped.stretches[grouped.entries[members[0]].stretch]
             key = test_set.documents[stretch.document].key
@@ -177,7 +181,7 @@ def _allocate_groups(
 ) -> tuple[GroupedOutputs, GroupAllocation, AllocationInput]:
     dealt_documents = np.flatnonzero(buckets.of_document >= 0)
     grouped = group_outputs(
-        design, test_set, names, cut_documents(design, test_set.documents, dealt_documents.tolist())
+        design, test_set, names, split_documents_into_ranges(design, test_set.documents, dealt_documents.tolist())
     )
     ratings = _ratings(draw, design, grouped, buckets)
     layout = make_allocation_input(design, grouped, buckets.of_document, buckets.pools, len(raters), ratings)

@@ -8,9 +8,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from app.design.design import ControlRules
-from app.design.grouping import control_counts
+from app.design.grouping import count_control_items
 from app.design.order import Screen, UnplacedItem
-from app.design.repeats import PlannedRepeat, RaterHistory, choose_repeat, distance_shortfalls, find_control_gaps
+from app.design.repeats import (
+    PlannedRepeat,
+    RaterHistory,
+    choose_repeat,
+    find_control_gaps,
+    measure_distance_shortfalls,
+)
 from app.design.task_packing import PartialTask, TaskCapacity, sum_work
 
 DRAWS = 20
@@ -49,7 +55,7 @@ def add_controls(
     ratings = [piece for piece in draft.all_items() if piece.role == "rating"]
     short: list[MissingControl] = []
     if ratings and room.controls.is_any_asked:
-        needed = draft.quota.kinds if draft.quota else control_counts(room.controls, len(ratings))
+        needed = draft.quota.kinds if draft.quota else count_control_items(room.controls, len(ratings))
         chosen = _choose(rng, ratings, room, draft.all_items(), needed, references, top_up=top_up)
         for kind, count in needed.items():
             have = sum(piece.role == kind for piece in chosen)
@@ -59,7 +65,10 @@ def add_controls(
                 _insert(rng, screens, blocks, piece, room)
         _insert_repeats(rng, screens, chosen, room, seen)
     seen.add_task(screens)
-    short += [MissingControl("distance", off) for off in distance_shortfalls(screens, room.controls.min_distance, seen)]
+    short += [
+        MissingControl("distance", off)
+        for off in measure_distance_shortfalls(screens, room.controls.min_distance, seen)
+    ]
     return screens, short
 
 
@@ -142,7 +151,7 @@ def _insert_repeats(
         if piece.role != "repeat":
             continue
         planned = PlannedRepeat(room, size, (piece,))
-        repeat, gap = choose_repeat(rng, screens, seen, room, planned.gives_way_to)
+        repeat, gap = choose_repeat(rng, screens, seen, room, planned.can_be_replaced_by)
         original = repeat[0]
         screens.insert(gap, (replace(original, role="repeat", group=None, propensity=None, of=original),))
         size = planned.task_size_with((original,))

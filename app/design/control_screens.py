@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.control_items import DRAWS, MissingControl, make_control_item
-from app.design.grouping import minimum_control_counts, screens_needed
+from app.design.grouping import count_minimum_control_items, count_screens_needed
 from app.design.order import Screen
-from app.design.repeats import PlannedRepeat, RaterHistory, choose_repeat, distance_shortfalls
+from app.design.repeats import PlannedRepeat, RaterHistory, choose_repeat, measure_distance_shortfalls
 from app.design.task_packing import ControlQuota, PartialTask, TaskCapacity, sort_screens_by_size, sum_work
 
 References = Mapping[str, Sequence[str]]
@@ -54,7 +54,8 @@ def add_control_screens(
         short = _list_missing_controls(screens, needed)
     seen.add_task(screens)
     return screens, short + [
-        MissingControl("distance", off) for off in distance_shortfalls(screens, room.controls.min_distance, seen)
+        MissingControl("distance", off)
+        for off in measure_distance_shortfalls(screens, room.controls.min_distance, seen)
     ]
 
 
@@ -64,7 +65,7 @@ def _n_rated(screens: Sequence[Screen]) -> int:
 
 def _least_controls_of(screens: Sequence[Screen], chosen: Sequence[Screen], room: TaskCapacity) -> Mapping[str, int]:
     """Control items of each kind that a task of these screens must hold at least."""
-    return minimum_control_counts(room.controls, _n_rated(screens) + sum(map(len, chosen)))
+    return count_minimum_control_items(room.controls, _n_rated(screens) + sum(map(len, chosen)))
 
 
 def _screens_to_repeat(
@@ -81,7 +82,7 @@ def _screens_to_repeat(
     for draw in range(DRAWS + 1):
         drawn = [(able or own)[n] for n in rng.permutation(len(able or own))] if draw < DRAWS else own
         widths = [len(screen) for screen in drawn]
-        count = quota.screens if quota else screens_needed(room.controls, _n_rated(screens), widths)
+        count = quota.screens if quota else count_screens_needed(room.controls, _n_rated(screens), widths)
         chosen = [drawn[n % len(drawn)] for n in range(count)]
         if room.is_within_limits(size + sum_work([piece for screen in chosen for piece in screen])):
             break
@@ -118,7 +119,7 @@ def _insert(
 
     def stands_in(screen: Screen) -> bool:
         able = "reference" not in repeat_screen.kinds or bool(references.get(screen[0].document))
-        return able and len(screen) == len(repeat_screen.screen) and planned.gives_way_to(screen)
+        return able and len(screen) == len(repeat_screen.screen) and planned.can_be_replaced_by(screen)
 
     room = planned.room
     original, gap = choose_repeat(rng, screens, seen, room, stands_in)

@@ -42,10 +42,10 @@ def has_no_word_spaces(language: str | None) -> bool:
     return (language or "").replace("_", "-").split("-")[0].lower() in _UNSPACED
 
 
-def replaced_span_length(length: int, *, characters: bool = False) -> int:
+def compute_replaced_span_length(length: int, *, characters: bool = False) -> int:
     """How many words (characters: twice as many) are replaced in a text of so many.
 
-    >>> [replaced_span_length(n) for n in (1, 5, 8, 15, 20, 21)]
+    >>> [compute_replaced_span_length(n) for n in (1, 5, 8, 15, 20, 21)]
     [1, 2, 3, 4, 5, 6]
 
     Source: Knowles 2021, §2 (Appraise).
@@ -143,7 +143,7 @@ def _span_replacement(
     """A random span gives way to one of another text, of the same length; in texts of more than three units neither
     at the beginning nor at the end."""
     inner = int(len(units) > 3)
-    span = min(replaced_span_length(len(units), characters=characters), len(units) - 2 * inner)
+    span = min(compute_replaced_span_length(len(units), characters=characters), len(units) - 2 * inner)
     start = _draw_integer(rng, inner, len(units) - span - inner)
     replacement = _donor_span(rng, donors, units[start : start + span])
     return _join_units(

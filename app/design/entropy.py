@@ -9,7 +9,7 @@ from math import comb
 
 import numpy as np
 
-from app.design.assignment import assign_campaign, check_pools, compute_rater_loads
+from app.design.assignment import assign_campaign_groups, check_pools, compute_rater_loads
 from app.design.layout import AllocationInput
 from app.design.values import Bools, Codes, Floats
 from app.domain.errors import Invalid, Place
@@ -183,7 +183,7 @@ def reachable_entropies(
 
 def _entropy_of_even_deal(rng: np.random.Generator, layout: AllocationInput) -> float:
     even = np.full((layout.n_groups, int(layout.ratings.max(initial=1))), -1, dtype=np.int64)
-    assign_campaign(rng, layout, even)
+    assign_campaign_groups(rng, layout, even)
     return float(normalized_entropy(compute_rater_loads(layout, even[None]))[0])
 
 

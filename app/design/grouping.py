@@ -46,7 +46,9 @@ class GroupedOutputs:
         return np.array([self.group_size(group).count_in(unit) for group in range(len(self.groups))], dtype=np.int64)
 
 
-def cut_documents(design: Design, documents: Sequence[DesignDocument], chosen: Sequence[int]) -> list[SegmentRange]:
+def split_documents_into_ranges(
+    design: Design, documents: Sequence[DesignDocument], chosen: Sequence[int]
+) -> list[SegmentRange]:
     """Cut documents (indices of them) into what an item shows: whole, in stretches, or segment by segment."""
     limit = _longest_stretch(design)
     result = []
@@ -64,17 +66,17 @@ def _longest_stretch(design: Design) -> int | None:
     task = design.task
     if task.split_documents == "never" or task.max_segments is None:
         return None
-    return max(1, task.max_segments // (1 + sum(control_counts(design.controls, 1).values())))
+    return max(1, task.max_segments // (1 + sum(count_control_items(design.controls, 1).values())))
 
 
-def control_counts(controls: ControlRules, regular: int) -> dict[str, int]:
+def count_control_items(controls: ControlRules, regular: int) -> dict[str, int]:
     """How many control items of each kind a task needs beside so many regular ones.
 
     The least that makes the share of each kind, of all items of the task, reach its rate.
 
     Examples
     --------
-    >>> control_counts(ControlRules(bad_reference=0.1, repeat=0.1, reference=0.1), 70)
+    >>> count_control_items(ControlRules(bad_reference=0.1, repeat=0.1, reference=0.1), 70)
     {'degraded': 10, 'repeat': 10, 'reference': 10}
     """
     return dict(_counts(controls, regular))
@@ -93,13 +95,13 @@ def _counts(controls: ControlRules, regular: int) -> tuple[tuple[str, int], ...]
     return tuple(needed.items())
 
 
-def minimum_control_counts(controls: ControlRules, total: int) -> dict[str, int]:
+def count_minimum_control_items(controls: ControlRules, total: int) -> dict[str, int]:
     """How many control items of each kind a task of so many items, with its controls, must hold at least."""
     rates = {"degraded": controls.bad_reference, "repeat": controls.repeat, "reference": controls.reference}
     return {kind: ceil(round(rate * total, 9)) for kind, rate in rates.items()}
 
 
-def screens_needed(controls: ControlRules, regular: int, widths: Sequence[int]) -> int:
+def count_screens_needed(controls: ControlRules, regular: int, widths: Sequence[int]) -> int:
     """How many of these screens, in order and then from the first again, hold the control items of a task.
 
     Every column of such a screen is a control item: what the rates do not ask for is a repeat, and a screen holds one
@@ -111,14 +113,14 @@ def screens_needed(controls: ControlRules, regular: int, widths: Sequence[int]) 
 
     Examples
     --------
-    >>> screens_needed(ControlRules(bad_reference=0.1, repeat=0.1), 12, [3, 3, 3, 3])
+    >>> count_screens_needed(ControlRules(bad_reference=0.1, repeat=0.1), 12, [3, 3, 3, 3])
     2
-    >>> screens_needed(ControlRules(reference=0.1), 12, [3, 3, 3, 3])
+    >>> count_screens_needed(ControlRules(reference=0.1), 12, [3, 3, 3, 3])
     2
     """
     count, total = 0, regular
     while True:
-        needed = minimum_control_counts(controls, total)
+        needed = count_minimum_control_items(controls, total)
         if needed["reference"] <= count and sum(needed.values()) <= total - regular:
             return count
         total += widths[count % len(widths)]

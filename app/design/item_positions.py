@@ -21,7 +21,7 @@ class TaskDraft:
     groups: frozenset[int]
 
 
-def number_tasks(
+def assign_task_numbers(
     rng: np.random.Generator, rater: str, drafts: Sequence[TaskDraft], groups: Sequence[Group], *, first_number: int
 ) -> list[Task]:
     """A rater's tasks, numbered on from first_number. groups: all planned groups, by number − 1."""

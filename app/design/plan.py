@@ -145,10 +145,10 @@ class Plan:
 
     def digest(self) -> str:
         """SHA-256, in hex, of everything in the plan, written as canonical JSON."""
-        return digest_of_json(self)
+        return hash_json(self)
 
 
-def digest_of_json(value: object) -> str:
+def hash_json(value: object) -> str:
     """SHA-256, in hex, of a value written as canonical JSON, dataclasses as objects of their fields."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=_by_field)
     return hashlib.sha256(text.encode()).hexdigest()

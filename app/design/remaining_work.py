@@ -17,7 +17,7 @@ from app.design.values import Rater, TestSet, WorkSize
 from app.design.workload import GroupAllocation
 
 
-def work_by_rater(plan: Plan, kept: Collection[int], raters: Iterable[Rater]) -> Mapping[str, WorkSize]:
+def sum_work_by_rater(plan: Plan, kept: Collection[int], raters: Iterable[Rater]) -> Mapping[str, WorkSize]:
     """What each rater has done or keeps."""
     held = {rater.key: WorkSize() for rater in raters}
     for task in plan.tasks:

@@ -51,7 +51,7 @@ class PlannedRepeat:
     size: WorkSize
     screen: Screen
 
-    def gives_way_to(self, other: Screen) -> bool:
+    def can_be_replaced_by(self, other: Screen) -> bool:
         """Whether another screen can come again in its place: no longer, or within the limits of the task."""
         mine, theirs = sum_work(self.screen), sum_work(other)
         longer = theirs.segments > mine.segments or theirs.words > mine.words
@@ -120,7 +120,7 @@ def find_control_gaps(screens: Sequence[Screen], gaps: Iterable[int], room: Task
     return [gap for gap in gaps if work[0] <= gap <= work[-1] + 1]
 
 
-def distance_shortfalls(screens: Sequence[Screen], distance: int, seen: RaterHistory) -> list[int]:
+def measure_distance_shortfalls(screens: Sequence[Screen], distance: int, seen: RaterHistory) -> list[int]:
     """How many segments each repeat of the task added last stands too near to its original."""
     end_of = {id(piece): at for piece, at in zip(seen.pieces, seen.at, strict=True)}
     at = seen.segments - sum(piece.size.segments for screen in screens for piece in screen)

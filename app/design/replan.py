@@ -9,12 +9,12 @@ from itertools import count
 
 from app.design.added_latin_squares import AddedSquares, assign_added_squares
 from app.design.assemble import assemble_tasks
-from app.design.buckets import one_rater_per_person
-from app.design.compile import SeedStreams, inputs_digest
-from app.design.grouping import GroupedOutputs, cut_documents, group_outputs
+from app.design.buckets import keep_one_account_per_person
+from app.design.compile import SeedStreams, hash_design_inputs
+from app.design.grouping import GroupedOutputs, group_outputs, split_documents_into_ranges
 from app.design.open_groups import GroupRefill, OpenGroup, refill_groups
 from app.design.plan import Bucket, ChangeKind, Group, Plan, PlannedDocument, UnmetRequest
-from app.design.remaining_work import remaining_shared_items, remaining_work, work_by_rater
+from app.design.remaining_work import remaining_shared_items, remaining_work, sum_work_by_rater
 from app.design.values import Rater, SegmentRange, System, TestSet
 from app.domain.errors import Invalid
 
@@ -86,7 +86,7 @@ def replan(
     Invalid
         Nobody is left.
     """
-    able, _ = one_rater_per_person(raters)
+    able, _ = keep_one_account_per_person(raters)
     if not able:
         raise Invalid("there are no raters")
     draw = SeedStreams(plan.seed if seed is None else seed)
@@ -99,7 +99,7 @@ def replan(
     grouped = _material(plan, test_set, now, buckets)
     squares = _squares(draw, plan, state, test_set, now, buckets, grouped)
     grouped, wanted, credited = _open_work(plan, state, test_set, grouped, buckets, squares)
-    held = work_by_rater(plan, state.kept, able)
+    held = sum_work_by_rater(plan, state.kept, able)
     filled = refill_groups(draw.rng("replan"), wanted, able, buckets, taken, held, grouped, rebalance=rebalance)
     shared = {rater.key: remaining_shared_items(plan, test_set, now, rater.key, state.kept) for rater in able}
     assembled = assemble_tasks(draw.rng, remaining_work(plan, test_set, now, able, grouped, filled, buckets, shared))
@@ -117,7 +117,7 @@ def replan(
         unmet=(*squares.unmet, *filled.unmet, *assembled.unmet),
         notes=(),
         evened=None,
-        inputs=inputs_digest(test_set, now, raters),
+        inputs=hash_design_inputs(test_set, now, raters),
     )
     return Replan(renewed, tuple(sorted(state.kept)), tuple(sorted(state.finished)), surplus, credited, changes)
 
@@ -204,7 +204,9 @@ def _material(plan: Plan, test_set: TestSet, systems: Sequence[str], buckets: Se
     """All that the buckets' documents hold now."""
     index = {document.key: n for n, document in enumerate(test_set.documents)}
     chosen = sorted(index[key] for bucket in buckets for key in bucket.documents if key in index)
-    return group_outputs(plan.design, test_set, systems, cut_documents(plan.design, test_set.documents, chosen))
+    return group_outputs(
+        plan.design, test_set, systems, split_documents_into_ranges(plan.design, test_set.documents, chosen)
+    )
 
 
 def _squares(

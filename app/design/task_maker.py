@@ -19,7 +19,7 @@ from app.design.layout import AllocationInput
 from app.design.order import ScreenBlock, SystemOrders, UnplacedItem, arrange_screens, arrange_system_rounds
 from app.design.plan import Group, UnmetRequest
 from app.design.repeats import RaterHistory
-from app.design.task_packing import PartialTask, TaskCapacity, fill_tasks, most_fitting_columns
+from app.design.task_packing import PartialTask, TaskCapacity, count_fitting_columns, fill_tasks
 from app.design.values import Rater, TestSet
 from app.design.workload import GroupAllocation
 from app.domain.plural_forms import count_words
@@ -183,7 +183,7 @@ class TaskMaker:
             ordered.sort(key=lambda piece: place_of[piece.systems[0]])
         columns = self.work.design.task.columns
         fitting = (
-            most_fitting_columns(columns, ordered, TaskCapacity.for_rater(self.work.design, ordered))
+            count_fitting_columns(columns, ordered, TaskCapacity.for_rater(self.work.design, ordered))
             if columns > 1
             else 1
         )

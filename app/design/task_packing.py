@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from app.design.design import ControlRules, Design, TaskRules
-from app.design.grouping import control_counts, minimum_control_counts, screens_needed
+from app.design.grouping import count_control_items, count_minimum_control_items, count_screens_needed
 from app.design.order import Screen, ScreenBlock, UnplacedItem, arrange_screens
 from app.design.values import WorkSize
 from app.domain.errors import Invalid, Place
@@ -91,9 +91,9 @@ class TaskCapacity:
         if self.task.columns > 1:
             repeatable = sort_screens_by_size(shown)
             widths = [len(screen) for screen in repeatable]
-            count = quota.screens if quota else screens_needed(self.controls, len(own), widths)
+            count = quota.screens if quota else count_screens_needed(self.controls, len(own), widths)
             return [piece for n in range(count) for piece in repeatable[n % len(repeatable)]]
-        needed = quota.kinds if quota else control_counts(self.controls, len(own))
+        needed = quota.kinds if quota else count_control_items(self.controls, len(own))
         return [piece for kind, n in needed.items() for piece in self.shortest_originals(kind, n, own)]
 
     def fits_whole(self, piece: UnplacedItem) -> bool:
@@ -178,10 +178,10 @@ def share_controls(
         return [None] * len(parts)
     if room.task.columns > 1:
         width = len(shown[0])
-        number = screens_needed(room.controls, len(pieces), [width])
-        least = minimum_control_counts(room.controls, len(pieces) + number * width)
+        number = count_screens_needed(room.controls, len(pieces), [width])
+        least = count_minimum_control_items(room.controls, len(pieces) + number * width)
     else:
-        least = control_counts(room.controls, len(pieces))
+        least = count_control_items(room.controls, len(pieces))
         number = sum(least.values())
     order = sorted(rng.permutation(len(parts)).tolist(), key=lambda n: len(parts[n]))  # the shorter get one more
     screens = [number // len(parts)] * len(parts)
@@ -220,7 +220,7 @@ def _check_alone(room: TaskCapacity, screen: Screen) -> None:
         )
 
 
-def most_fitting_columns(columns: int, pieces: Sequence[UnplacedItem], room: TaskCapacity) -> int:
+def count_fitting_columns(columns: int, pieces: Sequence[UnplacedItem], room: TaskCapacity) -> int:
     """The most columns, up to those asked for, of which the largest items still fit a task, in every width there is."""
     largest = sorted(pieces, key=lambda piece: (-piece.size.segments, -piece.size.words))
 

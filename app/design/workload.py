@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.assignment import assign_campaign, check_pools, count_groups_by_bucket
+from app.design.assignment import assign_campaign_groups, check_pools, count_groups_by_bucket
 from app.design.capacity import assign_by_capacity
 from app.design.design import Design
 from app.design.entropy import assign_to_entropy
@@ -53,7 +53,7 @@ def assign_work(
     dealt = np.full((layout.n_groups, int(layout.ratings.max(initial=1))), -1, dtype=np.int64)
     assign_overlap(rng, layout, dealt, np.flatnonzero(layout.ratings > design.ratings_per_item))
     if design.unit == "items":
-        assign_campaign(rng, layout, dealt)
+        assign_campaign_groups(rng, layout, dealt)
     else:
         assign_by_weight(rng, layout, dealt)
     if not design.even_out:
@@ -80,7 +80,7 @@ def compute_capacities(design: Design, grouped: GroupedOutputs, raters: Sequence
 
 
 def assign_by_weight(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> None:
-    """Deal as `assign_campaign`, in place, but even in weight too: heavy groups first, lightest loaded raters first.
+    """Deal as `assign_campaign_groups`, but even in weight too: heavy groups first, lightest loaded raters first.
 
     Groups of a cell go in blocks of as many as there are raters, so the numbers of groups still differ by one at most.
     """

@@ -56,13 +56,13 @@ def find_alignment_fault(alignment: str, *, source: str | None, text: str | None
     return None
 
 
-def carry_over_alignment(alignment: str, before: str, after: str) -> str:
+def adapt_alignment(alignment: str, before: str, after: str) -> str:
     """The alignment of a text for another version of it.
 
     Words that stay keep their links. Those in the place of others take over the links of what stood there, so that
     nobody can tell by the links that a text was changed.
 
-    >>> carry_over_alignment("0-0 1-1 2-2", "der Hund bellte", "der alte Kater bellte")
+    >>> adapt_alignment("0-0 1-1 2-2", "der Hund bellte", "der alte Kater bellte")
     '0-0 1-1 1-2 2-3'
     """
     links: dict[int, list[int]] = {}

@@ -77,16 +77,16 @@ def find_file_name_in_address(address: str) -> str | None:
     """
     if _OTHER_HOST.match(address) or re.match("[a-z][a-z0-9+.-]*://", address, re.IGNORECASE):
         return None
-    path, asked = split_page(address)
-    return name_from_path(_QUERY.sub(r"\1\2", path), page=asked, folder=_FOLDER)
+    path, asked = split_page_from_path(address)
+    return make_media_name(_QUERY.sub(r"\1\2", path), page=asked, folder=_FOLDER)
 
 
-def name_from_path(path: str, *, page: int | None = None, folder: str = "") -> str | None:
+def make_media_name(path: str, *, page: int | None = None, folder: str = "") -> str | None:
     """The name of a file at a path, below a folder that may be left out; None where that is outside, or no file.
 
     Signs that stand in the path as addresses write them, such as `%20`, are read.
 
-    >>> name_from_path("talks/1.wav"), name_from_path("../a.wav"), name_from_path("./a%20b.png")
+    >>> make_media_name("talks/1.wav"), make_media_name("../a.wav"), make_media_name("./a%20b.png")
     ('talks:1.wav', None, 'a_b.png~47c1591e')
     """
     parts = [_read_signs(part) for part in _SEPARATOR.split(path) if part not in ("", ".")]
@@ -97,10 +97,10 @@ def name_from_path(path: str, *, page: int | None = None, folder: str = "") -> s
     return make_page_name(make_key(":".join(parts)), page)
 
 
-def split_page(path: str) -> tuple[str, int | None]:
+def split_page_from_path(path: str) -> tuple[str, int | None]:
     """A path of a PDF and the page that is meant, None where none is named.
 
-    >>> split_page("report.pdf#page=3"), split_page("a#1.png")
+    >>> split_page_from_path("report.pdf#page=3"), split_page_from_path("a#1.png")
     (('report.pdf', 3), ('a#1.png', None))
     """
     named = _PAGE.search(path)

@@ -30,12 +30,12 @@ class TextWithSpans(NamedTuple):
     n_unpaired_marks: int = 0
 
 
-def remove_span_marks(text: str) -> TextWithSpans:
+def parse_marked_text(text: str) -> TextWithSpans:
     """Take `<v>…</v>` out of a text.
 
     A mark that is never closed reaches to the end of the text; a second opening or a stray closing mark is ignored.
 
-    >>> remove_span_marks("a <v>b</v>")
+    >>> parse_marked_text("a <v>b</v>")
     TextWithSpans(text='a b', spans=((2, 3),), n_unpaired_marks=0)
     """
     if "<v>" not in text and "</v>" not in text:

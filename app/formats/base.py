@@ -341,7 +341,7 @@ class ReadLog:
         """Remember that `name` of a system, document, rater … became `key`."""
         self.mapped.setdefault(noun, {})[key] = name
 
-    def bad_line(self, at: FileLine, reason: str) -> None:
+    def record_bad_line(self, at: FileLine, reason: str) -> None:
         """Collect one bad line. Raises TooManyErrors once MOST_ERRORS are collected and lines are not skipped."""
         self.n_bad += 1
         if len(self.bad) < MOST_ERRORS:

@@ -63,7 +63,7 @@ def _records(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tu
                 continue
             record = decode_record(plain, at)
         except ValueError as fault:
-            log.bad_line(at, str(fault))
+            log.record_bad_line(at, str(fault))
         else:
             yield record, line
         seal.add(line)
@@ -125,7 +125,7 @@ def _without_repetition(entries: Iterable[bytes], log: ReadLog) -> Iterator[Reco
             if text == stated or encode_record(other) == encode_record(first):
                 log.repaired["identical lines"] += 1
             else:
-                log.bad_line(other.at, _contradiction(first))
+                log.record_bad_line(other.at, _contradiction(first))
 
 
 def _decode_record(text: str, place: str) -> Record:

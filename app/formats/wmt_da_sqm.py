@@ -96,7 +96,7 @@ def _persons(file: InputFile, context: ReadContext, log: ReadLog) -> dict[str, s
     for number, line in read_lines(file, context.limits, log):
         at, cells = FileLine(file.name, number), [cell.strip() for cell in line.split(",")]
         if len(cells) != 2 or not all(cells):
-            log.bad_line(at, "an account and the account of its person are needed, separated by a comma")
+            log.record_bad_line(at, "an account and the account of its person are needed, separated by a comma")
             continue
         if not header:
             header = True
@@ -104,7 +104,7 @@ def _persons(file: InputFile, context: ReadContext, log: ReadLog) -> dict[str, s
         account, person = cells
         for name in (account, person):
             if persons.setdefault(name, person) != person:
-                log.bad_line(at, f"{name[:60]!r} is said to be another person elsewhere")
+                log.record_bad_line(at, f"{name[:60]!r} is said to be another person elsewhere")
         if len(persons) > MOST_ACCOUNTS:
             refuse_file(log, at, f"more than {MOST_ACCOUNTS:,} accounts")
     return persons

@@ -121,7 +121,7 @@ class _RankedFiles:
                     raise ValueError(f"there are {len(cells)} columns where {len(header)} are needed")
                 yield self._line({name: cells[i] for name, i in header.items()}, at)
             except ValueError as fault:
-                self.log.bad_line(at, str(fault))
+                self.log.record_bad_line(at, str(fault))
 
     def _line(self, cells: Mapping[str, str], at: FileLine) -> _RankedLine:
         """Raises ValueError."""
@@ -196,7 +196,7 @@ class _Comparisons:
             try:
                 yield from self._records(judge, screen, same)
             except ValueError as fault:
-                self.log.bad_line(same[0].at, str(fault))
+                self.log.record_bad_line(same[0].at, str(fault))
         if not self.n and not self.log.n_bad:
             raise Invalid("there are no rankings")
 

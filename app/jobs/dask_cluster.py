@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from app.domain.errors import AppError, Invalid, Unavailable
 from app.jobs.computing import ASK_EVERY, ComputingFailed, ComputingProcesses, Ending
-from app.jobs.work import MOST_HELD, QueueComputer, is_computed_anywhere
+from app.jobs.work import MOST_HELD, QueueComputer, can_compute_without_database
 from app.reports.kit.report import Chunk, LocalChunk
 from app.services.jobs.jobs import CHUNK
 from app.storage.db import Database
@@ -44,7 +44,7 @@ class WorkerVersionMismatch(Exception):
     """A Dask worker has another version of plumbline than the worker that asks it."""
 
 
-class Interruption(Exception):
+class ChunkInterrupted(Exception):
     """Nobody wants the chunk any more, or this worker is to stop."""
 
     def __init__(self, ending: Ending) -> None:
@@ -85,8 +85,8 @@ class DaskCluster:
     def compute(self, job_id: int, chunk: Chunk, n: int, *, find_ending: Callable[[], Ending | None]) -> bytes:
         """The nth chunk of a job. find_ending: asked while the cluster computes; anything but None ends the waiting.
 
-        Raises what the chunk raises for its data, Interruption, SchedulerAway, and ComputingFailed where the workers of
-        the cluster fail at it.
+        Raises what the chunk raises for its data, ChunkInterrupted, SchedulerAway, and ComputingFailed where the
+        workers of the cluster fail at it.
         """
         done = threading.Event()
         with self._changing:
@@ -99,7 +99,7 @@ class DaskCluster:
         while not done.wait(LOOK_EVERY):
             if (ending := find_ending()) is not None:
                 future.cancel()
-                raise Interruption(ending)
+                raise ChunkInterrupted(ending)
         try:
             failure = future.exception(timeout=CONNECT_WITHIN)
             if failure is not None:
@@ -168,7 +168,7 @@ class DaskComputing:
 
     def compute_entry(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
         """Have it done. Raises as `ComputingProcesses.do` and `DaskCluster.compute`."""
-        if entry.task != CHUNK or not is_computed_anywhere(self._database, entry.job_id):
+        if entry.task != CHUNK or not can_compute_without_database(self._database, entry.job_id):
             return self._processes.compute_entry(entry, wanted=wanted, stopping=stopping)
         looks = 0
 
@@ -188,7 +188,7 @@ class DaskComputing:
             self._computer.compute_entry(entry.task, entry.job_id, entry.n, compute=compute)
         except NeedsLocalFiles:
             return self._processes.compute_entry(entry, wanted=wanted, stopping=stopping)
-        except Interruption as interruption:
+        except ChunkInterrupted as interruption:
             return interruption.ending
         return "done"
 

@@ -17,10 +17,10 @@ import httpx
 from app.domain.errors import AppError
 from app.services.every_organization import list_organization_numbers
 from app.services.webhooks import delivery
-from app.services.webhooks.addresses import OutwardAddresses, parse_address
+from app.services.webhooks.addresses import AllowedWebhookAddresses, parse_address
 from app.services.webhooks.delivery import DeliveryResult, PendingDelivery
 from app.storage.db import Database
-from app.storage.organizations import organization_of, use_organization
+from app.storage.organizations import organization_of_row, use_organization
 
 LOOK_EVERY = 1.0  # seconds between looks for what is due
 AT_ONCE = 16
@@ -36,7 +36,7 @@ class AddressRefused(httpcore.ConnectError):
 class PublicAddressBackend(httpcore.AsyncNetworkBackend):
     """Connects to addresses that it has looked up and checked itself, so that a name cannot change in between."""
 
-    def __init__(self, outward: OutwardAddresses) -> None:
+    def __init__(self, outward: AllowedWebhookAddresses) -> None:
         self._outward = outward
         self._plain = httpcore.AnyIOBackend()
 
@@ -74,7 +74,7 @@ class PublicAddressBackend(httpcore.AsyncNetworkBackend):
 class WebhookSender:
     """Sends what is due until told to stop. Several workers may do so: each webhook is one's at a time."""
 
-    def __init__(self, database: Database, *, stop: threading.Event, outward: OutwardAddresses) -> None:
+    def __init__(self, database: Database, *, stop: threading.Event, outward: AllowedWebhookAddresses) -> None:
         self._database, self._stop, self._outward = database, stop, outward
         self._turn = asyncio.Lock()
         self._first = 0
@@ -96,7 +96,7 @@ class WebhookSender:
                 free = AT_ONCE - len(running)
                 due = await self._claim(free) if free else []
                 for webhook in due:
-                    with use_organization(organization_of(webhook)):  # and so what the task does
+                    with use_organization(organization_of_row(webhook)):  # and so what the task does
                         running.add(asyncio.create_task(self._send_all(pool, webhook)))
                 await asyncio.wait([asyncio.create_task(asyncio.sleep(LOOK_EVERY)), *running], timeout=LOOK_EVERY)
                 running = {task for task in running if not task.done()}

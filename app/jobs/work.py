@@ -33,7 +33,7 @@ from app.storage import jobs_queue, reports
 from app.storage.db import Database, OrganizationGone
 from app.storage.free_memory import MemoryTooSmall
 from app.storage.jobs_queue import QueueEntry
-from app.storage.organizations import organization_of, use_organization
+from app.storage.organizations import organization_of_row, use_organization
 from app.storage.ratings_files.engine import LargeExtraNeeded
 from app.web.metrics import JOB_SECONDS
 
@@ -69,14 +69,14 @@ OWN: Mapping[str, Callable[[Database, JobRequest], ReportWork[Any]]] = MappingPr
 """Jobs for what the kit of reports does not compute."""
 
 
-def compute_here(job_id: int, chunk: Chunk, n: int) -> bytes:  # noqa: ARG001  (one signature for all)
+def compute_chunk_in_process(job_id: int, chunk: Chunk, n: int) -> bytes:  # noqa: ARG001  (one signature for all)
     """The nth chunk, computed by this process."""
     return chunk(n)
 
 
-def is_computed_anywhere(database: Database, job_id: int) -> bool:
+def can_compute_without_database(database: Database, job_id: int) -> bool:
     """Whether the chunks of a job need no database: those of reports on the kit, whose data are read before."""
-    with use_organization(organization_of(job_id)), database.transaction() as session:
+    with use_organization(organization_of_row(job_id)), database.transaction() as session:
         row = stored.lock_job(session, job_id)
     return row is not None and row.kind not in OWN
 
@@ -123,13 +123,13 @@ class QueueComputer:
         self._reading = threading.Lock()
 
     def compute_entry(
-        self, task: str, job_id: int, n: int | None = None, *, compute: ChunkComputer = compute_here
+        self, task: str, job_id: int, n: int | None = None, *, compute: ChunkComputer = compute_chunk_in_process
     ) -> None:
         """Do it, unless the job has ended, perhaps with its organization. compute: where a chunk is computed.
 
         Raises Unavailable or StorageFull for what a later try may not meet, and what `compute` raises beside AppError.
         """
-        with use_organization(organization_of(job_id)), suppress(OrganizationGone):
+        with use_organization(organization_of_row(job_id)), suppress(OrganizationGone):
             self._do(task, job_id, n, compute)
 
     def _do(self, task: str, job_id: int, n: int | None, compute: ChunkComputer) -> None:
@@ -222,7 +222,7 @@ def load_job_work(database: Database, request: JobRequest) -> ReportWork[Any]:
     kind = report_requests.find_report_definition(request.kind)
     given = parse_options(kind, request.arguments)
     with database.transaction() as session:
-        about = store.select_settings(
+        about = store.select_relevant_settings(
             kind, [load_snapshot(session, key, version) for key, version in request.campaigns.items()]
         )
         if store.compute_report_key(session, kind, about, given) != request.key:

@@ -16,7 +16,7 @@ from app.services.every_organization import do_for_each
 from app.services.jobs import jobs
 from app.services.media.policy import MediaPolicy
 from app.services.media.sweep import sweep_media
-from app.services.webhooks.addresses import ONLY_PUBLIC, OutwardAddresses
+from app.services.webhooks.addresses import ONLY_PUBLIC, AllowedWebhookAddresses
 from app.storage.db import Database
 
 JOBS_EVERY = 2.0  # seconds between looks for work that nobody does
@@ -47,7 +47,7 @@ def run(
     alive: Callable[[], None] = lambda: None,
     processes: int = 1,
     yielding: bool = True,
-    webhook_addresses: OutwardAddresses = ONLY_PUBLIC,
+    webhook_addresses: AllowedWebhookAddresses = ONLY_PUBLIC,
     media: MediaPolicy | None = None,
     dask_scheduler: str | None = None,
 ) -> None:

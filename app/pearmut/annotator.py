@@ -41,12 +41,16 @@ class TooManyUnknownUsers(AppError):
     kind = "too_many"
 
 
-class PearmutNothingNow(Conflict):
+class NoPearmutItemNow(Conflict):
     """There is nothing to annotate now."""
 
+    published = "PearmutNothingNow"
 
-class PearmutOthersAtWork(Unavailable):
+
+class PearmutDocumentsTaken(Unavailable):
     """Others are at work on the last documents; wait, or come back later."""
+
+    published = "PearmutOthersAtWork"
 
 
 @router.post("/get-next-item")
@@ -79,9 +83,9 @@ def _next_leased(state: PearmutState, user: PearmutUser, leased: LeaseResult, se
         response = pages.make_item_response(session, user, progress, place, state.files.instructions)
         return sign_assets(session, user, response)
     if leased.why == "wait":
-        raise PearmutOthersAtWork(retry_after=leased.retry_after)
+        raise PearmutDocumentsTaken(retry_after=leased.retry_after)
     if leased.why in WHYS:
-        raise PearmutNothingNow(WHYS[leased.why])
+        raise NoPearmutItemNow(WHYS[leased.why])
     return _respond(state, user, progress, session, None)
 
 

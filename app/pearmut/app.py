@@ -26,7 +26,7 @@ from app.web.deps import ServiceOptions
 from app.web.hosts import HostsLayer
 from app.web.metrics import ServiceMetrics
 from app.web.organizations import OrganizationDirectory, OrganizationLayer
-from app.web.rate_limits import FailedSignIns, StrangerLimits
+from app.web.rate_limits import FailedSignIns, UnauthenticatedLimits
 from app.web.request_log import RequestLogLayer
 from app.web.traces import NO_TELEMETRY
 
@@ -51,7 +51,7 @@ def create_pearmut_app(database: Database, options: ServiceOptions, files: Pearm
     )
     recorder = Recorder(database.url, role=database.role, pulse=database.pulse)
     judging = JudgingService(recorder, database, AnswerableTaskCache())
-    limits = options.strangers or StrangerLimits()
+    limits = options.strangers or UnauthenticatedLimits()
     app.state.database = database
     app.state.options = replace(options, body_limit=max(options.body_limit, LARGEST))
     app.state.pearmut = PearmutState(judging, files, FailedSignIns(limits.failures, WINDOW))

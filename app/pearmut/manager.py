@@ -14,7 +14,7 @@ from app.pearmut.bodies import ManagedCampaignIn, NewCampaignIn, NewUsersIn, Use
 from app.pearmut.errors import describe_error, json_response
 from app.pearmut.state import PearmutState
 from app.services.access import tokens
-from app.services.access.organization_marks import organization_of_credential
+from app.services.access.organization_marks import find_credential_organization
 from app.services.access.tokens import BadCredential, Caller
 from app.services.pearmut import dashboard
 from app.services.pearmut.campaign_file import read_campaign_file
@@ -172,7 +172,7 @@ async def _download(
     state, secrets = PearmutState.of_request(request), given or []
     if len(secrets) not in (1, len(names)):
         raise Invalid("Mismatched campaign_id and token count")
-    if len({organization_of_credential(secret) for secret in secrets}) > 1:
+    if len({find_credential_organization(secret) for secret in secrets}) > 1:
         raise PearmutTokenWrong
     await to_thread.run_sync(enter_organization, request, secrets[0])
 

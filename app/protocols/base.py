@@ -49,7 +49,7 @@ MOST_MS = 7 * 24 * 3_600_000
 """Longest time within a file: a week, in milliseconds."""
 
 
-def is_left_out(value: object) -> bool:
+def is_empty_field(value: object) -> bool:
     """Whether a field says nothing, and is left out where it is written."""
     return value is None
 
@@ -69,8 +69,8 @@ class Span(Payload):
     omission: bool = False
     note: Annotated[str, Field(max_length=4000)] | None = None
     prefill: Annotated[str, Field(max_length=64)] | None = None
-    start_ms: Annotated[int, Field(ge=0, le=MOST_MS)] | None = Field(None, exclude_if=is_left_out)
-    end_ms: Annotated[int, Field(ge=0, le=MOST_MS)] | None = Field(None, exclude_if=is_left_out)
+    start_ms: Annotated[int, Field(ge=0, le=MOST_MS)] | None = Field(None, exclude_if=is_empty_field)
+    end_ms: Annotated[int, Field(ge=0, le=MOST_MS)] | None = Field(None, exclude_if=is_empty_field)
 
 
 @dataclass(frozen=True, slots=True)

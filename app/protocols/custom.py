@@ -40,7 +40,7 @@ from app.protocols.kit.custom_parts import (
     TextPart,
     list_widgets,
 )
-from app.protocols.kit.edits import character_edits
+from app.protocols.kit.edits import count_character_edits
 from app.protocols.kit.marked_errors import Marks, list_span_faults, score_errors
 from app.protocols.kit.prefilled_errors import list_prefill_faults
 from app.protocols.kit.scales import Number
@@ -120,7 +120,7 @@ def score_judgment(payload: CustomPayload, shown: JudgedTexts, options: ScoringO
     if shown.text is None:
         why = f"{name} needs the text of the output, which is not known"
         raise Invalid(why, places=(Place((TEXTS, name), why),))
-    return JudgmentScore(character_edits(shown.text.strip(), payload.texts[name].strip()).rate, n_errors)
+    return JudgmentScore(count_character_edits(shown.text.strip(), payload.texts[name].strip()).rate, n_errors)
 
 
 def _overall(payload: CustomPayload, own: CustomOptions) -> float:

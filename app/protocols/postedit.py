@@ -24,7 +24,7 @@ from app.protocols.base import (
     TextEdit,
     WorkedExample,
 )
-from app.protocols.kit.edits import character_edits, chrf, ter_edits
+from app.protocols.kit.edits import chrf, count_character_edits, count_ter_edits
 from app.protocols.widgets import LONGEST_TEXT
 from app.stats.ratings import ScoreScale
 
@@ -87,8 +87,10 @@ def score_judgment(payload: PosteditPayload, shown: JudgedTexts, options: Scorin
     if name == "chrf":
         return JudgmentScore(chrf(before, after))
     if name == "levenshtein":
-        return JudgmentScore(character_edits(before, after).rate)
-    return JudgmentScore(ter_edits(before, after, by_character=_postedit_options(options).tokens == "characters").rate)
+        return JudgmentScore(count_character_edits(before, after).rate)
+    return JudgmentScore(
+        count_ter_edits(before, after, by_character=_postedit_options(options).tokens == "characters").rate
+    )
 
 
 def _postedit_options(options: ScoringOptions) -> PosteditOptions:

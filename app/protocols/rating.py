@@ -106,20 +106,20 @@ class RatingPayload(Payload):
     ]
 
 
-def declared_criteria(options: ScoringOptions) -> tuple[Criterion, ...]:
+def list_criteria(options: ScoringOptions) -> tuple[Criterion, ...]:
     """What the campaign declares."""
     return options.own.criteria if isinstance(options.own, RatingOptions) else ()
 
 
 def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
     """One number a criterion, in declared order."""
-    return tuple(JudgmentMeasure(c.name, c.higher_is_better, c.scale) for c in declared_criteria(options))
+    return tuple(JudgmentMeasure(c.name, c.higher_is_better, c.scale) for c in list_criteria(options))
 
 
 def adapt_widget(widget: Widget, options: ScoringOptions) -> Widget:
     """The widget with the scales of the campaign's criteria."""
     return (
-        replace(widget, criteria=tuple(map(_criterion_scale, declared_criteria(options))))
+        replace(widget, criteria=tuple(map(_criterion_scale, list_criteria(options))))
         if isinstance(widget, Criteria)
         else widget
     )
@@ -133,7 +133,7 @@ def _criterion_scale(criterion: Criterion) -> CriterionScale:
 
 def check_payload(payload: RatingPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid naming every criterion that is missing, unknown, or off its scale."""
-    known = {c.name: c for c in declared_criteria(options)}
+    known = {c.name: c for c in list_criteria(options)}
     places = [Place(("scores", name), "is missing") for name in known if name not in payload.scores]
     for name, value in payload.scores.items():
         why = (
@@ -149,7 +149,7 @@ def check_payload(payload: RatingPayload, shown: JudgedTexts, options: ScoringOp
 
 def score_judgment(payload: RatingPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """The value of the criterion that is wanted, or of the first."""
-    name = options.measure if options.measure is not None else declared_criteria(options)[0].name
+    name = options.measure if options.measure is not None else list_criteria(options)[0].name
     return JudgmentScore(payload.scores[name] + 0.0)
 
 

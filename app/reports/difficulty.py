@@ -12,8 +12,8 @@ from pydantic import Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.reports.kit import captions
-from app.reports.kit.charts.heat import HeatMap, heat_map, shade_scores
-from app.reports.kit.columns import NONE, Column, csv_file_maker, make_mean_columns, make_table_section
+from app.reports.kit.charts.heat import HeatMap, draw_heat_map, shade_scores
+from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_mean_columns, make_table_section
 from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection, make_undivided_work
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
@@ -258,7 +258,7 @@ def _map(result: DifficultyView) -> bytes:
         of_columns="system",
         nothing="nothing is rated yet" if result.metric is None else "nothing has a score",
     )
-    return heat_map(drawn)
+    return draw_heat_map(drawn)
 
 
 EXAMPLE: dict[str, Any] = {
@@ -307,7 +307,7 @@ REPORT: Report[DifficultyOptions, DifficultyView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=_tables,
-    csv=csv_file_maker(CELLS, _cells),
+    csv=make_csv_file_maker(CELLS, _cells),
     charts={"default": _map},
     caption=_caption,
 )

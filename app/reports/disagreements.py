@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.reports.kit import captions
-from app.reports.kit.charts.correlations import DotRow, dot_plot
-from app.reports.kit.columns import Column, csv_file_maker, make_table_section
+from app.reports.kit.charts.correlations import DotRow, draw_dot_plot
+from app.reports.kit.columns import Column, make_csv_file_maker, make_table_section
 from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection, make_undivided_work
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.segment_scores import load_ranked_scores
@@ -210,7 +210,9 @@ def _chart(result: DisagreementView) -> bytes:
     ends = (min([0.0, *values]), max([1.0, *values]))
     between = "the two systems" if result.between == "systems" else "the lowest and the highest rater"
     title = f"Disagreements in {next(iter(result.campaigns))}"
-    return dot_plot(title, f"The {FEW} largest disagreements: scores by {between}", rows, [_caption(result)], ends=ends)
+    return draw_dot_plot(
+        title, f"The {FEW} largest disagreements: scores by {between}", rows, [_caption(result)], ends=ends
+    )
 
 
 def _caption(result: DisagreementView) -> str:
@@ -261,7 +263,7 @@ REPORT: Report[DisagreementOptions, DisagreementView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=_tables,
-    csv=csv_file_maker(CSV, attrgetter("disagreements")),
+    csv=make_csv_file_maker(CSV, attrgetter("disagreements")),
     charts={"default": _chart},
     caption=_caption,
     naming=frozenset({"rater"}),

@@ -15,8 +15,8 @@ from pydantic import Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.questionnaires import MOMENTS, NAME, Question, read_questionnaires
 from app.reports.kit import captions
-from app.reports.kit.charts.heat import HeatMap, heat_map, shade_scores
-from app.reports.kit.columns import Column, csv_file_maker, make_mean_columns, make_table_section
+from app.reports.kit.charts.heat import HeatMap, draw_heat_map, shade_scores
+from app.reports.kit.columns import Column, make_csv_file_maker, make_mean_columns, make_table_section
 from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection, make_undivided_work
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
@@ -322,7 +322,7 @@ def _caption(result: RaterGroupsView) -> str:
     )
 
 
-def means_picture(result: RaterGroupsView) -> bytes:
+def draw_group_means(result: RaterGroupsView) -> bytes:
     """Groups and systems: the darker, the better the score."""
     cells, ends = shade_scores([row.means for row in result.groups], higher_is_better=result.higher_is_better)
     drawn = HeatMap(
@@ -336,7 +336,7 @@ def means_picture(result: RaterGroupsView) -> bytes:
         of_columns="system",
         nothing="there are no groups to compare",
     )
-    return heat_map(drawn)
+    return draw_heat_map(drawn)
 
 
 _GROUP = {"ratings": 40, "outputs": 30, "sd": 18.0, "shared": 20}
@@ -397,8 +397,8 @@ REPORT: Report[RaterGroupOptions, RaterGroupsView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=_tables,
-    csv=csv_file_maker(CELLS, _cells),
-    charts={"default": means_picture},
+    csv=make_csv_file_maker(CELLS, _cells),
+    charts={"default": draw_group_means},
     caption=_caption,
     settings=frozenset({NAME}),
     extra_key=_answers_key,

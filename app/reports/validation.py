@@ -11,8 +11,8 @@ from typing import Any, Literal
 from pydantic import Field, TypeAdapter
 
 from app.reports.kit import captions
-from app.reports.kit.charts.rates import rates_chart
-from app.reports.kit.columns import NONE, Column, csv_file_maker, make_table_section
+from app.reports.kit.charts.rates import draw_rates
+from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
 from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection, make_undivided_work
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
@@ -268,7 +268,7 @@ def _chart(result: ValidationView) -> bytes:
     """Every rate with its bounds, beside the promise."""
     notes = [*map(captions.make_sentence, result.warnings), _caption(result)]
     title = f"Error rates of recipe {result.recipe} on {', '.join(result.campaigns)}"
-    return rates_chart(title, _by_world(result), notes)
+    return draw_rates(title, _by_world(result), notes)
 
 
 EXAMPLE: dict[str, Any] = {
@@ -313,7 +313,7 @@ REPORT: Report[ValidationOptions, ValidationView] = Report(
     example=EXAMPLE,
     prepare=_prepare,
     tables=_tables,
-    csv=csv_file_maker(COLUMNS, lambda result: result.rates, ORIGIN),
+    csv=make_csv_file_maker(COLUMNS, lambda result: result.rates, ORIGIN),
     charts={"default": _chart},
     caption=_caption,
     long=True,

@@ -47,7 +47,7 @@ class AnswerContext:
         return 1.0 - value if name in self.lower_is_better else value
 
 
-def answer(protocol: str, form: RaterForm, sheet: AnswerContext) -> dict[str, object]:
+def answer_form(protocol: str, form: RaterForm, sheet: AnswerContext) -> dict[str, object]:
     """The payload: every question of the form has its answer."""
     payload: dict[str, object] = {"protocol": protocol}
     for widget in form.widgets:

@@ -12,7 +12,7 @@ from typing import Any
 
 from app.protocols import RaterForm, get_protocol, list_judged_levels, make_rater_form
 from app.protocols.base import Level, Preference, Protocol, resolve_scoring_options
-from app.simulation.answers import AnswerContext, answer, make_preference_payload
+from app.simulation.answers import AnswerContext, answer_form, make_preference_payload
 from app.simulation.model import RaterModel, text_key
 from app.simulation.simulated_rater import Opinion, SimulatedRater
 from app.simulation.task_view import SeenAnswer, SeenItem, SeenScreen, SeenSegment, SeenTask
@@ -202,7 +202,7 @@ def _judge(
 
 def _payload(session: _Session, level: Level, segment: SeenSegment, opinion: Opinion) -> dict[str, object]:
     sheet = AnswerContext(segment, opinion, session.mind.draws, session.mind.traits.taste, session.forms.lower)
-    return answer(session.forms.protocol.name, session.forms.at[level], sheet)
+    return answer_form(session.forms.protocol.name, session.forms.at[level], sheet)
 
 
 def _document(session: _Session, item: SeenItem) -> Generator[Act, int | None, None]:

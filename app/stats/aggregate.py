@@ -119,7 +119,7 @@ def average_segment_scores(ratings: Ratings, *, repeats: Repeats = "average", me
     """Average the ratings of each (system, segment).
 
     `average`: repeats of one rater first, then raters. `pool`: all ratings alike (WMT). `latest`, `first`: of several
-    ratings by one rater only the last or the first counts. `separate`: see `give_each_rating_a_segment`.
+    ratings by one rater only the last or the first counts. `separate`: see `make_segment_per_rating`.
 
     median : take the median over raters instead of the mean (Licht et al. 2022, §5.2; of an even number the midpoint).
     """
@@ -135,7 +135,7 @@ def average_segment_scores(ratings: Ratings, *, repeats: Repeats = "average", me
     return SegmentScores(ratings.system[starts], ratings.segment[starts], score, n.astype(np.int32))
 
 
-def give_each_rating_a_segment(ratings: Ratings) -> Ratings:
+def make_segment_per_rating(ratings: Ratings) -> Ratings:
     """The same rows with every rating (rater and nth) of a segment as a segment of its own: WMT25's waves.
 
     Two systems then share a segment where the same rater judged both.

@@ -44,7 +44,7 @@ class RatingCounts:
     mean: float
 
 
-def ratings_of_test_set(rows: Ratings) -> Ratings:
+def select_test_set_ratings(rows: Ratings) -> Ratings:
     """Ratings and repeats; controls, references and calibration items say nothing of the test set."""
     return rows.where(np.isin(rows.role, [role.value for role in TEST_SET_ROLES]))
 
@@ -59,7 +59,7 @@ def summarize_counts(counts: Codes) -> CountSummary | None:
     return CountSummary(int(some.min()), float(np.median(some)), int(some.max())) if some.size else None
 
 
-def ratings_per_output(rows: Ratings) -> Codes:
+def count_ratings_per_output(rows: Ratings) -> Codes:
     """Ratings of each output that was rated: one entry a (system, document, segment)."""
     if not len(rows):
         return np.zeros(0, dtype=np.int32)
@@ -100,7 +100,7 @@ def count_bucket_sizes(rows: Ratings) -> tuple[BucketSize, ...]:
     return tuple(BucketSize(len(found), n) for found, n in ordered)
 
 
-def system_document_counts(rows: Ratings, n_systems: int, n_documents: int) -> Codes:
+def count_ratings_by_system_and_document(rows: Ratings, n_systems: int, n_documents: int) -> Codes:
     """Ratings as a matrix, systems × documents."""
     counts = np.zeros((n_systems, n_documents), dtype=np.int32)
     np.add.at(counts, (rows.system, rows.document), 1)

@@ -12,14 +12,14 @@ _BLOCK = 1 << 21  # values held at once
 _EVEN = 8  # rows that are multiplied together: blocks of so many give the sums that all draws at once give
 
 
-def draws_in_block(size: int) -> int:
+def count_draws_in_block(size: int) -> int:
     """How many draws of so many values are held at once."""
     return max(_EVEN, _BLOCK // max(size, 1) // _EVEN * _EVEN)
 
 
-def split_draws(draws: int, size: int) -> Iterator[int]:
+def split_draws_into_blocks(draws: int, size: int) -> Iterator[int]:
     """How many draws of so many values each block has."""
-    step = draws_in_block(size)
+    step = count_draws_in_block(size)
     return (min(step, draws - start) for start in range(0, draws, step))
 
 
@@ -27,7 +27,7 @@ def draw_document_counts(
     rng: np.random.Generator, documents: int, draws: int, *, rows: int | None = None
 ) -> Iterator[Floats]:
     """How often each document is drawn, as many as there are; shape (some draws, D), at most `rows` draws at a time."""
-    step = rows or draws_in_block(documents)
+    step = rows or count_draws_in_block(documents)
     for start in range(0, draws, step):
         n = min(step, draws - start)
         if not documents:

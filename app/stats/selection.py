@@ -64,7 +64,7 @@ def select_rows(ratings: Ratings, recipe: Recipe) -> RowSelection:
     return RowSelection(rows, ranked, dropped)
 
 
-def can_be_selected_by_sums(recipe: Recipe) -> bool:
+def can_select_from_sums(recipe: Recipe) -> bool:
     """Whether each rating tells by itself if the recipe counts it, and as it is stored."""
     return recipe.implausible_raters == "keep" and recipe.scoring.cap is None
 

@@ -123,12 +123,12 @@ def store_check_result(session: Session, campaign_id: int, task_id: int, result:
     session.execute(text(_SETTLE), {"campaign": campaign_id, "task": task_id, "result": result})
 
 
-def repeat_check(session: Session, campaign_id: int, task_id: int, values: Mapping[str, object]) -> None:
+def repeat_attention_check(session: Session, campaign_id: int, task_id: int, values: Mapping[str, object]) -> None:
     """Give a rater a check once more. values: public_id, key and meta (JSON) of the task."""
     session.execute(text(_AGAIN), {"campaign": campaign_id, "task": task_id, **values})
 
 
-def withdraw_open_checks(session: Session, campaign_id: int, rater_id: int) -> None:
+def withdraw_open_attention_checks(session: Session, campaign_id: int, rater_id: int) -> None:
     """Take the checks of a rater that are not handed in out of use; nobody else could have them."""
     for statement in _WITHDRAW:
         session.execute(text(statement), {"campaign": campaign_id, "rater": rater_id})

@@ -20,8 +20,8 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import AppError, Conflict, Invalid, NotFound, StorageFull, Unavailable
 from app.storage.connections import ConfiguredConnection
-from app.storage.organizations import DEFAULT, current_organization, rely_on_organization, search_path_statement
-from app.storage.pulse import SILENT, DatabasePulse, PulsedConnection
+from app.storage.organizations import DEFAULT, current_organization, fix_current_organization, search_path_statement
+from app.storage.pulse import SILENT, DatabaseLivenessProbe, ProbedConnection
 from app.storage.ratings_folder import RatingsFolder
 from app.storage.temporary_tables import listen_for_temporary_tables
 
@@ -115,7 +115,7 @@ class Database:
         self.role = role
         self.timeout = timeout
         self.ratings_folder = ratings_folder
-        self.pulse = DatabasePulse(_libpq(url), _options(role)) if watched else None
+        self.pulse = DatabaseLivenessProbe(_libpq(url), _options(role)) if watched else None
         self._engine = self._pool(size, role)
         self._probe = self._pool(1, role)
         sa.event.listen(self._engine, "connect", _read_numbers_as_written)
@@ -150,7 +150,7 @@ class Database:
         if self.pulse is None:
             return ConfiguredConnection.connect(*given, **named)
         self.pulse.wait_for_answer()
-        made = PulsedConnection.connect(*given, **named)
+        made = ProbedConnection.connect(*given, **named)
         made.pulse = self.pulse
         return made
 
@@ -179,7 +179,7 @@ class Database:
             if snapshot:
                 session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
                 session.execute(sa.text("SET TRANSACTION READ ONLY"))
-            if (organization := rely_on_organization()) != DEFAULT:
+            if (organization := fix_current_organization()) != DEFAULT:
                 session.execute(sa.text(search_path_statement(organization)))
             yield session
 

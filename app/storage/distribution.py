@@ -73,13 +73,13 @@ def distribute_organization(connection: sa.Connection, organization: int) -> boo
     if not has_citus(connection) or is_distributed(connection, organization):
         return False
     _declare_references(connection)
-    let_defaults_be_volatile(connection)
+    use_clock_for_default_times(connection)
     schema = organization_schema(organization)
     connection.execute(sa.text("SELECT citus_schema_distribute(CAST(:schema AS regnamespace))"), {"schema": schema})
     return True
 
 
-def let_defaults_be_volatile(connection: sa.Connection) -> None:
+def use_clock_for_default_times(connection: sa.Connection) -> None:
     """Let times that nobody gives be those of the clock, not of the transaction's begin; why: `COLLECTED_FIRST`."""
     for column in connection.execute(sa.text(_STABLE_DEFAULTS)).all():
         change = f"ALTER TABLE {column.table} ALTER COLUMN {column.column} SET DEFAULT clock_timestamp()"

@@ -15,7 +15,7 @@ from app.storage.attention import SHOWN_TEXT
 from app.storage.imports import staging
 from app.storage.imports.merge import MergeCheck, require_checks_pass
 from app.storage.optional_filters import join_optional_conditions
-from app.storage.temporary_tables import are_read_as_subqueries
+from app.storage.temporary_tables import are_temporary_tables_subqueries
 
 # What was staged, with names turned into rows and the number of the revision that each answer will be, in one table, so
 # that nothing after it has to join the million rows of a large import again. An answer equal
@@ -199,7 +199,7 @@ def resolve_staged_judgments(session: Session, campaign_id: int, *, history: boo
     two answers at one address or another answer to a stored revision.
     """
     sequence = session.execute(text(SEQUENCE)).scalar_one()
-    number, apart = f"nextval('{sequence}') AS id, ", are_read_as_subqueries(session)
+    number, apart = f"nextval('{sequence}') AS id, ", are_temporary_tables_subqueries(session)
     parts = {"history": HISTORY if history else NO_HISTORY, "comments": comments.SET_APART}
     resolve = RESOLVE.format(number="" if apart else number, **parts)
     if apart:

@@ -69,7 +69,7 @@ def _upgrade(connection: sa.Connection, organization: int, revision: str) -> Non
     else:
         number_rows(connection, organization)
         if distribution.is_distributed(connection, organization):
-            distribution.let_defaults_be_volatile(connection)
+            distribution.use_clock_for_default_times(connection)
     grant_serving_role(connection, organization)
     connection.commit()
     if sealing and sa.inspect(connection).has_table("seals"):

@@ -43,7 +43,7 @@ def current_organization() -> int:
     return DEFAULT if in_use is None else in_use.number
 
 
-def rely_on_organization() -> int:
+def fix_current_organization() -> int:
     """The same, for who is about to read or write: from now on a request cannot turn to another."""
     in_use = _in_use.get()
     if in_use is None:
@@ -62,7 +62,7 @@ def use_organization(number: int) -> Iterator[None]:
         _in_use.reset(token)
 
 
-def choose_organization(number: int) -> None:
+def switch_organization(number: int) -> None:
     """Let the work of the innermost `use_organization` be for another one, as its credential says.
 
     Threads that the work is spread over see it as well. Raises OrganizationsMixed where it has read another's tables.
@@ -75,10 +75,10 @@ def choose_organization(number: int) -> None:
     in_use.number = number
 
 
-def organization_of(row: int) -> int:
+def organization_of_row(row: int) -> int:
     """The organization that a row belongs to, by its number.
 
-    >>> organization_of(17), organization_of(3 * SPAN + 17)
+    >>> organization_of_row(17), organization_of_row(3 * SPAN + 17)
     (0, 3)
     """
     return row // SPAN

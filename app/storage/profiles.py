@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.storage.db import driver_connection
 from app.storage.full_scans import stream_full_scan
 from app.storage.tables import profiles
-from app.storage.temporary_tables import expect_temporary_tables
+from app.storage.temporary_tables import prepare_for_temporary_tables
 
 STORE = """
 INSERT INTO scores (campaign_id, profile_id, judgment_id, item_id, segment_id, rater_id, revision, n_errors, version,
@@ -57,7 +57,7 @@ def has_unscored_judgments(session: Session, campaign_id: int, profile_id: int) 
 
 def store_scores(session: Session, campaign_id: int, profile_id: int, rows: Iterable[tuple[int, float, int]]) -> None:
     """Store (judgment, score, number of errors) under a profile, beside the address of each judgment."""
-    expect_temporary_tables(session)
+    prepare_for_temporary_tables(session)
     session.execute(
         text("CREATE TEMP TABLE IF NOT EXISTS rescored (id bigint, score float8, n_errors int) ON COMMIT DROP")
     )

@@ -29,7 +29,7 @@ SILENT = "the server does not answer"
 T = TypeVar("T")
 
 
-class DatabasePulse:
+class DatabaseLivenessProbe:
     """Asks a server whether it answers, from a thread of its own, until closed. options: of the connection."""
 
     def __init__(self, url: str, options: str = "") -> None:
@@ -60,7 +60,7 @@ class DatabasePulse:
                 raise psycopg.OperationalError(SILENT)
 
     def _ask_on(self) -> None:
-        connection: PulsedConnection | None = None
+        connection: ProbedConnection | None = None
         while not self._closed:
             self._wanted.wait(EVERY)
             self._wanted.clear()
@@ -80,7 +80,7 @@ class DatabasePulse:
             self._beats += 1
             self._beaten.notify_all()
 
-    def _ask_database(self, connection: PulsedConnection | None) -> PulsedConnection:
+    def _ask_database(self, connection: ProbedConnection | None) -> ProbedConnection:
         """Ask on the connection, or on a new one where that has ended. Raises ConnectionTimeout, or psycopg's error."""
         if connection is not None and not connection.closed:
             with suppress(psycopg.OperationalError):  # ended by an administrator, or lost: is another to be had?
@@ -88,7 +88,7 @@ class DatabasePulse:
                 return connection
             if connection.limit_passed:
                 self._report_change(silent=True)
-        made = PulsedConnection.connect(
+        made = ProbedConnection.connect(
             self._url, connect_timeout=CONNECT_WITHIN, autocommit=True, options=self._options, prepare_threshold=None
         )
         made.limit = ANSWER_WITHIN
@@ -96,10 +96,10 @@ class DatabasePulse:
         return made
 
 
-class PulsedConnection(ConfiguredConnection):
+class ProbedConnection(ConfiguredConnection):
     """A connection that waits no longer than its pulse beats. limit: the longest wait in seconds, beside that."""
 
-    pulse: DatabasePulse | None = None
+    pulse: DatabaseLivenessProbe | None = None
     limit: float | None = None
     limit_passed = False
 
@@ -121,10 +121,10 @@ class PulsedConnection(ConfiguredConnection):
         return look
 
 
-class PulsedAsyncConnection(ConfiguredAsyncConnection):
+class ProbedAsyncConnection(ConfiguredAsyncConnection):
     """The same for the event loop."""
 
-    pulse: DatabasePulse | None = None
+    pulse: DatabaseLivenessProbe | None = None
 
     async def wait(self, gen: PQGen[T], interval: float = LOOK_EVERY, timeout: float | None = None) -> T:
         """Wait for the server. Raises OperationalError, and is closed then, where it is silent."""

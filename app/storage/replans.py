@@ -124,6 +124,6 @@ def mark_groups_surplus(session: Session, campaign_id: int, groups: Sequence[int
     session.execute(text(SURPLUS), keys)
 
 
-def credit_system(session: Session, campaign_id: int, group: int, system: str) -> None:
+def credit_group_to_system(session: Session, campaign_id: int, group: int, system: str) -> None:
     """Credit a system with the items of a group whose texts it gave, too."""
     session.execute(text(CREDIT), {"campaign": campaign_id, "group": group, "system": system})

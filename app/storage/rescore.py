@@ -9,7 +9,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage.db import driver_connection
-from app.storage.temporary_tables import expect_temporary_tables
+from app.storage.temporary_tables import prepare_for_temporary_tables
 
 _STORED = """
 SELECT judgment_id, score, n_errors FROM scores WHERE campaign_id = :campaign AND profile_id = :profile
@@ -63,7 +63,7 @@ def describe_judgment_places(session: Session, campaign_id: int, ids: Iterable[i
 
 def update_scores(session: Session, campaign_id: int, profile_id: int, rows: Iterable[StoredScore]) -> None:
     """Put derived scores in the place of stored ones."""
-    expect_temporary_tables(session)
+    prepare_for_temporary_tables(session)
     session.execute(
         text("CREATE TEMP TABLE IF NOT EXISTS corrected (id bigint, score float8, n_errors int) ON COMMIT DROP")
     )

@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 
 from app.storage.distribution import COLLECTED_FIRST
 from app.storage.full_scans import plan_for_full_scans
-from app.storage.temporary_tables import expect_temporary_tables
+from app.storage.temporary_tables import prepare_for_temporary_tables
 
 Row = sa.Row[Any]
 _START = "decode(repeat('00', 32), 'hex')"  # what the first seal follows
@@ -130,7 +130,7 @@ def collect_row_hashes(session: Session, rows: str | None = None) -> None:
 
     rows: a query for all of their columns.
     """
-    expect_temporary_tables(session)
+    prepare_for_temporary_tables(session)
     made = "CREATE TEMP TABLE IF NOT EXISTS sealed_rows (kind int, id bigint, hash bytea) ON COMMIT DROP"
     session.execute(text(made))
     if rows is not None:

@@ -18,14 +18,14 @@ NAMES = ("staged_[a-z]+", "placed", "resolved", "told", "scored", "sealed_rows",
 _READ = re.compile(rf"(?<!DELETE )\b(FROM|JOIN)\s+({'|'.join(NAMES)})\b(?![.(])(\s+(?:AS\s+)?[a-z]\w*)?")
 
 
-def expect_temporary_tables(session: Session) -> None:
+def prepare_for_temporary_tables(session: Session) -> None:
     """Let the statements of this connection read temporary tables so that Citus, where it is, can join them."""
     kept = session.connection().info
     if _KEY not in kept:
         kept[_KEY] = has_citus(session)
 
 
-def are_read_as_subqueries(session: Session) -> bool:
+def are_temporary_tables_subqueries(session: Session) -> bool:
     """Whether the statements of this connection read temporary tables so, and not as they are written."""
     return bool(session.connection().info.get(_KEY))
 
@@ -41,7 +41,7 @@ def read_as_subqueries(statement: str) -> str:
 
 
 def listen_for_temporary_tables(engine: sa.Engine) -> None:
-    """Change statements so where `expect_temporary_tables` said so."""
+    """Change statements so where `prepare_for_temporary_tables` said so."""
 
     def change(connection: sa.Connection, _cursor: Any, statement: str, given: Any, _context: Any, _many: bool) -> Any:
         return (read_as_subqueries(statement) if connection.info.get(_KEY) else statement), given

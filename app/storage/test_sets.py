@@ -105,7 +105,9 @@ def load_outputs_page(
     return list(session.execute(query))
 
 
-def upsert_row(session: Session, table: sa.Table, campaign_id: int, key: str, values: Mapping[str, object]) -> int:
+def upsert_keyed_row(
+    session: Session, table: sa.Table, campaign_id: int, key: str, values: Mapping[str, object]
+) -> int:
     """Store a system or document, or overwrite its fields; its id."""
     statement = insert(table).values(campaign_id=campaign_id, key=key, **values)
     stored = statement.on_conflict_do_update(index_elements=["campaign_id", "key"], set_=dict(values))

@@ -10,7 +10,7 @@ from app.services.access.tokens import Caller
 from app.services.people import raters
 from app.services.people.raters import ActingRater
 from app.storage.campaigns import CampaignNotFound
-from app.web.access import NoCredential, RoleLacksIt, authenticate_cookie
+from app.web.access import NoCredential, RoleLacksRights, authenticate_cookie
 from app.web.cookies import Who, session_cookie
 
 
@@ -20,7 +20,7 @@ def require_results_reader(request: Request) -> Caller:
     if caller.campaign is not None and request.path_params.get("campaign") not in (None, caller.campaign):
         raise CampaignNotFound
     if not caller.has_rights_of("viewer"):
-        raise RoleLacksIt(f"it needs the rights of a viewer; yours is {caller.role}")
+        raise RoleLacksRights(f"it needs the rights of a viewer; yours is {caller.role}")
     return caller
 
 
@@ -29,7 +29,7 @@ def require_rater(request: Request) -> ActingRater:
     caller = _caller(request, "rater")
     rater = raters.find_rater_of_caller(caller)
     if rater is None:
-        raise RoleLacksIt(f"it is for raters; yours is {caller.role}")
+        raise RoleLacksRights(f"it is for raters; yours is {caller.role}")
     return rater
 
 

@@ -250,10 +250,10 @@ def _public(response: Response) -> Response:
     return response
 
 
-def number_files(keys: Sequence[str]) -> Mapping[str, str]:
+def assign_file_names(keys: Sequence[str]) -> Mapping[str, str]:
     """A file name for each document: keys may have characters that file systems do not.
 
-    >>> number_files(["a:b", "c"])
+    >>> assign_file_names(["a:b", "c"])
     {'a:b': '0001', 'c': '0002'}
     """
     return {key: f"{n:04}" for key, n in zip(keys, count(1), strict=False)}

@@ -37,8 +37,10 @@ class NoCredential(Unauthorized):
     """Send `Authorization: Bearer <token>`."""
 
 
-class RoleLacksIt(Forbidden):
+class RoleLacksRights(Forbidden):
     """Your role does not allow this."""
+
+    published = "RoleLacksIt"
 
 
 class BoundToCampaign(Forbidden):
@@ -80,7 +82,7 @@ class RequiredRole:
         caller = _authenticate(request, "staff" if self.role is not None else None, confirmed=self.confirmed)
         _check_campaign(request, caller)
         if self.role is not None and not caller.has_rights_of(self.role):
-            raise RoleLacksIt(f"it needs the rights of a {self.role}; yours is {caller.role}")
+            raise RoleLacksRights(f"it needs the rights of a {self.role}; yours is {caller.role}")
         if self.role == "coordinator" and caller.role == "coordinator" and caller.team is None:
             raise NoTeam
         if self.unbound and caller.campaign is not None:
@@ -100,7 +102,7 @@ class RequiredEitherRole(RequiredRole):
         """The caller. Raises as `RequiredRole` does."""
         try:
             return super().__call__(request)
-        except RoleLacksIt:
+        except RoleLacksRights:
             return self._second(request)
 
 
@@ -116,7 +118,7 @@ class RequiredRater:
         elif (own := raters.find_rater_of_caller(caller)) is not None:
             rater = own
         else:
-            raise RoleLacksIt(f"it is for raters; yours is {caller.role}")
+            raise RoleLacksRights(f"it is for raters; yours is {caller.role}")
         check_query(request)
         return rater
 
@@ -128,7 +130,7 @@ class RequiredRater:
         if len(given) != 1 or not is_key(given[0]):
             raise NoRaterNamed
         if campaign is None:
-            raise RoleLacksIt("it needs a credential of one campaign")
+            raise RoleLacksRights("it needs a credential of one campaign")
         with find_database(request).transaction() as session:
             return raters.find_acting_rater(session, caller, campaign=campaign, rater=given[0])
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from fastapi import Request, Response
 
-from app.services.access.organization_marks import mark_for_organization
+from app.services.access.organization_marks import add_organization_mark
 
 VARY = "Accept, Authorization, Cookie"
 
@@ -22,7 +22,7 @@ def conditional_response(
 
     What another organization has under the same address and tag is another body.
     """
-    tag = f'"{mark_for_organization(etag)}"'
+    tag = f'"{add_organization_mark(etag)}"'
     common = {"ETag": tag, "Vary": VARY, "Cache-Control": "private, no-cache", **(headers or {})}
     if client_has_tag(request, tag):
         return Response(status_code=304, headers=common)

@@ -13,9 +13,9 @@ from app.domain.keys import KEY_PATTERN
 from app.services.access.provider_options import ProviderOptions
 from app.services.media.policy import MediaPolicy
 from app.services.tasks.judging import JudgingService
-from app.services.webhooks.addresses import ONLY_PUBLIC, OutwardAddresses
+from app.services.webhooks.addresses import ONLY_PUBLIC, AllowedWebhookAddresses
 from app.storage.db import Database, Session
-from app.web.rate_limits import StrangerLimits
+from app.web.rate_limits import UnauthenticatedLimits
 
 NO_MEDIA = MediaPolicy()
 
@@ -35,8 +35,8 @@ class ServiceOptions:
     public_url: str | None = None
     cors_origins: tuple[str, ...] = ()
     allowed_hosts: frozenset[str] | None = None
-    strangers: StrangerLimits | None = None
-    webhook_addresses: OutwardAddresses = ONLY_PUBLIC
+    strangers: UnauthenticatedLimits | None = None
+    webhook_addresses: AllowedWebhookAddresses = ONLY_PUBLIC
     media: MediaPolicy = NO_MEDIA
     provider: ProviderOptions | None = None
 

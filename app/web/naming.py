@@ -7,11 +7,11 @@ from typing import Any
 
 from app.reports.kit.report import Report
 from app.services.access.tokens import Caller
-from app.web.access import RoleLacksIt
+from app.web.access import RoleLacksRights
 
 
-def check_naming(caller: Caller, kind: Report[Any, Any], given: Iterable[str]) -> None:
-    """Raise RoleLacksIt where who only views names raters, known ones or not. given: fields of the question."""
+def check_may_name_raters(caller: Caller, kind: Report[Any, Any], given: Iterable[str]) -> None:
+    """Raise RoleLacksRights where who only views names raters, known ones or not. given: fields of the question."""
     named = sorted(kind.naming.intersection(given))
     if named and not caller.has_rights_of("manager"):
-        raise RoleLacksIt(f"to name raters under {named[0]} needs the rights of a manager; yours is {caller.role}")
+        raise RoleLacksRights(f"to name raters under {named[0]} needs the rights of a manager; yours is {caller.role}")

@@ -13,14 +13,14 @@ from typing import Annotated
 from fastapi import Depends, Path, Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.services.access.organization_marks import organization_of_credential
+from app.services.access.organization_marks import find_credential_organization
 from app.storage.db import Database
 from app.storage.organization_list import KNOWN_FOR, OrganizationRecord, list_organizations
 from app.storage.organizations import (
     DEFAULT,
-    choose_organization,
     current_organization,
-    organization_of,
+    organization_of_row,
+    switch_organization,
     use_organization,
 )
 
@@ -83,17 +83,17 @@ def enter_organization(request: Request, credential: str) -> None:
 
     Where there is none of its number the request stays with the default one, which does not know the credential.
     """
-    _enter(request, organization_of_credential(credential))
+    _enter(request, find_credential_organization(credential))
 
 
 def enter_organization_of(request: Request, row: int) -> None:
     """The same for the organization of a row, by its number."""
-    _enter(request, organization_of(row))
+    _enter(request, organization_of_row(row))
 
 
 def _enter(request: Request, number: int) -> None:
     if number != current_organization():  # else it is entered, and stays so where it was removed meanwhile
-        choose_organization(number if directory_of(request).has(number) else DEFAULT)
+        switch_organization(number if directory_of(request).has(number) else DEFAULT)
 
 
 def get_archive_address(

@@ -33,9 +33,9 @@ class IdleConnections:
     def __init__(self, most: int) -> None:
         self.most = most
         self._n = 0
-        self._of: dict[str, OrderedDict[BoundedProtocol, None]] = {}
+        self._of: dict[str, OrderedDict[LimitedHttpProtocol, None]] = {}
 
-    def add(self, connection: BoundedProtocol, address: str) -> None:
+    def add(self, connection: LimitedHttpProtocol, address: str) -> None:
         """One more; the oldest of the address that has most is given up where there are too many."""
         own = self._of.setdefault(address, OrderedDict())
         self._n += connection not in own
@@ -46,7 +46,7 @@ class IdleConnections:
             self.remove(oldest)
             oldest.give_up()
 
-    def remove(self, connection: BoundedProtocol) -> None:
+    def remove(self, connection: LimitedHttpProtocol) -> None:
         """A request is under way on it, or it has ended."""
         address = connection.client[0] if connection.client else ""
         own = self._of.get(address)
@@ -57,7 +57,7 @@ class IdleConnections:
                 del self._of[address]
 
 
-class BoundedProtocol(HttpToolsProtocol):
+class LimitedHttpProtocol(HttpToolsProtocol):
     """Closes a connection whose headers do not come in time, are too long, or whose reader has stopped reading.
 
     headers_within: seconds from the first byte (or the connection) to the end of the headers.

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class StrangerLimits:
+class UnauthenticatedLimits:
     """Limits that all strangers of one address share.
 
     body: bytes of one body. seconds: until it is whole. places: bodies that arrive at once.

@@ -23,7 +23,7 @@ from app.web.admission import ALWAYS, STRANGER
 from app.web.bodies import BodyTooLarge, BodyTooSlow
 from app.web.logs import REQUEST
 from app.web.problems import ErrorPage, problem_response
-from app.web.rate_limits import FailedSignIns, RefusalPacing, StrangerLimits, TokenBuckets, address_of
+from app.web.rate_limits import FailedSignIns, RefusalPacing, TokenBuckets, UnauthenticatedLimits, address_of
 from app.web.request_log import request_id
 
 COOKIES = frozenset({"staff", "rater", "__Host-staff", "__Host-rater"})
@@ -55,11 +55,11 @@ class KnownCredentials:
             self._seen.popitem(last=False)
 
 
-class StrangerRequest:
+class UnauthenticatedRequest:
     """One request of a stranger. Reading its body raises BodyTooLarge and BodyTooSlow."""
 
     def __init__(
-        self, layer: StrangersLayer, address: str, receive: Receive, scope: Scope, *, shows_nothing: bool
+        self, layer: UnauthenticatedLayer, address: str, receive: Receive, scope: Scope, *, shows_nothing: bool
     ) -> None:
         self._layer, self._receive = layer, receive
         self.address, self.scope = address, scope
@@ -115,10 +115,12 @@ class StrangerRequest:
         self._loop.call_soon_threadsafe(self.leave)
 
 
-class StrangersLayer:
+class UnauthenticatedLayer:
     """Applies an allowance to strangers. page: the error page for browsers."""
 
-    def __init__(self, app: ASGIApp, allowance: StrangerLimits, familiar: KnownCredentials, page: ErrorPage) -> None:
+    def __init__(
+        self, app: ASGIApp, allowance: UnauthenticatedLimits, familiar: KnownCredentials, page: ErrorPage
+    ) -> None:
         self.app = app
         self.allowance = allowance
         self._familiar, self._page = familiar, page
@@ -126,7 +128,7 @@ class StrangersLayer:
         self._failures = FailedSignIns(allowance.failures, allowance.window)
         self._turns = RefusalPacing(REFUSALS, HELD)
         self._held = 0
-        self._arriving: defaultdict[str, OrderedDict[StrangerRequest, None]] = defaultdict(OrderedDict)
+        self._arriving: defaultdict[str, OrderedDict[UnauthenticatedRequest, None]] = defaultdict(OrderedDict)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it with 429."""
@@ -145,14 +147,14 @@ class StrangersLayer:
             await self._delay_refusal(address)
             await self._refuse(scope, receive, send, wait)
             return
-        stranger = StrangerRequest(self, address, receive, scope, shows_nothing=not shown)
+        stranger = UnauthenticatedRequest(self, address, receive, scope, shows_nothing=not shown)
         scope.setdefault("state", {})[STRANGER] = stranger
         try:
             await self.app(scope, stranger.receive, self._watch_refusals(stranger, shown, send) if tries else send)
         finally:
             stranger.leave()
 
-    def count_body(self, address: str, stranger: StrangerRequest) -> None:
+    def count_body(self, address: str, stranger: UnauthenticatedRequest) -> None:
         """Count an arriving body. Where there are too many, the oldest of the same address is dropped."""
         arriving = self._arriving[address]
         if stranger in arriving:
@@ -161,7 +163,7 @@ class StrangersLayer:
             arriving.popitem(last=False)[0].give_up()
         arriving[stranger] = None
 
-    def uncount_body(self, address: str, stranger: StrangerRequest) -> None:
+    def uncount_body(self, address: str, stranger: UnauthenticatedRequest) -> None:
         """Count it no more: it has arrived, or will not."""
         arriving = self._arriving.get(address)
         if arriving is not None:
@@ -169,7 +171,7 @@ class StrangersLayer:
             if not arriving:
                 del self._arriving[address]
 
-    def _watch_refusals(self, stranger: StrangerRequest, shown: list[bytes], send: Send) -> Send:
+    def _watch_refusals(self, stranger: UnauthenticatedRequest, shown: list[bytes], send: Send) -> Send:
         """A `send` that counts refused credentials, of the headers or of a body that was read."""
 
         async def watched(message: Message) -> None:
@@ -210,7 +212,7 @@ def recognize_sender(request: HTTPConnection, secret: str) -> None:
     if isinstance(familiar, KnownCredentials):
         familiar.keep(_digest(secret.encode("utf-8", "replace")))
     stranger = request.scope.get("state", {}).get(STRANGER)
-    if isinstance(stranger, StrangerRequest):
+    if isinstance(stranger, UnauthenticatedRequest):
         stranger.recognize()
 
 
@@ -220,7 +222,7 @@ def note_sign_in_attempt(request: HTTPConnection) -> None:
     May be called from any thread.
     """
     stranger = request.scope.get("state", {}).get(STRANGER)
-    if isinstance(stranger, StrangerRequest):
+    if isinstance(stranger, UnauthenticatedRequest):
         stranger.tried = True
 
 

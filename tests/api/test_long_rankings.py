@@ -20,7 +20,7 @@ from app.reports.ranking.input import load_ranking_input
 from app.reports.ranking.renderings import render_segment_scores
 from app.reports.side_by_side import report as side_by_side
 from app.reports.source import snapshot
-from app.reports.source.expected_time import AT_ONCE, CampaignSize, seconds_to_rank
+from app.reports.source.expected_time import AT_ONCE, CampaignSize, estimate_seconds_of_draws
 from app.services.access import tokens
 from app.services.jobs import jobs, rankings
 from app.services.jobs import side_by_side as side_by_side_jobs
@@ -256,12 +256,12 @@ def test_many_recipes_are_a_job_with_a_ranking_a_chunk_and_the_answer_that_is_ma
 
 def test_how_long_many_recipes_take_is_the_sum_of_those_that_are_not_stored() -> None:
     size, recipe = CampaignSize(36, 180, 900), replace(NAMED["recommended"], rank_sets=False)
-    one = seconds_to_rank(size, recipe)
+    one = estimate_seconds_of_draws(size, recipe)
     assert 0.5 * AT_ONCE < one < AT_ONCE, "one is made at once, and two are not"
     longer = [replace(recipe, test="bootstrap"), replace(recipe, permutations=10 * number_of_sign_draws(recipe, 630))]
-    assert all(seconds_to_rank(size, other) > AT_ONCE for other in longer)
+    assert all(estimate_seconds_of_draws(size, other) > AT_ONCE for other in longer)
     joint = replace(recipe, adjust="maxT")
-    assert seconds_to_rank(size, joint) > seconds_to_rank(size, replace(joint, adjust="none"))
+    assert estimate_seconds_of_draws(size, joint) > estimate_seconds_of_draws(size, replace(joint, adjust="none"))
 
 
 def test_segment_scores_do_not_hang_on_what_is_not_drawn_for_them(shared: World) -> None:

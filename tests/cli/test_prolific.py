@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from plumbline_client import Client
 
-from app.client.settlement import CodeVerdicts, HandedInCodes, Submission, decide_submissions
+from app.client.settlement import CompletionCodeTemplates, HandedInCodes, Submission, decide_submissions
 from tests.cli.conftest import Answer, Command
 from tests.cli.crowd import campaign as campaign  # a fixture, as the next two
 from tests.cli.crowd import served as served
@@ -266,8 +266,8 @@ def test_without_a_token_or_fixed_codes_nothing_is_asked_of_prolific(
     assert prolific["posts"] == []
 
 
-FIXED = CodeVerdicts("GOOD1", "BAD22")
-RANDOM = CodeVerdicts(None, None)
+FIXED = CompletionCodeTemplates("GOOD1", "BAD22")
+RANDOM = CompletionCodeTemplates(None, None)
 
 
 @pytest.mark.parametrize(
@@ -282,11 +282,11 @@ RANDOM = CodeVerdicts(None, None)
         ([], "GOOD1", FIXED, "leave"),
         (["0123456789"], "0123456789", RANDOM, "approve"),
         (["GOOD1"], "GOOD1", RANDOM, "leave"),
-        (["x"], "x", CodeVerdicts("x", "x"), "leave"),
+        (["x"], "x", CompletionCodeTemplates("x", "x"), "leave"),
     ],
 )
 def test_only_who_certainly_passed_is_paid_and_only_who_certainly_failed_is_asked(
-    codes: list[str], entered: str | None, verdicts: CodeVerdicts, action: str
+    codes: list[str], entered: str | None, verdicts: CompletionCodeTemplates, action: str
 ) -> None:
     submission = Submission("a", "p1", entered, awaits=True, paid=False)
     (decision,) = decide_submissions([submission], HandedInCodes({"p1": codes}), verdicts)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.design.arms import assign_arms_to_groups
 from app.design.calibration import sample_calibration_set
-from app.design.compile import inputs_digest
+from app.design.compile import hash_design_inputs
 from app.design.design import Calibration
 from app.design.plan import Plan
 from app.design.values import DesignDocument
@@ -158,7 +158,7 @@ def test_levels_of_a_set_leave_what_a_plan_was_compiled_for_as_it_was() -> None:
     names = [system.key for system in systems]
     for level in (None, "1"):
         pairs = (DesignDocument("c", (8,), stratum=level),)
-        digest = inputs_digest(replace(test_set, calibration=pairs), names, raters)
+        digest = hash_design_inputs(replace(test_set, calibration=pairs), names, raters)
         assert digest == "d8b3e7797da66599eec4f8a222b40da10b6143d02725ffe08d419f37349e5864"
 
 

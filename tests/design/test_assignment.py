@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.design.assignment import assign_campaign, assign_studies, assign_to_pool, compute_rater_loads, draw_documents
+from app.design.assignment import (
+    assign_campaign_groups,
+    assign_groups_to_pool,
+    assign_simulated_studies,
+    compute_rater_loads,
+    draw_documents,
+)
 from app.design.capacity import assign_by_capacity
 from app.design.entropy import TOLERANCE, assign_to_entropy, normalized_entropy, reachable_entropies
 from app.design.even_out import even_out_loads
@@ -26,7 +32,7 @@ def test_every_group_gets_k_places_and_loads_differ_by_at_most_one(
     groups: int, raters: int, data: st.DataObject
 ) -> None:
     k = data.draw(st.integers(1, raters))
-    dealt = assign_to_pool(
+    dealt = assign_groups_to_pool(
         np.random.default_rng(data.draw(st.integers(0, 99))), rows=3, groups=groups, raters=raters, ratings=k
     )
     assert dealt.shape == (3, groups, k)
@@ -36,7 +42,7 @@ def test_every_group_gets_k_places_and_loads_differ_by_at_most_one(
 
 
 def test_a_deal_treats_all_raters_alike() -> None:
-    dealt = assign_to_pool(np.random.default_rng(7), rows=30_000, groups=5, raters=3, ratings=1)[:, :, 0]
+    dealt = assign_groups_to_pool(np.random.default_rng(7), rows=30_000, groups=5, raters=3, ratings=1)[:, :, 0]
     shares = np.stack([np.bincount(column, minlength=3) for column in dealt.T]) / len(dealt)
     assert np.abs(shares - 1 / 3).max() < 4 * np.sqrt(2 / 9 / len(dealt))
 
@@ -45,7 +51,7 @@ def test_a_deal_treats_all_raters_alike() -> None:
 def test_who_had_more_before_is_not_more_than_one_ahead_after(seed: int, before: list[int], groups: int) -> None:
     had = np.array(before)
     for k in range(1, len(before) + 1):
-        dealt = assign_to_pool(
+        dealt = assign_groups_to_pool(
             np.random.default_rng(seed), rows=1, groups=groups, raters=len(had), ratings=k, before=had
         )
         assert np.ptp(had + np.bincount(dealt.ravel(), minlength=len(had))) <= 1
@@ -56,7 +62,7 @@ def test_a_study_rates_each_output_once_by_a_rater_of_its_bucket(grouping: str) 
     bucket = np.repeat([0, 1, 2], [7, 5, 9])
     pools = [np.array([0, 1, 2]), np.array([2, 3]), np.array([1, 3, 4])]
     items = make_items_layout(grouping, bucket, 4, pools, 5)
-    raters = items.raters_of_outputs(assign_studies(np.random.default_rng(3), items.layout, 20))
+    raters = items.raters_of_outputs(assign_simulated_studies(np.random.default_rng(3), items.layout, 20))
     assert raters.shape == (20, 21, 4, 1)
     for document, of in enumerate(bucket):
         assert set(raters[:, document].ravel().tolist()) <= set(pools[of].tolist())
@@ -72,7 +78,7 @@ def test_a_study_rates_each_output_once_by_a_rater_of_its_bucket(grouping: str) 
 def test_outputs_that_there_are_not_get_no_rater() -> None:
     present = np.array([[True, False], [True, True]])
     items = make_items_layout("none", np.array([0, 0]), 2, [np.array([0, 1])], 2, present=present)
-    raters = items.raters_of_outputs(assign_studies(np.random.default_rng(0), items.layout, 5))
+    raters = items.raters_of_outputs(assign_simulated_studies(np.random.default_rng(0), items.layout, 5))
     assert (raters[:, 0, 1] == -1).all()
     assert (raters[:, present] >= 0).all()
 
@@ -82,19 +88,22 @@ def test_a_campaign_needs_as_many_people_in_a_bucket_as_an_output_has_ratings(pe
     layout = make_items_layout("psxs", np.zeros(4, dtype=np.int64), 2, [np.arange(people)], people, ratings=3).layout
     raters = np.full((4, 3), -1)
     if dealt:
-        assign_campaign(np.random.default_rng(1), layout, raters)
+        assign_campaign_groups(np.random.default_rng(1), layout, raters)
         assert [sorted(row) for row in raters.tolist()] == [[0, 1, 2]] * 4
     else:
         with pytest.raises(Invalid, match="bucket 1 has 2 raters"):
-            assign_campaign(np.random.default_rng(1), layout, raters)
+            assign_campaign_groups(np.random.default_rng(1), layout, raters)
 
 
 def test_a_campaign_deals_by_the_code_that_deals_studies() -> None:
     items = make_items_layout("psxs", np.repeat([0, 1], [6, 3]), 3, [np.arange(3), np.arange(3)], 3)
     dealt = np.full((9, 1), -1, dtype=np.int64)
-    assign_campaign(np.random.default_rng(5), items.layout, dealt)
+    assign_campaign_groups(np.random.default_rng(5), items.layout, dealt)
     assert np.ptp(compute_rater_loads(items.layout, dealt[None])) == 0
-    assert np.ptp(compute_rater_loads(items.layout, assign_studies(np.random.default_rng(5), items.layout, 1))) == 0
+    assert (
+        np.ptp(compute_rater_loads(items.layout, assign_simulated_studies(np.random.default_rng(5), items.layout, 1)))
+        == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -195,7 +204,7 @@ def test_evening_out_reaches_what_brute_force_finds(seed: int) -> None:
     pools = [np.sort(rng.permutation(n_raters)[: int(rng.integers(2, 4))]) for _ in range(n_buckets)]
     bucket = np.repeat(np.arange(n_buckets), rng.integers(2, 6, size=n_buckets))
     layout = make_items_layout("psxs", bucket, 3, pools, n_raters, ratings=int(rng.integers(1, 3))).layout
-    dealt = assign_studies(rng, layout, 1)[0]
+    dealt = assign_simulated_studies(rng, layout, 1)[0]
     evened = even_out_loads(rng, layout, dealt)
     held = Counter(dealt.ravel().tolist())
     used = np.unique(np.concatenate(pools)).tolist()

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from app.design.checks import check_plan, connected_raters, list_design_deviations
+from app.design.checks import check_plan, group_connected_raters, list_design_deviations
 from app.design.entropy import normalized_entropy
 from app.design.plan import PlanItem, Task
 from app.design.simulate import simulate_rater_assignments
@@ -82,8 +82,8 @@ def test_raters_who_share_neither_systems_nor_documents_are_apart() -> None:
         return Task(1, rater, 1, (item,), WorkSize(1, 1, 1)), item
 
     rows = [one("a", "d1", "x"), one("b", "d1", "y"), one("c", "d2", "z")]
-    assert connected_raters(rows, ("a", "b", "c")) == (("a", "b"), ("c",))
-    assert connected_raters([*rows, one("c", "d3", "y")], ("a", "b", "c")) == (("a", "b", "c"),)
+    assert group_connected_raters(rows, ("a", "b", "c")) == (("a", "b"), ("c",))
+    assert group_connected_raters([*rows, one("c", "d3", "y")], ("a", "b", "c")) == (("a", "b", "c"),)
 
 
 def test_studies_are_simulated_by_the_dealing_of_campaigns_and_fast() -> None:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from app.design.control_items import add_controls
 from app.design.control_screens import add_control_screens
-from app.design.controls import DonorTexts, degrade_text, has_no_word_spaces, replaced_span_length
+from app.design.controls import DonorTexts, compute_replaced_span_length, degrade_text, has_no_word_spaces
 from app.design.design import ControlRules, TaskRules
-from app.design.grouping import control_counts
+from app.design.grouping import count_control_items
 from app.design.order import UnplacedItem
 from app.design.plan import Plan
 from app.design.repeats import RaterHistory, choose_repeat
@@ -30,7 +30,7 @@ few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthChec
 
 @given(st.integers(1, 200), st.floats(0, 0.2), st.floats(0, 0.2), st.floats(0, 0.1))
 def test_counts_are_the_least_that_reach_every_rate(regular: int, bad: float, repeat: float, reference: float) -> None:
-    counts = control_counts(ControlRules(bad, repeat=repeat, reference=reference), regular)
+    counts = count_control_items(ControlRules(bad, repeat=repeat, reference=reference), regular)
     total = regular + sum(counts.values())
     rates = {"degraded": bad, "repeat": repeat, "reference": reference}
     for kind, n in counts.items():
@@ -85,7 +85,7 @@ def test_a_group_over_several_tasks_shares_its_controls_over_even_tasks(columns:
     for items in held:
         roles = Counter(item.role for item in items)
         assert roles["rating"] == 14
-        needed = control_counts(plan.design.controls, 14)
+        needed = count_control_items(plan.design.controls, 14)
         total = 14 + sum(needed.values())
         assert sum(roles[kind] for kind in needed) >= sum(needed.values())
         assert len(items) <= -(-total // columns) * columns
@@ -291,7 +291,7 @@ def test_span_replacement_takes_the_published_lengths_and_spares_both_ends(lengt
     table = {1: 1} | dict.fromkeys(range(2, 6), 2) | dict.fromkeys(range(6, 9), 3) | dict.fromkeys(range(9, 16), 4)
     table |= dict.fromkeys(range(16, 21), 5)
     expected = table.get(length, 6)
-    assert replaced_span_length(length) == expected
+    assert compute_replaced_span_length(length) == expected
     text = " ".join(f"w{n}" for n in range(length))
     donor = " ".join(f"x{n}" for n in range(50))
     made = degrade_text(
@@ -308,7 +308,7 @@ def test_languages_without_spaces_lose_twice_as_many_characters() -> None:
     assert has_no_word_spaces("ja")
     assert has_no_word_spaces("zh_TW")
     assert not has_no_word_spaces(None)
-    assert replaced_span_length(10, characters=True) == 4
+    assert compute_replaced_span_length(10, characters=True) == 4
     text = "".join(chr(0x4E00 + n) for n in range(24))
     donor = "".join(chr(0x5E00 + n) for n in range(40))
     for seed in range(30):

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.design.plan import Plan, digest_of_json
+from app.design.plan import Plan, hash_json
 from app.design.values import DesignDocument, Rater, System, TestSet
 from app.domain.errors import Invalid
 from tests.design.worlds import compiled, group_loads, rated, ratings_of, world
@@ -97,7 +97,7 @@ def test_a_task_is_within_its_limits_unless_a_single_item_is_not(plan: Plan) -> 
 @few
 @given(plans(), st.integers(0, 3))
 def test_the_same_seed_gives_the_same_plan_whatever_the_order_of_the_input(plan: Plan, turn: int) -> None:
-    assert plan.digest() == replace(plan).digest() == digest_of_json(asdict(plan))
+    assert plan.digest() == replace(plan).digest() == hash_json(asdict(plan))
     given_world = world(7, 3, 4, seed=turn)
     test_set, systems, raters = given_world
     design = {"ratings_per_item": 2}
@@ -110,7 +110,7 @@ def test_the_same_seed_gives_the_same_plan_whatever_the_order_of_the_input(plan:
 def test_a_plan_is_the_same_on_any_machine() -> None:
     """The digests were made once and must never change without a new method version."""
     made = {
-        name: digest_of_json([asdict(task) for task in compiled(design, world(20, 4, 5), seed=20261120).tasks])[:16]
+        name: hash_json([asdict(task) for task in compiled(design, world(20, 4, 5), seed=20261120).tasks])[:16]
         for name, design in {
             "psxs": {"controls": {"bad_reference": {"rate": 0.1}}},
             "none": {"grouping": "none", "balance": {"entropy": 0.8}, "overlap": None},

@@ -69,7 +69,7 @@ def test_a_cluster_that_were_made_in_its_place_would_stay_half_made(data_dir: Pa
     """The negative control."""
     home = folders.open_data_folder(data_dir)
     account = choose_server_account(home / "postgres")
-    folders.own_data_folder(home, account)
+    folders.chown_data_folder(home, account)
     maker = choose_initdb_account(account)
     folders.change_owner(home, maker)
     programs = binaries.make_programs_reachable(account, binaries.find_server_programs())

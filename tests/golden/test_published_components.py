@@ -59,7 +59,7 @@ def test_the_report_on_components_has_the_published_figures(spine: Spine) -> Non
 def test_viewers_learn_no_rater(spine: Spine) -> None:
     kind = report_requests.find_report_by_name("components")
     asking = request.ReportRequest(kind, ("sxs",), request.parse_options(kind, {"recipe": "as-published", "draws": 0}))
-    blind = json.loads(store.report_for_viewers(kind, store.find_or_compute_report(spine.database, asking)).body)
+    blind = json.loads(store.hide_report_raters(kind, store.find_or_compute_report(spine.database, asking)).body)
     assert {one["rater"] for one in (*blind["raters"], *blind["rater_system"])} == {HIDDEN}
 
 

@@ -46,7 +46,7 @@ HELD = {
     "StagingWriter.items": WORK,
     "StagingWriter.facts_by_text": WORK,
     "StagingWriter.facts_by_identity": WORK,
-    "StrangersLayer._arriving": CLIENT,
+    "UnauthenticatedLayer._arriving": CLIENT,
     "_BundleInProgress.left_out": WORK,
     "_BundleInProgress.refused": WORK,
     "_BundleInProgress.sums": WORK,
@@ -74,7 +74,7 @@ HELD = {
     "served_catalogues": PROGRAM,
     "static_files_digest": PROGRAM,
 }
-PATH = "sets search_path in each transaction, as `rely_on_organization` says"
+PATH = "sets search_path in each transaction, as `fix_current_organization` says"
 NOTHING = "reads nothing that is of an organization"
 # Who opens connections, and how they come to an organization's tables.
 CONNECTING = {
@@ -95,7 +95,7 @@ MODULES = {
     "ConfiguredConnection",
     "ConfiguredAsyncConnection",
     "sa",
-    "PulsedConnection",
+    "ProbedConnection",
     "AsyncConnectionPool",
     "PsycopgConnector",
 }

@@ -15,8 +15,8 @@ from sqlalchemy import text
 from app.domain.errors import Invalid, Place
 from app.jobs import dask_cluster
 from app.jobs.computing import ComputingFailed, Ending
-from app.jobs.dask_cluster import DaskCluster, DaskComputing, Interruption, SchedulerAway, unpack_chunks
-from app.jobs.work import MOST_HELD, QueueComputer, is_computed_anywhere
+from app.jobs.dask_cluster import ChunkInterrupted, DaskCluster, DaskComputing, SchedulerAway, unpack_chunks
+from app.jobs.work import MOST_HELD, QueueComputer, can_compute_without_database
 from app.reports import registry
 from app.reports.kit.request import ReportRequest, parse_options
 from app.reports.kit.store import find_report, finish_report
@@ -112,11 +112,11 @@ def test_a_job_has_the_same_bytes_as_one_computed_here(bench: Bench, cluster: Da
 
 def test_rankings_stay_here_because_their_chunks_read_and_store(bench: Bench, cluster: DaskCluster) -> None:
     on_the_kit = bench.job(bench.asked(32, permutations=50, points=1))
-    assert is_computed_anywhere(bench.spine.database, on_the_kit.number)
-    assert not is_computed_anywhere(bench.spine.database, 10**9), "a job that is gone"
+    assert can_compute_without_database(bench.spine.database, on_the_kit.number)
+    assert not can_compute_without_database(bench.spine.database, 10**9), "a job that is gone"
     with bench.spine.database.transaction() as session:
         session.execute(text("UPDATE jobs SET kind = 'recipes' WHERE id = :id"), {"id": on_the_kit.number})
-    assert not is_computed_anywhere(bench.spine.database, on_the_kit.number)
+    assert not can_compute_without_database(bench.spine.database, on_the_kit.number)
     bench.forget()
 
 
@@ -162,7 +162,7 @@ def test_another_version_on_the_cluster_is_no_answer() -> None:
 @pytest.mark.parametrize("ending", ["unwanted", "stopped"])
 def test_a_chunk_that_nobody_waits_for_is_left(cluster: DaskCluster, ending: Ending) -> None:
     begun = time.monotonic()
-    with pytest.raises(Interruption) as left:
+    with pytest.raises(ChunkInterrupted) as left:
         cluster.compute(1, wait_long, 1, find_ending=lambda: ending)
     assert left.value.ending == ending
     assert time.monotonic() - begun < 10

@@ -22,12 +22,12 @@ from app.jobs import webhook_sender
 from app.jobs.webhook_sender import WebhookSender
 from app.services.campaigns.campaigns import NewCampaign, create_campaign
 from app.services.webhooks import delivery, events, webhooks
-from app.services.webhooks.addresses import ONLY_PUBLIC, OutwardAddresses
+from app.services.webhooks.addresses import ONLY_PUBLIC, AllowedWebhookAddresses
 from app.storage import campaigns
 from app.storage.db import Database
 from tests.working import until
 
-LOOPBACK = OutwardAddresses.parse(["127.0.0.1", "localhost"])
+LOOPBACK = AllowedWebhookAddresses.parse(["127.0.0.1", "localhost"])
 TOLERANCE = 300
 
 
@@ -112,7 +112,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def sending(database: Database, outward: OutwardAddresses = LOOPBACK, *, senders: int = 1) -> Iterator[None]:
+def sending(database: Database, outward: AllowedWebhookAddresses = LOOPBACK, *, senders: int = 1) -> Iterator[None]:
     stop = threading.Event()
     threads = [threading.Thread(target=WebhookSender(database, stop=stop, outward=outward).run) for _ in range(senders)]
     for thread in threads:

@@ -24,7 +24,7 @@ from app.services.media.policy import MediaPolicy
 from app.storage.db import Database
 from app.storage.media.files import MediaFolder
 from app.web.deps import ServiceOptions
-from app.web.protocol import BoundedProtocol
+from app.web.protocol import LimitedHttpProtocol
 from tests.working import until as wait_until
 
 STARTS_WITHIN = 60.0  # seconds, on a busy machine
@@ -60,7 +60,7 @@ def serving(
     app = create_app(
         database, ServiceOptions(media=MediaPolicy(MediaFolder(media), media / "parts"), provider=provider)
     )
-    config = uvicorn.Config(app, http=BoundedProtocol, log_config=None, access_log=False, ws="none", lifespan="on")
+    config = uvicorn.Config(app, http=LimitedHttpProtocol, log_config=None, access_log=False, ws="none", lifespan="on")
     config.timeout_graceful_shutdown = 2
     server = uvicorn.Server(config)
     with socket.socket() as listener:

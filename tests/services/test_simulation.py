@@ -35,7 +35,7 @@ from app.simulation import (
     read_model,
     write_model,
 )
-from app.simulation.answers import AnswerContext, answer, make_preference_payload
+from app.simulation.answers import AnswerContext, answer_form, make_preference_payload
 from app.simulation.draws import Draws
 from app.simulation.simulated_rater import Opinion
 from app.simulation.task_view import (
@@ -106,7 +106,7 @@ def test_every_form_is_filled_in_so_that_the_server_takes_it(name, value, seed, 
         source = SeenText("Source", "One two.", "source" if basis == "source" else None)
         shown = SeenSegment(1, (source, SeenText("Text", text, "target")), prefill, None)
         sheet = AnswerContext(shown, Opinion(value, None, ("k",)), Draws(seed))
-        sent = answer(name, form, sheet)
+        sent = answer_form(name, form, sheet)
 
         payload = payload_type(protocol, level).model_validate(sent)
 
@@ -141,7 +141,7 @@ def test_better_opinions_score_better_in_every_protocol_that_ranks(name):
     def score(value):
         forms = CampaignForms.from_model(model(protocol=name, options=dict(protocol.examples[0].options), basis=basis))
         sheet = AnswerContext(shown, Opinion(value, None, (str(value),)), Draws(1), lower_is_better=forms.lower)
-        payload = protocol.payload.model_validate(answer(name, form, sheet))
+        payload = protocol.payload.model_validate(answer_form(name, form, sheet))
         return sign * protocol.score(payload, JudgedTexts("", text, ()), options).score
 
     scores = [score(value) for value in (5.0, 35.0, 65.0, 99.0)]

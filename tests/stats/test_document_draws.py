@@ -227,6 +227,6 @@ def test_pairs_of_systems_take_little_memory(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_blocks_have_all_draws() -> None:
-    sizes = [list(document_draws.split_draws(1_000, size)) for size in (0, 1, 3_000, 10**7)]
+    sizes = [list(document_draws.split_draws_into_blocks(1_000, size)) for size in (0, 1, 3_000, 10**7)]
     assert [sum(one) for one in sizes] == [1_000] * 4
     assert max(sizes[-1]) == 8

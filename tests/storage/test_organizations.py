@@ -19,10 +19,10 @@ from app.storage.organizations import (
     MOST,
     SPAN,
     OrganizationsMixed,
-    choose_organization,
     current_organization,
-    organization_of,
-    rely_on_organization,
+    fix_current_organization,
+    organization_of_row,
+    switch_organization,
     use_organization,
 )
 from tests.organized import OURS, TWIN
@@ -147,7 +147,7 @@ def test_no_two_organizations_have_a_row_of_one_number(spine: Spine) -> None:
     rows = 0
     for table, column in columns:
         for (number,) in spine.ask(f"SELECT {column} FROM organization_1.{table}"):
-            assert organization_of(number) == TWIN
+            assert organization_of_row(number) == TWIN
             rows += 1
     assert rows > 200
 
@@ -182,7 +182,7 @@ def test_a_transaction_sees_one_organization_and_the_next_one_forgets_it(spine: 
     try:
         for number in (TWIN, 0, TWIN, 0):
             with use_organization(number), database.transaction() as session:
-                assert organization_of(session.execute(seen).scalar_one()) == number
+                assert organization_of_row(session.execute(seen).scalar_one()) == number
                 assert (
                     session.execute(sa.text("SELECT current_schema()")).scalar() == ["public", "organization_1"][number]
                 )
@@ -192,15 +192,15 @@ def test_a_transaction_sees_one_organization_and_the_next_one_forgets_it(spine: 
 
 def test_work_turns_to_an_organization_before_it_reads_and_never_after() -> None:
     assert current_organization() == 0
-    choose_organization(0)
+    switch_organization(0)
     with pytest.raises(OrganizationsMixed):
-        choose_organization(TWIN)  # nobody has said that this is work of a request
+        switch_organization(TWIN)  # nobody has said that this is work of a request
     with use_organization(0):
-        choose_organization(TWIN)
-        assert rely_on_organization() == TWIN
-        choose_organization(TWIN)
+        switch_organization(TWIN)
+        assert fix_current_organization() == TWIN
+        switch_organization(TWIN)
         with pytest.raises(OrganizationsMixed):
-            choose_organization(2)
+            switch_organization(2)
     assert current_organization() == 0
 
 

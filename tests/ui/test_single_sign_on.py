@@ -19,7 +19,7 @@ from app.storage.db import Database
 from app.ui import sign_in
 from app.web import access
 from app.web.deps import ServiceOptions
-from app.web.rate_limits import StrangerLimits
+from app.web.rate_limits import UnauthenticatedLimits
 from app.web.single_sign_on import cached_document, provider
 from tests.identity_provider import CLIENT, new_key
 from tests.ui.conftest import TestClient
@@ -293,7 +293,9 @@ def test_strangers_cost_the_provider_one_look_at_its_document(service: Service) 
 
 
 def test_who_tries_one_code_after_another_has_to_wait(database: Database, service: Service) -> None:
-    options = ServiceOptions(provider=service.client.app.state.provider.options, strangers=StrangerLimits(failures=3))  # type: ignore[attr-defined]
+    options = ServiceOptions(
+        provider=service.client.app.state.provider.options, strangers=UnauthenticatedLimits(failures=3)
+    )  # type: ignore[attr-defined]
     with TestClient(create_app(database, options), follow_redirects=False) as client:
         state = parse_qs(urlsplit(client.get("/oidc/sign-in").headers["Location"]).query)["state"][0]
         tried = [client.get("/oidc/callback", params={"code": f"c{n}", "state": state}).status_code for n in range(5)]
@@ -303,7 +305,9 @@ def test_who_tries_one_code_after_another_has_to_wait(database: Database, servic
 
 
 def test_an_expired_cookie_does_not_make_many_codes_one_try(database: Database, service: Service) -> None:
-    options = ServiceOptions(provider=service.client.app.state.provider.options, strangers=StrangerLimits(failures=3))  # type: ignore[attr-defined]
+    options = ServiceOptions(
+        provider=service.client.app.state.provider.options, strangers=UnauthenticatedLimits(failures=3)
+    )  # type: ignore[attr-defined]
     with TestClient(create_app(database, options), follow_redirects=False) as client:
         state = parse_qs(urlsplit(client.get("/oidc/sign-in").headers["Location"]).query)["state"][0]
         client.cookies.set("staff", "expired")
@@ -313,7 +317,9 @@ def test_an_expired_cookie_does_not_make_many_codes_one_try(database: Database, 
 
 def test_a_page_of_another_site_that_opens_our_addresses_locks_nobody_out(database: Database, service: Service) -> None:
     """What it cannot know is the state; without it no code is sent to the provider, so nothing was tried."""
-    options = ServiceOptions(provider=service.client.app.state.provider.options, strangers=StrangerLimits(failures=3))  # type: ignore[attr-defined]
+    options = ServiceOptions(
+        provider=service.client.app.state.provider.options, strangers=UnauthenticatedLimits(failures=3)
+    )  # type: ignore[attr-defined]
     with TestClient(create_app(database, options), follow_redirects=False) as client:
         here = Service(service.id, client, service.url)
         back = here.begin()

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from app.main import create_app
 from app.storage.db import Database
 from app.web.deps import ServiceOptions
-from app.web.protocol import BoundedProtocol
+from app.web.protocol import LimitedHttpProtocol
 from tests.patience import patient
 from tests.working import until as wait_until
 
@@ -25,7 +25,7 @@ ENDS_WITHIN = 15  # seconds, but for those in which the machine stands still; tw
 
 
 @contextmanager
-def serve(app: ASGIApp, http: type = BoundedProtocol, lifespan: str = "on") -> Iterator[Address]:
+def serve(app: ASGIApp, http: type = LimitedHttpProtocol, lifespan: str = "on") -> Iterator[Address]:
     """Serve an application over a protocol; its address."""
     config = uvicorn.Config(
         app, http=http, log_config=None, access_log=False, ws="none", lifespan=lifespan, proxy_headers=False

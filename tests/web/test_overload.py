@@ -27,7 +27,7 @@ from app.storage.db import Database
 from app.web import admission
 from app.web.access import Public
 from app.web.deps import ServiceOptions
-from app.web.protocol import BoundedProtocol
+from app.web.protocol import LimitedHttpProtocol
 from tests.patience import soon
 from tests.working import LIMIT, until
 
@@ -228,7 +228,7 @@ def test_five_hundred_half_open_headers_are_closed_in_five_seconds(
         assert soon(left_open, 1), "all 506, once in three times: a pause of the machine is none of the server"
 
 
-class Hasty(BoundedProtocol):
+class Hasty(LimitedHttpProtocol):
     """With bounds that a test can wait for."""
 
     headers_within = 0.4
@@ -301,7 +301,7 @@ async def refuse_unread(scope: Scope, _receive: Receive, send: Send) -> None:
 
 def test_the_rest_of_a_body_that_was_refused_is_let_pass(serving: Serving) -> None:
     """A client or proxy that sends on reads the answer, and the connection serves the next request."""
-    rest = b"x" * (2 * BoundedProtocol.headers_up_to)
+    rest = b"x" * (2 * LimitedHttpProtocol.headers_up_to)
     with serving(refuse_unread, lifespan="off") as address, socket.create_connection(address, timeout=LIMIT) as client:
         client.sendall(b"POST / HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n" % len(rest))
         assert client.recv(1 << 16).startswith(b"HTTP/1.1 413")
@@ -313,9 +313,9 @@ def test_the_rest_of_a_body_that_was_refused_is_let_pass(serving: Serving) -> No
 
 
 def test_an_idle_connection_keeps_nothing_of_its_last_request(serving: Serving) -> None:
-    connections: list[BoundedProtocol] = []
+    connections: list[LimitedHttpProtocol] = []
 
-    class Listed(BoundedProtocol):
+    class Listed(LimitedHttpProtocol):
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
             connections.append(self)

@@ -26,14 +26,14 @@ from app.storage.db import Database
 from app.web import strangers
 from app.web.admission import AdmissionSlot
 from app.web.deps import ServiceOptions
-from app.web.protocol import BoundedProtocol, IdleConnections
-from app.web.rate_limits import StrangerLimits
+from app.web.protocol import IdleConnections, LimitedHttpProtocol
+from app.web.rate_limits import UnauthenticatedLimits
 from tests.working import LIMIT, until
 
 Address = tuple[str, int]
 Serving = Callable[..., AbstractContextManager[Address]]
 MakeApp = Callable[..., ASGIApp]
-LONG = StrangerLimits(seconds=LIMIT)
+LONG = UnauthenticatedLimits(seconds=LIMIT)
 CAMPAIGN = {"key": "c", "protocol": "mqm", "source_language": "en", "target_language": "de", "domain": "news"}
 
 
@@ -110,7 +110,7 @@ def test_a_body_that_arrives_holds_no_place(make_app: MakeApp, serving: Serving,
 
 
 def test_the_oldest_of_too_many_bodies_is_given_up(make_app: MakeApp, serving: Serving) -> None:
-    with serving(make_app(strangers=StrangerLimits(seconds=LIMIT, places=2))) as address, ExitStack() as stack:
+    with serving(make_app(strangers=UnauthenticatedLimits(seconds=LIMIT, places=2))) as address, ExitStack() as stack:
         lines = half_bodies(stack, address, 2)
         time.sleep(0.3)
         lines += half_bodies(stack, address, 1)
@@ -122,7 +122,7 @@ def test_the_oldest_of_too_many_bodies_is_given_up(make_app: MakeApp, serving: S
 
 
 def test_a_stranger_has_little_time_for_a_body(make_app: MakeApp, serving: Serving) -> None:
-    with serving(make_app(strangers=StrangerLimits(seconds=0.3))) as address, ExitStack() as stack:
+    with serving(make_app(strangers=UnauthenticatedLimits(seconds=0.3))) as address, ExitStack() as stack:
         (line,) = half_bodies(stack, address, 1)
         assert line.recv(1 << 16).startswith(b"HTTP/1.1 408")
 
@@ -133,7 +133,7 @@ def test_a_stranger_has_a_small_body(
 ) -> None:
     body = b'{"token": "%s"}' % secret.encode()
     most, body = 1000, body.ljust(1000 + beyond)
-    with serving(make_app(strangers=StrangerLimits(body=most))) as address, client(address) as new:
+    with serving(make_app(strangers=UnauthenticatedLimits(body=most))) as address, client(address) as new:
         headers = {"Content-Type": "application/json"}
         assert new.post("/v1/session", content=body, headers=headers).status_code == status
         assert new.post("/v1/session", content=iter([body]), headers=headers).status_code == status, "in pieces"
@@ -141,13 +141,13 @@ def test_a_stranger_has_a_small_body(
 
 def test_who_is_known_has_a_body_as_large_as_ever(make_app: MakeApp, serving: Serving, secret: str) -> None:
     """With the very first request of a credential, too."""
-    with serving(make_app(strangers=StrangerLimits(body=10))) as address, client(address, secret) as known:
+    with serving(make_app(strangers=UnauthenticatedLimits(body=10))) as address, client(address, secret) as known:
         assert known.post("/v1/campaigns", json={**CAMPAIGN, "name": "n" * 100}).status_code in {201, 422}
         assert "bytes" not in known.post("/v1/campaigns", json=CAMPAIGN).text
 
 
 def test_a_rate_by_address_that_nobody_known_feels(make_app: MakeApp, serving: Serving, secret: str) -> None:
-    with serving(make_app(strangers=StrangerLimits(rate=0.001, burst=5))) as address, ExitStack() as stack:
+    with serving(make_app(strangers=UnauthenticatedLimits(rate=0.001, burst=5))) as address, ExitStack() as stack:
         known, new = stack.enter_context(client(address, secret)), stack.enter_context(client(address))
         with client(address, source="127.0.0.2") as other:
             assert known.get("/v1/me").status_code == 200  # the first one tells who they are
@@ -167,7 +167,7 @@ def test_refusals_of_an_address_take_turns_and_nobody_known_waits(
     """However many are refused at once, none is kept longer than a bound."""
     monkeypatch.setattr(strangers, "REFUSALS", 0.001)
     monkeypatch.setattr(strangers, "HELD", 2 * LIMIT)
-    with serving(make_app(strangers=StrangerLimits(rate=0.001, burst=2))) as address, ExitStack() as stack:
+    with serving(make_app(strangers=UnauthenticatedLimits(rate=0.001, burst=2))) as address, ExitStack() as stack:
         known, new = stack.enter_context(client(address, secret)), stack.enter_context(client(address))
         assert known.get("/v1/me").status_code == 200
         assert [new.get("/v1/recipes").status_code for _ in range(2)] == [200, 429], "the first one at once"
@@ -187,7 +187,7 @@ def test_failed_sign_ins_are_limited_by_address_and_told_in_the_log(
 ) -> None:
     wrong = "plb_0f3a9c51d27e_" + "x" * 43
     caplog.set_level(logging.WARNING, "plumbline.access")
-    with serving(make_app(strangers=StrangerLimits(failures=3, window=LIMIT))) as address, ExitStack() as stack:
+    with serving(make_app(strangers=UnauthenticatedLimits(failures=3, window=LIMIT))) as address, ExitStack() as stack:
         one, known = stack.enter_context(client(address)), stack.enter_context(client(address, secret))
         with client(address, source="127.0.0.2") as other:
             assert known.get("/v1/me").status_code == 200
@@ -206,7 +206,10 @@ def test_failed_sign_ins_are_limited_by_address_and_told_in_the_log(
 
 
 def test_a_cookie_does_not_make_many_tokens_one_try(make_app: MakeApp, serving: Serving) -> None:
-    with serving(make_app(strangers=StrangerLimits(failures=3, window=LIMIT))) as address, client(address) as one:
+    with (
+        serving(make_app(strangers=UnauthenticatedLimits(failures=3, window=LIMIT))) as address,
+        client(address) as one,
+    ):
         one.cookies.set("staff", "expired")
         assert [sign_in(one, f"plb_{n:012}_{'x' * 43}").status_code for n in range(4)] == [401, 401, 401, 429]
 
@@ -214,7 +217,7 @@ def test_a_cookie_does_not_make_many_tokens_one_try(make_app: MakeApp, serving: 
 def test_the_same_stale_credential_counts_once(make_app: MakeApp, serving: Serving, secret: str) -> None:
     """A tab that was left open, and asks every few seconds, locks nobody out."""
     stale = "plb_0f3a9c51d27e_" + "x" * 43
-    with serving(make_app(strangers=StrangerLimits(failures=2))) as address, client(address, stale) as tab:
+    with serving(make_app(strangers=UnauthenticatedLimits(failures=2))) as address, client(address, stale) as tab:
         assert {tab.get("/v1/me").status_code for _ in range(5)} == {401}
         with client(address) as one:
             assert sign_in(one, secret).status_code == 201
@@ -246,7 +249,7 @@ def test_of_too_many_credentials_the_one_shown_longest_ago_is_forgotten(monkeypa
 
 
 def test_who_opens_too_many_connections_loses_their_own_oldest(make_app: MakeApp, serving: Serving) -> None:
-    class Few(BoundedProtocol):
+    class Few(LimitedHttpProtocol):
         idle = IdleConnections(6)
 
     with serving(make_app(), http=Few) as address, ExitStack() as stack:
@@ -332,7 +335,7 @@ def proxied(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, trusted: str | N
         monkeypatch.setenv("PLUMBLINE_TRUSTED_PROXIES", trusted)
     monkeypatch.setattr(web, "_allow_files", lambda: None)
     served = web.make_server_config()
-    app = make_app(strangers=StrangerLimits(rate=1e-6, burst=3))
+    app = make_app(strangers=UnauthenticatedLimits(rate=1e-6, burst=3))
     if served.proxy_headers:
         app = ProxyHeadersMiddleware(app, trusted_hosts=served.forwarded_allow_ips or ())
 
@@ -391,7 +394,7 @@ def test_names_and_allowance_come_from_the_settings(
     for name, value in {"STRANGER_RATE": "7", "FAILED_SIGN_INS": "3", **given}.items():
         monkeypatch.setenv(f"PLUMBLINE_{name}", value)
     found = options(Settings.load())
-    assert found.strangers == StrangerLimits(rate=7, burst=70, failures=3)
+    assert found.strangers == UnauthenticatedLimits(rate=7, burst=70, failures=3)
     if names is None:
         assert {"localhost", "127.0.0.1", socket.gethostname().lower()} <= (found.allowed_hosts or set())
     else:

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp
 from app.cli.serving.own_server import own_server
 from app.storage.db import Database
 from app.web.admission import AdmissionSlot
-from app.web.rate_limits import StrangerLimits
+from app.web.rate_limits import UnauthenticatedLimits
 from tests.collecting import Collecting, collect
 from tests.patience import soon
 from tests.working import LIMIT
@@ -135,7 +135,7 @@ def test_raters_judge_beside_slow_strangers(
     make_app: Callable[..., ASGIApp], serving: Serving, database: Database
 ) -> None:
     live = collect(database, raters=RATERS, documents=len(RATERS), pooled=False)
-    with serving(make_app(strangers=StrangerLimits())) as address:
+    with serving(make_app(strangers=UnauthenticatedLimits())) as address:
         judge(address, live, 0.5)
 
         def slower() -> float:

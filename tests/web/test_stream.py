@@ -21,7 +21,7 @@ from app.services.access import tokens
 from app.storage.db import Database
 from app.web import live as live_module
 from app.web.live import LiveStreams
-from app.web.protocol import BoundedProtocol
+from app.web.protocol import LimitedHttpProtocol
 from tests.collecting import Collecting, collect
 from tests.patience import as_served, soon
 from tests.web.conftest import Serving
@@ -223,15 +223,15 @@ def test_streams_end_when_the_server_stops(
     app: FastAPI, serving: Serving, campaign: Collecting, manager: dict[str, str]
 ) -> None:
     """Within the time that a server waits for what is under way, here two seconds."""
-    assert soon(lambda: stopped_within(app, serving, campaign, manager, BoundedProtocol), 1.5)
+    assert soon(lambda: stopped_within(app, serving, campaign, manager, LimitedHttpProtocol), 1.5)
 
 
 def test_streams_that_are_not_told_are_caught(
     app: FastAPI, serving: Serving, campaign: Collecting, manager: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The negative control: the server waits for a stream without end as long as it waits at all."""
-    monkeypatch.setattr(BoundedProtocol, "shutdown", HttpToolsProtocol.shutdown)
-    assert stopped_within(app, serving, campaign, manager, BoundedProtocol) >= 1.9
+    monkeypatch.setattr(LimitedHttpProtocol, "shutdown", HttpToolsProtocol.shutdown)
+    assert stopped_within(app, serving, campaign, manager, LimitedHttpProtocol) >= 1.9
 
 
 def test_a_database_that_comes_back_goes_on_in_the_same_stream(

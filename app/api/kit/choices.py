@@ -14,7 +14,7 @@ from app.domain.recipe import Recipe, parse_recipe_options
 from app.domain.recipe_choices import Role
 from app.domain.recipe_value import RecipeChoice
 from app.services.access.tokens import Caller
-from app.web.access import RoleLacksIt
+from app.web.access import RoleLacksRights
 
 SCORING = (
     r"^(score|spans(:([A-Za-z0-9._~@+\-]{1,128})?(:[0-9]{1,6}(\.[0-9]{1,6})?)?)?|criterion:[A-Za-z0-9._~:@+\-]{1,128})$"
@@ -71,6 +71,6 @@ def choose_recipe(request: Request, base: Recipe) -> Recipe:
 
 
 def check_exclusions(caller: Caller, exclude: list[str] | None) -> None:
-    """Who only views may not name raters or tasks: the answer would tell which there are. Raises RoleLacksIt."""
+    """Who only views may not name raters or tasks: the answer would tell which there are. Raises RoleLacksRights."""
     if not caller.has_rights_of("manager") and any(text.startswith(("rater:", "task:")) for text in exclude or ()):
-        raise RoleLacksIt(f"to leave out raters or tasks needs the rights of a manager; yours is {caller.role}")
+        raise RoleLacksRights(f"to leave out raters or tasks needs the rights of a manager; yours is {caller.role}")

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field, StringConstraints, create_model
 
 from app.api.kit.choices import AsOf
-from app.api.kit.jobs import LATER, Prefer, job_response, report_or_job
+from app.api.kit.jobs import LATER, Prefer, find_report_or_job, job_response
 from app.api.models.times import parse_as_of
 from app.reports.kit import store
 from app.reports.kit.render import representations
@@ -27,7 +27,7 @@ from app.web.access import Manager, Viewer, check_all_campaigns_visible
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import example_response, other_media_response
-from app.web.naming import check_naming
+from app.web.naming import check_may_name_raters
 from app.web.negotiation import preferred_type
 
 AnyKind = Report[Any, Any]
@@ -130,11 +130,11 @@ def _handler(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Handl
         shape: str = "",
         prefer: str = "",
     ) -> Response:
-        check_naming(caller, kind, given.model_fields_set)
+        check_may_name_raters(caller, kind, given.model_fields_set)
         named = (campaign,) if kind.over == "campaign" else given.keys()
         campaigns = check_all_campaigns_visible(caller, list_report_campaigns(kind, named, given))
         ask = partial(report_requests.find_or_queue_report, database, make_report_request(kind, campaigns, given))
-        report = await report_or_job(request, database, prefer, ask)
+        report = await find_report_or_job(request, database, prefer, ask)
         if isinstance(report, JobView):
             return job_response(report)
         return await to_thread.run_sync(report_response, request, caller, kind, report, given.picture, shape)
@@ -167,7 +167,7 @@ def report_response(
 ) -> Response:
     """What a caller sees of a report, as the suffix says or `Accept` prefers; who only views learns no rater."""
     if kind.role == "viewer" and not caller.has_rights_of("manager"):
-        report = store.report_for_viewers(kind, report)
+        report = store.hide_report_raters(kind, report)
     return representation_response(
         request,
         kind,

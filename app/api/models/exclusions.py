@@ -90,7 +90,7 @@ class ChangedPairOut(BaseModel):
     after: PairVerdictOut | None
 
 
-class StabilityForecastOut(BaseModel):
+class RankingStabilityOut(BaseModel):
     """Whether a study of the same size would find the same: documents drawn again. Null with the reason in `why`."""
 
     srp: float | None = Field(
@@ -104,11 +104,11 @@ class StabilityForecastOut(BaseModel):
     why: str | None
 
 
-class StabilityForecastsOut(BaseModel):
+class RankingStabilityChangeOut(BaseModel):
     """The forecast of the ranking before and of that after."""
 
-    before: StabilityForecastOut
-    after: StabilityForecastOut
+    before: RankingStabilityOut
+    after: RankingStabilityOut
 
 
 class ExclusionEffectOut(BaseModel):
@@ -121,7 +121,7 @@ class ExclusionEffectOut(BaseModel):
     order_changed: bool = Field(description="Of the systems that both rankings have.")
     systems: list[SystemChangeOut] = Field(description="In the order of the ranking before.")
     pairs: list[ChangedPairOut] = Field(description="Only those that are judged otherwise afterwards.")
-    stability: StabilityForecastsOut
+    stability: RankingStabilityChangeOut
     warnings: list[str] = Field(description="Of the ranking afterwards.")
 
     @classmethod
@@ -146,7 +146,7 @@ class ExclusionEffectOut(BaseModel):
                 )
                 for one in effect.pairs
             ],
-            stability=StabilityForecastsOut.model_validate(asdict(effect.stability)),
+            stability=RankingStabilityChangeOut.model_validate(asdict(effect.stability)),
             warnings=list(effect.after.warnings),
         )
 

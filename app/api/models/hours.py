@@ -10,7 +10,7 @@ from pydantic import Field, StringConstraints
 
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
-from app.protocols.base import is_left_out
+from app.protocols.base import is_empty_field
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel
 from app.web.pagination import Number
@@ -40,7 +40,7 @@ SearchWords = Annotated[
 Heard = Annotated[
     float | None,
     Field(
-        exclude_if=is_left_out,
+        exclude_if=is_empty_field,
         description="Seconds of audio and video that were heard; only where some were. Part of the active time.",
     ),
 ]

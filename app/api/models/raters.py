@@ -160,7 +160,7 @@ class RatersPatch(BodyModel):
         return self
 
 
-class RaterBeforeChange(AnswerModel):
+class PreviousEnrolment(AnswerModel):
     """What a rater had before a change."""
 
     key: str
@@ -171,7 +171,7 @@ class RaterBeforeChange(AnswerModel):
 class RatersChangedOut(BaseModel):
     """What became of a change of several raters."""
 
-    before: list[RaterBeforeChange] = Field(description="In the order of the list.")
+    before: list[PreviousEnrolment] = Field(description="In the order of the list.")
     warnings: list[str] = Field([], description="Who of them has nothing to judge in the plan that is under way.")
 
 
@@ -235,7 +235,7 @@ IMPORTED = RatersImportedOut(enrolled=["r1", "r2"], new_teams=["bonn"], dry_run=
 LIST = {"keys": ["r1", "r2", "r3"], "capacity": 400, "capacity_unit": "segments"}
 ENROLLED = EnrolledOut(enrolled=["r1", "r2", "r3"], dry_run=False)
 CHANGED_SEVERAL = RatersChangedOut(
-    before=[RaterBeforeChange(key=key, state="active", team=None) for key in ("r1", "r2")]
+    before=[PreviousEnrolment(key=key, state="active", team=None) for key in ("r1", "r2")]
 )
 EXAMPLE = RaterOut.model_validate(
     {

@@ -118,12 +118,12 @@ class SideBySideOut(BaseModel):
 def _row(shown: RankingsSideBySide, system: str) -> SystemRanksOut:
     places = {column.name: _place(column, system) for column in shown.columns_with_ranking}
     n = sum(place is not None for place in places.values())
-    name, mean = shown.first_line_of(system).name, shown.mean_relative_rank[system]
+    name, mean = shown.first_system_line(system).name, shown.mean_relative_rank[system]
     return SystemRanksOut(system=system, name=name, mean_relative_rank=mean, n_rankings=n, places=places)
 
 
 def _place(column: ComparedRanking, system: str) -> RankedPlaceOut | None:
-    line, relative = column.line_of(system), column.relative_rank(system)
+    line, relative = column.system_line(system), column.relative_rank(system)
     if line is None or relative is None:
         return None
     return RankedPlaceOut(rank=line.rank, relative_rank=relative, cluster=line.cluster, score=line.score)

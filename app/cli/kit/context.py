@@ -55,14 +55,14 @@ def open_database(*, watched: bool = False, of_all: bool = False) -> Iterator[Da
             if of_all:
                 yield handle
             else:
-                with chosen_organization(handle):
+                with use_chosen_organization(handle):
                     yield handle
         finally:
             handle.close()
 
 
 @contextmanager
-def chosen_organization(handle: Database) -> Iterator[None]:
+def use_chosen_organization(handle: Database) -> Iterator[None]:
     """Work for the organization that the settings name within the block. Raises OrganizationNotFound."""
     key, number = Settings.load().organization, DEFAULT
     if key is not None:

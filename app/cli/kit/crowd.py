@@ -15,7 +15,7 @@ from rich.table import Table
 from app.client import remote as _remote
 from app.client.remote import Remote, ServerRefusal
 from app.client.settlement import (
-    CodeVerdicts,
+    CompletionCodeTemplates,
     CrowdPlatform,
     Decision,
     HandedInCodes,
@@ -46,10 +46,10 @@ def find_server(server: str | None) -> Remote:
     return remote
 
 
-def read_verdicts(remote: Remote, campaign: str) -> CodeVerdicts:
+def read_verdicts(remote: Remote, campaign: str) -> CompletionCodeTemplates:
     """The templates of a campaign's completion codes."""
     settings: dict[str, Any] = json.loads(remote.fetch_body(_path(campaign), accept="application/json"))["settings"]
-    return CodeVerdicts.from_settings(settings)
+    return CompletionCodeTemplates.from_settings(settings)
 
 
 def is_open(remote: Remote, campaign: str) -> bool:

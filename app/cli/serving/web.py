@@ -43,14 +43,14 @@ def make_server_config(factory: str = FACTORY, **more: Any) -> uvicorn.Config:
     """How requests are answered. factory: makes the application. more: what else uvicorn is told."""
     import uvicorn
 
-    from app.web.protocol import BoundedProtocol
+    from app.web.protocol import LimitedHttpProtocol
 
     _allow_files()
     proxies = Settings.load().trusted_proxies
     return uvicorn.Config(
         factory,
         factory=True,
-        http=BoundedProtocol,
+        http=LimitedHttpProtocol,
         access_log=False,
         log_config=LOGGING,
         server_header=False,
@@ -65,13 +65,13 @@ def make_server_config(factory: str = FACTORY, **more: Any) -> uvicorn.Config:
 
 def _allow_files() -> None:
     """Have as many connections as the system allows, up to what is reckoned with."""
-    from app.web.protocol import MOST_FILES, BoundedProtocol, count_allowed_files
+    from app.web.protocol import MOST_FILES, LimitedHttpProtocol, count_allowed_files
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    BoundedProtocol.idle.most = count_allowed_files() // 2
+    LimitedHttpProtocol.idle.most = count_allowed_files() // 2
 
 
 def serve_requests(listener: socket.socket) -> None:

@@ -130,7 +130,7 @@ class AppraiseBatchReader:
                 try:
                     first = 0 if run[0].position is not None else self._find_first_segment(run)
                 except ValueError as fault:
-                    self._log.bad_line(piece.at, str(fault))
+                    self._log.record_bad_line(piece.at, str(fault))
                     continue
                 yield from self._records(piece.at, run, first)
 
@@ -177,7 +177,7 @@ def _items(piece: JsonPiece, log: ReadLog) -> Iterator[_Item]:
     batch = piece.value
     items = batch.get("items") if isinstance(batch, dict) else None
     if not isinstance(batch, dict) or not isinstance(items, list):
-        log.bad_line(piece.at, "a batch must be an object with a list of items")
+        log.record_bad_line(piece.at, "a batch must be an object with a list of items")
         return
     task = batch.get("task")
     unread = (set(batch) - BATCH_READ) | (set(task) - TASK_READ if isinstance(task, dict) else set())
@@ -186,7 +186,7 @@ def _items(piece: JsonPiece, log: ReadLog) -> Iterator[_Item]:
         try:
             shown_outputs = _item(item, log)
         except ValueError as fault:
-            log.bad_line(piece.at, f"item {n}: {fault}")
+            log.record_bad_line(piece.at, f"item {n}: {fault}")
             continue
         yield from shown_outputs
 

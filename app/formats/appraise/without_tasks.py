@@ -14,7 +14,7 @@ from app.formats.kit.written_judgments import NOWHERE
 SOURCE, OUTPUT = "0", "1"
 
 
-def outputs_by_document(contents: CampaignContents) -> Iterator[ShownOutputRow]:
+def list_outputs_by_document(contents: CampaignContents) -> Iterator[ShownOutputRow]:
     """What tasks would show, document by document; one document is held at a time."""
     with ExternalSorter() as texts:
         for record in contents.records():

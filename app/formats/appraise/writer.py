@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 
 from app.formats.appraise.batches import OURS
-from app.formats.appraise.without_tasks import outputs_by_document
+from app.formats.appraise.without_tasks import list_outputs_by_document
 from app.formats.base import CampaignContents, JudgmentRow, OutputRow, RaterRow, SegmentRow, ShownOutputRow
 from app.formats.esa import writer as _esa_write
 from app.formats.esa.names import EsaNames
 from app.formats.esa.writer import PREFIX, TYPES
-from app.formats.kit.references_judged import credited_systems
+from app.formats.kit.references_judged import list_credited_systems
 from app.formats.kit.strict_json import canonical_json
 
 BREAK = "<br>"
@@ -44,7 +44,7 @@ def _batches(contents: CampaignContents, lost: Counter[str]) -> Iterator[bytes]:
     between = "\n"
     shown = contents.shown()
     first = next(shown, None)
-    of_tasks = outputs_by_document(contents) if first is None else chain((first,), shown)
+    of_tasks = list_outputs_by_document(contents) if first is None else chain((first,), shown)
     for number, (_, rows) in enumerate(groupby(of_tasks, key=lambda row: row.task_key), 1):
         items = [_item(n, row, names, lost) for n, row in enumerate(_showable(rows, lost), 1)]
         if items:
@@ -90,7 +90,7 @@ def _task(number: int, size: int, names: EsaNames) -> dict[str, object]:
 
 
 def _item(number: int, row: ShownOutputRow, names: EsaNames, lost: Counter[str]) -> dict[str, object]:
-    systems = sorted(names.system(key) for key in credited_systems(row))
+    systems = sorted(names.system(key) for key in list_credited_systems(row))
     document = f"{names.document(row.document)}#{systems[0]}"
     if row.role in ("degraded", "reference"):
         document = f"{document}#{'bad' if row.role == 'degraded' else 'ref'}{row.item_position}"

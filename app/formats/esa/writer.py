@@ -20,7 +20,7 @@ from app.formats.base import JudgmentRow, Record
 from app.formats.esa.names import EsaNames
 from app.formats.kit.appraise_spans import format_appraise_spans
 from app.formats.kit.records import decode_record, encode_record, record_identity
-from app.formats.kit.references_judged import NO_SYSTEM, credited_systems
+from app.formats.kit.references_judged import NO_SYSTEM, list_credited_systems
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import canonical_json
 from app.formats.kit.written_judgments import NOWHERE
@@ -90,7 +90,7 @@ def _writable(judgment: JudgmentRow, names: EsaNames, lost: Counter[str]) -> boo
 
 def _answer_key(judgment: JudgmentRow, names: EsaNames) -> tuple[str, ...]:
     """Account, target, type, document with its marks, and the padded position: what tells answers apart."""
-    systems = sorted(names.system(key) for key in credited_systems(judgment))
+    systems = sorted(names.system(key) for key in list_credited_systems(judgment))
     name = f"{names.document(judgment.document)}#{systems[0]}"
     copy = _copy(judgment, f"{'+'.join(systems)}:{names.document(judgment.document)}")
     if copy:

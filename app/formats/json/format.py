@@ -76,7 +76,7 @@ def _objects(file: InputFile, context: ReadContext, log: ReadLog) -> Objects:
         if isinstance(value, Mapping):
             yield at, value
         else:
-            log.bad_line(at, "must be an object")
+            log.record_bad_line(at, "must be an object")
 
 
 def _elements(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[FileLine, object]]:
@@ -90,7 +90,7 @@ def _lines(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tupl
         try:
             yield at, parse_json_value(line)
         except NotStrictError as fault:
-            log.bad_line(at, str(fault))
+            log.record_bad_line(at, str(fault))
 
 
 def _document_names(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[str, int, str]]:

@@ -92,7 +92,7 @@ class JsonJudgments:
             try:
                 records = list(self._records(document, output))
             except ValueError as fault:
-                self.log.bad_line(output.at, str(fault))
+                self.log.record_bad_line(output.at, str(fault))
                 continue
             for record in records:
                 self.n_judgments += isinstance(record, JudgmentRow)
@@ -105,7 +105,7 @@ class JsonJudgments:
             self._same_pair(value)
             yield self._output(at, value)
         except ValueError as fault:
-            self.log.bad_line(at, str(fault))
+            self.log.record_bad_line(at, str(fault))
 
     def _output(self, at: FileLine, value: Object) -> _Output:
         position = self._text(value, "position")

@@ -140,7 +140,7 @@ class _Scan:
         try:
             yield JsonPiece(at, self._key, self._parse_piece(end), self._stack in _ELEMENTS)
         except (NotStrictError, UnicodeDecodeError) as fault:
-            self._log.bad_line(at, str(fault)[:200])
+            self._log.record_bad_line(at, str(fault)[:200])
 
     def _name_of_member(self, end: int) -> str:
         try:

@@ -75,7 +75,7 @@ class JudgmentTableRecords:
             if distinct_rows.setdefault(row.answer, row) is not row:
                 self._log.repaired["rows that stand twice alike"] += 1
             elif len(distinct_rows) > MOST_ALIKE:
-                self._log.bad_line(row.file_line, f"more than {MOST_ALIKE} answers of one rater to one output")
+                self._log.record_bad_line(row.file_line, f"more than {MOST_ALIKE} answers of one rater to one output")
                 distinct_rows.popitem()
         return list(distinct_rows.values())
 
@@ -99,7 +99,7 @@ class JudgmentTableRecords:
             self._log.notes[what] += len(rows) - 1
         for n, row in enumerate(rows, 1):
             if n > 1 and self._again == "revision" and row.ended == rows[n - 2].ended:
-                self._log.bad_line(
+                self._log.record_bad_line(
                     row.file_line, f"answers otherwise than line {rows[n - 2].line} of {row.file}, at the same time"
                 )
                 continue
@@ -116,7 +116,7 @@ class JudgmentTableRecords:
         try:
             payload = self._payload(row, shown)
         except ValueError as fault:
-            self._log.bad_line(row.file_line, str(fault))
+            self._log.record_bad_line(row.file_line, str(fault))
             return None
         again = n > 1 and self._again == "repeat"
         plain = f"{row.system}:{row.document}"

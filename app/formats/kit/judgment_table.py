@@ -97,7 +97,7 @@ class JudgmentTableReader:
             try:
                 self._row(line, header, at, rows, abouts)
             except ValueError as fault:
-                self.log.bad_line(at, str(fault))
+                self.log.record_bad_line(at, str(fault))
         return False
 
     def _judges(self, header: Mapping[str, int]) -> bool:
@@ -163,7 +163,7 @@ class JudgmentTableReader:
                 cells = self._cells(line, header)
                 position = parse_position(cells.column(named["position"]).strip(), self.columns.first_position)
             except ValueError as fault:
-                self.log.bad_line(at, str(fault))
+                self.log.record_bad_line(at, str(fault))
                 continue
             system, source, target = (cells.column(named[m]) for m in ("system", "source", "target"))
             places = [(part, place) for part in abouts.found if (place := self.places.get((part, position)))]

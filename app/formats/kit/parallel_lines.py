@@ -84,10 +84,10 @@ def read_parallel(roles: FileRoles, placing: DocumentPlacement, context: ReadCon
         refuse_file(log, FileLine(last.file, last.line + 1), "the files end here, and the campaign has more segments")
 
 
-def name_of_single(n: int) -> str:
+def name_single_line_document(n: int) -> str:
     """The name of a document that is one line, the nth.
 
-    >>> name_of_single(12)
+    >>> name_single_line_document(12)
     'text-12'
     """
     return f"text-{n}"
@@ -127,7 +127,7 @@ class _Documents:
         if docs is not None:
             name, domain = self._placing.named(row[docs.name])
         elif self._placing.each_line:
-            name, domain = name_of_single(len(self._next) + 1), None
+            name, domain = name_single_line_document(len(self._next) + 1), None
         else:
             name, domain = self._placing.only or "all", None
         key = _key(self._log, "document", name)
@@ -163,7 +163,7 @@ def _rows(
             if ended:
                 refuse_file(log, at[ended[0]], "the file ends here, and others go on")
             if roles.docs is not None and not (row[0] or "").strip():
-                log.bad_line(at[roles.docs.name], "no document is named")
+                log.record_bad_line(at[roles.docs.name], "no document is named")
                 continue
             yield at, dict(zip((file.name for file in files), map(str, row), strict=True))
 
@@ -189,7 +189,7 @@ def parse_list_option(options: Mapping[str, str], name: str) -> list[str]:
     return [part.strip() for part in options.get(name, "").split(",") if part.strip()]
 
 
-def inputs_by_name(files: Sequence[InputFile]) -> Mapping[str, InputFile]:
+def index_inputs_by_name(files: Sequence[InputFile]) -> Mapping[str, InputFile]:
     """Files by their names."""
     return {file.name: file for file in files}
 

@@ -48,7 +48,7 @@ def read_lines(
             blank = yield from _read_line_by_line(file, first, block, limits, log, blank, empty=empty)
             continue
         if blank:
-            log.bad_line(FileLine(file.name, blank), "the line is empty")
+            log.record_bad_line(FileLine(file.name, blank), "the line is empty")
             blank = 0
         yield from enumerate(text.split("\n"), first)
     if blank:
@@ -94,7 +94,7 @@ def _read_line_by_line(
         if len(line) > limits.line_bytes:
             _refuse_long(log, FileLine(file.name, number), limits)
         if blank:
-            log.bad_line(FileLine(file.name, blank), "the line is empty")
+            log.record_bad_line(FileLine(file.name, blank), "the line is empty")
             blank = 0
         raw = line
         if raw.endswith(b"\r"):
@@ -106,10 +106,10 @@ def _read_line_by_line(
         try:
             text = raw.decode("utf-8")
         except UnicodeDecodeError as fault:
-            log.bad_line(FileLine(file.name, number), _encoding_fault(raw, fault))
+            log.record_bad_line(FileLine(file.name, number), _encoding_fault(raw, fault))
             continue
         if "\0" in text:
-            log.bad_line(FileLine(file.name, number), f"there is a NUL at character {text.index(chr(0)) + 1}")
+            log.record_bad_line(FileLine(file.name, number), f"there is a NUL at character {text.index(chr(0)) + 1}")
             continue
         yield number, text
     return blank

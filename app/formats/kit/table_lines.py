@@ -74,7 +74,7 @@ def _without_blanks(rows: Iterator[Numbered], file: str, log: ReadLog) -> Iterat
     blank = 0
     for number, row in rows:
         if blank:
-            log.bad_line(FileLine(file, blank), BLANK)
+            log.record_bad_line(FileLine(file, blank), BLANK)
             blank = 0
         if row:
             yield number, row

@@ -33,7 +33,7 @@ from app.formats.kit.parallel_lines import parse_list_option
 from app.formats.kit.reading import read_lines, read_lines_into, refuse_file
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.mqm_tsv.language_pairs import split_by_language_pair
-from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, make_text_rows, metadata_languages, parse_metadata
+from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, find_metadata_languages, make_text_rows, parse_metadata
 from app.formats.mqm_tsv.records import MQMRecords, note_unmatched_human_names, split_grouped_answers
 from app.formats.mqm_tsv.rows import MqmLayout, MqmRow, MqmRowReader, detect_layout
 from app.formats.mqm_tsv.writer import write
@@ -166,10 +166,10 @@ def _with_metadata(row: MqmRow, log: ReadLog, languages: dict[tuple[str, str], F
         try:
             metadata = parse_metadata(row.metadata)
         except ValueError as fault:
-            log.bad_line(at, str(fault))
+            log.record_bad_line(at, str(fault))
             return
         yield from make_text_rows(row, metadata)
-        pair = metadata_languages(metadata)
+        pair = find_metadata_languages(metadata)
         if pair:
             languages.setdefault(pair, at)
     if row.rater:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from app.formats.base import FileLine, Given, JudgmentRow, ReadLog
 from app.formats.kit.media_spans import pop_time_span
 from app.formats.kit.strict_json import canonical_json
-from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, parse_metadata, token_spans
-from app.formats.mqm_tsv.rows import ATTENTION, ERROR, NO_ERROR, MqmMark, metadata_timestamp, unpack_spans
+from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, convert_token_ranges, parse_metadata
+from app.formats.mqm_tsv.rows import ATTENTION, ERROR, NO_ERROR, MqmMark, parse_metadata_timestamp, unpack_spans
 
 MOST_ROWS = 1000
 MOST_METADATA = 4 << 20
@@ -109,7 +109,7 @@ class JudgmentMaker:
         return row, metadata
 
     def _note_bad_row(self, row: MqmMark, reason: str) -> None:
-        self._log.bad_line(FileLine(row.file, int(row.line)), reason)
+        self._log.record_bad_line(FileLine(row.file, int(row.line)), reason)
 
     def _latest(self, errors: list[Found], clean: list[Found]) -> list[Found]:
         """The errors that count where the rater also said that there are none."""
@@ -117,8 +117,8 @@ class JudgmentMaker:
             self._log.repaired["No-error more than once for one judgment"] += len(clean) - 1
         if not errors or not clean:
             return errors
-        marked = [metadata_timestamp(metadata) for _, metadata in errors]
-        said = [metadata_timestamp(metadata) for _, metadata in clean]
+        marked = [parse_metadata_timestamp(metadata) for _, metadata in errors]
+        said = [parse_metadata_timestamp(metadata) for _, metadata in clean]
         if None in marked or None in said:
             self._log.repaired["No-error beside errors: the errors count"] += len(clean)
             return errors
@@ -170,7 +170,7 @@ class JudgmentMaker:
         for side, text in zip(SIDES, (where.target, where.source), strict=True):
             ranges = metadata.get(f"{side}_spans")
             if ranges:
-                places = token_spans(ranges, tokens.get(side), text)
+                places = convert_token_ranges(ranges, tokens.get(side), text)
                 if places:
                     self._log.repaired["spans taken from token ranges"] += 1
                     return side, sorted(places)
@@ -189,7 +189,7 @@ class JudgmentMaker:
         if len(taken) > 1:
             line = min((row for row, _ in taken), key=lambda row: (row.file, int(row.line)))
         payload: dict[str, object] = {"protocol": "mqm", "errors": spans}
-        times = [t for _, metadata in taken if metadata and (t := metadata_timestamp(metadata)) is not None]
+        times = [t for _, metadata in taken if metadata and (t := parse_metadata_timestamp(metadata)) is not None]
         if meta is None and not times:
             return rater, line.file, int(line.line), payload
         at = datetime.fromtimestamp(max(times) / 1000, UTC) if times else None

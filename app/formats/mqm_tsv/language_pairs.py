@@ -14,7 +14,7 @@ from app.formats.kit.campaigns_in_file import CampaignsInFile, RowCampaign, pars
 from app.formats.kit.parallel_lines import parse_list_option
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.mqm_tsv.mapped_errors import Parts, split_error_rows
-from app.formats.mqm_tsv.metadata import EVALUATION, metadata_languages, parse_metadata
+from app.formats.mqm_tsv.metadata import EVALUATION, find_metadata_languages, parse_metadata
 from app.formats.mqm_tsv.records import note_unmatched_human_names
 from app.formats.mqm_tsv.rows import MqmRow
 
@@ -60,7 +60,7 @@ def _note(row: MqmRow, said: dict[str, dict[Pair, FileLine]]) -> None:
     stated = said.setdefault(row.document, {})
     if EVALUATION in row.metadata:
         try:
-            pair = metadata_languages(parse_metadata(row.metadata))
+            pair = find_metadata_languages(parse_metadata(row.metadata))
         except ValueError:
             return
         if pair:

@@ -104,7 +104,7 @@ def _rows(
             row = _row(cells, columns, reader, number, log)
             said = parse_row_campaign(cells, columns)
         except ValueError as fault:
-            log.bad_line(at, str(fault))
+            log.record_bad_line(at, str(fault))
             continue
         if row is not None:
             yield said, row

@@ -28,7 +28,7 @@ def parse_metadata(metadata: str) -> dict[str, object]:
     return value
 
 
-def metadata_languages(metadata: Mapping[str, object]) -> tuple[str, str] | None:
+def find_metadata_languages(metadata: Mapping[str, object]) -> tuple[str, str] | None:
     """Source and target language, where an `evaluation` object names them."""
     evaluation = metadata.get(EVALUATION)
     if isinstance(evaluation, dict):
@@ -76,10 +76,10 @@ def _strings(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(token, str) for token in value)
 
 
-def token_spans(ranges: object, tokens: Sequence[str] | None, text: str) -> list[tuple[int, int]] | None:
+def convert_token_ranges(ranges: object, tokens: Sequence[str] | None, text: str) -> list[tuple[int, int]] | None:
     """Code point spans over `text` of inclusive token ranges; None where tokens or ranges do not fit the text.
 
-    >>> token_spans([[1, 2]], ["a", " ", "bc"], "a bc")
+    >>> convert_token_ranges([[1, 2]], ["a", " ", "bc"], "a bc")
     [(1, 4)]
     """
     if tokens is None or not isinstance(ranges, list):

@@ -156,7 +156,7 @@ class MQMRecords:
         for mark in marks:
             if mark.rater:
                 reason = f"segment {segment.place[0]} {segment.position}: another {column} than in line {stated.line}"
-                self._log.bad_line(_line_of_mark(mark), f"{reason} of {stated.file}")
+                self._log.record_bad_line(_line_of_mark(mark), f"{reason} of {stated.file}")
 
 
 def note_unmatched_human_names(human: Iterable[str], log: ReadLog) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from app.domain.spans import clip_span, parse_severity, remove_span_marks
+from app.domain.spans import clip_span, parse_marked_text, parse_severity
 from app.formats.base import FileLine, ReadLog
 from app.formats.kit.strict_json import canonical_json
 
@@ -209,7 +209,7 @@ class MqmRowReader:
         return padded
 
     def _note_bad_row(self, number: int, reason: str) -> None:
-        self._log.bad_line(FileLine(self._file, number), reason + self._hint)
+        self._log.record_bad_line(FileLine(self._file, number), reason + self._hint)
 
     def _metadata(self, cells: list[str]) -> str:
         """The metadata as a JSON object, or empty; a free note is put into one."""
@@ -247,7 +247,7 @@ class MqmRowReader:
         """The text without marks and without white space at its ends, and the marked spans over it."""
         if "v>" not in cell and len(cell.strip()) == len(cell):
             return cell, ""
-        plain = remove_span_marks(cell)
+        plain = parse_marked_text(cell)
         text = plain.text.strip()
         spans = plain.spans
         if plain.n_unpaired_marks:
@@ -282,7 +282,7 @@ def _fault(system: str, document: str, position: str, rater: str, severity: str)
     return f"unknown severity {severity[:40]!r}"
 
 
-def metadata_timestamp(metadata: Mapping[str, object]) -> int | None:
+def parse_metadata_timestamp(metadata: Mapping[str, object]) -> int | None:
     """Milliseconds since 1970, where the metadata says when the mark was made."""
     value = metadata.get("timestamp")
     if isinstance(value, bool) or not isinstance(value, int | float):

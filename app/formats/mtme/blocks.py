@@ -42,6 +42,6 @@ def read_block_lines(file: InputFile, context: ReadContext, log: ReadLog) -> Ite
         system, _, text = line.partition("\t") if "\t" in line else line.strip().rpartition(" ")
         system, text = system.strip(), text.strip()
         if not system or not text:
-            log.bad_line(at, "must be a system and what is said of its output")
+            log.record_bad_line(at, "must be a system and what is said of its output")
             system, text = system or text, NONE
         yield system, text, at

@@ -64,11 +64,11 @@ class MetricScoreFiles:
                 try:
                     value = parse_number(text)
                 except ValueError as fault:
-                    self.log.bad_line(at, str(fault))
+                    self.log.record_bad_line(at, str(fault))
                     continue
                 key, _ = systems.find_key(system)
                 if place is None and (metric, key) in seen:
-                    self.log.bad_line(at, "a second score of this system")
+                    self.log.record_bad_line(at, "a second score of this system")
                     continue
                 if place is None:
                     seen.add((metric, key))

@@ -102,7 +102,7 @@ class HumanScoreFiles:
                 try:
                     payload, name = self._payload(files.name, parts)
                 except ValueError as fault:
-                    self.log.bad_line(at, str(fault))
+                    self.log.record_bad_line(at, str(fault))
                     continue
                 document, position = addresses[index]
                 key, rater = systems.find_key(system)[0], raters.find_key(name or files.name)[0]

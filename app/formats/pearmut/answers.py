@@ -44,7 +44,7 @@ def parse_answer(protocol: str, spans: SpanReader, answer: Mapping[str, object],
     return payload
 
 
-def extract_extra_answer(protocol: str, answer: Mapping[str, object]) -> dict[str, object]:
+def extract_answer_beyond_payload(protocol: str, answer: Mapping[str, object]) -> dict[str, object]:
     """What an answer says that the protocol's payload does not: a text, a score beside MQM, marks beside sliders.
 
     Raises ValueError.
@@ -61,7 +61,7 @@ def extract_extra_answer(protocol: str, answer: Mapping[str, object]) -> dict[st
 def format_answer(
     payload: Mapping[str, object], text: str | None, lost: Counter[str], meta: Mapping[str, object] | None = None
 ) -> dict[str, object]:
-    """A payload as the page would have logged it. meta: what else is kept, as of `extract_extra_answer`."""
+    """A payload as the page would have logged it. meta: what else is kept, as of `extract_answer_beyond_payload`."""
     unasked = meta or {}
     answer: dict[str, object] = {"score": None, "error_spans": [], TEXTFIELD: None}
     answer |= {name: unasked[name] for name, kinds in KINDS.items() if type(unasked.get(name)) in kinds}

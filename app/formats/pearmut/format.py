@@ -25,7 +25,7 @@ from app.formats.base import Format, InputFile, ReadContext, ReadLog, Record
 from app.formats.kit.reading import read_blocks
 from app.formats.kit.whitespace import WhitespaceStripper
 from app.formats.pearmut.items import BY_CRITERIA, PROTOCOLS, PearmutItems
-from app.formats.pearmut.log import PearmutLog, is_downloaded_log
+from app.formats.pearmut.log import PearmutLogReader, is_downloaded_log
 from app.formats.pearmut.writer import write_tree
 
 OPTIONS = {
@@ -53,7 +53,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
         there = ", ".join(sorted(known))
         raise Invalid(f"the log does not say by what it judges: import the campaign's file, or say protocol={there}")
     for file in logs:
-        for record in PearmutLog(protocol or "", items, context, log).read(file):
+        for record in PearmutLogReader(protocol or "", items, context, log).read(file):
             yield strip(record)
     log.finish()
 

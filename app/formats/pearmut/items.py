@@ -26,7 +26,7 @@ from app.formats.kit.names import KeyNames
 from app.formats.kit.parallel_lines import parse_list_option
 from app.formats.kit.records import LONGEST_NAME
 from app.formats.kit.strict_json import canonical_json
-from app.formats.pearmut.spans import TOKENS, SpanReader, skips_line_ends
+from app.formats.pearmut.spans import TOKENS, SpanReader, counts_without_line_ends
 
 PROTOCOLS: Mapping[str, str] = {"da": "da", "esa": "esa", "cesa": "cesa", "mqm": "mqm"}
 COLORS = "slider_colors"
@@ -59,7 +59,7 @@ class PearmutItems:
         self._context, self._log = context, log
         self._human = frozenset(parse_list_option(context.options, "human"))
         self._campaign_id = context.options.get("campaign")
-        self.spans = SpanReader(skips_line_ends(context.options.get("pearmut")), log)
+        self.spans = SpanReader(counts_without_line_ends(context.options.get("pearmut")), log)
         self._places: dict[str, tuple[str, int]] = {}
         self._first: dict[str, str] = {}
         self._documents, self._systems = KeyNames("document", log), KeyNames("system", log)
@@ -90,7 +90,7 @@ class PearmutItems:
                 yield from self._read_piece(JsonPiece(at, key, part, isinstance(value, list)))
 
     def _read_piece(self, piece: JsonPiece) -> Iterator[Record]:
-        if is_progress(piece.value):
+        if is_progress_member(piece.value):
             self._log.dropped[PROGRESS] += len(piece.value)
         elif piece.key == "info" and isinstance(piece.value, dict):
             yield from self._campaign(piece.at, piece.value)
@@ -124,9 +124,9 @@ class PearmutItems:
 
     def _read_or_refuse(self, at: FileLine, document: object) -> Iterator[Record]:
         try:
-            records = list(self.records(at, document_items(document)))
+            records = list(self.records(at, parse_document_items(document)))
         except ValueError as fault:
-            self._log.bad_line(at, str(fault))
+            self._log.record_bad_line(at, str(fault))
             return
         yield from records
 
@@ -135,7 +135,7 @@ class PearmutItems:
         if is_check_document(items):
             self._log.dropped[CHECKS] += 1
             return
-        places, texts = self.places(items), [item_outputs(item) for item in items]
+        places, texts = self.places(items), [parse_item_outputs(item) for item in items]
         prefills = [_read_prefilled_errors(item, shown, self.spans) for item, shown in zip(items, texts, strict=True)]
         sources = [(_text(item, "src"), _text(item, "ref")) for item in items]
         name = self._first[places[0][0]]
@@ -184,17 +184,17 @@ class PearmutItems:
         raise ValueError(f"item_id: another document is called {first[:80]} too")
 
 
-def is_progress(value: object) -> TypeGuard[dict[str, object]]:
+def is_progress_member(value: object) -> TypeGuard[dict[str, object]]:
     """Whether a member is what Pearmut keeps of users, by user: how far each is.
 
-    >>> is_progress({"ann": {"progress": [None], "time": 0}}), is_progress({"protocol": "ESA"})
+    >>> is_progress_member({"ann": {"progress": [None], "time": 0}}), is_progress_member({"protocol": "ESA"})
     (True, False)
     """
     users = list(value.values()) if isinstance(value, dict) else []
     return bool(users) and all(isinstance(user, dict) and "progress" in user for user in users)
 
 
-def document_items(document: object) -> list[Item]:
+def parse_document_items(document: object) -> list[Item]:
     """The items of a document. Raises ValueError."""
     if not isinstance(document, list) or not document or not all(isinstance(item, dict) for item in document):
         raise ValueError("a document must be a list of items")
@@ -206,7 +206,7 @@ def is_check_document(items: Sequence[Item]) -> bool:
     return any("validation" in item or "form" in item for item in items)
 
 
-def item_outputs(item: Item) -> dict[str, str]:
+def parse_item_outputs(item: Item) -> dict[str, str]:
     """The outputs that an item shows, by model. Raises ValueError."""
     texts, models = item.get("tgt"), item.get("models")
     if isinstance(texts, list) and isinstance(models, list) and len(texts) == len(models):

@@ -15,8 +15,15 @@ from app.formats.kit.judgment_rows import LATEST_TIME
 from app.formats.kit.names import KeyNames
 from app.formats.kit.reading import read_blocks, read_lines
 from app.formats.kit.strict_json import NotStrictError, parse_json_value
-from app.formats.pearmut.answers import COMMENT, KINDS, extract_extra_answer, parse_answer
-from app.formats.pearmut.items import OTHERS, UNANSWERED, PearmutItems, document_items, is_check_document, item_outputs
+from app.formats.pearmut.answers import COMMENT, KINDS, extract_answer_beyond_payload, parse_answer
+from app.formats.pearmut.items import (
+    OTHERS,
+    UNANSWERED,
+    PearmutItems,
+    is_check_document,
+    parse_document_items,
+    parse_item_outputs,
+)
 
 RESET = "__RESET__"
 APART = ("welcome_", "random_", "goodbye_")
@@ -42,7 +49,7 @@ def is_downloaded_log(file: InputFile, limits: ReaderLimits) -> bool:
     return DOWNLOADED.match(next(read_blocks(file, limits, ReadLog(skip_bad_lines=True)), b"")) is not None
 
 
-class PearmutLog:
+class PearmutLogReader:
     """Logs of one campaign. protocol: what its answers are answers to."""
 
     def __init__(self, protocol: str, items: PearmutItems, context: ReadContext, log: ReadLog) -> None:
@@ -68,7 +75,7 @@ class PearmutLog:
                     continue
                 records = list(self._answers(at, entry))
             except ValueError as fault:
-                self._log.bad_line(at, str(fault))
+                self._log.record_bad_line(at, str(fault))
                 continue
             yield from records
 
@@ -83,7 +90,7 @@ class PearmutLog:
             elif isinstance(piece.value, dict) and "annotation" in piece.value:
                 yield piece.at, piece.key, piece.value
             else:
-                log.bad_line(piece.at, "must be an object with an annotation")
+                log.record_bad_line(piece.at, "must be an object with an annotation")
 
     def _lines(self, file: InputFile, log: ReadLog) -> Iterator[Entry]:
         for number, line in read_lines(file, self._limits, log):
@@ -93,14 +100,14 @@ class PearmutLog:
                 if not isinstance(entry, dict) or "annotation" not in entry:
                     raise NotStrictError("must be an object with an annotation")
             except NotStrictError as fault:
-                log.bad_line(at, str(fault))
+                log.record_bad_line(at, str(fault))
                 continue
             yield at, None, entry
 
     def _answers(self, at: FileLine, entry: Mapping[str, object]) -> Iterator[Record]:
         """The judgments of one line. Raises ValueError."""
         user, given, item_i = entry.get("user_id"), entry.get("annotation"), entry.get("item_i")
-        items = document_items(entry.get("item"))
+        items = parse_document_items(entry.get("item"))
         if is_check_document(items) or (isinstance(item_i, str) and item_i.startswith(APART)):
             self._log.dropped[CHECKS] += 1
             return
@@ -113,7 +120,7 @@ class PearmutLog:
         self._count_unread(entry)
         comment = {COMMENT: said} if (said := entry.get(COMMENT)) and isinstance(said, str) else {}
         for item, (document, position), answers in zip(items, self._items.places(items), given, strict=True):
-            texts = item_outputs(item)
+            texts = parse_item_outputs(item)
             for model, answer in _iterate_answers(answers, texts):
                 payload = (
                     None
@@ -124,7 +131,7 @@ class PearmutLog:
                     self._log.dropped[OPEN] += 1
                     continue
                 self._count_members(answer)
-                meta, comment = comment | extract_extra_answer(self._protocol, answer), {}
+                meta, comment = comment | extract_answer_beyond_payload(self._protocol, answer), {}
                 key = make_key(model)
                 yield JudgmentRow(
                     at,

@@ -30,7 +30,7 @@ COUNTS_LINE_ENDS = (1, 1, 5)
 _VERSION = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
 
 
-def skips_line_ends(version: str | None) -> bool:
+def counts_without_line_ends(version: str | None) -> bool:
     """Whether a version of Pearmut counted places without line ends; None is a present one. Raises Invalid."""
     if version is None:
         return False

@@ -19,7 +19,7 @@ from app.formats.base import (
 from app.formats.kit.cells import RowCells, parse_position, split_cells
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.names import KeyNames
-from app.formats.kit.parallel_lines import name_of_single
+from app.formats.kit.parallel_lines import name_single_line_document
 from app.formats.kit.reading import count_unread_columns, refuse_file
 from app.formats.kit.table_lines import read_table_lines
 from app.formats.kit.whitespace import WhitespaceStripper
@@ -64,7 +64,7 @@ class _Texts:
                     raise ValueError(f"there are {len(line_cells)} columns where {len(header)} are needed")
                 records = list(self._row(RowCells(line_cells, header, self._map), at))
             except ValueError as fault:
-                self._log.bad_line(at, str(fault))
+                self._log.record_bad_line(at, str(fault))
                 continue
             yield from records
 
@@ -112,7 +112,7 @@ class _Texts:
         """The name of the row's document, and its position there. Raises ValueError where it has none."""
         name = cells.name("document", ONLY)
         position = self._position(cells, name, system)
-        return (name_of_single(position), 1) if self._map.each_row else (name, position)
+        return (name_single_line_document(position), 1) if self._map.each_row else (name, position)
 
     def _position(self, cells: RowCells, document: str, system: str) -> int:
         if "position" in self._map.columns:

@@ -268,7 +268,7 @@ class _Records:
                     self._note_contradiction(other, f"sid {row.sid!r} is the same segment as {stated.sid!r}", stated)
 
     def _note_contradiction(self, row: DaRow, what: str, stated: DaRow) -> None:
-        self._log.bad_line(row.file_line, f"{what} in line {stated.line} of {stated.file}")
+        self._log.record_bad_line(row.file_line, f"{what} in line {stated.line} of {stated.file}")
 
     def _judgment(self, row: DaRow, rest: Iterator[DaRow]) -> Iterator[Record]:
         """The judgment of all rows about one presentation of one segment, with what it names for the first time."""
@@ -287,7 +287,7 @@ class _Records:
         if contradicted:
             return
         if self._two_files and not seen["1"]:
-            self._log.bad_line(row.file_line, "this row of the filtered file is not in the unfiltered one")
+            self._log.record_bad_line(row.file_line, "this row of the filtered file is not in the unfiltered one")
             return
         if seen.total() > len(seen):
             self._log.repaired["rows that stand twice alike"] += seen.total() - len(seen)

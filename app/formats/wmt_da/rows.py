@@ -123,7 +123,7 @@ class DaRowReader:
         try:
             return self._row(line_number, line)
         except ValueError as fault:
-            self._log.bad_line(FileLine(self._file, line_number), str(fault))
+            self._log.record_bad_line(FileLine(self._file, line_number), str(fault))
             return None
 
     def _row(self, line_number: int, line: str) -> tuple[DaRow, tuple[str, str]]:

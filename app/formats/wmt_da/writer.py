@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from app.formats.base import CampaignRow, JudgmentRow, Record
-from app.formats.kit.references_judged import NO_SYSTEM, credited_systems
+from app.formats.kit.references_judged import NO_SYSTEM, list_credited_systems
 from app.formats.kit.written_judgments import RecordTable, gather_records
 from app.formats.wmt_da.rows import COLUMNS, ROLES, UNKNOWN
 
@@ -33,7 +33,7 @@ def _rows(judgment: JudgmentRow, names: RecordTable, lost: Counter[str]) -> Iter
     _count_losses(judgment, lost)
     worker = names.raters.get(judgment.rater, judgment.rater)
     document = names.documents.get(judgment.document, judgment.document)
-    for key in credited_systems(judgment):
+    for key in list_credited_systems(judgment):
         system = names.systems.get(key, key)
         cells = _cells(judgment, names.campaign, system, worker, document, kind, float(score))
         yield _line(_cell(cell, lost) for cell in cells)

@@ -108,7 +108,7 @@ class WmtJsonlDocuments:
         try:
             keyed_records = list(records)
         except ValueError as fault:
-            self._log.bad_line(at, str(fault))
+            self._log.record_bad_line(at, str(fault))
             return
         for pair, document, position, record in keyed_records:
             head = f"{pair:04d}\0{document:08d}\0{position:08d}\0{_rank(record)}"
@@ -248,7 +248,7 @@ class WmtJsonlDocuments:
                 if not isinstance(line_object, dict) or field not in line_object:
                     raise NotStrictError(f"must be an object with doc_id and {field}")
             except NotStrictError as fault:
-                self._log.bad_line(at, str(fault))
+                self._log.record_bad_line(at, str(fault))
                 continue
             yield at, line_object
 

@@ -41,7 +41,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
                 if judgment is not None and seen.setdefault(row.address, row.at) is not row.at:
                     raise ValueError(f"is about the same output as line {seen[row.address].line}")
             except ValueError as fault:
-                log.bad_line(row.at, f"sheet {row.sheet}, row {row.number}: {fault}")
+                log.record_bad_line(row.at, f"sheet {row.sheet}, row {row.number}: {fault}")
                 continue
             if judgment is not None:
                 yield judgment

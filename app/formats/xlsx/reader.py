@@ -78,7 +78,7 @@ def read_sheet_rows(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iter
 def _row(cells: _Cells, at: FileLine, log: ReadLog) -> SheetRow | None:
     task, item, segment = cells.values[4:7]
     if not isinstance(task, str) or not isinstance(item, int) or not isinstance(segment, int):
-        log.bad_line(at, f"sheet {cells.sheet}, row {cells.number}: the hidden columns must stay as they are")
+        log.record_bad_line(at, f"sheet {cells.sheet}, row {cells.number}: the hidden columns must stay as they are")
         return None
     return SheetRow(at, cells.sheet, cells.number, cells.values[3], (task.removeprefix("'"), item, segment))
 

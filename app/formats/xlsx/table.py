@@ -23,7 +23,7 @@ LINE_END = re.compile(r"\r\n?")
 ARCHIVE = b"PK\x03\x04"  # what every zip archive that holds anything begins with
 
 
-def workbooks_as_tables(
+def convert_workbooks(
     columns: ColumnMap, files: Sequence[InputFile], limits: ReaderLimits, log: ReadLog
 ) -> tuple[ColumnMap, list[InputFile]]:
     """The files as delimited ones, and the map as it cuts them: workbooks by name and first bytes, others as they are.

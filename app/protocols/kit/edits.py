@@ -25,22 +25,22 @@ class EditCounts:
         return 100.0 * self.edits / self.length if self.length else 100.0 * bool(self.edits)
 
 
-def character_edits(text: str, post_edit: str) -> EditCounts:
+def count_character_edits(text: str, post_edit: str) -> EditCounts:
     """Levenshtein distance in characters (code points).
 
-    >>> character_edits("kitten", "sitting")
+    >>> count_character_edits("kitten", "sitting")
     EditCounts(edits=3, length=7)
     """
     return EditCounts(levenshtein_distance(text, post_edit), len(post_edit))
 
 
-def ter_edits(text: str, post_edit: str, *, by_character: bool = False) -> EditCounts:
+def count_ter_edits(text: str, post_edit: str, *, by_character: bool = False) -> EditCounts:
     """Translation edit rate: insertions, deletions and substitutions of words, and shifts of stretches of words.
 
     by_character: tokens are characters, for languages without spaces. In texts of more than LONGEST_SHIFTED tokens no
     shifts are sought, lest one answer hold up others.
 
-    >>> ter_edits("d e f g h a b c", "a b c d e f g h")
+    >>> count_ter_edits("d e f g h a b c", "a b c d e f g h")
     EditCounts(edits=1, length=8)
     """
     tokens, edited_tokens = (list("".join(t.split())) if by_character else t.split() for t in (text, post_edit))

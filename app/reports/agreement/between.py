@@ -12,7 +12,7 @@ import numpy.typing as npt
 from pydantic import Field, StringConstraints
 
 from app.reports.agreement import work
-from app.reports.agreement.between_charts import campaign_agreement_plot
+from app.reports.agreement.between_charts import draw_campaign_agreement
 from app.reports.agreement.between_repeated import compute_repeatability
 from app.reports.agreement.between_view import (
     BetweenView,
@@ -301,7 +301,7 @@ REPORT: Report[BetweenOptions, BetweenView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": campaign_agreement_plot},
+    charts={"default": draw_campaign_agreement},
     caption=make_caption,
     over="campaigns",
     long=True,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from app.reports.agreement.between_view import BetweenView, make_caption
-from app.reports.agreement.charts import coefficient_plot
+from app.reports.agreement.charts import draw_coefficients
 from app.reports.kit import captions
 
 
-def campaign_agreement_plot(view: BetweenView) -> bytes:
+def draw_campaign_agreement(view: BetweenView) -> bytes:
     """One line a coefficient over all campaigns as SVG."""
     group = (f"{captions.pluralize(view.n_units, 'unit')} shared by the campaigns", view.statistics)
     notes = [make_caption(view), *map(captions.make_sentence, view.warnings)]
-    return coefficient_plot(f"Agreement between {', '.join(view.campaigns)}", [group], notes)
+    return draw_coefficients(f"Agreement between {', '.join(view.campaigns)}", [group], notes)

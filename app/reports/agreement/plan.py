@@ -239,7 +239,7 @@ def _coefficients_of_categories(
         )
 
 
-def rater_pair_counter(units: UnitValues) -> Callable[[Floats], float]:
+def make_rater_pair_counter(units: UnitValues) -> Callable[[Floats], float]:
     """Pairs of raters on the documents that count."""
     size = units.counts()
     sums = units.sum_by_document(size * (size - 1) / 2)

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from app.reports.agreement import work
-from app.reports.agreement.charts import rater_heat_map, statistics_plot
+from app.reports.agreement.charts import draw_rater_heat_map, draw_statistics
 from app.reports.agreement.plan import CoefficientSettings, LevelPlan, categorize_units, make_level_plan
 from app.reports.agreement.spans import make_marked_judgments
 from app.reports.agreement.tables import make_caption, make_csv, make_tables
@@ -134,7 +134,7 @@ class _AgreementPlan:
             "warnings": [*work.list_agreement_warnings(ratings, self.plans, choices), *pair_warnings],
         }
         as_given = make_coefficient_settings(ratings, options.tolerance, options.levels, options.bins)
-        own = work.make_self_agreement_lines(ratings, as_given, self.same)
+        own = work.list_self_agreements(ratings, as_given, self.same)
         spans = None if self.marks is None else work.make_span_view(self.marks, ends[-1])
         return work.make_agreement_view(ratings, head, levels, pairs, own, spans)
 
@@ -157,7 +157,7 @@ def _pairs(plans: Sequence[LevelPlan], choices: CoefficientSettings) -> tuple[li
     plan = next((p for p in plans if p.units.n_units), None)
     if plan is None:
         return [], []
-    return work.make_pair_lines(plan, categorize_units(plan.units, choices) if plan.level != "averaged" else None)
+    return work.list_rater_pairs(plan, categorize_units(plan.units, choices) if plan.level != "averaged" else None)
 
 
 def _units(ratings: RawRatings, options: AgreementOptions) -> dict[Level, UnitValues]:
@@ -252,7 +252,7 @@ REPORT: Report[AgreementOptions, AgreementView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": statistics_plot, "raters": rater_heat_map},
+    charts={"default": draw_statistics, "raters": draw_rater_heat_map},
     caption=make_caption,
     long=True,
     redact=pseudonymize_raters,

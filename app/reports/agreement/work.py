@@ -17,7 +17,7 @@ from app.reports.agreement.plan import (
     CoefficientSettings,
     LevelPlan,
     closed_form_chance,
-    rater_pair_counter,
+    make_rater_pair_counter,
 )
 from app.reports.agreement.view import (
     AgreementVarianceComponents,
@@ -161,11 +161,11 @@ def _by_length(plan: LevelPlan, choices: CoefficientSettings, length: Codes) -> 
     units = plan.units
     if not units.n_units:
         return []
-    t = main_tolerance(choices)
+    t = choose_main_tolerance(choices)
     chance = None if t is None else closed_form_chance(choices, t)
     of = {one.key: one.estimate for one in plan.statistics if one.tolerance is None}
     of_kappa = None if t is None else kappa.tolerance_kappa(units, t, chance=chance)
-    count, lines = rater_pair_counter(units), []
+    count, lines = make_rater_pair_counter(units), []
     for low, high in LENGTHS:
         inside = (length >= low) & (length <= (high or np.iinfo(np.int32).max))
         weights = inside[None, :].astype(np.float64)
@@ -185,13 +185,13 @@ def _by_length(plan: LevelPlan, choices: CoefficientSettings, length: Codes) -> 
     return lines
 
 
-def main_tolerance(choices: CoefficientSettings) -> float | None:
+def choose_main_tolerance(choices: CoefficientSettings) -> float | None:
     """15 where it is asked for (G: one of the most reasonable), else the middle one."""
     ts = choices.tolerances
     return None if not ts else 15.0 if 15.0 in ts else ts[len(ts) // 2]
 
 
-def make_pair_lines(
+def list_rater_pairs(
     plan: LevelPlan, categories: tuple[UnitValues, int] | None
 ) -> tuple[list[RaterPairLine], list[str]]:
     """Rater pairs, those who share most first where there are too many; and what was left out."""
@@ -239,11 +239,11 @@ def _pair_line(
     )
 
 
-def make_self_agreement_lines(
+def list_self_agreements(
     ratings: RawRatings, choices: CoefficientSettings, same: tuple[str, ...]
 ) -> list[SelfAgreementLine]:
     """Repeats of every rater and of all, and a translation that was judged under several names."""
-    t = main_tolerance(choices)
+    t = choose_main_tolerance(choices)
     t = 0.0 if t is None else t
     chance = closed_form_chance(choices, t)
     again = intra.pair_consecutive_ratings(ratings.rows)

@@ -110,7 +110,7 @@ class ArmRevisions(FiniteResultPart):
     document_change: float | None
 
 
-def make_volume_line(condition: ArmCondition, work: TimedJudgments) -> ArmVolume:
+def count_arm_volume(condition: ArmCondition, work: TimedJudgments) -> ArmVolume:
     """Count what one condition holds."""
     once = work.one_row_per_judgment()
     rows = once.rows
@@ -130,7 +130,7 @@ def make_volume_line(condition: ArmCondition, work: TimedJudgments) -> ArmVolume
     )
 
 
-def make_time_lines(names: Sequence[str], times_by_condition: Times) -> Iterator[ArmTime]:
+def compare_arm_times(names: Sequence[str], times_by_condition: Times) -> Iterator[ArmTime]:
     """Every kind of unit, condition by condition; the first condition is what the others are compared with."""
     for key in sorted({key for one in times_by_condition for key in one}, key=_order):
         base = times_by_condition[0].get(key)
@@ -167,7 +167,7 @@ def _order(key: tuple[str, str]) -> tuple[int, int, int]:
     return (list(KINDS).index(key[0]), len(named), int(key[1].split("–")[0].split()[0]))
 
 
-def make_pace_lines(names: Sequence[str], work: JudgmentPaces) -> Iterator[ArmPace]:
+def estimate_arm_paces(names: Sequence[str], work: JudgmentPaces) -> Iterator[ArmPace]:
     """Learning and fatigue of each condition that tells them."""
     for i, name in enumerate(names):
         if (slope := estimate_learning(work, i)) is not None:
@@ -180,7 +180,7 @@ def _pace(name: str, what: Literal["learning", "fatigue"], slope: PaceSlope) -> 
     return ArmPace(arm=name, what=what, slope=slope.mean, interval=slope.interval, n_raters=slope.raters)
 
 
-def make_revision_lines(
+def count_arm_revisions(
     names: Sequence[str], parts: Sequence[tuple[TimedJudgments, EventTable]]
 ) -> Iterator[ArmRevisions]:
     """How often segment scores were changed, by condition."""

@@ -64,7 +64,9 @@ def count_prefills(session: Session, conditions: JudgmentsByCondition) -> Counts
     return counts
 
 
-def make_prefill_lines(conditions: JudgmentsByCondition, order: Sequence[int], counts: Counts) -> Iterator[ArmPrefill]:
+def summarize_arm_prefills(
+    conditions: JudgmentsByCondition, order: Sequence[int], counts: Counts
+) -> Iterator[ArmPrefill]:
     """Condition by condition all raters together, then each; conditions in which no error was shown are left out."""
     raters = conditions.work.rows.labels.raters
     for condition in order:
@@ -102,7 +104,7 @@ def make_prefill_table(lines: Sequence[ArmPrefill]) -> Table:
     return Table(heads, ("left", "left", *("right",) * 6), rows)
 
 
-def make_prefill_figures(lines: Sequence[ArmPrefill]) -> list[tuple[Cell, ...]]:
+def list_prefill_figures(lines: Sequence[ArmPrefill]) -> list[tuple[Cell, ...]]:
     """Shares as figures. Kind: the rater, none for all. n: errors shown; of those added, errors answered."""
     rows: list[tuple[Cell, ...]] = []
     for line in lines:

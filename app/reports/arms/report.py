@@ -10,15 +10,15 @@ from pydantic import Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.reports.arms import lines
 from app.reports.arms.judgments import InclusionOptions, JudgmentsByCondition, load_conditions, unfinished_task_states
-from app.reports.arms.prefilled_errors import Counts, count_prefills, make_prefill_lines
+from app.reports.arms.prefilled_errors import Counts, count_prefills, summarize_arm_prefills
 from app.reports.arms.time_model import ArmModel, fit_arm_model
 from app.reports.arms.view import (
     ArmsView,
-    length_curve_picture,
+    draw_times_by_length,
+    draw_times_by_position,
     make_caption,
     make_csv,
     make_tables,
-    position_curve_picture,
 )
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.snapshot import Snapshot
@@ -57,9 +57,9 @@ def order_conditions(names: list[str], baseline: str | None) -> list[int]:
 def _view(conditions: JudgmentsByCondition, options: ArmsOptions, order: list[int], counts: Counts) -> ArmsView:
     names = [conditions.names[i].name for i in order]
     parts = [conditions.where(i) for i in order]
-    volumes = [lines.make_volume_line(conditions.names[i], work) for i, (work, _) in zip(order, parts, strict=True)]
-    times = list(lines.make_time_lines(names, lines.measure_condition_times(parts)))
-    pace = list(lines.make_pace_lines([one.name for one in conditions.names], conditions.judgment_paces()))
+    volumes = [lines.count_arm_volume(conditions.names[i], work) for i, (work, _) in zip(order, parts, strict=True)]
+    times = list(lines.compare_arm_times(names, lines.measure_condition_times(parts)))
+    pace = list(lines.estimate_arm_paces([one.name for one in conditions.names], conditions.judgment_paces()))
     model = fit_arm_model(conditions, order)
     return ArmsView(
         campaigns={conditions.snapshot.campaign.key: conditions.snapshot.version},
@@ -77,9 +77,9 @@ def _view(conditions: JudgmentsByCondition, options: ArmsOptions, order: list[in
         arms=volumes,
         times=times,
         pace=sorted(pace, key=lambda one: (one.what != "learning", names.index(one.arm))),
-        revisions=list(lines.make_revision_lines(names, parts)),
+        revisions=list(lines.count_arm_revisions(names, parts)),
         model=None if isinstance(model, str) else model,
-        prefill=list(make_prefill_lines(conditions, order, counts)),
+        prefill=list(summarize_arm_prefills(conditions, order, counts)),
     )
 
 
@@ -201,7 +201,7 @@ REPORT: Report[ArmsOptions, ArmsView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": length_curve_picture, "positions": position_curve_picture},
+    charts={"default": draw_times_by_length, "positions": draw_times_by_position},
     caption=make_caption,
     extra_key=unfinished_task_states,
 )

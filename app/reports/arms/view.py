@@ -8,10 +8,10 @@ from pydantic import Field
 
 from app.reports.arms import lines
 from app.reports.arms.lines import ArmPace, ArmRevisions, ArmTime, ArmVolume
-from app.reports.arms.prefilled_errors import ArmPrefill, make_prefill_figures, make_prefill_table
+from app.reports.arms.prefilled_errors import ArmPrefill, list_prefill_figures, make_prefill_table
 from app.reports.arms.time_model import ArmModel, make_model_table
 from app.reports.kit import captions
-from app.reports.kit.charts.panels import LinePanel, PanelSeries, panel_chart
+from app.reports.kit.charts.panels import LinePanel, PanelSeries, draw_panels
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Cell
 from app.stats.arms.times import LENGTHS, length_range_label
@@ -80,7 +80,7 @@ def make_csv(view: ArmsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     rows = [
         *list_arm_figures(view.times, view.pace, view.revisions),
         *list_effect_figures(view.model),
-        *make_prefill_figures(view.prefill),
+        *list_prefill_figures(view.prefill),
     ]
     return CSV, [(*row, *origin) for row in rows]
 
@@ -144,7 +144,7 @@ def make_caption(view: ArmsView) -> str:
     )
 
 
-def length_curve_picture(view: ArmsView) -> bytes:
+def draw_times_by_length(view: ArmsView) -> bytes:
     """Seconds of a segment score and of a document, by length of the document."""
     drawn = [
         _by_length(view, "segment", "Seconds per segment"),
@@ -169,7 +169,7 @@ def _means_by_arm(times: Sequence[ArmTime], what: str) -> dict[tuple[str, str], 
     return {(one.arm, one.documents): one.mean for one in times if one.what == what}
 
 
-def position_curve_picture(view: ArmsView) -> bytes:
+def draw_times_by_position(view: ArmsView) -> bytes:
     """Seconds of a segment score by place in the document, and of whole units as percent of the first condition."""
     names = [one.arm for one in view.arms]
     by_place = {(one.arm, label): one.mean for key, label in POSITIONS for one in view.times if one.what == key}
@@ -190,4 +190,4 @@ def _panels(view: ArmsView, below: str, drawn: Sequence[LinePanel]) -> bytes:
     there = [panel for panel in drawn if panel.places]
     notes = [*map(captions.make_sentence, view.warnings), make_caption(view)]
     title = f"Time under each condition of {next(iter(view.campaigns))}"
-    return panel_chart(title, below, there, notes, nothing="no judgment has a duration of its own")
+    return draw_panels(title, below, there, notes, nothing="no judgment has a duration of its own")

@@ -15,10 +15,10 @@ from app.reports.calibration.view import (
     RaterOffsetView,
     SeverityView,
     SystemView,
+    draw_rater_offsets,
     make_caption,
     make_csv,
     make_tables,
-    rater_offset_picture,
 )
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.calibration import (
@@ -26,10 +26,10 @@ from app.reports.source.calibration import (
     CampaignParts,
     ScoreSourceOptions,
     find_agreed_scores,
+    list_raters_for_warning,
     load_campaign_parts,
     make_comparison_head,
     make_unit_values,
-    name_raters,
 )
 from app.reports.source.raw_ratings import NOTHING
 from app.reports.source.snapshot import Snapshot
@@ -178,18 +178,18 @@ def _warnings(
     if unknown:
         warnings.append(
             "these raters judged no calibration items, so they are not shifted and are left out of z; let them "
-            f"judge the set: {name_raters(unknown)}"
+            f"judge the set: {list_raters_for_warning(unknown)}"
         )
     if constant:
         warnings.append(
             "these raters gave every calibration item the same score, so they have no z and are left out; check "
-            f"their work: {name_raters(constant)}"
+            f"their work: {list_raters_for_warning(constant)}"
         )
     few = [one.rater for one in rater_offsets if one.n < FEW]
     if few:
         warnings.append(
             f"these raters judged fewer than {FEW} calibration items, so their shifts are imprecise; let them judge "
-            f"more: {name_raters(few)}"
+            f"more: {list_raters_for_warning(few)}"
         )
     return warnings
 
@@ -254,6 +254,6 @@ REPORT: Report[CalibrationOptions, CalibrationView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": rater_offset_picture},
+    charts={"default": draw_rater_offsets},
     caption=make_caption,
 )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.charts.before_after import BeforeAfterRow, before_after_plot
+from app.reports.kit.charts.before_after import BeforeAfterRow, draw_before_after
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
@@ -140,7 +140,7 @@ def make_caption(view: CalibrationView) -> str:
     )
 
 
-def rater_offset_picture(view: CalibrationView) -> bytes:
+def draw_rater_offsets(view: CalibrationView) -> bytes:
     """Every rater's own mean and where the consensus is."""
     rows = [
         BeforeAfterRow(
@@ -154,4 +154,4 @@ def rater_offset_picture(view: CalibrationView) -> bytes:
     ]
     below = f"Hollow: own mean. Filled: agreed mean of the same items, {view.level:.0%} interval of the shift."
     title = f"Raters of {next(iter(view.campaigns))} on calibration items"
-    return before_after_plot(title, below, rows, [*view.warnings, make_caption(view)])
+    return draw_before_after(title, below, rows, [*view.warnings, make_caption(view)])

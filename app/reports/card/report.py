@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from app.reports.card.charts import coverage_map
+from app.reports.card.charts import draw_coverage_map
 from app.reports.card.view import (
     BucketPart,
     CardView,
@@ -49,12 +49,12 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: CardOpt
 
 def make_card_view(snapshot: Snapshot, ratings: JudgedRatings, kinds: Mapping[str, str]) -> CardView:
     """The card of ratings that were read. kinds: of each system by key."""
-    rows, names, documents = stats.ratings_of_test_set(ratings.rows), ratings.rows.labels, ratings.documents
+    rows, names, documents = stats.select_test_set_ratings(ratings.rows), ratings.rows.labels, ratings.documents
     test = np.array([kind == "test" for kind in documents.kind], dtype=np.bool_)
     lengths = np.where(test, documents.segments, 0)
     segments, known = int(lengths.sum()), snapshot.campaign.documents_known
     used = np.unique(rows.system)
-    outputs = stats.ratings_per_output(rows)
+    outputs = stats.count_ratings_per_output(rows)
     words = None if not segments or (documents.words[test] < 0).any() else int(documents.words[test].sum())
     columns, grid = _map(rows, lengths, used)
     return CardView(
@@ -114,7 +114,7 @@ def _map(rows: Ratings, lengths: Codes, used: Codes) -> tuple[list[int], list[li
     there = np.flatnonzero(lengths > 0)
     if not there.size or not used.size:
         return [], []
-    counts = stats.system_document_counts(rows, int(used.max()) + 1, lengths.size)[np.ix_(used, there)]
+    counts = stats.count_ratings_by_system_and_document(rows, int(used.max()) + 1, lengths.size)[np.ix_(used, there)]
     groups = np.array_split(np.arange(there.size), min(MOST_COLUMNS, there.size))
     sizes = [int(lengths[there[group]].sum()) for group in groups]
     grid = [[float(line[group].sum()) / size for group, size in zip(groups, sizes, strict=True)] for line in counts]
@@ -153,7 +153,7 @@ def _buckets(rows: Ratings) -> list[BucketPart]:
 
 
 def _count_dropped_rows(rows: Ratings) -> list[dict[str, object]]:
-    n = len(rows) - len(stats.ratings_of_test_set(rows))
+    n = len(rows) - len(stats.select_test_set_ratings(rows))
     return [{"reason": "control, reference and calibration items", "n": n}] if n else []
 
 
@@ -214,6 +214,6 @@ REPORT = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": coverage_map},
+    charts={"default": draw_coverage_map},
     caption=make_caption,
 )

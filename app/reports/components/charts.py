@@ -6,20 +6,20 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from app.reports.components.view import ComponentsView, make_caption
-from app.reports.kit.charts.curves import LinePoint, LineSeries, line_chart
+from app.reports.kit.charts.curves import LinePoint, LineSeries, draw_line_chart
 from app.reports.kit.charts.variance import (
     RaterInterval,
     VarianceBar,
-    caterpillar_plot,
-    rater_system_heat_map,
-    variance_bars,
+    draw_caterpillar_plot,
+    draw_rater_system_heat_map,
+    draw_variance_bars,
 )
 
 _SIGN = "Above 0: gives higher scores than the others"
 _PENALTY = "Above 0: gives more penalty than the others"
 
 
-def variance_picture(view: ComponentsView) -> bytes:
+def draw_variance_components(view: ComponentsView) -> bytes:
     """Components as bars, with their intervals."""
     bars = [
         VarianceBar(one.name, one.variance, one.share or 0.0, one.interval)
@@ -28,26 +28,26 @@ def variance_picture(view: ComponentsView) -> bytes:
     ]
     out = [f"{one.name}: {one.why}" for one in view.components if one.variance is None and one.why]
     notes = [*view.warnings, *([f"Not in the model: {'; '.join(out)}"] if out else []), make_caption(view)]
-    return variance_bars(_title(view, "Variance components"), bars, notes)
+    return draw_variance_bars(_title(view, "Variance components"), bars, notes)
 
 
-def rater_severity_picture(view: ComponentsView) -> bytes:
+def draw_rater_severities(view: ComponentsView) -> bytes:
     """Severity of each rater with its interval."""
     marks = [RaterInterval(one.rater, one.severity, one.interval) for one in view.raters]
     notes = [*view.warnings, *_reason_if_missing(marks, "the severity of raters is not estimated"), make_caption(view)]
-    return caterpillar_plot(_title(view, "Severity of raters"), _describe_sign(view), marks, notes)
+    return draw_caterpillar_plot(_title(view, "Severity of raters"), _describe_sign(view), marks, notes)
 
 
-def rater_tendency_picture(view: ComponentsView) -> bytes:
+def draw_rater_tendencies(view: ComponentsView) -> bytes:
     """What each rater gives each system beyond severity."""
     cells = {(one.rater, one.system): one.tendency for one in view.rater_system}
     notes = [*view.warnings, *_reason_if_missing(cells, "rater × system is not estimated"), make_caption(view)]
     rows = list(dict.fromkeys(one.rater for one in view.rater_system))
     columns = [one.system for one in view.systems] if cells else []
-    return rater_system_heat_map(_title(view, "Rater × system"), _describe_sign(view), rows, columns, cells, notes)
+    return draw_rater_system_heat_map(_title(view, "Rater × system"), _describe_sign(view), rows, columns, cells, notes)
 
 
-def generalizability_picture(view: ComponentsView) -> bytes:
+def draw_generalizability(view: ComponentsView) -> bytes:
     """Generalizability by documents, a line for each number of ratings per item."""
     steps_by_ratings: dict[int, list[LinePoint]] = {}
     for decision in view.decisions:
@@ -60,7 +60,7 @@ def generalizability_picture(view: ComponentsView) -> bytes:
     ]
     notes = [*view.warnings, *_reason_if_missing(lines, "nothing to draw"), make_caption(view)]
     heading = "Generalizability of system means (relative decisions) by documents"
-    return line_chart(_title(view, "Generalizability of larger studies"), heading, "documents", lines, notes)
+    return draw_line_chart(_title(view, "Generalizability of larger studies"), heading, "documents", lines, notes)
 
 
 def _reason_if_missing(there: object, why: str) -> list[str]:
@@ -76,5 +76,5 @@ def _describe_sign(view: ComponentsView) -> str:
 
 
 PICTURES: Mapping[str, Callable[[ComponentsView], bytes]] = MappingProxyType(
-    {"severity": rater_severity_picture, "rater_system": rater_tendency_picture, "studies": generalizability_picture}
+    {"severity": draw_rater_severities, "rater_system": draw_rater_tendencies, "studies": draw_generalizability}
 )

@@ -33,7 +33,7 @@ from app.stats.ratings import Floats, Ratings
 from app.stats.testing.adjust import holm
 
 
-def make_component_lines(fitted: ComponentsFit, draws: Sequence[Mapping[str, float]]) -> list[ComponentLine]:
+def list_variance_components(fitted: ComponentsFit, draws: Sequence[Mapping[str, float]]) -> list[ComponentLine]:
     """Every term, in the model or not; intervals where studies were drawn."""
     of_all, out = variance_shares(fitted), {one.term: one.why for one in fitted.left_out}
     between = system_variance(fitted)
@@ -53,7 +53,7 @@ def _line(
     return ComponentLine(term=term, name=NAMES[term], variance=variance, share=share, interval=span, why=why)
 
 
-def make_system_lines(fitted: ComponentsFit, ratings: Ratings) -> list[AdjustedLine]:
+def list_adjusted_systems(fitted: ComponentsFit, ratings: Ratings) -> list[AdjustedLine]:
     """Best first; equal means share the better rank."""
     matrix = make_score_matrix(average_segment_scores(ratings), ratings.labels)
     raw = dict(zip((ratings.labels.systems[i] for i in matrix.systems), matrix.means(), strict=True))
@@ -75,7 +75,7 @@ def make_system_lines(fitted: ComponentsFit, ratings: Ratings) -> list[AdjustedL
     ]
 
 
-def make_contrast_lines(fitted: ComponentsFit, sign: int) -> list[ContrastLine]:
+def list_system_contrasts(fitted: ComponentsFit, sign: int) -> list[ContrastLine]:
     """Every pair once, by t with Satterthwaite's degrees of freedom."""
     names, n = fitted.rows.systems, len(fitted.means)
     order = sorted(range(n), key=lambda i: (-sign * float(round_scores(fitted.means)[i]), names[i]))
@@ -106,7 +106,7 @@ def make_contrast_lines(fitted: ComponentsFit, sign: int) -> list[ContrastLine]:
     ]
 
 
-def make_severity_lines(fitted: ComponentsFit) -> list[SeverityLine]:
+def list_rater_severities(fitted: ComponentsFit) -> list[SeverityLine]:
     """Lowest scores first."""
     effects = fitted.raters
     if effects is None:
@@ -129,7 +129,7 @@ def _spans(estimates: RandomEffects) -> tuple[Floats, Floats]:
     return estimates.predicted - reach, estimates.predicted + reach
 
 
-def make_tendency_lines(fitted: ComponentsFit) -> list[TendencyLine]:
+def list_rater_tendencies(fitted: ComponentsFit) -> list[TendencyLine]:
     """Every rater with every system that it judged."""
     effects = fitted.rater_system
     if effects is None:
@@ -141,7 +141,7 @@ def make_tendency_lines(fitted: ComponentsFit) -> list[TendencyLine]:
     ]
 
 
-def make_study_line(fitted: ComponentsFit) -> DecisionLine:
+def estimate_study_reliability(fitted: ComponentsFit) -> DecisionLine:
     """Reliability of the study at hand, as if every document had its mean number of raters."""
     rows = fitted.rows
     decision_study = estimate_reliability(
@@ -152,9 +152,9 @@ def make_study_line(fitted: ComponentsFit) -> DecisionLine:
         ratings=max(1, round(mean_ratings_per_item(fitted))),
         raters=len(rows.raters),
     )
-    return make_decision_line(decision_study)
+    return describe_decision_reliability(decision_study)
 
 
-def make_decision_line(study_decision: DecisionStudy) -> DecisionLine:
+def describe_decision_reliability(study_decision: DecisionStudy) -> DecisionLine:
     """Reliability as it is shown."""
     return DecisionLine(**asdict(study_decision))

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from app.reports.components import lines
-from app.reports.components.charts import PICTURES, variance_picture
+from app.reports.components.charts import PICTURES, draw_variance_components
 from app.reports.components.view import ComponentsView, make_caption, make_csv, make_tables
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork
@@ -68,21 +68,21 @@ def _view(model: RatingsModel, draws: Sequence[Draw]) -> ComponentsView:
 
 
 def _add_fit(plain: ComponentsView, fitted: ComponentsFit, ratings: Ratings, draws: Sequence[Draw]) -> ComponentsView:
-    of_pairs = lines.make_contrast_lines(fitted, ratings.better_sign)
+    of_pairs = lines.list_system_contrasts(fitted, ratings.better_sign)
     sizes = make_decision_studies(fitted, documents=STUDY_SIZES, ratings=RATINGS_EACH)
     return plain.model_copy(
         update={
             "ratings_per_item": mean_ratings_per_item(fitted),
-            "components": lines.make_component_lines(fitted, draws),
+            "components": lines.list_variance_components(fitted, draws),
             "system_variance": system_variance(fitted),
             "typical_error": fitted.typical_error() if len(fitted.means) > 1 else None,
             "degrees": min((int(one.degrees) for one in of_pairs if one.degrees is not None), default=None),
-            "systems": lines.make_system_lines(fitted, ratings),
+            "systems": lines.list_adjusted_systems(fitted, ratings),
             "pairs": of_pairs,
-            "raters": lines.make_severity_lines(fitted),
-            "rater_system": lines.make_tendency_lines(fitted),
-            "study": lines.make_study_line(fitted),
-            "decisions": [lines.make_decision_line(one) for one in sizes],
+            "raters": lines.list_rater_severities(fitted),
+            "rater_system": lines.list_rater_tendencies(fitted),
+            "study": lines.estimate_study_reliability(fitted),
+            "decisions": [lines.describe_decision_reliability(one) for one in sizes],
         }
     )
 
@@ -201,7 +201,7 @@ REPORT: Report[ComponentsOptions, ComponentsView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": variance_picture, **PICTURES},
+    charts={"default": draw_variance_components, **PICTURES},
     caption=make_caption,
     long=True,
 )

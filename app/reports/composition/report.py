@@ -14,12 +14,12 @@ from app.reports.composition.view import (
     RaterContents,
     SystemCoOccurrences,
     TaskContents,
+    draw_systems_met_by_raters,
+    draw_systems_met_in_tasks,
     make_caption,
     make_csv,
     make_tables,
     pseudonymize_contents,
-    rater_map_picture,
-    task_map_picture,
 )
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.judged_ratings import load_judged_ratings
@@ -195,7 +195,7 @@ REPORT: Report[CompositionOptions, CompositionView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": task_map_picture, "raters": rater_map_picture},
+    charts={"default": draw_systems_met_in_tasks, "raters": draw_systems_met_by_raters},
     caption=make_caption,
     redact=pseudonymize_contents,
 )

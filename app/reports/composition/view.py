@@ -10,7 +10,7 @@ from pydantic import Field
 from app.reports.agreement.view import make_pseudonyms
 from app.reports.kit import captions
 from app.reports.kit.charts.heat import HeatCell as Shade
-from app.reports.kit.charts.heat import HeatMap, heat_map
+from app.reports.kit.charts.heat import HeatMap, draw_heat_map
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Alignment, Cell, Table
@@ -177,12 +177,12 @@ def make_caption(view: CompositionView) -> str:
     )
 
 
-def task_map_picture(view: CompositionView) -> bytes:
+def draw_systems_met_in_tasks(view: CompositionView) -> bytes:
     """Which systems met in tasks."""
     return _map(view, view.by_task, "task")
 
 
-def rater_map_picture(view: CompositionView) -> bytes:
+def draw_systems_met_by_raters(view: CompositionView) -> bytes:
     """Which systems met with raters."""
     return _map(view, view.by_rater, "rater")
 
@@ -205,4 +205,4 @@ def _map(view: CompositionView, meetings: SystemCoOccurrences, owner: Owner) -> 
         notes=notes,
         nothing="nothing is judged yet",
     )
-    return heat_map(drawn)
+    return draw_heat_map(drawn)

@@ -20,7 +20,7 @@ from app.reports.datasheet.view import (
     Answer,
     DatasheetView,
     Point,
-    completeness_picture,
+    draw_completeness,
     make_caption,
     make_csv,
     make_tables,
@@ -29,7 +29,7 @@ from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.judged_ratings import load_judged_ratings
 from app.reports.source.snapshot import Snapshot
-from app.stats.data_card import ratings_of_test_set
+from app.stats.data_card import select_test_set_ratings
 from app.storage import side_tables, texts
 from app.storage.db import Session
 
@@ -59,7 +59,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Datashe
     kinds = {key: one.kind for key, one in texts.load_system_descriptions(session, snapshots[0].campaign_id).items()}
     card = make_card_view(snapshots[0], ratings, kinds)
     raters = side_tables.load_rater_table(session, snapshots[0].campaign_id, ratings.rows.labels)
-    people = {raters.person[code] for code in np.unique(ratings_of_test_set(ratings.rows).rater).tolist()}
+    people = {raters.person[code] for code in np.unique(select_test_set_ratings(ratings.rows).rater).tolist()}
     facts = load_datasheet_facts(session, snapshots[0], card, count_rater_attributes(raters), len(people))
     return make_undivided_work(lambda: _view(facts))
 
@@ -166,7 +166,7 @@ REPORT = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": completeness_picture},
+    charts={"default": draw_completeness},
     caption=make_caption,
     extra_key=load_guideline_versions,
 )

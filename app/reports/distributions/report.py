@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
-from app.reports.distributions.charts import rater_histograms, system_histograms
+from app.reports.distributions.charts import draw_rater_histograms, draw_system_histograms
 from app.reports.distributions.view import (
     DistributionsView,
     RaterSpread,
@@ -186,7 +186,7 @@ REPORT: Report[DistributionsOptions, DistributionsView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": rater_histograms, "systems": system_histograms},
+    charts={"default": draw_rater_histograms, "systems": draw_system_histograms},
     caption=make_caption,
     naming=frozenset({"between"}),
     redact=pseudonymize_raters,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from app.reports.document_scores.charts import score_scatter_plot
+from app.reports.document_scores.charts import draw_score_scatter
 from app.reports.document_scores.view import CorrelationLine, DocumentScoresView, make_caption, make_csv, make_tables
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.raw_ratings import (
@@ -204,6 +204,6 @@ REPORT: Report[DocumentScoresOptions, DocumentScoresView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": score_scatter_plot},
+    charts={"default": draw_score_scatter},
     caption=make_caption,
 )

@@ -22,7 +22,7 @@ from app.reports.forecast.view import (
     make_tables,
 )
 from app.reports.kit import captions
-from app.reports.kit.charts.variance import replication_bars
+from app.reports.kit.charts.variance import draw_replication_bars
 from app.reports.kit.report import Report, ReportWork
 from app.reports.power.options import PowerOptions
 from app.reports.power.work import PowerPlanner
@@ -32,7 +32,7 @@ from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import ScoreMatrix, average_segment_scores, make_score_matrix, round_scores
 from app.stats.components.bootstrap import ParametricBootstrap
 from app.stats.components.generalizability import contrast_components, mean_ratings_per_item, to_planning_components
-from app.stats.gate.failures import RARE, chance_of_no_failure, documents_to_see_failure
+from app.stats.gate.failures import RARE, chance_of_no_failure, documents_needed_to_see_failure
 from app.stats.gate.gate import difference_by_document
 from app.stats.planning.pilot import forecast_bootstrap, prepare_pilot
 from app.stats.planning.planning import StudyLayout, VarianceComponents
@@ -94,7 +94,7 @@ class StabilityForecaster:
     def compute_chunk(self, number: int) -> bytes:
         """A method, or after them the pairs."""
         if number == len(METHODS):
-            return _PAIRS.dump_json(self.make_pair_lines())
+            return _PAIRS.dump_json(self.forecast_pairs())
         method = METHODS[number]
         try:
             figures = self._bootstrap() if number == 0 else self._parametric("same" if number == 1 else "new")
@@ -161,7 +161,7 @@ class StabilityForecaster:
         # The truth lies around what is known of it as the judgments leave open.
         return [(one, None if means is None else means + spread * rng.normal(size=means.size), 1) for one in drawn]
 
-    def make_pair_lines(self) -> list[PairForecastLine]:
+    def forecast_pairs(self) -> list[PairForecastLine]:
         """Every pair of systems that share segments, the better first; of many systems those next to each other."""
         if not self.data.ratings.documents_known:
             return []
@@ -276,13 +276,13 @@ def _warnings(forecast: StabilityForecaster, each: float | None) -> list[str]:
         )
     warnings += caveats.document_caveats(forecast.data.ratings, forecast.score_matrix)
     if forecast.data.ratings.documents_known:
-        warnings += few_document_warnings(forecast.score_matrix.n_documents)
+        warnings += list_few_document_warnings(forecast.score_matrix.n_documents)
     return [*warnings, *forecast.data.warn_of_imbalance()]
 
 
-def few_document_warnings(documents: int) -> list[str]:
+def list_few_document_warnings(documents: int) -> list[str]:
     """What so few documents cannot forecast."""
-    enough = documents_to_see_failure(RARE, 0.05)
+    enough = documents_needed_to_see_failure(RARE, 0.05)
     if not 0 < documents < enough:
         return []
     hidden = chance_of_no_failure(documents)
@@ -292,7 +292,7 @@ def few_document_warnings(documents: int) -> list[str]:
     return [f"{what} {why}; judge {enough} documents"]
 
 
-def forecast_picture(view: ForecastView) -> bytes:
+def draw_pair_forecasts(view: ForecastView) -> bytes:
     """Chance of each pair to be found again."""
     rows = [
         (f"{one.better} > {one.worse}", one.same_direction or 0.0, one.significant_again or 0.0)
@@ -300,7 +300,7 @@ def forecast_picture(view: ForecastView) -> bytes:
         if one.same_direction is not None
     ]
     title = f"Replication forecast: {', '.join(view.campaigns)}"
-    return replication_bars(
+    return draw_replication_bars(
         title, "Forecast for a study of the same size on new documents", rows, [*view.warnings, make_caption(view)]
     )
 
@@ -342,7 +342,7 @@ REPORT: Report[ForecastOptions, ForecastView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": forecast_picture},
+    charts={"default": draw_pair_forecasts},
     caption=make_caption,
     long=True,
 )

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from app.domain.recipe import Recipe
 from app.reports.source.recipe_input import RecipeInput
-from app.stats.gate.failures import RARE, chance_of_no_failure, documents_to_see_failure
+from app.stats.gate.failures import RARE, chance_of_no_failure, documents_needed_to_see_failure
 from app.stats.gate.gate import GateDecision, GateRule
 from app.stats.gate.skewness import documents_for_skewness
 from app.stats.ranking.design_checks import connected_systems
 from app.stats.selection import select_rows
 
 
-def document_caveats(decision: GateDecision, rule: GateRule) -> list[str]:
+def list_decision_caveats(decision: GateDecision, rule: GateRule) -> list[str]:
     """Warnings of a decision that tells a difference; of a claim that is not let through, too."""
     if decision.difference is None:
         return []
-    caveats, n, enough = [], decision.documents, documents_to_see_failure(RARE, 0.05)
+    caveats, n, enough = [], decision.documents, documents_needed_to_see_failure(RARE, 0.05)
     if n < enough:
         let = "0.18 to 0.27" if rule.claim != "equivalent" else "0.01"
         caveats.append(
@@ -33,7 +33,7 @@ def document_caveats(decision: GateDecision, rule: GateRule) -> list[str]:
     return caveats
 
 
-def unlinked_warning(inputs: RecipeInput, recipe: Recipe, candidate: str, baseline: str) -> str | None:
+def warn_of_unlinked_raters(inputs: RecipeInput, recipe: Recipe, candidate: str, baseline: str) -> str | None:
     """Why the two cannot be distinguished from their raters, whatever the recipe; None where raters link them."""
     selection = select_rows(inputs.rows, recipe)
     groups = connected_systems(selection.ratings.where(selection.ranked))

@@ -67,7 +67,7 @@ def load_earlier_looks(session: Session, snapshot: Snapshot, candidate: str, bas
     )
 
 
-def earlier_looks_key(session: Session, snapshot: Snapshot) -> Sequence[object]:
+def make_earlier_looks_key(session: Session, snapshot: Snapshot) -> Sequence[object]:
     """Every earlier comparison, for the key of the report: the answer tells of them."""
     return sorted(set(_list_earlier_comparisons(session, snapshot)))
 

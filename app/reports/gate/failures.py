@@ -50,7 +50,7 @@ def find_failed_rows(session: Session, inputs: RecipeInput, score: float | None)
     return FailedRows(failed, f"an error of severity {worst}")
 
 
-def undefined_failure_error() -> Invalid:
+def make_undefined_failure_error() -> Invalid:
     """A share of failures was asked about where nothing says what a failure is."""
     what = "this campaign marks no errors: define with `critical` which rating is a failure"
     return Invalid("the query is not valid", places=(Place(("query", "max_critical"), what),))
@@ -69,7 +69,7 @@ def make_failures_view(
     return FailuresView(by=known.by, candidate=candidate, baseline=baseline)
 
 
-def limit_claim_by_tail(
+def withhold_claim_by_failures(
     decision: GateDecision, tails: FailuresView | None, most: float | None
 ) -> tuple[GateDecision, list[str]]:
     """A claim about the mean is not let through where the candidate may fail on more documents than is asked."""

@@ -14,7 +14,7 @@ def find_pair_row(ranking: Ranking, candidate: str, baseline: str) -> PairRow | 
     return next((pair for pair in ranking.pairs if {pair.better, pair.worse} == both), None)
 
 
-def interval_for_candidate(
+def orient_interval_to_candidate(
     row: PairRow | None, candidate: str, which: Literal["new_raters_interval", "new_domains_interval"]
 ) -> list[float] | None:
     """An interval of the difference, turned so that it is positive where the candidate is better."""

@@ -12,27 +12,27 @@ from pydantic import ConfigDict, Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Normalize, Recipe
-from app.reports.gate.caveats import document_caveats, unlinked_warning
-from app.reports.gate.earlier_looks import NEVER, EarlierLooks, earlier_looks_key, load_earlier_looks
+from app.reports.gate.caveats import list_decision_caveats, warn_of_unlinked_raters
+from app.reports.gate.earlier_looks import NEVER, EarlierLooks, load_earlier_looks, make_earlier_looks_key
 from app.reports.gate.failures import (
     FailedRows,
     find_failed_rows,
-    limit_claim_by_tail,
     make_failures_view,
-    undefined_failure_error,
+    make_undefined_failure_error,
+    withhold_claim_by_failures,
 )
-from app.reports.gate.ranking_of_pair import find_pair_row, interval_for_candidate, make_recipe_verdict
+from app.reports.gate.ranking_of_pair import find_pair_row, make_recipe_verdict, orient_interval_to_candidate
 from app.reports.gate.view import (
     GateView,
     ReplicationView,
-    gate_interval_picture,
+    draw_gate_interval,
     make_caption,
     make_csv,
     make_tables,
 )
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source import named_recipes
-from app.reports.source.expected_time import AT_ONCE, CampaignSize, seconds_to_rank
+from app.reports.source.expected_time import AT_ONCE, CampaignSize, estimate_seconds_of_draws
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.gate import replication as gate_replication
@@ -117,7 +117,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: GateOpt
     inputs = replace(inputs, recipe=recipe)
     failed = find_failed_rows(session, inputs, options.critical)
     if failed is None and options.max_critical is not None:
-        raise undefined_failure_error()
+        raise make_undefined_failure_error()
     evidence = GateEvidence(failed, load_earlier_looks(session, snapshots[0], options.candidate, options.baseline))
     return make_undivided_work(partial(_view, inputs, options, evidence))
 
@@ -133,7 +133,7 @@ class GateEvidence:
 def _takes_long(session: Session, snapshots: Sequence[Snapshot], options: GateOptions) -> bool:
     """By the size of the campaign; it ranks without rank sets."""
     recipe = replace(named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe), rank_sets=False)
-    return seconds_to_rank(CampaignSize.load(session, snapshots[0].campaign_id), recipe) > AT_ONCE
+    return estimate_seconds_of_draws(CampaignSize.load(session, snapshots[0].campaign_id), recipe) > AT_ONCE
 
 
 def _invalid_option(field: str, message: str) -> Invalid:
@@ -150,7 +150,7 @@ def _view(inputs: RecipeInput, options: GateOptions, evidence: GateEvidence) -> 
     row, tails = find_pair_row(ranking, options.candidate, options.baseline), None
     if evidence.failures is not None and decision.difference is not None:
         tails = make_failures_view(inputs, recipe, evidence.failures, (options.candidate, options.baseline), rule.alpha)
-    held, why = limit_claim_by_tail(decision, tails, options.max_critical)
+    held, why = withhold_claim_by_failures(decision, tails, options.max_critical)
     holds, verdict, refused = _with_replication(held, again, options)
     return GateView(
         campaigns=inputs.campaigns,
@@ -161,7 +161,7 @@ def _view(inputs: RecipeInput, options: GateOptions, evidence: GateEvidence) -> 
         warnings=[
             *ranking.warnings,
             *_warnings(options, ranking, decision, again),
-            *document_caveats(decision, rule),
+            *list_decision_caveats(decision, rule),
             *([] if decision.difference is None else evidence.looks.warnings()),
             *[*why, *refused],
         ],
@@ -178,10 +178,10 @@ def _view(inputs: RecipeInput, options: GateOptions, evidence: GateEvidence) -> 
         interval_level=1 - 2 * rule.alpha,
         new_raters_interval=None
         if decision.difference is None
-        else interval_for_candidate(row, options.candidate, "new_raters_interval"),
+        else orient_interval_to_candidate(row, options.candidate, "new_raters_interval"),
         new_domains_interval=None
         if decision.difference is None
-        else interval_for_candidate(row, options.candidate, "new_domains_interval"),
+        else orient_interval_to_candidate(row, options.candidate, "new_domains_interval"),
         unit=ranking.unit,
         higher_is_better=ranking.higher_is_better,
         paired=differences is not None and differences.paired,
@@ -214,7 +214,7 @@ def _decide(
     differences = _document_differences(inputs, recipe, options)
     if differences is None:
         return None, _make_undecided(inputs)
-    if why := unlinked_warning(inputs, recipe, options.candidate, options.baseline):
+    if why := warn_of_unlinked_raters(inputs, recipe, options.candidate, options.baseline):
         return None, decide_without_data(int(differences.sums.size), why=why)
     there = int(differences.sums.size)
     if options.documents is not None and there < options.documents:
@@ -407,9 +407,9 @@ REPORT: Report[GateOptions, GateView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": gate_interval_picture},
+    charts={"default": draw_gate_interval},
     caption=make_caption,
     takes_long=_takes_long,
-    extra_key=earlier_looks_key,
+    extra_key=make_earlier_looks_key,
     own_routes=True,
 )

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.reports.gate.chart import GatePicture, gate_picture
+from app.reports.gate.chart import GatePicture, draw_gate_chart
 from app.reports.gate.earlier_looks import Promise
 from app.reports.kit import captions
 from app.reports.kit.columns import Column, File, make_csv_file
@@ -283,7 +283,7 @@ def _share_of(share: FailureShareView) -> float | None:
 
 COLUMNS: Sequence[Column[GateView]] = (
     *(Column(key=key) for key in ("candidate", "baseline", "claim", "margin", "alpha", "holds", "verdict")),
-    Column(key="p_value", value=lambda view: captions.p_value_cell(view.p_value)),
+    Column(key="p_value", value=lambda view: captions.format_p_value_cell(view.p_value)),
     Column(key="difference"),
     Column(key="interval_low", value=_end(0)),
     Column(key="interval_high", value=_end(1)),
@@ -323,7 +323,7 @@ def _failure_sentence(view: GateView) -> str:
     return "" if view.failures is None else f"A document fails by {view.failures.by}. "
 
 
-def gate_interval_picture(view: GateView) -> bytes:
+def draw_gate_interval(view: GateView) -> bytes:
     """The interval against 0 and the margin."""
     low, high = view.interval or (None, None)
     drawn = GatePicture(
@@ -337,4 +337,4 @@ def gate_interval_picture(view: GateView) -> bytes:
         two_sided=view.claim == "equivalent",
         notes=[*map(captions.make_sentence, view.warnings), make_caption(view)],
     )
-    return gate_picture(drawn)
+    return draw_gate_chart(drawn)

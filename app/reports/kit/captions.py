@@ -101,7 +101,7 @@ def format_p_value(value: float | None, draws: int | None = None) -> str:
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
-def p_value_cell(value: float | None, draws: int | None = None) -> float | str | None:
+def format_p_value_cell(value: float | None, draws: int | None = None) -> float | str | None:
     """A p-value at full precision for a file; 0, which no p-value is, as `format_p_value` says it."""
     return format_p_value(value, draws) if value == 0 else value
 

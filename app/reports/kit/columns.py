@@ -102,7 +102,7 @@ def make_csv_file(columns: Sequence[Column[Row]], rows: Iterable[Row]) -> File:
     return [column.key for column in keyed], [[column.raw_value(row) for column in keyed] for row in rows]
 
 
-def csv_file_maker(
+def make_csv_file_maker(
     columns: Sequence[Column[Row]], rows: Callable[[Result], Iterable[Row]], origin: Sequence[str] = ()
 ) -> Callable[[Result], File]:
     """Headings and rows of the file of a report on one campaign.

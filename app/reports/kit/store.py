@@ -54,14 +54,14 @@ def find_report(session: Session, request: ReportRequest) -> ReportLookup:
     if len(request.campaigns) > 1 and isinstance(request.as_of, int):
         what = "must be a time: each of several campaigns counts its own versions"
         raise Invalid("the query is not valid", places=(Place(("query", "as_of"), what),))
-    about = select_settings(
+    about = select_relevant_settings(
         request.report, [load_snapshot(session, campaign, request.as_of) for campaign in request.campaigns]
     )
     key = compute_report_key(session, request.report, about, request.options)
     return ReportLookup(key, about, reports.find_report(session, key))
 
 
-def select_settings(report: Report[Any, Any], about: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
+def select_relevant_settings(report: Report[Any, Any], about: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
     """The campaigns with those of their settings that this report reads, and no others."""
     return tuple(replace(each, campaign=replace(each.campaign, settings=_read(report, each))) for each in about)
 
@@ -75,7 +75,7 @@ def _extra_key(session: Session, report: Report[Any, Any], each: Snapshot) -> li
     settings = _read(report, each)
     more = [] if report.extra_key is None else list(report.extra_key(session, each))
     return [
-        *([each.settings_without_version] if each.settings_without_version else []),
+        *([each.unversioned_settings] if each.unversioned_settings else []),
         *([settings] if settings else []),
         *more,
     ]
@@ -180,7 +180,7 @@ def store_report(database: Database, key: reports.ReportKey, body: bytes) -> byt
         return reports.find_report(session, key) or body
 
 
-def report_for_viewers(report: Report[Any, Any], stored: StoredReport) -> StoredReport:
+def hide_report_raters(report: Report[Any, Any], stored: StoredReport) -> StoredReport:
     """The report as viewers see it, without who the raters are, under an ETag of its own."""
     if not report.names_raters:
         return stored

@@ -16,7 +16,7 @@ from app.reports.linking.view import (
     LinkedSystem,
     LinkingView,
     LinkView,
-    linking_picture,
+    draw_linked_scores,
     make_caption,
     make_csv,
     make_tables,
@@ -323,7 +323,7 @@ REPORT: Report[LinkingOptions, LinkingView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": linking_picture},
+    charts={"default": draw_linked_scores},
     caption=make_caption,
     over="campaigns",
 )

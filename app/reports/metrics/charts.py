@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from app.reports.kit.charts.correlations import DotRow, dot_plot
+from app.reports.kit.charts.correlations import DotRow, draw_dot_plot
 from app.reports.metrics.view import MetricsView, make_caption
 
 SHOWN = (("spa", "SPA"), ("accuracy", "accuracy"))
 
 
-def metric_spread_picture(view: MetricsView) -> bytes:
+def draw_metric_accuracy_ranges(view: MetricsView) -> bytes:
     """Accuracies of every metric: a bar on the data as they are, dots at the ends after each kind of change."""
     rows = []
     for metric in view.metrics:
@@ -19,4 +19,4 @@ def metric_spread_picture(view: MetricsView) -> bytes:
             rows.append(DotRow(f"{metric.metric}, {word}", values or ([] if base is None else [base]), base))
     below = "Bar: on the scores as given; dots: lowest and highest value after each kind of change to the human scores"
     title = f"Automatic metrics of {', '.join(view.campaigns)}"
-    return dot_plot(title, below, rows, [*view.warnings, make_caption(view)], ends=(0.0, 1.0))
+    return draw_dot_plot(title, below, rows, [*view.warnings, make_caption(view)], ends=(0.0, 1.0))

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.metrics.charts import metric_spread_picture
+from app.reports.metrics.charts import draw_metric_accuracy_ranges
 from app.reports.metrics.metric_pairs import (
     MOST_METRICS,
     adjust_metric_comparisons,
@@ -236,7 +236,7 @@ REPORT: Report[MetricsOptions, MetricsView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": metric_spread_picture},
+    charts={"default": draw_metric_accuracy_ranges},
     caption=make_caption,
     long=True,
 )

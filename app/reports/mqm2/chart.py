@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_caption_lines
 
 PLOT, ROW, FIGURES, LONGEST = 300.0, 18.0, 230.0, 28
 
@@ -38,14 +38,14 @@ def _declare_penalties(
 
 
 @declares_chart(_declare_penalties)
-def penalty_plot(
+def draw_penalty_bars(
     title: str, below: str, rows: Sequence[PenaltyRow], acceptable: float | None, notes: Sequence[str]
 ) -> bytes:
     """A bar a system, hollow where it failed; a line at what is acceptable, where that is known. As SVG."""
     names = [canvas.shorten_in_middle(row.name, LONGEST) for row in rows]
     left, top = MARGIN + max(map(len, names), default=8) * CHARACTER + 10, HEAD + 14
     width, bottom = left + PLOT + FIGURES + MARGIN, top + max(1, len(rows)) * ROW
-    sentences = caption_lines(notes, width)
+    sentences = wrap_caption_lines(notes, width)
     most = max([acceptable or 0.0, *(row.value for row in rows)]) or 1.0
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()

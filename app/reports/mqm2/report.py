@@ -16,7 +16,7 @@ from app.domain.recipe import NAMED, Recipe, ScoringChoice
 from app.protocols.base import Spans
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.mqm2.view import MQM2View, SystemScore, make_caption, make_csv, make_tables, penalty_picture
+from app.reports.mqm2.view import MQM2View, SystemScore, draw_penalties, make_caption, make_csv, make_tables
 from app.reports.source import data_hash, recipe_ratings
 from app.reports.source.campaign import campaign_protocol
 from app.reports.source.registration import add_standing_exclusions, load_registration
@@ -25,7 +25,7 @@ from app.reports.source.snapshot import Snapshot
 from app.stats import scoring
 from app.stats.mqm2 import mqm2
 from app.stats.mqm2.mqm2 import PassingThreshold
-from app.stats.mqm2.systems import Mqm2System, rows_with_known_words, score_systems
+from app.stats.mqm2.systems import Mqm2System, find_rows_with_known_words, score_systems
 from app.stats.ratings import Bools, Codes, Floats, RatingRole, Ratings
 from app.stats.ratings import RatingKind as Level
 from app.stats.selection import drop_excluded, match_exclusion
@@ -145,7 +145,7 @@ def _select_rows(rows: Ratings, recipe: Recipe, words: Floats) -> tuple[Bools, l
         *named,
         ("role not scored", ~np.isin(rows.role, [RatingRole[name.upper()] for name in recipe.roles])),
         ("task rejected by quality control", ~rows.accepted),
-        (UNKNOWN_WORDS, ~rows_with_known_words(rows, words)),
+        (UNKNOWN_WORDS, ~find_rows_with_known_words(rows, words)),
     ):
         out[why] += int((keep & left).sum())
         keep &= ~left
@@ -257,6 +257,6 @@ REPORT: Report[MQM2Options, MQM2View] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": penalty_picture},
+    charts={"default": draw_penalties},
     caption=make_caption,
 )

@@ -52,7 +52,7 @@ def _declare_shares(
 
 
 @declares_chart(_declare_shares)
-def claim_share_matrix(title: str, systems: Sequence[str], pairs: Sequence[SharedPair], notes: Sequence[str]) -> bytes:
+def draw_claim_shares(title: str, systems: Sequence[str], pairs: Sequence[SharedPair], notes: Sequence[str]) -> bytes:
     """Percentages of universes in which the row beats the column, as SVG; pairs claimed both ways are framed."""
     names = [canvas.shorten_in_middle(system, LONGEST_NAME) for system in systems]
     longest = max(map(len, names), default=8) * CHARACTER
@@ -110,7 +110,7 @@ def _declare_choices(title: str, bars: Sequence[ChoiceBar], notes: Sequence[str]
 
 
 @declares_chart(_declare_choices)
-def claims_by_choice_bars(title: str, bars: Sequence[ChoiceBar], notes: Sequence[str]) -> bytes:
+def draw_claims_by_choice(title: str, bars: Sequence[ChoiceBar], notes: Sequence[str]) -> bytes:
     """Bars of the share of pairs that the universes of each choice claim, as SVG."""
     names = [canvas.shorten_in_middle(bar.choice, LONGEST_NAME) for bar in bars]
     left = MARGIN + 80 + max(map(len, names), default=8) * CHARACTER + 12

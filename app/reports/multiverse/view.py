@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.kit import captions
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
-from app.reports.multiverse.charts import ChoiceBar, SharedPair, claim_share_matrix, claims_by_choice_bars
+from app.reports.multiverse.charts import ChoiceBar, SharedPair, draw_claim_shares, draw_claims_by_choice
 from app.stats.multiverse.shares import Kind as ClaimKind
 from app.stats.multiverse.space import Dimension
 
@@ -149,17 +149,17 @@ def make_caption(view: MultiverseView) -> str:
     )
 
 
-def claim_matrix_picture(view: MultiverseView) -> bytes:
+def draw_claim_matrix(view: MultiverseView) -> bytes:
     """The share of universes in which the row is significantly better than the column."""
     pairs = [SharedPair(p.first, p.second, p.first_better, p.second_better) for p in view.pairs]
     notes = _notes(view)
-    return claim_share_matrix(f"Multiverse analysis of {', '.join(view.campaigns)}", view.systems, pairs, notes)
+    return draw_claim_shares(f"Multiverse analysis of {', '.join(view.campaigns)}", view.systems, pairs, notes)
 
 
-def claims_by_dimension_picture(view: MultiverseView) -> bytes:
+def draw_claims_by_dimension(view: MultiverseView) -> bytes:
     """How many pairs each choice claims."""
     bars = [ChoiceBar(one.dimension, one.choice, one.n, one.claimed) for one in view.choices]
-    return claims_by_choice_bars(f"Multiverse analysis of {', '.join(view.campaigns)}", bars, _notes(view))
+    return draw_claims_by_choice(f"Multiverse analysis of {', '.join(view.campaigns)}", bars, _notes(view))
 
 
 def _notes(view: MultiverseView) -> list[str]:

@@ -6,35 +6,35 @@ from app.reports.postediting.drawings import (
     CurveBar,
     RateDots,
     StackedBar,
-    rate_dot_plot,
-    reference_step_plot,
-    stacked_bars,
+    draw_rate_dots,
+    draw_reference_steps,
+    draw_stacked_bars,
 )
 from app.reports.postediting.view import PosteditingView, RateView, make_caption
 
 
-def edit_rates_picture(view: PosteditingView) -> bytes:
+def draw_edit_rates(view: PosteditingView) -> bytes:
     """Rates of every system with their intervals."""
     rows = [RateDots(one.system, [_rate(one.hter), _rate(one.mter), _rate(one.ter_external)]) for one in view.systems]
     below = "HTER (dot), mTER (hollow diamond), TER against the external reference (square); lines: intervals"
-    return rate_dot_plot(_title(view), below, rows, [*view.warnings, make_caption(view)])
+    return draw_rate_dots(_title(view), below, rows, [*view.warnings, make_caption(view)])
 
 
 def _rate(rate: RateView) -> tuple[float, tuple[float, float] | None] | None:
     return None if rate.value is None else (rate.value, rate.interval)
 
 
-def closest_references_picture(view: PosteditingView) -> bytes:
+def draw_closest_reference_shares(view: PosteditingView) -> bytes:
     """How often own post-edits are the closest, alone or together with others."""
     own = {one.system: one for one in view.closest if one.own}
     rows = [
         StackedBar(system, one.unique / one.n, one.tied / one.n, f"{one.n:,} segments") for system, one in own.items()
     ]
     below = "Segments whose own post-edit is closest: alone (filled), tied (hatched), another is closer (empty)"
-    return stacked_bars(_title(view), below, rows, [*view.warnings, make_caption(view)])
+    return draw_stacked_bars(_title(view), below, rows, [*view.warnings, make_caption(view)])
 
 
-def reference_curve_picture(view: PosteditingView) -> bytes:
+def draw_reference_curve(view: PosteditingView) -> bytes:
     """TER against single references, and mTER against more and more."""
     bars = [
         CurveBar(
@@ -48,7 +48,7 @@ def reference_curve_picture(view: PosteditingView) -> bytes:
     below = (
         "Bars: TER against one reference, farthest first; line: mTER against all references so far; means over systems"
     )
-    return reference_step_plot(_title(view), below, bars, [*view.warnings, make_caption(view)])
+    return draw_reference_steps(_title(view), below, bars, [*view.warnings, make_caption(view)])
 
 
 def _title(view: PosteditingView) -> str:

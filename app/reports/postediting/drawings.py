@@ -17,7 +17,7 @@ from app.reports.kit.charts.declaration import (
     RowMark,
     declares_chart,
 )
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_caption_lines
 
 ROW, BARS, NUMBERS = 22.0, 360.0, 60.0
 NARROWEST = 560.0
@@ -66,12 +66,12 @@ def _declare_edit_rates(title: str, below: str, rows: Sequence[RateDots], notes:
 
 
 @declares_chart(_declare_edit_rates)
-def rate_dot_plot(title: str, below: str, rows: Sequence[RateDots], notes: Sequence[str]) -> bytes:
+def draw_rate_dots(title: str, below: str, rows: Sequence[RateDots], notes: Sequence[str]) -> bytes:
     """One row a system and one marker a series, with intervals as lines; as SVG."""
     left = MARGIN + max((len(_name(row.name)) for row in rows), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + NUMBERS + MARGIN)
     top, bottom = HEAD + 22, HEAD + 22 + max(1, len(rows)) * ROW
-    sentences = caption_lines(notes, width)
+    sentences = wrap_caption_lines(notes, width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 22 + len(sentences) * LINE + MARGIN)
@@ -114,7 +114,7 @@ def _declare_shares(title: str, below: str, rows: Sequence[StackedBar], notes: S
 
 
 @declares_chart(_declare_shares)
-def stacked_bars(title: str, below: str, rows: Sequence[StackedBar], notes: Sequence[str]) -> bytes:
+def draw_stacked_bars(title: str, below: str, rows: Sequence[StackedBar], notes: Sequence[str]) -> bytes:
     """One row a share: filled, hatched, and what is left; as SVG."""
     shown = rows[:MOST]
     left = MARGIN + max((len(_name(row.name)) for row in shown), default=8) * CHARACTER + 12
@@ -122,7 +122,7 @@ def stacked_bars(title: str, below: str, rows: Sequence[StackedBar], notes: Sequ
     top = HEAD + 10
     bottom = top + max(1, len(shown)) * ROW
     more = [f"{len(rows) - MOST:,} more rows are not drawn"] if len(rows) > MOST else []
-    sentences = caption_lines([*more, *notes], width)
+    sentences = wrap_caption_lines([*more, *notes], width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 16 + len(sentences) * LINE + MARGIN)
@@ -149,12 +149,12 @@ def _declare_references(title: str, below: str, bars: Sequence[CurveBar], notes:
 
 
 @declares_chart(_declare_references)
-def reference_step_plot(title: str, below: str, bars: Sequence[CurveBar], notes: Sequence[str]) -> bytes:
+def draw_reference_steps(title: str, below: str, bars: Sequence[CurveBar], notes: Sequence[str]) -> bytes:
     """Bars for each reference alone, and a line for all up to it; as SVG."""
     left = MARGIN + 44
     width = max(NARROWEST, left + len(bars) * STEP + MARGIN)
     bottom = HEAD + 20 + HEIGHT
-    sentences = caption_lines(notes, width)
+    sentences = wrap_caption_lines(notes, width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 40 + len(sentences) * LINE + MARGIN)

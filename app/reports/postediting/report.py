@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.postediting.charts import closest_references_picture, edit_rates_picture, reference_curve_picture
+from app.reports.postediting.charts import draw_closest_reference_shares, draw_edit_rates, draw_reference_curve
 from app.reports.postediting.view import (
     ClosestReferenceLine,
     CurvePoint,
@@ -264,7 +264,7 @@ REPORT: Report[PostEditsOptions, PosteditingView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": edit_rates_picture, "closest": closest_references_picture, "curve": reference_curve_picture},
+    charts={"default": draw_edit_rates, "closest": draw_closest_reference_shares, "curve": draw_reference_curve},
     caption=make_caption,
     long=True,
 )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.reports.kit.charts.correlations import DotRow, ScatterPanel, dot_plot, scatter_plots
+from app.reports.kit.charts.correlations import DotRow, ScatterPanel, draw_dot_plot, draw_scatter_plots
 from app.reports.postediting_da.view import MEASURES, NAMES, PosteditingDAView, make_caption
 
 
-def mean_correlations_picture(view: PosteditingDAView) -> bytes:
+def draw_mean_correlations(view: PosteditingDAView) -> bytes:
     """Correlations: a dot a system, a bar their mean."""
     rows = []
     for mean in view.means:
@@ -14,14 +14,14 @@ def mean_correlations_picture(view: PosteditingDAView) -> bytes:
         values = [value for value in each if value is not None]
         rows.append(DotRow(f"{mean.campaign}, {NAMES[mean.measure]}", values, mean.fisher))
     below = "One dot per system; bar: mean by Fisher's z; left of 0, scores and edits agree"
-    return dot_plot(_title(view), below, rows, [*view.warnings, make_caption(view)])
+    return draw_dot_plot(_title(view), below, rows, [*view.warnings, make_caption(view)])
 
 
-def score_edit_scatter(view: PosteditingDAView) -> bytes:
+def draw_score_edit_scatter(view: PosteditingDAView) -> bytes:
     """Scores over mTER, a panel a system."""
     panels = [ScatterPanel(one.system, one.r, one.points) for one in view.scatter]
     below = f"Scores of {view.compared_with or 'no campaign'} (up: better) over mTER (right: more edits)"
-    return scatter_plots(_title(view), below, panels, [*view.warnings, make_caption(view)])
+    return draw_scatter_plots(_title(view), below, panels, [*view.warnings, make_caption(view)])
 
 
 def _title(view: PosteditingDAView) -> str:

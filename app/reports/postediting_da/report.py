@@ -13,7 +13,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.postediting_da import work
-from app.reports.postediting_da.charts import mean_correlations_picture, score_edit_scatter
+from app.reports.postediting_da.charts import draw_mean_correlations, draw_score_edit_scatter
 from app.reports.postediting_da.view import (
     MEASURES,
     MeanCorrelation,
@@ -315,7 +315,7 @@ REPORT: Report[PosteditingDAOptions, PosteditingDAView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": mean_correlations_picture, "scatter": score_edit_scatter},
+    charts={"default": draw_mean_correlations, "scatter": draw_score_edit_scatter},
     caption=make_caption,
     over="campaigns",
     long=True,

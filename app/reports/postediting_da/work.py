@@ -227,11 +227,11 @@ def _tags(post_edits: PostEdits, place: int, finding: Disagreement, closest: str
         yield "critical errors counted"
     if finding.line.n[finding.n] == 1:
         yield "one rating"
-    if ter_depends_on_tokens(post_edits.tokens, output, closest):
+    if does_ter_depend_on_tokens(post_edits.tokens, output, closest):
         yield "tokenization suspicious"
 
 
-def ter_depends_on_tokens(counted: Tokenization, output: str, closest: str) -> bool:
+def does_ter_depend_on_tokens(counted: Tokenization, output: str, closest: str) -> bool:
     """Whether TER against the closest post-edit is quite another with punctuation split off, or by character.
 
     Against that one alone: by character a pair of texts takes as long as all words of its segment's outputs.

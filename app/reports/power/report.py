@@ -9,7 +9,7 @@ from typing import Any
 
 from app.domain.errors import Invalid, Place
 from app.reports.kit import captions
-from app.reports.kit.charts.curves import LinePoint, LineSeries, line_chart
+from app.reports.kit.charts.curves import LinePoint, LineSeries, draw_line_chart
 from app.reports.kit.report import Report, ReportWork
 from app.reports.power.options import PowerOptions
 from app.reports.power.view import DesignLine, PowerView, describe_design, make_caption, make_csv, make_tables
@@ -153,7 +153,7 @@ def _warn_limits(planner: PowerPlanner, lines: Sequence[DesignLine]) -> list[str
     return warnings
 
 
-def power_picture(view: PowerView) -> bytes:
+def draw_power_by_documents(view: PowerView) -> bytes:
     """Power against documents, closed form; bars are from the uncertainty of the components."""
     lines = [
         LineSeries(
@@ -164,20 +164,20 @@ def power_picture(view: PowerView) -> bytes:
     ]
     notes = [*view.warnings, make_caption(view)]
     heading = "Power by documents; bars: 95 % from the uncertainty of the components"
-    return line_chart(_title(view), heading, "documents", lines, notes, mark=view.power if lines else None)
+    return draw_line_chart(_title(view), heading, "documents", lines, notes, mark=view.power if lines else None)
 
 
-def power_by_hours_picture(view: PowerView) -> bytes:
+def draw_power_by_hours(view: PowerView) -> bytes:
     """Power against hours of work."""
     lines = [
         LineSeries(describe_design(design), tuple(LinePoint(one.hours, one.power) for one in design.points))
         for design in view.designs
     ]
     notes = [*view.warnings, make_caption(view)]
-    return line_chart(_title(view), "Power by hours", "hours", lines, notes, mark=view.power if lines else None)
+    return draw_line_chart(_title(view), "Power by hours", "hours", lines, notes, mark=view.power if lines else None)
 
 
-def srp_picture(view: PowerView) -> bytes:
+def draw_srp_by_documents(view: PowerView) -> bytes:
     """Forecast SRP against documents."""
     lines = [
         LineSeries(
@@ -192,10 +192,10 @@ def srp_picture(view: PowerView) -> bytes:
     ]
     notes = [*view.warnings, make_caption(view)]
     heading = "Forecast of Stable Ranking Probability by documents; bars: one Monte-Carlo standard error"
-    return line_chart(_title(view), heading, "documents", [line for line in lines if line.steps], notes)
+    return draw_line_chart(_title(view), heading, "documents", [line for line in lines if line.steps], notes)
 
 
-def expected_clusters_picture(view: PowerView) -> bytes:
+def draw_expected_clusters(view: PowerView) -> bytes:
     """Clusters expected against hours of work."""
     lines = [
         LineSeries(
@@ -213,7 +213,7 @@ def expected_clusters_picture(view: PowerView) -> bytes:
         notes.insert(0, "No clusters were asked for: name a rule with `clusters`.")
     heading = f"Clusters expected of {view.systems} systems by hours; bars: two Monte-Carlo standard errors each way"
     shown = [line for line in lines if line.steps]
-    return line_chart(_title(view), heading, "hours", shown, notes, highest=float(view.systems))
+    return draw_line_chart(_title(view), heading, "hours", shown, notes, highest=float(view.systems))
 
 
 def _error_bar(value: float, error: float | None, most: int) -> tuple[float, float] | tuple[None, None]:
@@ -293,10 +293,10 @@ REPORT: Report[PowerOptions, PowerView] = Report(
     tables=make_tables,
     csv=make_csv,
     charts={
-        "default": power_picture,
-        "hours": power_by_hours_picture,
-        "srp": srp_picture,
-        "clusters": expected_clusters_picture,
+        "default": draw_power_by_documents,
+        "hours": draw_power_by_hours,
+        "srp": draw_srp_by_documents,
+        "clusters": draw_expected_clusters,
     },
     caption=make_caption,
     long=True,

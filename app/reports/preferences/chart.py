@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_caption_lines
 
 ROW, BARS = 20.0, 320.0
 NARROWEST = 560.0
@@ -43,14 +43,14 @@ def _declare_preferences(title: str, pairs: Sequence[PairBar], notes: Sequence[s
 
 
 @declares_chart(_declare_preferences)
-def preference_bars(title: str, pairs: Sequence[PairBar], notes: Sequence[str]) -> bytes:
+def draw_preference_bars(title: str, pairs: Sequence[PairBar], notes: Sequence[str]) -> bytes:
     """One row a pair, at most MOST of them: wins from the left, losses from the right, ties between; as SVG."""
     shown = pairs[:MOST]
     name = max((len(_name(n)) for pair in shown for n in (pair.better, pair.worse)), default=8) * CHARACTER
     left = MARGIN + name + 12
     width = max(NARROWEST, left + BARS + 12 + name + MARGIN)
     more = [f"{len(pairs) - MOST:,} more pairs are not drawn"] if len(pairs) > MOST else []
-    sentences = caption_lines((*more, *notes), width)
+    sentences = wrap_caption_lines((*more, *notes), width)
     top = HEAD + 10
     bottom = top + max(1, len(shown)) * ROW
     with canvas.drawing_lock():

@@ -19,10 +19,10 @@ from app.reports.preferences.view import (
     PairPreferenceLine,
     PreferencesView,
     SystemPreferenceLine,
+    draw_preferences,
     make_caption,
     make_csv,
     make_tables,
-    preference_picture,
 )
 from app.reports.source.registration import load_registration
 from app.reports.source.snapshot import Snapshot
@@ -243,6 +243,6 @@ REPORT: Report[PreferencesOptions, PreferencesView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": preference_picture},
+    charts={"default": draw_preferences},
     caption=make_caption,
 )

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.kit import captions
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
-from app.reports.preferences.chart import PairBar, preference_bars
+from app.reports.preferences.chart import PairBar, draw_preference_bars
 
 PLACES = 3
 
@@ -114,8 +114,8 @@ def make_csv(view: PreferencesView) -> tuple[Sequence[str], Sequence[Sequence[Ce
             *(one.better, one.worse, one.wins, one.losses, one.ties, one.n_documents, one.preference),
             *(one.interval or (None, None)),
             *(
-                captions.p_value_cell(one.p_value),
-                captions.p_value_cell(one.p_adjusted),
+                captions.format_p_value_cell(one.p_value),
+                captions.format_p_value_cell(one.p_adjusted),
                 one.significant,
                 campaign,
                 version,
@@ -137,8 +137,8 @@ def make_caption(view: PreferencesView) -> str:
     )
 
 
-def preference_picture(view: PreferencesView) -> bytes:
+def draw_preferences(view: PreferencesView) -> bytes:
     """One bar a pair: wins, ties, losses."""
     bars = [PairBar(one.better, one.worse, one.wins, one.ties, one.losses, one.significant) for one in view.pairs]
     notes = [*view.warnings, make_caption(view)]
-    return preference_bars(f"Preferences of {', '.join(view.campaigns)}", bars, notes)
+    return draw_preference_bars(f"Preferences of {', '.join(view.campaigns)}", bars, notes)

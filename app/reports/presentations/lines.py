@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from app.reports.kit.result_part import FiniteResultPart
-from app.reports.presentations.matching import output_addresses
+from app.reports.presentations.matching import list_output_addresses
 from app.stats.agreement.alpha import krippendorff_alpha
 from app.stats.agreement.document_scores import PARTS, correlate_document_scores, join_document_scores
 from app.stats.agreement.kappa import chance_within_steps, tolerance_kappa
@@ -90,12 +90,12 @@ class PresentationPair(FiniteResultPart):
     tau: float | None = Field(description="τ-b between the orders of the systems by these outputs.")
 
 
-def make_spread_lines(name: str, rows: Ratings) -> Iterator[PresentationSpread]:
+def measure_score_spreads(name: str, rows: Ratings) -> Iterator[PresentationSpread]:
     """Of one condition."""
     return (PresentationSpread(arm=name, **asdict(one)) for one in compute_score_spreads(rows))
 
 
-def agreement_tolerance(scale: ScoreScale | None) -> float | None:
+def choose_agreement_tolerance(scale: ScoreScale | None) -> float | None:
     """15 points of a hundred on a slider, a step on a scale of few levels; None without bounds."""
     if scale is None or not np.isfinite(scale.maximum - scale.minimum):
         return None
@@ -114,11 +114,11 @@ def _chance(scale: ScoreScale | None, tolerance: float | None) -> float | None:
     return chance_within_steps(levels, steps) if steps < levels - 1 else None
 
 
-def make_agreement_lines(
+def measure_rater_agreement(
     name: str, rows: Ratings, lengths: Codes, scale: ScoreScale | None
 ) -> Iterator[PresentationAgreement]:
     """Of one condition, by level and by length. lengths: segments of each document code."""
-    chance, tolerance = _chance(scale, agreement_tolerance(scale)), agreement_tolerance(scale)
+    chance, tolerance = _chance(scale, choose_agreement_tolerance(scale)), choose_agreement_tolerance(scale)
     for level in LEVELS:
         units = _units(level, rows).with_two_values()
         for documents, low, high in SETS:
@@ -153,7 +153,7 @@ def _agreement(
     )
 
 
-def make_correlation_lines(name: str, rows: Ratings) -> Iterator[PresentationCorrelation]:
+def correlate_documents_with_segments(name: str, rows: Ratings) -> Iterator[PresentationCorrelation]:
     """Of one condition: every summary over all, short and long documents (more than 20, as published), the mean by
     length."""
     data = join_document_scores(rows)
@@ -166,7 +166,7 @@ def make_correlation_lines(name: str, rows: Ratings) -> Iterator[PresentationCor
             yield PresentationCorrelation(arm=name, documents=documents, part=part, **asdict(coefficients))
 
 
-def make_pair_lines(names: Sequence[str], rows: Sequence[Ratings]) -> Iterator[PresentationPair]:
+def compare_with_first_condition(names: Sequence[str], rows: Sequence[Ratings]) -> Iterator[PresentationPair]:
     """Each condition against the first, on the segments that both have of the same system."""
     means = [_mean_by_output(one) for one in rows]
     for name, here in zip(names[1:], means[1:], strict=True):
@@ -190,6 +190,6 @@ def _mean_by_output(rows: Ratings) -> dict[tuple[str, int, str], float]:
     """Mean of each output's segment scores."""
     rows = rows.segments()
     sums: dict[tuple[str, int, str], list[float]] = {}
-    for key, score in zip(output_addresses(rows), rows.score.tolist(), strict=True):
+    for key, score in zip(list_output_addresses(rows), rows.score.tolist(), strict=True):
         sums.setdefault(key, []).append(score)
     return {key: sum(scores) / len(scores) for key, scores in sums.items()}

@@ -66,7 +66,7 @@ def _rows_of(rows: Ratings, documents: set[str]) -> Bools:
 
 
 def _outputs(sides: Sequence[ConditionTexts]) -> MatchedRows:
-    addresses = [output_addresses(one.rows) for one in sides]
+    addresses = [list_output_addresses(one.rows) for one in sides]
     common = set.intersection(*(set(each) for each in addresses))
     sources = _find_places_with_different_texts([one.sources for one in sides])
     first: dict[Output, str] = {}
@@ -78,7 +78,7 @@ def _outputs(sides: Sequence[ConditionTexts]) -> MatchedRows:
     )
 
 
-def output_addresses(rows: Ratings) -> list[Output]:
+def list_output_addresses(rows: Ratings) -> list[Output]:
     """Document, position (0 for the whole document) and system of each row."""
     labels = rows.labels
     position = np.append(labels.segment_position, 0)[rows.segment]

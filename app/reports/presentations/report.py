@@ -29,11 +29,11 @@ from app.reports.presentations.matching import ConditionTexts, Match, MatchedRow
 from app.reports.presentations.sentences import make_conclusions
 from app.reports.presentations.view import (
     PresentationsView,
+    draw_score_curves,
+    draw_time_curves,
     make_caption,
     make_csv,
     make_tables,
-    score_curve_picture,
-    time_curve_picture,
 )
 from app.reports.source.snapshot import Snapshot
 from app.stats.agreement.distributions import make_histogram_bins
@@ -160,22 +160,22 @@ def _make_view(
 ) -> PresentationsView:
     names = [one.condition.name for one in each]
     parts = [(one.work, one.events) for one in each]
-    volumes = [lines.make_volume_line(one.condition, one.work) for one in each]
+    volumes = [lines.count_arm_volume(one.condition, one.work) for one in each]
     times, revisions = (
-        list(lines.make_time_lines(names, lines.measure_condition_times(parts))),
-        list(lines.make_revision_lines(names, parts)),
+        list(lines.compare_arm_times(names, lines.measure_condition_times(parts))),
+        list(lines.count_arm_revisions(names, parts)),
     )
     pace = _pace(campaign_conditions, names)
-    spread = [line for one in each for line in of_scores.make_spread_lines(one.condition.name, one.scored)]
+    spread = [line for one in each for line in of_scores.measure_score_spreads(one.condition.name, one.scored)]
     scale = each[0].scored.scale if each else None
     values = np.concatenate([one.scored.segments().score for one in each]) if each else np.empty(0)
     into = make_histogram_bins(values, scale)
     agreement = [
         line
         for one in each
-        for line in of_scores.make_agreement_lines(one.condition.name, one.scored, one.documents.segments, scale)
+        for line in of_scores.measure_rater_agreement(one.condition.name, one.scored, one.documents.segments, scale)
     ]
-    pairs = list(of_scores.make_pair_lines(names, [one.scored for one in each])) if each else []
+    pairs = list(of_scores.compare_with_first_condition(names, [one.scored for one in each])) if each else []
     return PresentationsView(
         campaigns={one.snapshot.campaign.key: one.snapshot.version for one in campaign_conditions},
         data_hash=_hash(campaign_conditions),
@@ -188,7 +188,7 @@ def _make_view(
         raters=options.raters,
         baseline=names[0] if names else None,
         higher_is_better=campaign_conditions[0].work.rows.higher_is_better,
-        tolerance=of_scores.agreement_tolerance(scale),
+        tolerance=of_scores.choose_agreement_tolerance(scale),
         bins=list(into.labels) if values.size else [],
         arms=volumes,
         times=times,
@@ -202,7 +202,7 @@ def _make_view(
         ],
         agreement=agreement,
         correlations=[
-            line for one in each for line in of_scores.make_correlation_lines(one.condition.name, one.scored)
+            line for one in each for line in of_scores.correlate_documents_with_segments(one.condition.name, one.scored)
         ],
         shared=pairs,
         conclusions=list(make_conclusions(times, revisions, spread, agreement, pairs)),
@@ -214,7 +214,7 @@ def _pace(campaign_conditions: Sequence[JudgmentsByCondition], names: Sequence[s
     named, at, pace_lines = _name_conditions(campaign_conditions), 0, []
     for conditions in campaign_conditions:
         pace_lines += list(
-            lines.make_pace_lines(
+            lines.estimate_arm_paces(
                 [each.name for each in named[at : at + len(conditions.names)]], conditions.judgment_paces()
             )
         )
@@ -328,7 +328,7 @@ REPORT: Report[PresentationsOptions, PresentationsView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": score_curve_picture, "times": time_curve_picture},
+    charts={"default": draw_score_curves, "times": draw_time_curves},
     caption=make_caption,
     over="campaigns",
     extra_key=unfinished_task_states,

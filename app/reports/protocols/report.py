@@ -19,10 +19,10 @@ from app.reports.protocols.view import (
     ProtocolsView,
     ProtocolView,
     TimeView,
+    draw_protocol_gaps,
     make_caption,
     make_csv,
     make_tables,
-    protocol_gap_picture,
 )
 from app.reports.robustness.report import KEYS_PATTERN
 from app.reports.source.calibration import (
@@ -375,7 +375,7 @@ REPORT: Report[ProtocolsOptions, ProtocolsView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": protocol_gap_picture},
+    charts={"default": draw_protocol_gaps},
     caption=make_caption,
     over="campaigns",
 )

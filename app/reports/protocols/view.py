@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.charts.before_after import BeforeAfterRow, before_after_plot
+from app.reports.kit.charts.before_after import BeforeAfterRow, draw_before_after
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHead, TableSection
 from app.reports.kit.result_part import FiniteResultPart
@@ -216,7 +216,7 @@ def make_caption(view: ProtocolsView) -> str:
     )
 
 
-def protocol_gap_picture(view: ProtocolsView) -> bytes:
+def draw_protocol_gaps(view: ProtocolsView) -> bytes:
     """Every standardized gap by protocol."""
     rows = []
     for protocol in view.protocols:
@@ -229,4 +229,4 @@ def protocol_gap_picture(view: ProtocolsView) -> bytes:
             )
     below = f"Filled: gap over the SD of segment differences, {view.level:.0%} interval; hollow: no difference."
     title = f"Separation of systems in {', '.join(one.campaign for one in view.protocols)}"
-    return before_after_plot(title, below, rows, [*view.warnings, make_caption(view)])
+    return draw_before_after(title, below, rows, [*view.warnings, make_caption(view)])

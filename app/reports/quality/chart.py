@@ -32,7 +32,7 @@ def _declare_controls(view: QualityView) -> RowChart:
 
 
 @declares_chart(_declare_controls)
-def control_plot(view: QualityView) -> bytes:
+def draw_controls(view: QualityView) -> bytes:
     """One line a rater as SVG: mean of degraded minus original, with the adjusted p and the verdict in words.
 
     Raters who failed stand in orange with a square, those without a verdict hollow.

@@ -9,7 +9,7 @@ from functools import partial
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import Spans
 from app.reports.kit.report import Report, ReportWork, SingleTableLayout, make_undivided_work
-from app.reports.quality.chart import control_plot
+from app.reports.quality.chart import draw_controls
 from app.reports.quality.tables import make_caption, make_csv, make_tables
 from app.reports.quality.view import QualityOptions, QualityView
 from app.reports.source.judged_ratings import JudgedRatings, load_judged_ratings
@@ -115,7 +115,7 @@ REPORT: Report[QualityOptions, QualityView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": control_plot},
+    charts={"default": draw_controls},
     caption=make_caption,
     role="manager",
     own_routes=True,

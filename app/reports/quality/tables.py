@@ -81,14 +81,14 @@ COLUMNS: Sequence[Column[_RaterEvidence]] = (
     Column(
         heading="p",
         key="p_value",
-        value=_evidence_value("control", "p_value", captions.p_value_cell),
+        value=_evidence_value("control", "p_value", captions.format_p_value_cell),
         digits=4,
         text=_p_text("p_value"),
     ),
     Column(
         heading="q",
         key="q_value",
-        value=_evidence_value("control", "q_value", captions.p_value_cell),
+        value=_evidence_value("control", "q_value", captions.format_p_value_cell),
         digits=4,
         text=_p_text("q_value"),
     ),

@@ -71,7 +71,7 @@ def make_caption(view: RankingView) -> str:
     return " ".join((recipe, *humans, make_sentence(describe_counts(view)), make_sentence(describe_origin(view))))
 
 
-def ranking_title(view: RankingView) -> str:
+def make_ranking_title(view: RankingView) -> str:
     """The campaign, with its languages where they are known."""
     if view.source_language and view.target_language:
         return f"{view.campaign} ({view.source_language} {_LANGUAGE_ARROW} {view.target_language})"

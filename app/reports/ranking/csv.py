@@ -64,12 +64,12 @@ ORIGIN_COLUMNS = ("campaign", "data_version", "recipe", "recipe_hash", "seed", "
 SEGMENT_COLUMNS = ("system", "document", "position", "score", "raw", "n_ratings", "recipe")
 
 
-def systems_csv(view: RankingView) -> bytes:
+def make_systems_csv(view: RankingView) -> bytes:
     """One row a system in full precision; the last columns say where the figures come from."""
     return render_csv((*SYSTEM_COLUMNS, *ORIGIN_COLUMNS), ((*_system_cells(s), *_origin(view)) for s in view.systems))
 
 
-def pairs_csv(view: RankingView, *, numeric: bool = False) -> bytes:
+def make_pairs_csv(view: RankingView, *, numeric: bool = False) -> bytes:
     """One row a pair in full precision; the last columns say where the figures come from.
 
     numeric: for what takes no text in a column of numbers; else a p that none of the draws reached says so.
@@ -81,7 +81,7 @@ def pairs_csv(view: RankingView, *, numeric: bool = False) -> bytes:
     return render_csv((*PAIR_COLUMNS, *ORIGIN_COLUMNS), rows)
 
 
-def segments_csv(table: SegmentTable, *, recipe: str) -> Iterator[bytes]:
+def make_segments_csv(table: SegmentTable, *, recipe: str) -> Iterator[bytes]:
     """Segment scores, one row a (system, document, position), in batches. A missing score is an empty cell."""
     yield render_csv(SEGMENT_COLUMNS, ())
     for start in range(0, len(table), _CSV_BATCH):
@@ -111,7 +111,7 @@ def _system_cells(s: SystemLine) -> tuple[Cell, ...]:
 def _full_pair(p: PairLine, draws: int | None, *, numeric: bool) -> tuple[Cell, ...]:
     chances: tuple[Cell, ...] = (p.p_value, p.p_reverse, p.p_adjusted)
     if not numeric:
-        chances = tuple(captions.p_value_cell(one, draws) for one in (p.p_value, p.p_reverse, p.p_adjusted))
+        chances = tuple(captions.format_p_value_cell(one, draws) for one in (p.p_value, p.p_reverse, p.p_adjusted))
     tested = (*chances, p.significant, p.significant_reverse, p.testable, p.order_conflict)
     known = (p.minimum_detectable, p.n_common, p.documents_common, p.effective_documents)
     wider = (*_bounds(p.new_raters_interval), *_bounds(p.new_domains_interval))

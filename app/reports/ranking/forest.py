@@ -80,7 +80,7 @@ def _declare_row(line: SystemLine, layout: ForestLayout) -> RowMark:
 
 
 @declares_chart(_declare_forest)
-def forest_plot(view: RankingView) -> bytes:
+def draw_forest_plot(view: RankingView) -> bytes:
     """Systems by rank with their intervals, as SVG; human translations stand apart, above.
 
     Where the design is paired the intervals are relative (the system minus the mean of all systems on the same
@@ -92,7 +92,7 @@ def forest_plot(view: RankingView) -> bytes:
         figure = canvas.new_figure(WIDTH, layout.height)
         _draw(figure, view, layout)
         return canvas.figure_to_svg(
-            figure, title=f"Ranking of {ranking_captions.ranking_title(view)} by {view.recipe.name}"
+            figure, title=f"Ranking of {ranking_captions.make_ranking_title(view)} by {view.recipe.name}"
         )
 
 
@@ -272,7 +272,7 @@ def _text(
 
 def _words(figure: Figure, view: RankingView, layout: ForestLayout) -> None:
     height = layout.height
-    heading = f"{ranking_captions.ranking_title(view)}: {view.recipe.name}"
+    heading = f"{ranking_captions.make_ranking_title(view)}: {view.recipe.name}"
     figure.text(
         MARGIN / WIDTH, 1 - 18 / height, canvas.shorten_in_middle(heading, 84), size=11.5, weight="bold", color=INK
     )

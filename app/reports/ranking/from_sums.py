@@ -8,8 +8,8 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from app.domain.recipe import Recipe
-from app.reports.ranking.input import load_names, make_ranking_key, note_on_humans, write_ranking
-from app.reports.source.file_sums import FileSums, find_folder_of_large_campaign, hash_file_data, load_ratings_file
+from app.reports.ranking.input import add_note_on_human_pairs, load_names, make_ranking_key, write_ranking
+from app.reports.source.file_sums import FileSums, find_ratings_folder_if_large, hash_file_data, load_ratings_file
 from app.reports.source.registration import (
     Registration,
     add_standing_exclusions,
@@ -18,7 +18,7 @@ from app.reports.source.registration import (
 )
 from app.reports.source.scores import resolve_score_reading
 from app.reports.source.snapshot import Snapshot
-from app.stats.ranking.rank_totals import needs_only_sums, rank_from_sums
+from app.stats.ranking.rank_totals import can_rank_from_sums, rank_from_sums
 from app.stats.side_tables import DocumentTable
 from app.storage import texts
 from app.storage.db import Session
@@ -35,9 +35,9 @@ ERRORS_NOT_LOOKED_AT = "errors that the weights do not know were not looked for"
 
 def find_folder_for_sums(session: Session, about: Snapshot, recipe: Recipe) -> RatingsFolder | None:
     """Where the file of ratings lies from which a ranking is made; None where ratings are held in memory."""
-    if not needs_only_sums(recipe, documents_known=about.campaign.documents_known):
+    if not can_rank_from_sums(recipe, documents_known=about.campaign.documents_known):
         return None
-    return find_folder_of_large_campaign(session, about)
+    return find_ratings_folder_if_large(session, about)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class RankingInputFromSums:
             data_hash = beside.submit(hash_file_data, self.file, counting, self.documents, self.words)
             notes = (WHY, *((ERRORS_NOT_LOOKED_AT,) if self.counts_errors else ()))
             ranking = rank_from_sums(FileSums(self.file, counting), counting, self.documents, notes)
-        ranking = restore_requested_recipe(note_on_humans(ranking, self.words), self.recipe, self.registration)
+        ranking = restore_requested_recipe(add_note_on_human_pairs(ranking, self.words), self.recipe, self.registration)
         return write_ranking(ranking, self.about, self.registration, self.words, data_hash.result())
 
 

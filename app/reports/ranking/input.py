@@ -69,7 +69,7 @@ class RankingInput:
             self.documents,
             self.errors_without_weight,
         )
-        return restore_requested_recipe(note_on_humans(ranking, self.words), self.recipe, self.registration)
+        return restore_requested_recipe(add_note_on_human_pairs(ranking, self.words), self.recipe, self.registration)
 
     def make_body(self) -> bytes:
         """The ranking as canonical JSON. Raises Invalid where the recipe does not fit the data."""
@@ -120,12 +120,12 @@ def load_names(
     session: Session, campaign_id: int, labels: RatingLabels
 ) -> tuple[Mapping[str, texts.SystemDescription], DocumentTable, str]:
     """Names and domains as they are now, with their digest; read again where somebody changed them in between."""
-    before, names = "", texts.hash_names(session, campaign_id)
+    before, names = "", texts.hash_descriptions(session, campaign_id)
     while before != names:
         before = names
         words = texts.load_system_descriptions(session, campaign_id)
         documents = side_tables.load_document_table(session, campaign_id, labels)
-        names = texts.hash_names(session, campaign_id)
+        names = texts.hash_descriptions(session, campaign_id)
     return words, documents, names
 
 
@@ -135,13 +135,13 @@ def make_ranking_key(about: Snapshot, recipe: Recipe, names: str, *, from_sums: 
     The recipe's name is shown in the report, so two names of one analysis are two reports. So are names of systems and
     domains: no data version counts them, and a ranking of an older version has today's.
     """
-    parts = [recipe.name, recipe.hash, about.settings_without_version, names, *([FROM_SUMS] if from_sums else [])]
+    parts = [recipe.name, recipe.hash, about.unversioned_settings, names, *([FROM_SUMS] if from_sums else [])]
     return make_report_key(
         about.campaign_id, RANKING, about.version, parts, seed=recipe.seed, method_version=METHOD_VERSION
     )
 
 
-def note_on_humans(ranking: Ranking, words: Mapping[str, texts.SystemDescription]) -> Ranking:
+def add_note_on_human_pairs(ranking: Ranking, words: Mapping[str, texts.SystemDescription]) -> Ranking:
     """The ranking with a note where p-values are adjusted for pairs with human translations, too."""
     adjusted = len(ranking.systems) > 1 and ranking.recipe.test != "none" and ranking.recipe.adjust != "none"
     if not adjusted or all(words[row.system].kind != "human" for row in ranking.systems):

@@ -69,7 +69,7 @@ PAIR_SHARES = ((1e-3, 1.0), (1e-2, 0.8), (0.05, 0.5), (0.2, 0.25), (1.1, 0.0))
 
 
 @declares_chart(_declare_pairs)
-def pair_matrix(view: RankingView) -> bytes:
+def draw_pair_matrix(view: RankingView) -> bytes:
     """The pairs of a ranking as a matrix, as SVG: systems by rank in rows and columns.
 
     Above the diagonal stands the p-value that decides (the adjusted one where there is one), darker where it is
@@ -87,7 +87,7 @@ def pair_matrix(view: RankingView) -> bytes:
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, height)
         sheet.heading(
-            f"{ranking_captions.ranking_title(view)}: {view.recipe.name}, pairs",
+            f"{ranking_captions.make_ranking_title(view)}: {view.recipe.name}, pairs",
             _caption_text(view, figures=cell >= SMALLEST_WITH_TEXT),
         )
         _names(sheet, view, names, grid)
@@ -96,7 +96,7 @@ def pair_matrix(view: RankingView) -> bytes:
         _legend(sheet, view, grid)
         sheet.caption(caption, grid.bottom + 22 + LEGEND)
         return canvas.figure_to_svg(
-            sheet.figure, title=f"Pairs of {ranking_captions.ranking_title(view)} by {view.recipe.name}"
+            sheet.figure, title=f"Pairs of {ranking_captions.make_ranking_title(view)} by {view.recipe.name}"
         )
 
 

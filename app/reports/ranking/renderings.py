@@ -11,8 +11,8 @@ from app.reports.ranking import csv as ranking_csv
 from app.reports.ranking import markup as ranking_markup
 from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking import view as ranking_view
-from app.reports.ranking.forest import forest_plot
-from app.reports.ranking.pair_matrix import pair_matrix
+from app.reports.ranking.forest import draw_forest_plot
+from app.reports.ranking.pair_matrix import draw_pair_matrix
 from app.reports.ranking.view import RankingView
 from app.stats.ranking.result import Ranking
 
@@ -58,15 +58,15 @@ def render_ranking(body: bytes, kind: str, table: str = "systems") -> bytes:
 
 def render_segment_scores(ranking: Ranking) -> Iterator[bytes]:
     """The segment scores behind a ranking as CSV, in batches."""
-    return ranking_csv.segments_csv(ranking.segments, recipe=ranking.recipe.name)
+    return ranking_csv.make_segments_csv(ranking.segments, recipe=ranking.recipe.name)
 
 
 def _render_view(view: RankingView, kind: str, *, of_pairs: bool) -> bytes:
     if kind == "svg":
-        return pair_matrix(view) if of_pairs else forest_plot(view)
+        return draw_pair_matrix(view) if of_pairs else draw_forest_plot(view)
     if kind in ("csv", parquet.SUFFIX):
         numeric = kind != "csv"
-        flat = ranking_csv.pairs_csv(view, numeric=numeric) if of_pairs else ranking_csv.systems_csv(view)
+        flat = ranking_csv.make_pairs_csv(view, numeric=numeric) if of_pairs else ranking_csv.make_systems_csv(view)
         return flat if kind == "csv" else b"".join(parquet.render_parquet([flat], parquet.RANKING))
     shown = ranking_tables.make_pairs_table(view) if of_pairs else ranking_tables.make_systems_table(view)
     if kind == "md":

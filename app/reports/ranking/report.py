@@ -32,7 +32,7 @@ class RankingLookup:
     body: bytes | None
     from_sums: bool = False
 
-    def check_makeable(self) -> None:
+    def check_computable(self) -> None:
         """Raise LargeExtraNeeded where it is missing and cannot be made here, before a job is made for it."""
         if self.from_sums and self.body is None:
             check_engine_installed()
@@ -54,7 +54,7 @@ def find_ranking(session: Session, campaign: str, recipe: Recipe, as_of: int | d
     """The key of a ranking, and its bytes where it is stored. Raises as `load_snapshot`."""
     about = load_snapshot(session, campaign, as_of)
     from_sums = find_folder_for_sums(session, about, recipe) is not None
-    key = make_ranking_key(about, recipe, texts.hash_names(session, about.campaign_id), from_sums=from_sums)
+    key = make_ranking_key(about, recipe, texts.hash_descriptions(session, about.campaign_id), from_sums=from_sums)
     return RankingLookup(about, recipe, key, reports.find_report(session, key), from_sums)
 
 

@@ -40,7 +40,7 @@ def make_systems_table(view: RankingView) -> Table:
         ]
         rows.append(tuple(row))
     headings, alignments = zip(*columns, strict=True)
-    return Table(headings, alignments, tuple(rows), cluster_breaks(view.systems))
+    return Table(headings, alignments, tuple(rows), find_cluster_breaks(view.systems))
 
 
 def make_pairs_table(view: RankingView) -> Table:
@@ -86,7 +86,7 @@ def choose_score_digits(systems: Sequence[SystemLine]) -> tuple[int, int]:
     return captions.choose_decimals(s.score for s in systems), captions.choose_decimals(s.raw for s in systems)
 
 
-def cluster_breaks(systems: Sequence[SystemLine]) -> frozenset[int]:
+def find_cluster_breaks(systems: Sequence[SystemLine]) -> frozenset[int]:
     """Where a new cluster starts, the first row left out."""
     return frozenset(i for i in range(1, len(systems)) if systems[i].cluster != systems[i - 1].cluster)
 

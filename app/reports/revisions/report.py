@@ -10,10 +10,10 @@ from operator import attrgetter
 import numpy as np
 
 from app.reports.kit import captions
-from app.reports.kit.charts.rater_bars import rater_bars
-from app.reports.kit.columns import NONE, Column, csv_file_maker, make_table_section
+from app.reports.kit.charts.rater_bars import draw_rater_bars
+from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
 from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableLayout, TableSection, make_undivided_work
-from app.reports.source.judged_ratings import JudgedRatings, JudgedRatingsHead, load_judged_ratings, row_documents
+from app.reports.source.judged_ratings import JudgedRatings, JudgedRatingsHead, find_row_documents, load_judged_ratings
 from app.reports.source.snapshot import Snapshot
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.quality.report import select_events
@@ -48,7 +48,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], _: NoOptions) ->
 def _result(ratings: JudgedRatings) -> RevisionsView:
     once = first_rows_of_judgments(ratings.rows) & (ratings.rows.kind == RatingKind.SEGMENT)
     rows, events = ratings.rows.where(once), select_events(ratings.events, once)
-    units = row_documents(rows)
+    units = find_row_documents(rows)
     raters = []
     for code in np.unique(rows.rater).tolist():
         mine = rows.rater == code
@@ -101,7 +101,7 @@ def _caption(report: RevisionsView) -> str:
 def _bars(report: RevisionsView) -> bytes:
     """The share of answers whose score changed."""
     rates = [(row.rater, row.revisions.segment_rate or 0.0, row.revisions.segments) for row in report.raters]
-    return rater_bars(
+    return draw_rater_bars(
         f"Revised answers in {report.campaign}",
         "Share of answers whose score changed",
         [(rater, rate, f"{100 * rate:.1f} % of {n:,}") for rater, rate, n in rates],
@@ -129,7 +129,7 @@ REPORT: Report[NoOptions, RevisionsView] = Report(
     example=EXAMPLE.model_dump(mode="json"),
     prepare=_prepare,
     tables=_tables,
-    csv=csv_file_maker(COLUMNS, attrgetter("raters")),
+    csv=make_csv_file_maker(COLUMNS, attrgetter("raters")),
     charts={"default": _bars},
     caption=_caption,
     role="manager",

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.reports.robustness.drawings import ChangeBar, RankedColumn, change_bar_chart, rank_bump_chart
+from app.reports.robustness.drawings import ChangeBar, RankedColumn, draw_change_bars, draw_rank_bumps
 from app.reports.robustness.view import ChangeView, GroupView, RankingPlacesView, RobustnessView
 from app.stats.robustness.changes import Group
 
 
-def ranking_changes_picture(view: RobustnessView) -> bytes:
+def draw_ranking_changes(view: RobustnessView) -> bytes:
     """Shares of changed rankings by kind of change."""
-    return change_bar_chart(
+    return draw_change_bars(
         make_chart_title(view), [make_change_bar(group) for group in view.groups], [*view.warnings, _origin(view)]
     )
 
 
-def degraded_ranks_picture(view: RobustnessView) -> bytes:
+def draw_degraded_ranks(view: RobustnessView) -> bytes:
     """Ranks as human systems and references get worse and worse."""
     return _bump(view, "degraded", "Ranks as human systems and references are degraded by d")
 
 
-def inflated_ranks_picture(view: RobustnessView) -> bytes:
+def draw_inflated_ranks(view: RobustnessView) -> bytes:
     """Ranks as the lowest system gets better and better."""
     return _bump(view, "inflated", "Ranks as the lowest system is inflated by d")
 
@@ -41,7 +41,7 @@ def _bump(view: RobustnessView, group: Group, below: str) -> bytes:
     columns = _columns([one for one in view.changes if one.group == group])
     reason = next((one.why for one in view.groups if one.group == group and one.why), None)
     notes = [_origin(view)] if columns else [reason or "there are no such rankings"]
-    return rank_bump_chart(make_chart_title(view), below, columns, notes)
+    return draw_rank_bumps(make_chart_title(view), below, columns, notes)
 
 
 def _columns(changes: Sequence[ChangeView]) -> list[RankedColumn]:

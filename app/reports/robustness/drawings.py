@@ -18,7 +18,7 @@ from app.reports.kit.charts.declaration import (
     RowMark,
     declares_chart,
 )
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Across, ChartSheet, caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Across, ChartSheet, wrap_caption_lines
 
 ROW, BARS, FIGURES, STEP = 34.0, 300.0, 190.0, 72.0
 LINE_HEIGHT = 19.0
@@ -60,11 +60,11 @@ def _declare_changes(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]
 
 
 @declares_chart(_declare_changes)
-def change_bar_chart(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]) -> bytes:
+def draw_change_bars(title: str, rows: Sequence[ChangeBar], notes: Sequence[str]) -> bytes:
     """One row a kind of change: the share of rankings whose order, and whose clusters, it changed; as SVG."""
     left = MARGIN + max((len(row.name) for row in rows), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
-    sentences = caption_lines(notes, width)
+    sentences = wrap_caption_lines(notes, width)
     top = HEAD + 14
     bottom = top + max(1, len(rows)) * ROW
     with canvas.drawing_lock():
@@ -104,13 +104,13 @@ def _declare_ranks(title: str, below: str, columns: Sequence[RankedColumn], note
 
 
 @declares_chart(_declare_ranks)
-def rank_bump_chart(title: str, below: str, columns: Sequence[RankedColumn], notes: Sequence[str]) -> bytes:
+def draw_rank_bumps(title: str, below: str, columns: Sequence[RankedColumn], notes: Sequence[str]) -> bytes:
     """One column a ranking, the best at the top, and one line a system; a bar ends each cluster; as SVG."""
     systems = columns[0].systems if columns else []
     longest = max((len(_name(system)) for system in systems), default=8) * CHARACTER
     left, top = MARGIN + longest + 16, HEAD + 34
     width = max(NARROWEST, left + STEP * max(0, len(columns) - 1) + 16 + longest + MARGIN)
-    sentences = caption_lines(notes, width)
+    sentences = wrap_caption_lines(notes, width)
     bottom = top + max(1, len(systems)) * LINE_HEIGHT
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()

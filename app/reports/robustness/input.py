@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from app.domain.recipe import Recipe
 from app.reports.source.file_sums import (
     ChangedFile,
-    find_folder_of_large_campaign,
+    find_ratings_folder_if_large,
     hash_file_data,
     load_ratings_file,
-    require_summing_possible,
+    require_summable,
 )
 from app.reports.source.recipe_input import (
     RecipeFacts,
@@ -23,7 +23,7 @@ from app.reports.source.recipe_input import (
 )
 from app.reports.source.scores import resolve_score_reading
 from app.reports.source.snapshot import Snapshot
-from app.stats.ranking.rank_totals import needs_only_sums
+from app.stats.ranking.rank_totals import can_rank_from_sums
 from app.stats.ratings import Ratings
 from app.stats.robustness.reranking import ChangeExperiments, RobustnessExperiments
 from app.stats.robustness.reranking_sums import ChangeExperimentsFromSums
@@ -38,7 +38,7 @@ class ChangesInput:
     facts: RecipeFacts
     ratings: Ratings | ChangedFile
 
-    def settle(self, humans: frozenset[str]) -> ChangeExperiments:
+    def prepare_experiments(self, humans: frozenset[str]) -> ChangeExperiments:
         """Settle the recipe on all data. Raises Invalid where it does not fit them."""
         about = self.facts
         if isinstance(self.ratings, ChangedFile):
@@ -52,7 +52,7 @@ def load_changes_input(session: Session, snapshot: Snapshot, options: RecipeOpti
     Raises NoSuchRecipe, LargeExtraNeeded, Invalid where the recipe's scores are not in the judgments.
     """
     recipe = find_asked_recipe(session, snapshot, options)
-    folder = find_folder_of_large_campaign(session, snapshot) if _is_summed(snapshot, recipe) else None
+    folder = find_ratings_folder_if_large(session, snapshot) if _is_summed(snapshot, recipe) else None
     if folder is not None:
         return _load_file(session, snapshot, recipe, folder)
     inputs = load_recipe_input(session, snapshot, options)
@@ -73,11 +73,11 @@ def _load_file(session: Session, snapshot: Snapshot, recipe: Recipe, folder: Rat
 
 
 def _is_summed(snapshot: Snapshot, recipe: Recipe) -> bool:
-    return needs_only_sums(recipe, documents_known=snapshot.campaign.documents_known)
+    return can_rank_from_sums(recipe, documents_known=snapshot.campaign.documents_known)
 
 
-def check_changes_makeable(session: Session, snapshots: Sequence[Snapshot], options: RecipeOptions) -> None:
+def check_changes_computable(session: Session, snapshots: Sequence[Snapshot], options: RecipeOptions) -> None:
     """Raise LargeExtraNeeded where a large campaign cannot be summed here."""
     for snapshot in snapshots:
         if _is_summed(snapshot, find_asked_recipe(session, snapshot, options)):
-            require_summing_possible(session, snapshot)
+            require_summable(session, snapshot)

@@ -14,8 +14,8 @@ from app.domain.errors import Invalid
 from app.reports.kit.report import LocalChunk, Report, ReportHead, ReportWork, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.reports.robustness.charts import make_change_bar
-from app.reports.robustness.drawings import ChangeBar, change_bar_chart
-from app.reports.robustness.input import check_changes_makeable, load_changes_input
+from app.reports.robustness.drawings import ChangeBar, draw_change_bars
+from app.reports.robustness.input import check_changes_computable, load_changes_input
 from app.reports.robustness.report import (
     ALONE,
     GROUPS_PATTERN,
@@ -25,8 +25,8 @@ from app.reports.robustness.report import (
     parse_human_systems,
     read_change_chunk,
 )
-from app.reports.robustness.view import HEADS, IN_WORDS, ChangeView, GroupView, make_change_cells, total_changes
-from app.reports.source.file_sums import tell_sums
+from app.reports.robustness.view import HEADS, IN_WORDS, ChangeView, GroupView, make_change_cells, sum_group_changes
+from app.reports.source.file_sums import list_key_parts_of_sums
 from app.reports.source.recipe_input import RecipeFacts, RecipeOptions
 from app.reports.source.snapshot import Snapshot
 from app.stats.robustness.changes import ScoreChange
@@ -93,7 +93,7 @@ def _prepare(
         campaign = given.facts
         humans = campaign.humans if named is None else named.intersection(campaign.names)
         try:
-            experiments = given.settle(humans)
+            experiments = given.prepare_experiments(humans)
         except Invalid as error:
             prepared.append((campaign, None, (), error.detail or error.title()))
             continue
@@ -169,7 +169,7 @@ def _sum_over_campaigns(of: str, value: str, shown: Sequence[CampaignView]) -> I
     changes = [change for one in shown for change in one.changes]
     kinds = dict.fromkeys((change.group, _factor(change)) for change in changes)
     for group, what in kinds:
-        counts = total_changes(group, [change for change in changes if _factor(change) == what])
+        counts = sum_group_changes(group, [change for change in changes if _factor(change) == what])
         yield ChangeTotalsView(of=of, value=value, what=what, counts=counts)
 
 
@@ -222,7 +222,7 @@ def _csv(view: ComparedView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
 
 def _picture(view: ComparedView) -> bytes:
     rows: list[ChangeBar] = [make_change_bar(one.counts, _total_name(one)) for one in view.totals if one.of == "all"]
-    return change_bar_chart(
+    return draw_change_bars(
         f"Robustness of {len(view.campaigns)} rankings", rows, [*view.warnings, f"recipe {view.recipe}"]
     )
 
@@ -278,6 +278,6 @@ REPORT: Report[OverCampaignsOptions, ComparedView] = Report(
     over="campaigns",
     long=True,
     settings=frozenset({"style", "platform"}),
-    extra_key=tell_sums,
-    check=check_changes_makeable,
+    extra_key=list_key_parts_of_sums,
+    check=check_changes_computable,
 )

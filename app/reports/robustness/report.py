@@ -11,10 +11,17 @@ from pydantic import Field, StringConstraints, TypeAdapter
 
 from app.domain.errors import Invalid, Place
 from app.reports.kit.report import LocalChunk, Report, ReportWork, make_undivided_work
-from app.reports.robustness.charts import degraded_ranks_picture, inflated_ranks_picture, ranking_changes_picture
-from app.reports.robustness.input import check_changes_makeable, load_changes_input
-from app.reports.robustness.view import ChangeView, RobustnessView, make_caption, make_csv, make_tables, total_changes
-from app.reports.source.file_sums import tell_sums
+from app.reports.robustness.charts import draw_degraded_ranks, draw_inflated_ranks, draw_ranking_changes
+from app.reports.robustness.input import check_changes_computable, load_changes_input
+from app.reports.robustness.view import (
+    ChangeView,
+    RobustnessView,
+    make_caption,
+    make_csv,
+    make_tables,
+    sum_group_changes,
+)
+from app.reports.source.file_sums import list_key_parts_of_sums
 from app.reports.source.recipe_input import RecipeFacts, RecipeOptions
 from app.reports.source.snapshot import Snapshot
 from app.stats.robustness.changes import GROUPS, Group, ScoreChange
@@ -66,7 +73,7 @@ def _prepare(
     inputs = given.facts
     if options.humans:
         inputs = replace(inputs, humans=parse_human_systems(options.humans, inputs))
-    experiments = given.settle(inputs.humans)
+    experiments = given.prepare_experiments(inputs.humans)
     changes, none = experiments.list_changes(groups)
     if not experiments.facts.order:
         return make_undivided_work(lambda: make_robustness_view(inputs, experiments, groups, none, ()))
@@ -127,7 +134,7 @@ def make_robustness_view(
         seed=recipe.seed,
         systems=list(order),
         human_systems=sorted(inputs.humans & set(order)),
-        groups=[total_changes(group, changes, none.get(group)) for group in groups],
+        groups=[sum_group_changes(group, changes, none.get(group)) for group in groups],
         changes=list(changes),
     )
 
@@ -205,9 +212,9 @@ REPORT: Report[RobustnessOptions, RobustnessView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": ranking_changes_picture, "degraded": degraded_ranks_picture, "inflated": inflated_ranks_picture},
+    charts={"default": draw_ranking_changes, "degraded": draw_degraded_ranks, "inflated": draw_inflated_ranks},
     caption=make_caption,
     long=True,
-    extra_key=tell_sums,
-    check=check_changes_makeable,
+    extra_key=list_key_parts_of_sums,
+    check=check_changes_computable,
 )

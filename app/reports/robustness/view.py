@@ -112,7 +112,7 @@ class RobustnessView(ReportHead):
     changes: list[ChangeView]
 
 
-def total_changes(group: Group, changes: Iterable[ChangeView], why: str | None = None) -> GroupView:
+def sum_group_changes(group: Group, changes: Iterable[ChangeView], why: str | None = None) -> GroupView:
     """Counts over the changes of one group; those without a ranking to compare count nowhere."""
     own = [one for one in changes if one.group == group and one.rank_changed is not None]
     return GroupView(

@@ -22,21 +22,21 @@ def _declare_grid(shown: RankingsSideBySide) -> CellChart:
     cells = []
     for i, system in enumerate(shown.systems):
         for j, column in enumerate(shown.columns_with_ranking):
-            line, relative = column.line_of(system), column.relative_rank(system)
+            line, relative = column.system_line(system), column.relative_rank(system)
             if line is not None and relative is not None:
                 cluster = "" if line.cluster is None else f"cluster {line.cluster}"
                 cells.append(ChartCell(i, j, 1 - relative, captions.format_rank(line.rank), cluster))
-    names = [label_system(shown.first_line_of(system)) for system in shown.systems]
+    names = [label_system(shown.first_system_line(system)) for system in shown.systems]
     return CellChart(
         f"Rankings of {shown.subject}", names, [column.name for column in shown.columns_with_ranking], cells
     )
 
 
 @declares_chart(_declare_grid)
-def rank_grid(shown: RankingsSideBySide) -> bytes:
+def draw_rank_grid(shown: RankingsSideBySide) -> bytes:
     """Systems by mean relative rank, the best at the top; rank and cluster in every ranking that has them, as SVG."""
     columns = shown.columns_with_ranking
-    names = {system: label_system(shown.first_line_of(system)) for system in shown.systems}
+    names = {system: label_system(shown.first_system_line(system)) for system in shown.systems}
     left = MARGIN + max(map(len, names.values()), default=8) * CHARACTER + 10 + MEAN
     heads = max((len(shorten_ranking_name(column.name)) for column in columns), default=4) * CHARACTER
     top = HEAD + heads * 1.02 + 12
@@ -61,7 +61,7 @@ def rank_grid(shown: RankingsSideBySide) -> bytes:
             )
         for row, system in enumerate(shown.systems):
             y = top + row * ROW
-            color = ORANGE if shown.first_line_of(system).kind == "human" else INK
+            color = ORANGE if shown.first_system_line(system).kind == "human" else INK
             sheet.text(left - MEAN, y + ROW / 2, names[system], ha="right", color=color)
             mean = f"{shown.mean_relative_rank[system]:.2f}"
             sheet.text(left - 8, y + ROW / 2, mean, ha="right", size=8.0, color=QUIET)
@@ -73,7 +73,7 @@ def rank_grid(shown: RankingsSideBySide) -> bytes:
 
 def _cell(sheet: ChartSheet, column: ComparedRanking, system: str, x: float, y: float) -> None:
     """One rank; a cell without a frame where the ranking does not have the system."""
-    line, relative = column.line_of(system), column.relative_rank(system)
+    line, relative = column.system_line(system), column.relative_rank(system)
     if line is None or relative is None:
         sheet.text(x + STEP / 2, y + ROW / 2, "–", ha="center", size=8.0, color=FAINT)
         return

@@ -25,7 +25,7 @@ def declare_ranks(shown: RankingsSideBySide) -> CurveChart:
     """A line a system over the rankings; in each its place from the top."""
     curves = [
         Curve(
-            label_system(shown.first_line_of(system)),
+            label_system(shown.first_system_line(system)),
             [
                 ChartPoint(shown.columns_with_ranking[i].name, row + 1, text=f"rank {captions.format_rank(rank)}")
                 for i, row, rank in _places(shown.columns_with_ranking, system)
@@ -37,7 +37,7 @@ def declare_ranks(shown: RankingsSideBySide) -> CurveChart:
 
 
 @declares_chart(declare_ranks)
-def bump_chart(shown: RankingsSideBySide) -> bytes:
+def draw_bump_chart(shown: RankingsSideBySide) -> bytes:
     """One column a ranking, the best at the top, and one line a system, as SVG; a bar ends each cluster.
 
     Systems that change their place are drawn strongly, neighbours in different colours so that a line can be followed;
@@ -45,7 +45,9 @@ def bump_chart(shown: RankingsSideBySide) -> bytes:
     """
     columns = shown.columns_with_ranking
     most = max((len(column.view.systems) for column in columns if column.view), default=1)
-    longest = max((len(label_system(shown.first_line_of(system))) for system in shown.systems), default=8) * CHARACTER
+    longest = (
+        max((len(label_system(shown.first_system_line(system))) for system in shown.systems), default=8) * CHARACTER
+    )
     heads = max((len(shorten_ranking_name(column.name)) for column in columns), default=4) * CHARACTER
     step = min(WIDEST_STEP, max(NARROWEST_STEP, MOST_ACROSS / max(1, len(columns))))
     left, top = MARGIN + longest + 16, HEAD + heads * 1.02 + 12
@@ -96,7 +98,7 @@ def _system(
     places = _places(columns, system)
     ranks = [rank for _, _, rank in places]
     moves = len(set(ranks)) > 1
-    line = columns[places[0][0]].line_of(system) if places else None
+    line = columns[places[0][0]].system_line(system) if places else None
     human = line is not None and line.kind == "human"
     color = ORANGE if human else colour if moves else QUIET
     thick = 1.8 if moves else 0.9

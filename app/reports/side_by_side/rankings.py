@@ -22,14 +22,14 @@ class ComparedRanking:
     why: str | None = None
     etag: str = ""
 
-    def line_of(self, system: str) -> SystemLine | None:
+    def system_line(self, system: str) -> SystemLine | None:
         """Where a system stands in this ranking; None where it is not in it."""
         lines = self.view.systems if self.view else ()
         return next((line for line in lines if line.system == system), None)
 
     def relative_rank(self, system: str) -> float | None:
         """0 for the best of a ranking, 1 for the worst, so that rankings of different length compare."""
-        line = self.line_of(system)
+        line = self.system_line(system)
         if line is None or self.view is None:
             return None
         return (line.rank - 1) / max(1, len(self.view.systems) - 1)
@@ -64,9 +64,9 @@ class RankingsSideBySide:
         """Whether every ranking has every system."""
         return all(len(column.view.systems) == len(self.systems) for column in self.columns_with_ranking if column.view)
 
-    def first_line_of(self, system: str) -> SystemLine:
+    def first_system_line(self, system: str) -> SystemLine:
         """A system as the first ranking that has it knows it: its name, and whether it is human."""
-        return next(line for column in self.columns if (line := column.line_of(system)) is not None)
+        return next(line for column in self.columns if (line := column.system_line(system)) is not None)
 
     def changed_pairs(self) -> list[ChangedPair]:
         """The pairs that the rankings do not agree on, one verdict a column that holds a ranking."""

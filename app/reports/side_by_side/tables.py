@@ -13,8 +13,8 @@ from app.reports.kit.render import csv_text, markup
 from app.reports.kit.table import Table
 from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking.view import RankingView, SystemLine
-from app.reports.side_by_side.grid_chart import rank_grid
-from app.reports.side_by_side.lines_chart import bump_chart
+from app.reports.side_by_side.grid_chart import draw_rank_grid
+from app.reports.side_by_side.lines_chart import draw_bump_chart
 from app.reports.side_by_side.rankings import ComparedRanking as RankingColumn
 from app.reports.side_by_side.rankings import RankingsSideBySide
 
@@ -25,7 +25,7 @@ def render_side_by_side(shown: RankingsSideBySide, kind: str) -> bytes:
     The picture has ranks as lines; a grid of ranks where the rankings do not have the same systems.
     """
     if kind == "svg":
-        return bump_chart(shown) if shown.has_same_systems else rank_grid(shown)
+        return draw_bump_chart(shown) if shown.has_same_systems else draw_rank_grid(shown)
     if kind == "csv":
         return csv_text.render_csv(*make_csv_file(COLUMNS, _lines(shown)))
     if kind == "md":
@@ -46,7 +46,9 @@ def render_side_by_side(shown: RankingsSideBySide, kind: str) -> bytes:
 def make_side_by_side_table(shown: RankingsSideBySide) -> Table:
     """One row a system: its mean relative rank, and rank and cluster in every ranking."""
     columns: list[Column[str]] = [
-        Column(heading="System", text=lambda system: ranking_tables.label_system_with_key(shown.first_line_of(system))),
+        Column(
+            heading="System", text=lambda system: ranking_tables.label_system_with_key(shown.first_system_line(system))
+        ),
         Column(heading="Mean relative rank", value=shown.mean_relative_rank.get, digits=2),
         *(Column(heading=ranking.name, digits=0, text=partial(_place, ranking)) for ranking in shown.columns),
     ]
@@ -70,7 +72,7 @@ def _warnings(shown: RankingsSideBySide) -> tuple[str, ...]:
 
 def _place(ranking: RankingColumn, system: str) -> str:
     """Rank, and cluster in brackets."""
-    line = ranking.line_of(system)
+    line = ranking.system_line(system)
     if line is None:
         return NONE
     rank = captions.format_rank(line.rank)
@@ -89,7 +91,7 @@ class _Line(NamedTuple):
 def _lines(shown: RankingsSideBySide) -> Iterator[_Line]:
     for system in shown.systems:
         for ranking in shown.columns:
-            line = ranking.line_of(system)
+            line = ranking.system_line(system)
             if line is not None and ranking.view is not None:
                 yield _Line(shown, ranking, ranking.view, line)
 

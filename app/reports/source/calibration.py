@@ -112,7 +112,7 @@ def find_raters_sharing_keys(group: Sequence[CampaignParts]) -> list[str]:
     return sorted(key for key, n in Counter(alone).items() if n > 1)
 
 
-def name_raters(keys: Sequence[str], most: int = 5) -> str:
+def list_raters_for_warning(keys: Sequence[str], most: int = 5) -> str:
     """Raters for a warning, each as what is hidden from viewers; of many the first."""
     shown = ", ".join(f"rater:{key}" for key in keys[:most])
     return shown if len(keys) <= most else f"{shown} and {len(keys) - most} more"
@@ -203,7 +203,7 @@ def find_sampling_units(parts: CampaignParts, units: UnitValues) -> UnitValues:
     return replace(units, document=units.place.astype(np.int32), n_documents=n)
 
 
-def make_judged_direction(
+def make_language_pair_ratings(
     direction: CampaignParts, group: Sequence[CampaignParts], pairs: dict[Pair, int], repeats: Repeated
 ) -> tuple[LanguagePairRatings, UnitValues]:
     """A direction with the calibration items of its language. pairs: number of each over all languages; grows."""

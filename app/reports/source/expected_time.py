@@ -39,11 +39,11 @@ class CampaignSize:
         return cls(*test_sets.count_test_set(session, campaign_id))
 
 
-def seconds_to_rank(size: CampaignSize, recipe: Recipe) -> float:
+def estimate_seconds_of_draws(size: CampaignSize, recipe: Recipe) -> float:
     """Of draws, which grow with the square of the number of pairs, and of rank sets; the rest is quick.
 
     >>> from app.domain.recipe import NAMED
-    >>> [round(seconds_to_rank(CampaignSize(n, 180, 900), NAMED["recommended"]), 1) for n in (10, 30, 60)]
+    >>> [round(estimate_seconds_of_draws(CampaignSize(n, 180, 900), NAMED["recommended"]), 1) for n in (10, 30, 60)]
     [0.0, 2.0, 23.5]
     """
     pairs = size.systems * (size.systems - 1) // 2
@@ -60,11 +60,11 @@ def seconds_to_rank(size: CampaignSize, recipe: Recipe) -> float:
     return seconds
 
 
-def seconds_to_make_ranking(size: CampaignSize, recipe: Recipe) -> float:
+def estimate_ranking_seconds(size: CampaignSize, recipe: Recipe) -> float:
     """Of the whole ranking. What is read is little for one campaign, and adds up over the campaigns of a series.
 
     >>> from app.domain.recipe import NAMED
-    >>> round(seconds_to_make_ranking(CampaignSize(15, 180, 900), NAMED["wmt-da"]), 2)
+    >>> round(estimate_ranking_seconds(CampaignSize(15, 180, 900), NAMED["wmt-da"]), 2)
     0.08
     """
-    return _A_CAMPAIGN + _AN_OUTPUT * size.systems * size.segments + seconds_to_rank(size, recipe)
+    return _A_CAMPAIGN + _AN_OUTPUT * size.systems * size.segments + estimate_seconds_of_draws(size, recipe)

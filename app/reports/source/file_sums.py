@@ -36,7 +36,7 @@ FROM_SUMS = "from sums"
 """What tells the key of a report that was made from sums: its figures may differ in their last digits."""
 
 
-def find_folder_of_large_campaign(session: Session, about: Snapshot) -> RatingsFolder | None:
+def find_ratings_folder_if_large(session: Session, about: Snapshot) -> RatingsFolder | None:
     """Where the file of ratings lies of a campaign that is summed; None where ratings are held in memory."""
     folder = find_ratings_folder(session)
     if folder is None or campaign_protocol(about.campaign).level == "document":
@@ -44,14 +44,14 @@ def find_folder_of_large_campaign(session: Session, about: Snapshot) -> RatingsF
     return folder if folder.is_large(session, about.campaign_id) else None
 
 
-def tell_sums(session: Session, about: Snapshot) -> list[object]:
+def list_key_parts_of_sums(session: Session, about: Snapshot) -> list[object]:
     """What tells the key of a report on a large campaign from that of one in memory."""
-    return [] if find_folder_of_large_campaign(session, about) is None else [FROM_SUMS]
+    return [] if find_ratings_folder_if_large(session, about) is None else [FROM_SUMS]
 
 
-def require_summing_possible(session: Session, about: Snapshot) -> None:
+def require_summable(session: Session, about: Snapshot) -> None:
     """Raise LargeExtraNeeded where a campaign is large and cannot be summed here."""
-    if find_folder_of_large_campaign(session, about) is not None:
+    if find_ratings_folder_if_large(session, about) is not None:
         check_engine_installed()
 
 

@@ -106,7 +106,7 @@ def _words(rows: Ratings, documents: DocumentTable) -> Floats:
     return np.asarray(mean[rows.document], dtype=np.float64)
 
 
-def row_documents(rows: Ratings) -> Codes:
+def find_row_documents(rows: Ratings) -> Codes:
     """Code of the document that each judgment belongs to, as one rater was shown it of one system in one task."""
     return combine_codes(rows.rater, rows.task, rows.document, rows.system)
 

@@ -24,7 +24,7 @@ class Snapshot:
     version: int
 
     @property
-    def settings_without_version(self) -> str:
+    def unversioned_settings(self) -> str:
         """What a campaign without data may still change without a data version; empty once each change is one."""
         if self.version:
             return ""

@@ -13,10 +13,10 @@ from app.reports.source import named_recipes
 from app.reports.source.data_hash import hash_report_data
 from app.reports.source.file_sums import (
     FileSums,
-    find_folder_of_large_campaign,
+    find_ratings_folder_if_large,
     hash_file_data,
     load_ratings_file,
-    require_summing_possible,
+    require_summable,
 )
 from app.reports.source.recipe_ratings import load_recipe_ratings
 from app.reports.source.scores import resolve_score_reading
@@ -24,7 +24,7 @@ from app.reports.source.snapshot import Snapshot
 from app.reports.stability.options import StabilityIn
 from app.stats.normalize import RaterMoments, moments_per_rater
 from app.stats.ratings import Ratings
-from app.stats.selection import can_be_selected_by_sums, drop_excluded, select_rows
+from app.stats.selection import can_select_from_sums, drop_excluded, select_rows
 from app.stats.stability.block_sums import sum_items_by_block
 from app.stats.stability.extraction import MultiplyRated, extract_multiply_rated
 from app.stats.stability.studies import ItemSums
@@ -55,7 +55,7 @@ def load_study_input(session: Session, snapshot: Snapshot, recipe: Recipe, count
 
     Raises NotMultiplyRated, LargeExtraNeeded, Invalid where the recipe's scores are not in the judgments.
     """
-    folder = find_folder_of_large_campaign(session, snapshot) if can_be_selected_by_sums(recipe) else None
+    folder = find_ratings_folder_if_large(session, snapshot) if can_select_from_sums(recipe) else None
     if folder is not None:
         return _sum_file(session, snapshot, recipe, counting, folder)
     rows = load_recipe_ratings(session, snapshot, recipe)
@@ -88,8 +88,8 @@ def _sum_file(
     return StudyInput(sums, ratings, moments, digest, (FROM_SUMS_NOTE,))
 
 
-def check_studies_makeable(session: Session, snapshots: Sequence[Snapshot], options: StabilityIn) -> None:
+def check_studies_computable(session: Session, snapshots: Sequence[Snapshot], options: StabilityIn) -> None:
     """Raise LargeExtraNeeded where a large campaign cannot be summed here."""
     recipe = named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe, place=("body", "recipe"))
-    if can_be_selected_by_sums(recipe):
-        require_summing_possible(session, snapshots[0])
+    if can_select_from_sums(recipe):
+        require_summable(session, snapshots[0])

@@ -13,11 +13,11 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.reports.kit.report import Report, ReportWork, SingleTableLayout
 from app.reports.source import named_recipes
-from app.reports.source.file_sums import tell_sums
+from app.reports.source.file_sums import list_key_parts_of_sums
 from app.reports.source.registration import Registration, add_standing_exclusions, load_registration, read_stored_recipe
 from app.reports.source.snapshot import Snapshot
-from app.reports.stability.charts import stability_plot
-from app.reports.stability.input import StudyInput, check_studies_makeable, load_study_input
+from app.reports.stability.charts import draw_stability
+from app.reports.stability.input import StudyInput, check_studies_computable, load_study_input
 from app.reports.stability.options import StabilityIn
 from app.reports.stability.tables import (
     EXPLAINED,
@@ -267,7 +267,7 @@ REPORT: Report[StabilityIn, StabilityView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"documents": stability_plot, "power": partial(stability_plot, picture="power")},
+    charts={"documents": draw_stability, "power": partial(draw_stability, picture="power")},
     caption=make_caption,
     warnings=list_stability_warnings,
     long=True,
@@ -280,6 +280,6 @@ REPORT: Report[StabilityIn, StabilityView] = Report(
     terminal=make_narrow_tables,
     terminal_notes=(EXPLAINED,),
     names_raters=False,
-    extra_key=tell_sums,
-    check=check_studies_makeable,
+    extra_key=list_key_parts_of_sums,
+    check=check_studies_computable,
 )

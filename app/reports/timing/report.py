@@ -10,15 +10,15 @@ from operator import attrgetter
 import numpy as np
 
 from app.reports.kit import captions
-from app.reports.kit.charts.rater_bars import rater_bars
-from app.reports.kit.columns import NONE, Column, csv_file_maker, make_table_section
+from app.reports.kit.charts.rater_bars import draw_rater_bars
+from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
 from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableLayout, TableSection, make_undivided_work
 from app.reports.source.judged_ratings import (
     JudgedRatings,
     JudgedRatingsHead,
     combine_codes,
+    find_row_documents,
     load_judged_ratings,
-    row_documents,
 )
 from app.reports.source.snapshot import Snapshot
 from app.stats.plain_values import number_or_none
@@ -103,7 +103,7 @@ def _rater(rows: Ratings, events: EventTable, seconds: Floats, words: Floats, co
 def _durations(rows: Ratings, seconds: Floats) -> list[Duration]:
     """One segment score, one document score, a shown document (by length) and a task, as sums of their judgments."""
     segment = rows.kind == RatingKind.SEGMENT
-    shown, size = _sums(seconds, row_documents(rows))
+    shown, size = _sums(seconds, find_row_documents(rows))
     task, _ = _sums(seconds, combine_codes(rows.rater, rows.task))
     samples = (
         ("segment score", seconds[segment & ~np.isnan(seconds)]),
@@ -166,7 +166,7 @@ def _caption(report: TimingView) -> str:
 def _bars(report: TimingView) -> bytes:
     """Mean seconds of a judgment."""
     timed = [(rater.rater, rater.times.mean, rater.n) for rater in report.raters if rater.times]
-    return rater_bars(
+    return draw_rater_bars(
         f"Time of a judgment in {report.campaign}",
         "Trimmed mean by rater (judgments with a time)",
         [(rater, mean, f"{format_clock_time(mean)} ({n:,})") for rater, mean, n in timed],
@@ -194,7 +194,7 @@ REPORT: Report[NoOptions, TimingView] = Report(
     example=EXAMPLE.model_dump(mode="json"),
     prepare=_prepare,
     tables=_tables,
-    csv=csv_file_maker(COLUMNS, attrgetter("raters")),
+    csv=make_csv_file_maker(COLUMNS, attrgetter("raters")),
     charts={"default": _bars},
     caption=_caption,
     role="manager",

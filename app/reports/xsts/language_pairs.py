@@ -15,8 +15,8 @@ from app.reports.source.calibration import (
     Pair,
     ScoreSourceOptions,
     find_raters_sharing_keys,
-    make_judged_direction,
-    name_raters,
+    list_raters_for_warning,
+    make_language_pair_ratings,
 )
 from app.reports.source.raw_ratings import BootstrapOptions
 from app.stats.calibration import language_pairs
@@ -80,7 +80,8 @@ def group_languages(parts: Sequence[CampaignParts], options: XstsOptions) -> Lan
     languages = [_language(one, pivot, options.pool) for one in parts]
     groups = [[other for other, own in zip(parts, languages, strict=True) if own == mine] for mine in languages]
     ready = [
-        make_judged_direction(one, group, pairs, options.repeats)[0] for one, group in zip(parts, groups, strict=True)
+        make_language_pair_ratings(one, group, pairs, options.repeats)[0]
+        for one, group in zip(parts, groups, strict=True)
     ]
     target = options.target if options.target is not None else language_pairs.default_calibration_target(ready)
     return LanguageGroups(pivot, languages, groups, ready, len(pairs), target)
@@ -123,7 +124,7 @@ def list_shared_key_warnings(grouped: LanguageGroups) -> list[str]:
     groups = dict(zip(grouped.languages, grouped.groups, strict=True))
     return [
         f"{language}: raters with the same key in several campaigns count as different people because their accounts "
-        f"are not linked; link those of one person: {name_raters(keys)}"
+        f"are not linked; link those of one person: {list_raters_for_warning(keys)}"
         for language, group in groups.items()
         if (keys := find_raters_sharing_keys(group))
     ]

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from app.reports.kit import captions
-from app.reports.kit.charts.before_after import BeforeAfterRow, before_after_plot
+from app.reports.kit.charts.before_after import BeforeAfterRow, draw_before_after
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.source.calibration import (
     CampaignParts,
     count_unagreed_items,
+    list_raters_for_warning,
     load_campaign_parts,
     make_comparison_head,
-    name_raters,
 )
 from app.reports.source.raw_ratings import NOTHING
 from app.reports.source.snapshot import Snapshot
@@ -54,8 +54,8 @@ from app.stats.calibration.lines import (
     NARROW,
     FixedPoints,
     Method,
+    explain_unavailable_method,
     make_calibration_line,
-    why_method_unavailable,
 )
 from app.storage.db import Session
 
@@ -146,7 +146,7 @@ def _systems(
         draws = options.bootstrap if options.by == "language" else 0
         drawn = language_pairs.draw_bootstrap_counts(before, n_pairs, draws=draws, seed=options.seed, number=number)
         here = language_pairs.compute_fixed_points(before, target)
-        whys = {method: why_method_unavailable(method, here) for method in METHODS}
+        whys = {method: explain_unavailable_method(method, here) for method in METHODS}
         moved = language_pairs.calibrate_systems(before, target, whys, drawn, level=options.level)
         labels = direction.parts.ratings.rows.labels.systems
         by_rater = {
@@ -180,7 +180,7 @@ def _rank_systems(systems: list[ComparedSystemView], options: XstsOptions, sign:
     """With the rank of each under every method, the best under the chosen one first, those without a score last."""
     ranks: dict[Method, dict[int, int]] = {}
     for method in METHODS:
-        values = {i: one.score_under(method).value for i, one in enumerate(systems)}
+        values = {i: one.score_by_method(method).value for i, one in enumerate(systems)}
         known = {i: float(round_scores(np.asarray(v))) * sign for i, v in values.items() if v is not None}
         ranks[method] = {i: 1 + sum(other > v for other in known.values()) for i, v in known.items()}
     shown = [
@@ -188,7 +188,7 @@ def _rank_systems(systems: list[ComparedSystemView], options: XstsOptions, sign:
         for i, one in enumerate(systems)
     ]
     last = len(systems) + 1
-    return sorted(shown, key=lambda one: (one.score_under(options.method).rank or last, one.campaign, one.system))
+    return sorted(shown, key=lambda one: (one.score_by_method(options.method).rank or last, one.campaign, one.system))
 
 
 def _direction(
@@ -221,7 +221,7 @@ def _direction(
 
 
 def _line(method: Method, here: FixedPoints, options: XstsOptions) -> LineView:
-    why = why_method_unavailable(method, here)
+    why = explain_unavailable_method(method, here)
     if why is not None:
         return LineView(method=method, slope=None, intercept=None, why=why)
     if options.by == "rater" and method == options.method and method != "raw":
@@ -273,7 +273,7 @@ def _warnings(
         if direction.left:
             warnings.append(
                 f"{shown.campaign}: these raters have no usable fixed points, so they are not adjusted; let them "
-                f"judge the calibration set: {name_raters(direction.left)}"
+                f"judge the calibration set: {list_raters_for_warning(direction.left)}"
             )
     if options.by == "rater" and options.method != "raw":
         warnings.append("lines by rater have no interval; use by=language for one")
@@ -288,12 +288,12 @@ def _warnings(
 def _picture(view: XstsView) -> bytes:
     rows = []
     for system in view.systems:
-        raw, main = system.score_under("raw"), system.score_under(view.method)
+        raw, main = system.score_by_method("raw"), system.score_by_method(view.method)
         text = "no score" if main.value is None else f"{main.rank}. (raw {raw.rank}.)  {format_score(main.value)}"
         rows.append(BeforeAfterRow(label_system(view, system), raw.value, main.value, main.interval, text))
     below = f"Hollow: raw. Filled: by {IN_WORDS[view.method]}, {view.level:.0%} interval. Best first."
     title = f"{captions.pluralize(len(view.campaigns), 'campaign')} on one scale"
-    return before_after_plot(title, below, rows, [*view.warnings, make_caption(view)])
+    return draw_before_after(title, below, rows, [*view.warnings, make_caption(view)])
 
 
 EXAMPLE: dict[str, Any] = {

@@ -18,12 +18,12 @@ _MARKED = re.compile(
 )
 
 
-def token_prefix() -> str:
+def make_token_prefix() -> str:
     """What tokens of the organization in use begin with."""
     return f"{MARK}{current_organization() or ''}_"
 
 
-def mark_for_organization(text: str) -> str:
+def add_organization_mark(text: str) -> str:
     """The secret of a session or invitation, or the address of an archive, with the mark of the organization in use.
 
     Also other names that must not be taken for those of another organization.
@@ -32,12 +32,12 @@ def mark_for_organization(text: str) -> str:
     return text if number == DEFAULT else f"o{number}-{text}"
 
 
-def organization_of_credential(secret: str) -> int:
+def find_credential_organization(secret: str) -> int:
     """The organization that a credential, or the address of an archive, names; the default one where it names none.
 
-    >>> organization_of_credential("plb3_0f3a9c51d27e_" + "x" * 43), organization_of_credential("o3-" + "x" * 43)
+    >>> find_credential_organization("plb3_0f3a9c51d27e_" + "x" * 43), find_credential_organization("o3-" + "x" * 43)
     (3, 3)
-    >>> organization_of_credential("plb_0f3a9c51d27e_" + "x" * 43), organization_of_credential("o3-" + "x" * 19)
+    >>> find_credential_organization("plb_0f3a9c51d27e_" + "x" * 43), find_credential_organization("o3-" + "x" * 19)
     (0, 0)
     """
     marked = _MARKED.fullmatch(secret)

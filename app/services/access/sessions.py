@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from app.domain.errors import NotFound
-from app.services.access.organization_marks import mark_for_organization
+from app.services.access.organization_marks import add_organization_mark
 from app.services.access.tokens import BadCredential, Caller, authenticate_for_session, hash_secret, make_caller
 from app.services.campaigns import audit
 from app.storage import campaigns, clock, sessions, tokens
@@ -54,7 +54,7 @@ def open_session(session: Session, token: str, *, lifetime: timedelta) -> NewSes
 
 def start_session(session: Session, caller: Caller, *, lifetime: timedelta) -> NewSession:
     """A session of a caller who has proved who they are."""
-    secret = mark_for_organization(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("="))
+    secret = add_organization_mark(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("="))
     expires_at = sessions.insert_session(
         session, digest=hash_secret(secret), token_id=caller.token_id, lifetime=lifetime
     )

@@ -140,7 +140,7 @@ def store_renewed_tokens(session: Session, due: DueProviderCheck, given: Provide
     accounts.store_sealed_tokens(session, due.session_id, sealed=seal_tokens(given, secret))
 
 
-def release_check(session: Session, due: DueProviderCheck) -> None:
+def release_due_check(session: Session, due: DueProviderCheck) -> None:
     """Let the next request ask the provider, which gave no answer to this one."""
     accounts.release_provider_check(session, due.session_id)
 

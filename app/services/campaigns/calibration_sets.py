@@ -134,7 +134,7 @@ def add_calibration_set(
         raise CalibrationProtocolDiffers(f"{chosen.protocol}, and the campaign judges by {view.protocol}")
     origin, first = (
         f"{key}@{chosen.version}",
-        test_sets.find_document(session, row.id, calibration_document_key(key, 1)),
+        test_sets.find_document(session, row.id, make_calibration_document_key(key, 1)),
     )
     if first is not None:
         if first.origin != origin:
@@ -148,16 +148,16 @@ def add_calibration_set(
         "tags": [],
         "state": "withdrawn",
     }
-    system_id = test_sets.upsert_row(session, systems, row.id, key, values)
+    system_id = test_sets.upsert_keyed_row(session, systems, row.id, key, values)
     for n, pair in enumerate(chosen.pairs, 1):
-        _add_document(session, row.id, system_id, calibration_document_key(key, n), origin, pair)
+        _add_document(session, row.id, system_id, make_calibration_document_key(key, n), origin, pair)
     campaigns.take_next_version(session, row.id, actor=actor, what="calibration set")
     what = {"set": key, "version": chosen.version, "pairs": len(chosen.pairs)}
     audit.record_action(session, row.id, actor=actor, action="calibration set taken in", what=what)
     return get_calibration_set(session, key, chosen.version)
 
 
-def calibration_document_key(key: str, n: int) -> str:
+def make_calibration_document_key(key: str, n: int) -> str:
     """The key of the document that holds a pair of a set."""
     return f"{key}:{n:05d}"
 
@@ -167,7 +167,7 @@ def _add_document(
 ) -> None:
     meta = {"consensus": pair.consensus, "stratum": pair.stratum}
     values = {"name": key, "kind": "calibration", "domain": None, "origin": origin, "position": None, "meta": meta}
-    document_id = test_sets.upsert_row(session, documents, campaign_id, key, values)
+    document_id = test_sets.upsert_keyed_row(session, documents, campaign_id, key, values)
     test_sets.replace_segments(session, campaign_id, document_id, [(pair.text1.strip(), {}, {})])
     (segment,) = test_sets.load_segments(session, campaign_id, document_id)
     test_sets.insert_outputs(session, campaign_id, system_id, [(segment.id, pair.text2.strip(), None)])

@@ -14,7 +14,7 @@ from typing import Any
 
 from app.domain.errors import Conflict, NotFound
 from app.reports.source.campaign import CampaignInfo
-from app.services.access.organization_marks import mark_for_organization
+from app.services.access.organization_marks import add_organization_mark
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import get_display_settings
@@ -112,7 +112,7 @@ def open_archive(session: Session, campaign: str, *, actor: str) -> ArchiveLink:
     require_closed(session, campaign)
     if archive_links.find_open_link(session, row.id) is None:
         archive_links.insert_link(
-            session, row.id, address=mark_for_organization(secrets.token_urlsafe(16)), actor=actor
+            session, row.id, address=add_organization_mark(secrets.token_urlsafe(16)), actor=actor
         )
         audit.record_action(session, row.id, actor=actor, action="archive opened")
     return get_archive_link(session, campaign)
@@ -174,7 +174,7 @@ def load_archived_document(session: Session, campaign: str, document: str) -> Ar
     Raises NotFound.
     """
     row, text = _find_document(session, campaign, document)
-    numbers = number_raters(campaign, archive_links.list_rater_keys(session, row.id))
+    numbers = assign_rater_numbers(campaign, archive_links.list_rater_keys(session, row.id))
     judgments = list(_load_counted_judgments(session, campaign, document))
     systems = test_sets.load_active_systems(session, row.id)
     rows = test_sets.load_segments(session, row.id, text.id)
@@ -222,10 +222,10 @@ def _find_document(session: Session, campaign: str, document: str) -> tuple[Any,
     return row, text
 
 
-def number_raters(campaign: str, raters: Sequence[str]) -> Mapping[str, int]:
+def assign_rater_numbers(campaign: str, raters: Sequence[str]) -> Mapping[str, int]:
     """A number for each rater, in an order that their names do not show.
 
-    >>> sorted(number_raters("c", ["anna", "ben"]).values())
+    >>> sorted(assign_rater_numbers("c", ["anna", "ben"]).values())
     [1, 2]
     """
 

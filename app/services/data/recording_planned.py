@@ -81,6 +81,6 @@ def _complete(session: Session, campaign_id: int, at: external_judgments.Planned
     sheet = load_task_content(session, at.public_id)
     if find_missing_judgments(sheet, OwnAnswers.load(session, campaign_id, sheet.task_id, at.rater_id)):
         return False
-    external_judgments.note_task_held(session, campaign_id, sheet.task_id, at.rater_id)
+    external_judgments.record_task_holder(session, campaign_id, sheet.task_id, at.rater_id)
     tasks.mark_task_handed_in(session, campaign_id, sheet.task_id, rater_id=at.rater_id, code=None)
     return True

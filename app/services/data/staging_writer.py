@@ -134,7 +134,7 @@ class StagingWriter:
         try:
             declared = _declaration(record, lambda: self.severities)
         except Invalid as error:
-            log.bad_line(record.at, error.detail)
+            log.record_bad_line(record.at, error.detail)
             return
         if isinstance(record, OutputRow):
             _place(self, record.at, (record.document, record.position))
@@ -256,7 +256,7 @@ def _refuse(at: FileLine, error: Invalid, log: ReadLog) -> None:
     """Note a judgment that cannot be as a bad line, with the field that is wrong."""
     place = error.places[0] if error.places else None
     where = ".".join(map(str, place.loc)) + ": " if place and place.loc else ""
-    log.bad_line(at, where + (place.msg if place else error.detail))
+    log.record_bad_line(at, where + (place.msg if place else error.detail))
 
 
 def _note_unmatched(known: PayloadFacts, log: ReadLog) -> None:

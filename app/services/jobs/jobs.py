@@ -24,7 +24,7 @@ from app.storage.db import Database, Session
 from app.storage.imports.staging import canonical_json
 from app.storage.jobs import JobNotFound
 from app.storage.jobs_queue import QUEUES, QueueEntry, Weight
-from app.storage.organizations import organization_of, use_organization
+from app.storage.organizations import organization_of_row, use_organization
 from app.storage.reports import ReportKey
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -324,7 +324,7 @@ def recover_stalled_jobs(database: Database) -> int:
                 jobs_queue.retry_queue_entry(session, entry.queue_id)
         jobs_queue.delete_dead_workers(session, 10 * STALLED_AFTER)
     for entry in hopeless:
-        with use_organization(organization_of(entry.job_id)):
+        with use_organization(organization_of_row(entry.job_id)):
             give_up_job(database, entry.job_id, "its workers stopped before it was finished", entry=entry.queue_id)
     return len(entries) + sum(do_for_each(database, partial(_enter_lost_jobs, database)))
 

@@ -11,7 +11,7 @@ from app.reports.ranking import report as ranking_report
 from app.reports.ranking.input import RANKING
 from app.reports.ranking.report import RankingLookup
 from app.reports.source import snapshot
-from app.reports.source.expected_time import AT_ONCE, QUICK_JUDGMENTS, CampaignSize, seconds_to_make_ranking
+from app.reports.source.expected_time import AT_ONCE, QUICK_JUDGMENTS, CampaignSize, estimate_ranking_seconds
 from app.reports.source.registration import read_stored_recipe
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobInputsChanged, JobView
@@ -39,7 +39,7 @@ def find_or_queue_ranking(
         is_long = are_rankings_slow(session, [wanted])
     if not is_long:
         return ranking_report.compute_missing_ranking(database, wanted)
-    wanted.check_makeable()
+    wanted.check_computable()
     about, given = wanted.about, {"recipe": recipe.as_json()}
     return ask(database, jobs.JobRequest(KIND, wanted.key, {about.campaign.key: about.version}, given))
 
@@ -53,7 +53,7 @@ def are_rankings_slow(session: Session, wanted: Iterable[RankingLookup]) -> bool
     if judgments.has_more_judgments_than(session, numbers, QUICK_JUDGMENTS):
         return True
     sizes = {number: CampaignSize.load(session, number) for number in numbers}
-    return sum(seconds_to_make_ranking(sizes[one.about.campaign_id], one.recipe) for one in missing) > AT_ONCE
+    return sum(estimate_ranking_seconds(sizes[one.about.campaign_id], one.recipe) for one in missing) > AT_ONCE
 
 
 def find_or_compute_in_job(

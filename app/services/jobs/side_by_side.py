@@ -139,7 +139,7 @@ def _find_or_request(
     key = make_report_key(first.campaign_id, kind, first.version, parts, seed=0, method_version=METHOD_VERSION)
     body = stored.find_report(session, key)
     for lookup in lookups if body is None else ():
-        lookup.check_makeable()
+        lookup.check_computable()
     return (
         JobRequest(kind, key, versions, {"subject": subject, "columns": asked})
         if body is None

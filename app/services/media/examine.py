@@ -23,8 +23,10 @@ MEMORY = 2 << 30  # bytes of addresses, beside the mapped file
 DOTS_PER_INCH, LONGEST_SIDE = 150, 4000  # of the picture of a page; pixels
 
 
-class MediaNotTaken(Invalid):
+class MediaNotAccepted(Invalid):
     """This file is not accepted as media."""
+
+    published = "MediaNotTaken"
 
 
 class MediaReaderLost(Unavailable):
@@ -36,7 +38,7 @@ def examine_media(path: Path, picture: Path, name: str, limits: MediaLimits, *, 
 
     page: which one, from 1; None for that of a PDF with a single page.
 
-    Raises MediaNotTaken with the reason, MediaReaderLost.
+    Raises MediaNotAccepted with the reason, MediaReaderLost.
     """
     size = path.stat().st_size
     if size > limits.size:
@@ -72,8 +74,8 @@ def _check_limits(facts: MediaFacts, name: str, limits: MediaLimits) -> None:
             raise _refusal(name, f"has {pixels} pixels; at most {limits.pixels} are taken")
 
 
-def _refusal(name: str, reason: str) -> MediaNotTaken:
-    return MediaNotTaken(f"{name} {reason}", places=(Place(("media", name), reason),))
+def _refusal(name: str, reason: str) -> MediaNotAccepted:
+    return MediaNotAccepted(f"{name} {reason}", places=(Place(("media", name), reason),))
 
 
 def read_facts(path: Path, picture: Path, page: int | None) -> MediaFacts:

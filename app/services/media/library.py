@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app.domain.errors import Conflict, Invalid, NotFound, Place
 from app.domain.keys import is_key, make_key
-from app.domain.media_elements import find_page, name_from_path, split_page
+from app.domain.media_elements import find_page, make_media_name, split_page_from_path
 from app.domain.media_types import KINDS, TIMED
 from app.services.campaigns import audit
 from app.services.media.examine import examine_media
@@ -35,8 +35,10 @@ class MediaInUse(Conflict):
     """Texts refer to this file; change them first."""
 
 
-class MediaNotOnShelf(NotFound):
+class MediaNotInFolder(NotFound):
     """The installation's folder of media has no such file."""
+
+    published = "MediaNotOnShelf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ def store_media(
 
     Of a PDF a name such as `report.pdf~page3` takes the third page, another one the only page.
 
-    Raises MediaNotTaken with the reason, MediaNameTaken, NoMediaStore, NotFound.
+    Raises MediaNotAccepted with the reason, MediaNameTaken, NoMediaStore, NotFound.
     """
     store, parts = policy.require_store(), policy.require_parts()
     with database.transaction() as session:
@@ -139,27 +141,27 @@ def store_media_from_folder(
 
     name: made of the path where none is given.
 
-    Raises MediaNotOnShelf for a path that leads elsewhere, Invalid for the name of another page, and as `store_media`
+    Raises MediaNotInFolder for a path that leads elsewhere, Invalid for the name of another page, and as `store_media`
     does.
     """
     if policy.shelf is None:
-        raise MediaNotOnShelf("no folder is set: PLUMBLINE_MEDIA_FOLDER")
+        raise MediaNotInFolder("no folder is set: PLUMBLINE_MEDIA_FOLDER")
     if current_organization() != DEFAULT:
-        raise MediaNotOnShelf("the folder is the default organization's; upload the file")
+        raise MediaNotInFolder("the folder is the default organization's; upload the file")
     try:
         shelf = policy.shelf.resolve(strict=True)
-        below, page = split_page(path)
+        below, page = split_page_from_path(path)
         file = (shelf / below).resolve(strict=True)
     except (OSError, ValueError):
-        raise MediaNotOnShelf from None
+        raise MediaNotInFolder from None
     if not file.is_relative_to(shelf) or not file.is_file():
-        raise MediaNotOnShelf
+        raise MediaNotInFolder
     if name is not None and page is not None and find_page(name) != page:
         # The page is known by the name alone, and two pages of one file under one name would be taken for the same.
         raise Invalid(
             places=(Place(("body", "name"), f"must end in ~page{page}, the page of the path; or leave it out"),)
         )
-    made = name_from_path(below, page=page) or make_key(file.name)
+    made = make_media_name(below, page=page) or make_key(file.name)
     return store_media(database, policy, campaign, name or made, file, actor=actor)
 
 

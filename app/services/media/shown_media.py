@@ -45,7 +45,7 @@ def _make_shown_media(element: MediaElement, files: dict[str, MediaRow]) -> Show
     )
 
 
-def text_without_media(text: str | None) -> str | None:
+def extract_text_without_media(text: str | None) -> str | None:
     """A text to be read; of one that is media what follows the element, None where nothing does."""
     element = find_media_element(text)
     return text if element is None else element.transcript

@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 from app.domain.errors import AppError, Conflict, Invalid, Place
 from app.domain.media_types import MediaLimits
-from app.services.media.examine import MediaNotTaken
+from app.services.media.examine import MediaNotAccepted
 from app.services.media.library import MediaView, store_media
 from app.services.media.policy import MediaPolicy
 from app.storage import campaigns
@@ -64,7 +64,7 @@ def create_upload(
 ) -> UploadView:
     """Announce a file by its name and size. sha256: of its bytes, checked at the end.
 
-    Raises MediaNotTaken for one that is too large, TooManyUploads, NotFound.
+    Raises MediaNotAccepted for one that is too large, TooManyUploads, NotFound.
     """
     policy.require_parts()
     _check_size(size, name, policy.limits)
@@ -78,7 +78,7 @@ def create_upload(
 def _check_size(size: int, name: str, limits: MediaLimits) -> None:
     if size > limits.size:
         reason = f"has {size} bytes; at most {limits.size} are taken"
-        raise MediaNotTaken(f"{name} {reason}", places=(Place(("body", "size"), reason),))
+        raise MediaNotAccepted(f"{name} {reason}", places=(Place(("body", "size"), reason),))
 
 
 def get_upload(session: Session, policy: MediaPolicy, campaign: str, upload: str) -> UploadView:
@@ -153,7 +153,7 @@ def _complete(
     try:
         if row.sha256 is not None and hash_file(path) != row.sha256:
             reason = "the bytes that arrived have a different hash from the announced one; send the file again"
-            raise MediaNotTaken(f"{row.name}: {reason}", places=(Place(("media", row.name), reason),))
+            raise MediaNotAccepted(f"{row.name}: {reason}", places=(Place(("media", row.name), reason),))
         media = store_media(database, policy, campaign, row.name, path, actor=actor)
     except (Invalid, Conflict):
         _forget(database, row, path)

@@ -14,14 +14,14 @@ from app.domain.comments import LONGEST_COMMENT
 from app.domain.errors import Conflict, Invalid, Place
 from app.domain.spans import clip_span
 from app.formats.base import FileLine, JudgmentRow, ReadLog
-from app.formats.pearmut.answers import KINDS, extract_extra_answer, parse_answer
+from app.formats.pearmut.answers import KINDS, extract_answer_beyond_payload, parse_answer
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data.intake import ImportIntake, import_records
 from app.services.data.recording import join_keys
 from app.services.pearmut import rules
 from app.services.pearmut.campaign_file import Document, is_form
 from app.services.pearmut.documents import LoadedCampaign, LoadedDocument, make_model_names
-from app.services.pearmut.questionnaires import keep_form_answers
+from app.services.pearmut.questionnaires import store_form_answers
 from app.services.pearmut.users import PearmutUser
 from app.storage import campaigns, clock, comments, pearmut, tasks
 from app.storage.db import Session
@@ -123,7 +123,7 @@ def prepare_answer(
     }
     if pearmut.insert_answer(session, loaded.campaign_id, user.rater.rater_id, values) is None:
         return None
-    keep_form_answers(session, user, sent.place)
+    store_form_answers(session, user, sent.place)
     return PreparedAnswer(user, sent, rows, task)
 
 
@@ -148,7 +148,7 @@ def store_answers(session: Session, loaded: LoadedCampaign, prepared: Sequence[P
 def _hand_in(session: Session, answer: PreparedAnswer, task: pearmut.Row) -> None:
     campaign_id, rater_id = answer.user.rater.campaign_id, answer.user.rater.rater_id
     if task.state == "free":
-        external_judgments.note_task_held(session, campaign_id, task.id, rater_id)
+        external_judgments.record_task_holder(session, campaign_id, task.id, rater_id)
     if task.state != "handed_in":
         tasks.mark_task_handed_in(session, campaign_id, task.id, rater_id=rater_id, code=None)
     comments.store_comment(
@@ -215,7 +215,7 @@ def _rows(
                 payload=payload,
                 started_at=started,
                 submitted_at=submitted,
-                meta=extract_extra_answer(user.loaded.protocol, answer) or None,
+                meta=extract_answer_beyond_payload(user.loaded.protocol, answer) or None,
             )
 
 

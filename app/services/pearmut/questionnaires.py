@@ -43,7 +43,7 @@ def make_questionnaires_setting(aside: Mapping[str, Sequence[Document]]) -> dict
     return {NAME: made.model_dump(mode="json", exclude_defaults=True)}
 
 
-def keep_form_answers(session: Session, user: PearmutUser, place: int | str) -> None:
+def store_form_answers(session: Session, user: PearmutUser, place: int | str) -> None:
     """Keep a user's answers as those to a questionnaire, once every form of the moment that `place` is of is sent.
 
     What is no answer to its question (Pearmut's page asks for none) is left out; the log has all that was sent.

@@ -42,7 +42,7 @@ def enrol_raters(
         _enrol(session, campaign, campaign_id, [(key, new) for key in keys], by)
 
 
-def enrol_each(
+def enrol_table_lines(
     session: Session,
     campaign: str,
     wanted: Sequence[tuple[RaterTableLine, Enrolment]],
@@ -74,7 +74,7 @@ def enrol_each(
     return missing
 
 
-def number_raters(
+def assign_missing_keys(
     session: Session, campaign: str, wanted: Sequence[tuple[RaterTableLine, Enrolment]]
 ) -> list[tuple[RaterTableLine, Enrolment]]:
     """The same lines, with keys r1, r2 … that nobody has if the table gives none."""

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from app.domain.errors import Conflict, Invalid, Place
 from app.domain.languages import has_word_spaces
-from app.protocols.base import is_left_out
+from app.protocols.base import is_empty_field
 from app.reports.kit.render.csv_text import render_csv
 from app.reports.kit.table import Cell
 from app.reports.source.campaign import CampaignInfo
@@ -26,7 +26,7 @@ from app.storage import campaigns, hours, raters, teams
 from app.storage.db import Session
 from app.storage.hours import WordSpacing
 
-Heard = Annotated[float | None, Field(exclude_if=is_left_out)]
+Heard = Annotated[float | None, Field(exclude_if=is_empty_field)]
 EPOCH = date(1970, 1, 1)
 MOST_OPEN = 20
 COLUMNS = ("campaign", "team", "rater", "day", "active_seconds", "adjusted_seconds", "heard_seconds")

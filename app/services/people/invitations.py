@@ -12,7 +12,7 @@ from typing import Literal
 from urllib.parse import quote, urlsplit
 
 from app.domain.errors import Conflict, Forbidden, Invalid, Place, TooMany
-from app.services.access.organization_marks import mark_for_organization
+from app.services.access.organization_marks import add_organization_mark
 from app.services.access.tokens import Caller, hash_secret
 from app.services.campaigns import audit
 from app.services.people import links
@@ -134,7 +134,7 @@ def create_invitation(
     key = secrets.token_bytes(32) if signed else None
     public_id, secret = (
         f"i_{secrets.token_hex(16)}",
-        mark_for_organization(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")),
+        add_organization_mark(base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")),
     )
     values = {
         "campaign_id": row.id,

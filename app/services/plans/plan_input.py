@@ -20,8 +20,10 @@ class NothingToJudge(Conflict):
     """There is nothing to judge yet: add documents, systems and outputs first."""
 
 
-class NobodyJudges(Conflict):
+class NoRaterEnrolled(Conflict):
     """There are no raters yet: enrol raters, or create an invitation."""
+
+    published = "NobodyJudges"
 
 
 class CalibrationSetMissing(Conflict):
@@ -61,7 +63,7 @@ def count_words(source: str, language: str | None) -> int:
 
 
 def load_plan_input(session: Session, view: CampaignInfo, campaign_id: int) -> PlanInput:
-    """Read the test set, the systems and the raters. Raises NothingToJudge, NobodyJudges."""
+    """Read the test set, the systems and the raters. Raises NothingToJudge, NoRaterEnrolled."""
     rows = plans.load_plan_documents(session, campaign_id)
     systems = plans.load_plan_systems(session, campaign_id)
     outputs = {
@@ -73,7 +75,7 @@ def load_plan_input(session: Session, view: CampaignInfo, campaign_id: int) -> P
     enrolled = plans.load_plan_raters(session, campaign_id)
     seats = tuple(f"{SEAT}{n:06d}" for n in range(1, plans.count_invitation_seats(session, campaign_id) + 1))
     if not enrolled and not seats:
-        raise NobodyJudges
+        raise NoRaterEnrolled
     known = [
         Rater(
             row.key,

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import Base64Bytes, BaseModel, ConfigDict
 
-from app.design.compile import inputs_digest
+from app.design.compile import hash_design_inputs
 from app.domain.errors import Conflict, Invalid, NotFound
 from app.reports.kit.report import ReportWork, make_undivided_work
 from app.reports.kit.store import make_report_key
@@ -71,7 +71,7 @@ def parse_stored_plan(body: bytes) -> PlanView:
     return PlanView(**shown, version=None, method_version=plans.PLAN_VERSION, actor=None, at=None, stale=())
 
 
-def compile_or_queue_plan(
+def compile_plan_or_require_job(
     session: Session, campaign: str, given: object, *, dry_run: bool, actor: str, pilot: str | None = None
 ) -> PlanView:
     """As `plans.compile_and_freeze`, which it is where compiling is quick; else with what a job has compiled.
@@ -117,7 +117,7 @@ def list_plan_dependencies(session: Session, view: CampaignInfo, campaign_id: in
     """What a plan of a campaign rests on beside its design and its data version, as plain values."""
     texts, systems = material.test_set, [system.key for system in material.systems]
     return [
-        inputs_digest(texts, systems, material.raters),
+        hash_design_inputs(texts, systems, material.raters),
         [view.protocol, dict(view.options), dict(view.settings), view.source_language, view.target_language],
         profiles.has_any_score(session, campaign_id),
     ]

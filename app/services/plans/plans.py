@@ -95,7 +95,7 @@ def compile_and_freeze(
     plan, so only who may read both may name it.
 
     Raises NotFound, CampaignTooFarToPlan once a campaign is open, Invalid with places in the body where a design is not
-    valid or cannot be met, NothingToJudge, NobodyJudges, PrefilledErrorsMissing.
+    valid or cannot be met, NothingToJudge, NoRaterEnrolled, PrefilledErrorsMissing.
     """
     wanted = load_plan_request(session, campaign, given, pilot=pilot, lock=not dry_run)
     made = compile_plan_request(session, wanted)

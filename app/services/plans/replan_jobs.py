@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from app.design.buckets import one_rater_per_person
+from app.design.buckets import keep_one_account_per_person
 from app.design.replan import Replan
 from app.reports.kit.report import ReportWork, make_undivided_work
 from app.reports.kit.store import make_report_key
@@ -30,7 +30,7 @@ from app.services.plans.plan_jobs import (
     refuse_changed_inputs,
 )
 from app.services.plans.plans import PlanView
-from app.services.plans.replanning import ATTEMPTS, CompiledReplan, NoPlanYet, RemainingWork, ReplanBasis, ReplanRequest
+from app.services.plans.replanning import ATTEMPTS, CompiledReplan, NoPlanYet, RemainingWork, ReplanInput, ReplanRequest
 from app.storage import campaigns, jobs
 from app.storage import plans as stored_plans
 from app.storage import reports as stored
@@ -40,7 +40,7 @@ KIND = "replan"
 _FOUND = TypeAdapter(Replan)
 
 
-def replan_or_queue(
+def replan_or_require_job(
     session: Session,
     campaign: str,
     *,
@@ -56,7 +56,7 @@ def replan_or_queue(
     """
 
     def make(session: Session, campaign: str, wish: ReplanRequest) -> CompiledReplan:
-        basis = replanning.load_replan_basis(session, campaign)
+        basis = replanning.load_replan_input(session, campaign)
         left = replanning.compute_remaining_work(session, campaign, basis, wish)
         if not expected_time.is_compilation_slow(left.old.design, left.material):
             return replanning.compile_remaining_work(session, basis, left)
@@ -85,17 +85,17 @@ def replan_or_queue(
     )
 
 
-def _make_compiled_replan(basis: ReplanBasis, left: RemainingWork, body: bytes) -> CompiledReplan:
+def _make_compiled_replan(basis: ReplanInput, left: RemainingWork, body: bytes) -> CompiledReplan:
     kept = StoredPlan.model_validate_json(body)
     compiled = _FOUND.validate_json(gzip.decompress(kept.compiled))
     return CompiledReplan(left, basis, compiled, replanning.merge_plans(left.old, compiled), kept.report)
 
 
-def _request(session: Session, basis: ReplanBasis, left: RemainingWork, reason: str, *, dry_run: bool) -> JobRequest:
+def _request(session: Session, basis: ReplanInput, left: RemainingWork, reason: str, *, dry_run: bool) -> JobRequest:
     """The job of planning again. Its question is the same as long as only raters go on, whatever the reason given."""
     planned = plans.unpack_plan(left.before.compiled)
     now = replanning.find_task_holders(planned, basis.tasks, basis.material.seats)
-    staying = {rater.key for rater in one_rater_per_person(left.material.raters)[0]}
+    staying = {rater.key for rater in keep_one_account_per_person(left.material.raters)[0]}
     whose = {task.number: task.rater for task in left.old.tasks}
     # Of who stays, what is handed in and what is begun come to the same, and the one becomes the other all the time.
     done = sorted(number for number in left.handed_in if whose[number] not in staying)

@@ -64,7 +64,7 @@ def replan_campaign(
     its storing holds them up. Where what it rests on changed meanwhile, it is compiled again, the last time of ATTEMPTS
     with nobody leasing or judging.
 
-    Raises NotFound, NoPlanYet, NobodyJudges where nobody is left, Invalid for documents that cannot be bought.
+    Raises NotFound, NoPlanYet, NoRaterEnrolled where nobody is left, Invalid for documents that cannot be bought.
     """
     make = make or compile_replan
     for left in range(ATTEMPTS if not dry_run else 1, 0, -1):
@@ -75,7 +75,7 @@ def replan_campaign(
             return replanned.make_preview(reason)
         with session.begin_nested() as held:  # going back to here lets go of what is locked from here on
             block_judging(session, campaign)
-            if left == 1 or load_replan_basis(session, campaign) == replanned.basis:
+            if left == 1 or load_replan_input(session, campaign) == replanned.basis:
                 return replanned.freeze(session, reason=reason, actor=actor)
             held.rollback()
     raise AssertionError  # the last attempt returns
@@ -96,7 +96,7 @@ class ReplanRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class ReplanBasis:
+class ReplanInput:
     """What a replan rests on: the plan in force, what became of its tasks, and what there is to plan for."""
 
     version: int
@@ -104,14 +104,14 @@ class ReplanBasis:
     material: PlanInput
 
 
-def load_replan_basis(session: Session, campaign: str) -> ReplanBasis:
-    """As it is now. Raises NotFound, NoPlanYet, NothingToJudge, NobodyJudges."""
+def load_replan_input(session: Session, campaign: str) -> ReplanInput:
+    """As it is now. Raises NotFound, NoPlanYet, NothingToJudge, NoRaterEnrolled."""
     row = campaigns.load_campaign(session, campaign)
     before = stored.find_latest_plan(session, row.id)
     if before is None:
         raise NoPlanYet
     tasks = replans.load_tasks_in_force(session, row.id, before.version)
-    return ReplanBasis(
+    return ReplanInput(
         int(before.version), tuple(tasks), plan_input.load_plan_input(session, get_campaign(session, campaign), row.id)
     )
 
@@ -158,7 +158,7 @@ class RemainingWork:
         return plan_report.make_plan_report(self.view, _with_past(self.material, plan), plan, known)
 
 
-def compute_remaining_work(session: Session, campaign: str, basis: ReplanBasis, wish: ReplanRequest) -> RemainingWork:
+def compute_remaining_work(session: Session, campaign: str, basis: ReplanInput, wish: ReplanRequest) -> RemainingWork:
     """What is left to plan of what it rests on.
 
     Raises Invalid for documents that cannot be bought and errors to be shown that are not there, CalibrationSetMissing.
@@ -176,12 +176,12 @@ def compute_remaining_work(session: Session, campaign: str, basis: ReplanBasis, 
 
 
 def compile_replan(session: Session, campaign: str, wish: ReplanRequest) -> CompiledReplan:
-    """The new plan, compiled now. Raises as `load_replan_basis` and `compute_remaining_work`."""
-    basis = load_replan_basis(session, campaign)
+    """The new plan, compiled now. Raises as `load_replan_input` and `compute_remaining_work`."""
+    basis = load_replan_input(session, campaign)
     return compile_remaining_work(session, basis, compute_remaining_work(session, campaign, basis, wish))
 
 
-def compile_remaining_work(session: Session, basis: ReplanBasis, left: RemainingWork) -> CompiledReplan:
+def compile_remaining_work(session: Session, basis: ReplanInput, left: RemainingWork) -> CompiledReplan:
     """The new plan of what is left, compiled now."""
     replanned = left.replan_work()
     merged = merge_plans(left.old, replanned)
@@ -193,7 +193,7 @@ class CompiledReplan:
     """A plan that is compiled and not stored yet."""
 
     remaining_work: RemainingWork
-    basis: ReplanBasis
+    basis: ReplanInput
     replan: Replan
     merged: MergedPlan
     report: Mapping[str, object]
@@ -305,7 +305,7 @@ def _apply(
     replans.mark_groups_surplus(session, campaign_id, surplus, data_version)
     for group, system in replanned.credited:
         if group in ids:
-            replans.credit_system(session, campaign_id, ids[group], system)
+            replans.credit_group_to_system(session, campaign_id, ids[group], system)
 
 
 def _ids_of_groups(old: Plan, stored_groups: Mapping[tuple[int, int], int]) -> dict[int, int]:

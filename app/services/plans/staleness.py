@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from app.design.buckets import one_rater_per_person
-from app.design.compile import inputs_digest
+from app.design.buckets import keep_one_account_per_person
+from app.design.compile import hash_design_inputs
 from app.design.plan import Plan
 from app.reports.source.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get_campaign
 from app.services.plans import plan_input, plan_prefills, plans
-from app.services.plans.plan_input import SEAT, CalibrationSetMissing, NobodyJudges, NothingToJudge, PlanInput
+from app.services.plans.plan_input import SEAT, CalibrationSetMissing, NoRaterEnrolled, NothingToJudge, PlanInput
 from app.services.plans.plans import PlanView
 from app.storage import campaigns
 from app.storage import plans as stored
@@ -28,7 +28,7 @@ def get_plan_in_force(session: Session, campaign: str) -> PlanView:
     plan, view = plans.get_plan(session, campaign), get_campaign(session, campaign)
     try:
         reasons = list_changes_since_plan(session, view, campaigns.load_campaign(session, campaign).id)
-    except (NothingToJudge, NobodyJudges, CalibrationSetMissing) as error:
+    except (NothingToJudge, NoRaterEnrolled, CalibrationSetMissing) as error:
         reasons = (str(error),)
     return replace(plan, stale=reasons)
 
@@ -36,7 +36,7 @@ def get_plan_in_force(session: Session, campaign: str) -> PlanView:
 def list_changes_since_plan(session: Session, view: CampaignInfo, campaign_id: int) -> tuple[str, ...]:
     """What has changed since the plan in force was compiled, in words; nothing where no plan was compiled here.
 
-    Raises NothingToJudge, NobodyJudges, CalibrationSetMissing.
+    Raises NothingToJudge, NoRaterEnrolled, CalibrationSetMissing.
     """
     row = stored.find_latest_plan(session, campaign_id)
     if row is None or not row.compiled:
@@ -56,9 +56,9 @@ def list_changes_since_plan(session: Session, view: CampaignInfo, campaign_id: i
 def _changes(plan: Plan, material: PlanInput, frozen: bytes) -> tuple[str, ...]:
     there = {system.key for system in material.systems}
     systems = there if plan.design.systems is None else there & set(plan.design.systems)
-    if not plan.inputs or inputs_digest(material.test_set, sorted(systems), material.raters) == plan.inputs:
+    if not plan.inputs or hash_design_inputs(material.test_set, sorted(systems), material.raters) == plan.inputs:
         return ()
-    able = {rater.key for rater in one_rater_per_person(material.raters)[0]}
+    able = {rater.key for rater in keep_one_account_per_person(material.raters)[0]}
     reasons = [
         *_came_and_went("documents", _documents(plan), _documents_now(plan, material)),
         *_came_and_went("systems", set(plan.systems), systems),

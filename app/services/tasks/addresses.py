@@ -17,7 +17,7 @@ from app.protocols import find_visible_texts
 from app.protocols.base import JudgedTexts, Side, Span
 from app.services.media.shown_media import load_shown_media
 from app.services.tasks.judging_rules import JudgingRules
-from app.services.tasks.task_content import TaskAddressNotFound, visible_prefilled_errors
+from app.services.tasks.task_content import TaskAddressNotFound, list_visible_prefilled_errors
 from app.storage import tasks
 from app.storage.db import Session
 
@@ -244,6 +244,6 @@ def _prefills(rows: Sequence[tasks.Row]) -> dict[int, tuple[Span, ...]]:
         for n, spans in enumerate(row.prefills or ()):
             if spans:
                 lengths: dict[Side, int] = {"source": row.source_lengths[n] or 0, "target": row.text_lengths[n] or 0}
-                prefills[index + n] = visible_prefilled_errors(spans, lengths)
+                prefills[index + n] = list_visible_prefilled_errors(spans, lengths)
         index += len(row.segments)
     return prefills

@@ -238,7 +238,7 @@ def _repeat(session: Session, row: Any, note: Mapping[str, Any]) -> None:
     key = f"{str(row.key).split('~again')[0]}~again{note['try']}"
     meta = {"document": note["document"], "try": note["try"] + 1, "pooled": note.get("pooled", False)}
     values = {"public_id": f"t_{secrets.token_hex(16)}", "key": key, "meta": json.dumps(meta)}
-    attention.repeat_check(session, row.campaign_id, row.id, values)
+    attention.repeat_attention_check(session, row.campaign_id, row.id, values)
 
 
 def _read_note(meta: Mapping[str, object]) -> AttentionNote | None:

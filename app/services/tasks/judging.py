@@ -340,7 +340,7 @@ async def _record_late_answers(
     kept = [replace(answer, lapsed=True) for answer in answers]
 
     async def work(connection: Connection) -> list[AnswerOutcome]:
-        await late_answers.retake_lapsed_task(connection, task.addresses.task_id, asking)
+        await late_answers.renew_expired_task(connection, task.addresses.task_id, asking)
         return await _record_in_transaction(connection, ledger=task.rules.ledger, answers=kept, by=asking.actor)
 
     return await service.recorder.run_transaction(work, keep=_are_all_stored)

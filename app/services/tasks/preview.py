@@ -13,9 +13,9 @@ from app.protocols import RaterForm, get_protocol, list_judged_levels, make_rate
 from app.protocols.base import Basis, Level, Protocol, Side, resolve_scoring_options
 from app.services.campaigns.campaigns import PRESENTATIONS
 from app.services.campaigns.protocols import WrittenProtocol
-from app.services.media.shown_media import load_shown_media, text_without_media
+from app.services.media.shown_media import extract_text_without_media, load_shown_media
 from app.services.tasks.judging_rules import load_judging_rules
-from app.services.tasks.task_content import ItemSheet, SegmentSheet, TaskContent, visible_prefilled_errors
+from app.services.tasks.task_content import ItemContent, SegmentContent, TaskContent, list_visible_prefilled_errors
 from app.services.tasks.tasks import OwnAnswers, TaskView, make_task_view
 from app.storage import campaigns, test_sets
 from app.storage.db import Session
@@ -103,7 +103,9 @@ def _documents(session: Session, campaign_id: int) -> list[test_sets.Row]:
     return [row for row in rows if row.kind == "test"]
 
 
-def _items(session: Session, campaign_id: int, document: test_sets.Row, systems: Sequence[str]) -> Iterator[ItemSheet]:
+def _items(
+    session: Session, campaign_id: int, document: test_sets.Row, systems: Sequence[str]
+) -> Iterator[ItemContent]:
     """An item for each system, in columns of one screen."""
     sources = test_sets.load_segments(session, campaign_id, document.id)[:MOST_SEGMENTS]
     for n, key in enumerate(systems, 1):
@@ -115,24 +117,24 @@ def _items(session: Session, campaign_id: int, document: test_sets.Row, systems:
         texts = [*(source.source for source in sources), *(row.text for row in rows)]
         media = load_shown_media(session, campaign_id, texts)
         shown = tuple(_segment(source, outputs[source.id], document, media) for source in sources)
-        yield ItemSheet(id=n, position=n, screen=1, column=n, side_order=0, segments=shown)
+        yield ItemContent(id=n, position=n, screen=1, column=n, side_order=0, segments=shown)
 
 
 def _segment(
     source: test_sets.Row, output: test_sets.Row, document: test_sets.Row, media: Mapping[str, ShownMedia]
-) -> SegmentSheet:
+) -> SegmentContent:
     of_source, of_text = media.get(source.source or ""), media.get(output.text or "")
     lengths: dict[Side, int] = {
         "source": 0 if of_source else len(source.source or ""),
         "target": 0 if of_text else len(output.text or ""),
     }
-    prefill = None if output.prefill is None else visible_prefilled_errors(output.prefill, lengths)
+    prefill = None if output.prefill is None else list_visible_prefilled_errors(output.prefill, lengths)
     said = next((str(one) for one in _instructions(source, document) if one is not None), None)
-    return SegmentSheet(
+    return SegmentContent(
         source.id,
         "" if of_source else source.source,
         "" if of_text else output.text,
-        {name: text_without_media(text) or "" for name, text in source.references.items()},
+        {name: extract_text_without_media(text) or "" for name, text in source.references.items()},
         prefill,
         None if of_source or of_text else output.alignment,
         read_instructions(said),

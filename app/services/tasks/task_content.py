@@ -14,7 +14,7 @@ from app.domain.media_types import ShownMedia
 from app.protocols import RaterForm, assign_error_ids
 from app.protocols.base import Basis, Level, Protocol, Side, Span
 from app.services.campaigns.display_settings import AS_STORED, DisplaySettings
-from app.services.media.shown_media import load_shown_media, text_without_media
+from app.services.media.shown_media import extract_text_without_media, load_shown_media
 from app.services.tasks.judging_rules import load_judging_rules
 from app.storage import tasks
 from app.storage.db import Session
@@ -29,7 +29,7 @@ class TaskAddressNotFound(NotFound):
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentSheet:
+class SegmentContent:
     """One segment as shown. text: None where there is no output, so that nothing is asked of it.
 
     alignment: of the words of the text with those of the source, where one was given. instructions: what to heed in
@@ -53,7 +53,7 @@ class SegmentSheet:
 
 
 @dataclass(frozen=True, slots=True)
-class ItemSheet:
+class ItemContent:
     """One item as shown. before, after: sources around its stretch."""
 
     id: int
@@ -61,7 +61,7 @@ class ItemSheet:
     screen: int
     column: int
     side_order: int
-    segments: tuple[SegmentSheet, ...]
+    segments: tuple[SegmentContent, ...]
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
 
@@ -83,13 +83,13 @@ class TaskContent:
     guidelines: int | None
     words: int | None
     forms: Mapping[Level, RaterForm]
-    items: Mapping[int, ItemSheet]
+    items: Mapping[int, ItemContent]
     display: DisplaySettings = AS_STORED
 
     @property
-    def screens(self) -> dict[int, list[ItemSheet]]:
+    def screens(self) -> dict[int, list[ItemContent]]:
         """Items by the screen that shows them, in the order of the columns."""
-        screens: dict[int, list[ItemSheet]] = {}
+        screens: dict[int, list[ItemContent]] = {}
         for item in self.items.values():
             screens.setdefault(item.screen, []).append(item)
         return {n: sorted(screens[n], key=lambda item: (item.column, item.position)) for n in sorted(screens)}
@@ -99,7 +99,7 @@ class TaskContent:
         """Whether an answer stands once it is given: one segment a screen, and no way back."""
         return self.presentation == "segment"
 
-    def item(self, position: int) -> ItemSheet:
+    def item(self, position: int) -> ItemContent:
         """The item at a position. Raises TaskAddressNotFound."""
         if position not in self.items:
             raise TaskAddressNotFound(f"there are the items 1 to {len(self.items)}")
@@ -126,10 +126,10 @@ def load_task_content(session: Session, public_id: str) -> TaskContent:
     )
 
 
-def _items(session: Session, row: tasks.Row) -> dict[int, ItemSheet]:
+def _items(session: Session, row: tasks.Row) -> dict[int, ItemContent]:
     around: dict[tuple[int, bool], list[str]] = {}
     for near in tasks.load_task_context(session, row.campaign_id, row.id, AROUND):
-        if (sentence := text_without_media(near.source)) is not None:
+        if (sentence := extract_text_without_media(near.source)) is not None:
             around.setdefault((near.item, near.before), []).append(sentence)
     rows: dict[int, list[tasks.Row]] = {}
     for text in tasks.load_task_texts(session, row.campaign_id, row.id):
@@ -138,7 +138,7 @@ def _items(session: Session, row: tasks.Row) -> dict[int, ItemSheet]:
         session, row.campaign_id, [text for texts in rows.values() for one in texts for text in (one.source, one.text)]
     )
     return {
-        position: ItemSheet(
+        position: ItemContent(
             id=found[0].item_id,
             position=position,
             screen=found[0].screen or position,
@@ -152,25 +152,27 @@ def _items(session: Session, row: tasks.Row) -> dict[int, ItemSheet]:
     }
 
 
-def _segment(row: tasks.Row, media: Mapping[str, ShownMedia]) -> SegmentSheet:
+def _segment(row: tasks.Row, media: Mapping[str, ShownMedia]) -> SegmentContent:
     of_source, of_text = media.get(row.source or ""), media.get(row.text or "")
     source, text = "" if of_source else row.source, "" if of_text else row.text
     lengths: dict[Side, int] = {"source": len(source or ""), "target": len(text or "")}
-    spans = None if row.prefill is None else visible_prefilled_errors(row.prefill, lengths)
+    spans = None if row.prefill is None else list_visible_prefilled_errors(row.prefill, lengths)
     instructions = read_instructions(row.instructions)
-    references = {name: text_without_media(one) or "" for name, one in (row.refs or {}).items()}
+    references = {name: extract_text_without_media(one) or "" for name, one in (row.refs or {}).items()}
     links = None if of_source or of_text else _alignment(row)
-    return SegmentSheet(row.segment_id, source, text, references, spans, links, instructions, of_source, of_text)
+    return SegmentContent(row.segment_id, source, text, references, spans, links, instructions, of_source, of_text)
 
 
 def _alignment(row: tasks.Row) -> str | None:
     """As it fits what is shown: a degraded copy takes over that of the output, so that nothing tells it from one."""
     if row.alignment is None or row.text is None or row.text == row.output:
         return None if row.text is None else row.alignment
-    return alignment.carry_over_alignment(row.alignment, row.output, row.text)
+    return alignment.adapt_alignment(row.alignment, row.output, row.text)
 
 
-def visible_prefilled_errors(stored: Iterable[Mapping[str, object]], lengths: Mapping[Side, int]) -> tuple[Span, ...]:
+def list_visible_prefilled_errors(
+    stored: Iterable[Mapping[str, object]], lengths: Mapping[Side, int]
+) -> tuple[Span, ...]:
     """Errors marked in advance that lie within what is shown, each with its id. lengths: of the texts, by side.
 
     A degraded copy may be shorter than the output that they were marked on.

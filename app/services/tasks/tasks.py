@@ -16,7 +16,7 @@ from app.protocols import LabelledText, RaterForm, find_visible_texts, list_labe
 from app.services.campaigns.media_rules import MediaRules
 from app.services.media.listening import load_heard_stretches
 from app.services.people.raters import ActingRater
-from app.services.tasks.task_content import ItemSheet, SegmentSheet, TaskContent, load_task_content
+from app.services.tasks.task_content import ItemContent, SegmentContent, TaskContent, load_task_content
 from app.services.webhooks.events import record_hand_in
 from app.storage import campaigns, comments, tasks
 from app.storage.attention import LAST
@@ -385,16 +385,16 @@ def _context(sheet: TaskContent, sources: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(parse_markup(source).shown for source in sources) if sheet.display.markup else sources
 
 
-def _item(sheet: TaskContent, item: ItemSheet, answers: OwnAnswers, terms: Sequence[GlossaryTerm]) -> ItemView:
+def _item(sheet: TaskContent, item: ItemContent, answers: OwnAnswers, terms: Sequence[GlossaryTerm]) -> ItemView:
     views = (_segment(sheet, item, n, segment, answers, terms) for n, segment in enumerate(item.segments, 1))
     return ItemView(item.position, tuple(views), answers.at.get((item.id, None)))
 
 
 def _segment(
     sheet: TaskContent,
-    item: ItemSheet,
+    item: ItemContent,
     n: int,
-    segment: SegmentSheet,
+    segment: SegmentContent,
     answers: OwnAnswers,
     terms: Sequence[GlossaryTerm],
 ) -> SegmentView:

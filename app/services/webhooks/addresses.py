@@ -15,17 +15,17 @@ _NAT64 = ip_network("64:ff9b::/96")
 
 
 @dataclass(frozen=True, slots=True)
-class OutwardAddresses:
+class AllowedWebhookAddresses:
     """What an installation allows beside public addresses. hosts: names. networks: addresses."""
 
     hosts: frozenset[str] = frozenset()
     networks: tuple[IPv4Network | IPv6Network, ...] = ()
 
     @classmethod
-    def parse(cls, listed: Sequence[str]) -> OutwardAddresses:
+    def parse(cls, listed: Sequence[str]) -> AllowedWebhookAddresses:
         """From host names and networks such as `10.2.0.0/16`.
 
-        >>> OutwardAddresses.parse(["hooks.example.lan", "10.2.0.0/16"]).is_allowed("x", ip_address("10.2.3.4"))
+        >>> AllowedWebhookAddresses.parse(["hooks.example.lan", "10.2.0.0/16"]).is_allowed("x", ip_address("10.2.3.4"))
         True
         """
         hosts, networks = set(), []
@@ -47,7 +47,7 @@ class OutwardAddresses:
         return self.is_listed(host, address) or is_public(address)
 
 
-ONLY_PUBLIC = OutwardAddresses()
+ONLY_PUBLIC = AllowedWebhookAddresses()
 
 
 def is_public(address: Address) -> bool:
@@ -67,14 +67,14 @@ def is_public(address: Address) -> bool:
     return address.is_global and not address.is_multicast
 
 
-def check_webhook_url(url: str, outward: OutwardAddresses) -> None:
+def check_webhook_url(url: str, outward: AllowedWebhookAddresses) -> None:
     """Raise Invalid unless webhooks may be sent there. Names are looked up when something is sent, not here."""
     problem = _fault(url, outward)
     if problem is not None:
         raise Invalid(places=(Place(("body", "url"), problem),))
 
 
-def _fault(url: str, outward: OutwardAddresses) -> str | None:
+def _fault(url: str, outward: AllowedWebhookAddresses) -> str | None:
     if len(url) > LONGEST_URL or not (url.isascii() and url.isprintable()) or " " in url:
         return f"must be at most {LONGEST_URL} printable ASCII characters"
     try:
@@ -87,7 +87,7 @@ def _fault(url: str, outward: OutwardAddresses) -> str | None:
     return _fault_of_host(parts, host, outward)
 
 
-def _fault_of_host(parts: SplitResult, host: str, outward: OutwardAddresses) -> str | None:
+def _fault_of_host(parts: SplitResult, host: str, outward: AllowedWebhookAddresses) -> str | None:
     address = parse_address(host)
     if parts.scheme == "http" and not outward.is_listed(host, address):
         return "must start with https://; others can read what goes over http://"

@@ -13,7 +13,7 @@ import json
 from dataclasses import dataclass
 from datetime import timedelta
 
-from app.services.access.organization_marks import mark_for_organization
+from app.services.access.organization_marks import add_organization_mark
 from app.services.webhooks.webhooks import SECRET_MARK
 from app.storage import webhooks
 from app.storage.db import Database
@@ -110,7 +110,7 @@ def load_next_delivery(database: Database, webhook_id: int) -> PendingDelivery |
         row.next_event,
         row.n,
         row.kind,
-        mark_for_organization(f"{row.campaign}.{row.n}"),  # a receiver may listen to several
+        add_organization_mark(f"{row.campaign}.{row.n}"),  # a receiver may listen to several
         json.dumps(said, ensure_ascii=False).encode(),
     )
 

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from app.domain.errors import Conflict, Invalid, Place
 from app.services.campaigns import audit
-from app.services.webhooks.addresses import OutwardAddresses, check_webhook_url
+from app.services.webhooks.addresses import AllowedWebhookAddresses, check_webhook_url
 from app.services.webhooks.events import EVENT_KINDS, TEST, EventKind
 from app.storage import campaigns, webhooks
 from app.storage.db import Session
@@ -71,7 +71,7 @@ def create_webhook(
     *,
     url: str,
     kinds: Sequence[EventKind] = EVENT_KINDS,
-    outward: OutwardAddresses,
+    outward: AllowedWebhookAddresses,
     actor: str,
 ) -> NewWebhook:
     """Tell an address what happens from now on. kinds: of events, all of them by default.

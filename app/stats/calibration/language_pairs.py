@@ -21,7 +21,7 @@ from app.stats.calibration.lines import (
     fixed_points_as_arrays,
     make_fixed_points,
 )
-from app.stats.document_draws import draw_document_counts, draws_in_block, multiply_counts
+from app.stats.document_draws import count_draws_in_block, draw_document_counts, multiply_counts
 from app.stats.plain_values import interval_or_none
 from app.stats.ratings import Codes, Floats
 
@@ -120,7 +120,7 @@ class BootstrapCounts:
         return _weighted_means(draw_document_counts(rng, self.n_pairs, self.draws), self.n_pairs, samples)
 
     def _count_documents(self) -> Iterator[Floats]:
-        rng, rows = np.random.default_rng([self.seed, 1, self.number]), draws_in_block(self.n_documents)
+        rng, rows = np.random.default_rng([self.seed, 1, self.number]), count_draws_in_block(self.n_documents)
         for drawn in draw_document_counts(rng, self.held.size, self.draws, rows=rows):
             counts = np.zeros((len(drawn), self.n_documents))
             counts[:, self.held] = drawn

@@ -55,10 +55,10 @@ class CalibrationLine:
         return self.slope * score + self.intercept
 
 
-def why_method_unavailable(method: Method, points: FixedPoints) -> str | None:
+def explain_unavailable_method(method: Method, points: FixedPoints) -> str | None:
     """Why a method cannot be given; None where it can.
 
-    >>> why_method_unavailable("cs", FixedPoints(human=4.6, target=4.7))
+    >>> explain_unavailable_method("cs", FixedPoints(human=4.6, target=4.7))
     'no rater judged a pair of the calibration set'
     """
     if method in {"cs", "cs_ht"} and points.anchors is None:
@@ -87,7 +87,7 @@ def make_calibration_line(method: Method, points: FixedPoints) -> CalibrationLin
 
     Source: Licht et al. 2022, §5.2, as reconstructed.
     """
-    why = why_method_unavailable(method, points)
+    why = explain_unavailable_method(method, points)
     if why is not None:
         raise ValueError(why)
     slope, intercept = compute_calibration_lines(method, *fixed_points_as_arrays(points), sign=points.sign)

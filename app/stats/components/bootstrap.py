@@ -17,7 +17,7 @@ import numpy as np
 
 from app.stats.aggregate import Indices
 from app.stats.components.fit import ComponentsFit, ModelRefitter
-from app.stats.components.terms import RESIDUAL, term_levels
+from app.stats.components.terms import RESIDUAL, encode_term_levels
 from app.stats.ratings import Floats
 
 MOST_ROWS = 200_000
@@ -48,7 +48,7 @@ class ParametricBootstrap:
     @cached_property
     def _levels(self) -> dict[str, Indices]:
         drawn = [term for term in self.fitted.terms if self.fitted.components[term] > 0]
-        return {term: term_levels(self.fitted.rows, term) for term in drawn}
+        return {term: encode_term_levels(self.fitted.rows, term) for term in drawn}
 
     def simulate_scores(self, rng: np.random.Generator) -> Floats:
         """Scores drawn from the model, all systems alike, shape (N,)."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from app.stats.aggregate import Indices
 from app.stats.components.observations import ModelObservations
-from app.stats.components.terms import MOST_CELLS, term_levels
+from app.stats.components.terms import MOST_CELLS, encode_term_levels
 from app.stats.ratings import Bools, Floats
 
 MOST_ENTRIES = 2_000_000
@@ -125,7 +125,7 @@ def make_model_layout(rows: ModelObservations, terms: tuple[str, ...]) -> ModelL
     spanning = any("doc" in term for term in terms)
     block = rows.document if spanning else rows.segment
     blocks = tuple(_shares(rows, block, pair, columns))
-    of_rows = {term: term_levels(rows, term) for term in terms}
+    of_rows = {term: encode_term_levels(rows, term) for term in terms}
     combinations = np.stack((system, rater), axis=1)
     return ModelLayout(len(rows), len(rows.systems), sizes, combinations, of_rows, spread, blocks)
 

@@ -68,7 +68,7 @@ class IdentifiedTerms:
     start: Floats
 
 
-def term_levels(rows: ModelObservations, term: str) -> Indices:
+def encode_term_levels(rows: ModelObservations, term: str) -> Indices:
     """Which level of a term each row has: dense codes, shape (N,)."""
     columns = {"system": rows.system, "rater": rows.rater, "doc": rows.document, "segment": rows.segment}
     code = np.zeros(len(rows), dtype=np.int64)
@@ -90,7 +90,7 @@ def identify_terms(rows: ModelObservations) -> IdentifiedTerms:
     for term in TERMS:
         why = _reason_unfit(rows, term)
         if why is None:
-            incidence[term] = _incidence(term_levels(rows, term))
+            incidence[term] = _incidence(encode_term_levels(rows, term))
         else:
             left_out.append(OmittedTerm(term, why))
     fixed = _incidence(rows.system)
@@ -113,7 +113,7 @@ def _reason_unfit(rows: ModelObservations, term: str) -> str | None:
     """Why a term is not even tried."""
     if term in _OF_DOCUMENTS and not rows.documents_known:
         return "the documents of the segments are unknown"
-    n = int(term_levels(rows, term).max(initial=0)) + 1
+    n = int(encode_term_levels(rows, term).max(initial=0)) + 1
     if n < 2:
         return "fewer than two levels"
     if term == "rater_system" and n > MOST_CELLS:

@@ -59,12 +59,12 @@ def count_system_failures(ratings: Ratings, failed: Bools, system: int, alpha: f
     )
 
 
-def documents_to_see_failure(rate: float = RARE, alpha: float = 0.05) -> int:
+def documents_needed_to_see_failure(rate: float = RARE, alpha: float = 0.05) -> int:
     """Documents of which at least one fails with the chance 1 − alpha, where this share of all fails.
 
     ⌈ln α/ln(1 − rate)⌉.
 
-    >>> documents_to_see_failure()
+    >>> documents_needed_to_see_failure()
     59
     """
     return ceil(log(alpha) / log(1 - rate))

@@ -38,7 +38,7 @@ def score_systems(
 
     Parameters
     ----------
-    rows : penalties of segments whose words are known (`rows_with_known_words`).
+    rows : penalties of segments whose words are known (`find_rows_with_known_words`).
     critical : shape (n_rows,), critical errors marked in each.
     words : shape (n_segments,), by segment code.
     """
@@ -55,7 +55,7 @@ def score_systems(
     return tuple(scores)
 
 
-def rows_with_known_words(rows: Ratings, words: Floats) -> Bools:
+def find_rows_with_known_words(rows: Ratings, words: Floats) -> Bools:
     """Rows of segments whose words are known, shape (n_rows,). words: by segment code, NaN where unknown."""
     known = np.append(~np.isnan(words), False)  # the code of no segment is −1
     return np.asarray(known[rows.segment], dtype=np.bool_)

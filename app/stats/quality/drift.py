@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from app.stats.document_draws import split_draws
+from app.stats.document_draws import split_draws_into_blocks
 from app.stats.plain_values import number_or_none
 from app.stats.quality.choices import CHANCE, DECISION, REFERENCE
 from app.stats.quality.levels import estimate_rater_levels
@@ -152,7 +152,7 @@ def _chances(x: Floats, where: Floats, k: float, seed: int) -> tuple[float, floa
 def _test_random_orders(x: Floats, where: Floats, k: float, draws: int, seed: int) -> tuple[float, float, float]:
     rng = np.random.default_rng((SEED, seed))
     reached, steep = [], []
-    for i, n in enumerate(split_draws(draws + 1, x.size)):  # the given order and those drawn
+    for i, n in enumerate(split_draws_into_blocks(draws + 1, x.size)):  # the given order and those drawn
         orders = np.tile(x, (n, 1))
         drawn = orders if i else orders[1:]
         drawn[:] = rng.permuted(drawn, axis=1)

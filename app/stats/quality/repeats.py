@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.stats.document_draws import split_draws
+from app.stats.document_draws import split_draws_into_blocks
 from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import OriginalPairs, pair_with_originals
 from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
@@ -104,7 +104,8 @@ def _tally(own: Floats, others: Floats, rater: int) -> ExceedanceCount:
 def _draws_as_far(own: Floats, others: Floats, seed: tuple[int, ...]) -> int:
     rng, reached = np.random.default_rng(seed), own.mean() - SLACK
     return sum(
-        int((rng.choice(others, (n, own.size)).mean(axis=1) >= reached).sum()) for n in split_draws(DRAWS, own.size)
+        int((rng.choice(others, (n, own.size)).mean(axis=1) >= reached).sum())
+        for n in split_draws_into_blocks(DRAWS, own.size)
     )
 
 

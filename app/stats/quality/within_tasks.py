@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.document_draws import split_draws
+from app.stats.document_draws import split_draws_into_blocks
 from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
 from app.stats.ratings import Bools, Codes, Floats
 from app.stats.testing.adjust import benjamini_hochberg
@@ -131,7 +131,7 @@ def _draw_orders(steps: OrderedJudgments, draws: int, seed: tuple[int, ...]) -> 
     # One stream of numbers: first those that order the documents of all draws, then those that turn the tasks round.
     ordering, turning = np.random.PCG64(seed), np.random.PCG64(seed)
     turning.advance(draws * n_blocks)
-    for some in split_draws(draws, task.size):
+    for some in split_draws_into_blocks(draws, task.size):
         drawn = np.random.Generator(ordering).random((some, n_blocks))[:, block]
         order = np.argsort(task + drawn, axis=1, kind="stable")
         turned = np.random.Generator(turning).integers(0, n, (some, n.size))[:, task]

@@ -188,7 +188,7 @@ class CampaignTotals:
     n_dropped: int
 
 
-def put_together(
+def combine_blocks(
     blocks: Sequence[BlockTotals], systems: Codes, sign: int, *, scaled: bool, domains: Codes | None
 ) -> CampaignTotals:
     """Blocks in the order of their documents, at least one, as totals in ranking order.

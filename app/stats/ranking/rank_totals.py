@@ -17,12 +17,12 @@ from app.stats.inference.by_document import EstimatePrecision
 from app.stats.inference.rater_totals import precision_from_visits
 from app.stats.normalize import NormalizedRatings, RaterMoments, normalize_ratings
 from app.stats.ranking import ranking
-from app.stats.ranking.document_totals import CampaignTotals, put_together, sum_block
+from app.stats.ranking.document_totals import CampaignTotals, combine_blocks, sum_block
 from app.stats.ranking.pair_rows import PairEvidence
 from app.stats.ranking.ranking import RankedRows, conclude_ranking
 from app.stats.ranking.result import Ranking, SegmentTable
 from app.stats.ratings import Codes, Ratings
-from app.stats.selection import DroppedRows, can_be_selected_by_sums
+from app.stats.selection import DroppedRows, can_select_from_sums
 from app.stats.side_tables import DocumentTable
 from app.stats.testing.significance import all_system_pairs
 
@@ -51,7 +51,7 @@ class RatingSums(Protocol):
         """The ranked ratings in canonical order, some whole documents at a time, in the order of their codes."""
 
 
-def needs_only_sums(recipe: Recipe, *, documents_known: bool) -> bool:
+def can_rank_from_sums(recipe: Recipe, *, documents_known: bool) -> bool:
     """Whether a recipe can be followed block by block: it tests whole documents by permutation.
 
     Rank sets and influence are left out of it; the ranking says so.
@@ -64,11 +64,11 @@ def needs_only_sums(recipe: Recipe, *, documents_known: bool) -> bool:
         and recipe.normalize in {"auto", "none", "z"}
         and recipe.sd0 != "drop_z"
         and recipe.moments != "calibration"
-        and can_be_selected_by_sums(recipe)
+        and can_select_from_sums(recipe)
     )
 
 
-def drop_what_sums_lack(recipe: Recipe) -> Recipe:
+def drop_choices_needing_rows(recipe: Recipe) -> Recipe:
     """The recipe without what is not computed from sums."""
     return replace(recipe, rank_sets=False, influence=False)
 
@@ -80,8 +80,8 @@ def rank_from_sums(
 
     Parameters
     ----------
-    recipe : one that `needs_only_sums`. documents : domains by document code. notes : what the ranking says beside its
-        own.
+    recipe : one that `can_rank_from_sums`. documents : domains by document code. notes : what the ranking says
+        beside its own.
 
     Figures are those of `rank_systems` to ten digits: sums are made in another order.
 
@@ -92,7 +92,7 @@ def rank_from_sums(
     dropped = source.count_dropped()
     ranked, times = source.count_ranked()
     resolved, warnings = ranking.resolve_auto_normalization(ranked, recipe, source.share_with_same_raters)
-    resolved = drop_what_sums_lack(resolved)
+    resolved = drop_choices_needing_rows(resolved)
     moments = source.sum_by_rater() if resolved.normalize == "z" else None
     left_out = np.empty(0, dtype=np.int32)
     if moments is not None:
@@ -145,7 +145,7 @@ def _sum_blocks(
     domains = None
     if documents is not None and any(documents.domain[code] for block in blocks for code in block.documents):
         domains = documents.domain_codes()[0]
-    return put_together(blocks, systems, sign, scaled=moments is not None, domains=domains)
+    return combine_blocks(blocks, systems, sign, scaled=moments is not None, domains=domains)
 
 
 def _for_new_raters(totals: CampaignTotals, recipe: Recipe) -> Callable[[EstimatePrecision], EstimatePrecision | None]:

@@ -14,8 +14,8 @@ from app.stats.aggregate import (
     Indices,
     ScoreMatrix,
     average_segment_scores,
-    give_each_rating_a_segment,
     make_score_matrix,
+    make_segment_per_rating,
     round_scores,
 )
 from app.stats.inference.by_document import EstimatePrecision
@@ -269,8 +269,8 @@ def _rows_to_aggregate(normalized: NormalizedRatings, recipe: Recipe) -> tuple[R
     """Normalized and raw rows, with every rating as a segment of its own where the recipe says so."""
     if recipe.repeats != "separate":
         return normalized.scored, normalized.raw
-    scored = give_each_rating_a_segment(normalized.scored)
-    return scored, scored if normalized.raw is normalized.scored else give_each_rating_a_segment(normalized.raw)
+    scored = make_segment_per_rating(normalized.scored)
+    return scored, scored if normalized.raw is normalized.scored else make_segment_per_rating(normalized.raw)
 
 
 def _judgments(ratings: Ratings) -> int:

@@ -63,7 +63,7 @@ def list_score_changes(rows: Ratings, facts: RankingFacts, groups: Sequence[Grou
     return tuple(change for group in GROUPS if group in groups for change in _changes_of_group(rows, facts, group))
 
 
-def why_no_change(rows: Ratings, facts: RankingFacts, group: Group) -> str | None:
+def explain_missing_change(rows: Ratings, facts: RankingFacts, group: Group) -> str | None:
     """Why a group has no change here; None where it has some."""
     if next(_changes_of_group(rows, facts, group), None) is not None:
         return None

@@ -14,8 +14,8 @@ from app.domain.recipe import Recipe
 from app.stats.aggregate import (
     ScoreMatrix,
     average_segment_scores,
-    give_each_rating_a_segment,
     make_score_matrix,
+    make_segment_per_rating,
     round_scores,
 )
 from app.stats.ranking.ranking import rank_systems
@@ -27,8 +27,8 @@ from app.stats.robustness.changes import (
     RankingFacts,
     ScoreChange,
     apply_change,
+    explain_missing_change,
     list_score_changes,
-    why_no_change,
 )
 from app.stats.robustness.ranking_places import RankingDifference, RankingPlaces, compare_rankings, ranking_places
 from app.stats.selection import DroppedRows, RowSelection, select_rows
@@ -71,7 +71,9 @@ class ChangeExperiments(ABC):
     def list_changes(self, groups: Sequence[Group]) -> tuple[tuple[ScoreChange, ...], dict[Group, str]]:
         """Every change of these groups, and for groups that have none the reason."""
         ranked = self.load_changeable_rows()
-        none = {group: why for group in groups if (why := why_no_change(ranked, self.facts, group)) is not None}
+        none = {
+            group: why for group in groups if (why := explain_missing_change(ranked, self.facts, group)) is not None
+        }
         return list_score_changes(ranked, self.facts, groups), none
 
     def apply_changes(self, some: Sequence[ScoreChange]) -> tuple[ChangeEffect, ...]:
@@ -103,7 +105,10 @@ class RobustnessExperiments(ChangeExperiments):
         cls, rows: Ratings, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None = None
     ) -> RobustnessExperiments:
         """Settle the recipe on all data. Raises Invalid where it does not fit them."""
-        return cls(rows=rows, **settle_facts(rank_systems(rows, simplify_recipe(recipe), documents), humans, documents))
+        return cls(
+            rows=rows,
+            **make_experiment_fields(rank_systems(rows, simplify_recipe(recipe), documents), humans, documents),
+        )
 
     def load_changeable_rows(self) -> Ratings:
         """What is ranked, and reference rows, which count where the moments of raters rest on all rows."""
@@ -116,7 +121,7 @@ class RobustnessExperiments(ChangeExperiments):
         return rerank_systems(rows, self.recipe, unshown, self.facts)
 
 
-def settle_facts(base: Ranking, humans: frozenset[str], documents: DocumentTable | None) -> dict[str, Any]:
+def make_experiment_fields(base: Ranking, humans: frozenset[str], documents: DocumentTable | None) -> dict[str, Any]:
     """The fields that `ChangeExperiments` takes from the ranking without any change, by name."""
     order = tuple(row.system for row in base.systems)
     return {
@@ -177,7 +182,7 @@ def ranked_score_matrix(rows: Ratings, recipe: Recipe, domains: Codes | None = N
         raise Invalid("macro_domain needs the domains of the documents, which are unknown")
     scored, _ = normalized_rows(rows, recipe)
     if recipe.repeats == "separate":
-        scored = give_each_rating_a_segment(scored)
+        scored = make_segment_per_rating(scored)
     scores = average_segment_scores(scored, repeats=recipe.repeats, median=recipe.aggregate == "median")
     matrix = make_score_matrix(scores, scored.labels, domains=domains, macro=recipe.aggregate == "macro_domain")
     return matrix.reordered(np.lexsort((matrix.systems, -rows.better_sign * round_scores(matrix.means()))))

@@ -12,7 +12,7 @@ from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
 from app.stats.robustness.changes import ScoreChange
 from app.stats.robustness.ranking_places import RankingPlaces, ranking_places
-from app.stats.robustness.reranking import ChangeExperiments, settle_facts, simplify_recipe
+from app.stats.robustness.reranking import ChangeExperiments, make_experiment_fields, simplify_recipe
 from app.stats.side_tables import DocumentTable
 
 
@@ -43,11 +43,11 @@ class ChangeExperimentsFromSums(ChangeExperiments):
     def from_sums(
         cls, sums: ChangedSums, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None
     ) -> ChangeExperimentsFromSums:
-        """Settle the recipe, which `needs_only_sums`, on all data. Raises Invalid where it does not fit them."""
+        """Settle the recipe, which `can_rank_from_sums`, on all data. Raises Invalid where it does not fit them."""
         simple = simplify_recipe(recipe)
         with sums.open_sums(simple, None, frozenset(), documents) as source:
             base = rank_from_sums(source, simple, documents)
-        return cls(sums=sums, base=ranking_places(base), **settle_facts(base, humans, documents))
+        return cls(sums=sums, base=ranking_places(base), **make_experiment_fields(base, humans, documents))
 
     def load_changeable_rows(self) -> Ratings:
         """A row for each document, rater and role."""

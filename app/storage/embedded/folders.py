@@ -40,7 +40,7 @@ def _is_ours(name: str) -> bool:
     return name == USERS or name in BESIDE or any(name.startswith(f".{written}.") for written in BESIDE)
 
 
-def own_data_folder(folder: Path, account: OsAccount) -> None:
+def chown_data_folder(folder: Path, account: OsAccount) -> None:
     """Give the data folder to the account, with mode 0700.
 
     Raises BadDataFolder where it belongs to somebody else, or where the account cannot reach it.

@@ -148,7 +148,7 @@ def find_running_server(data_dir: Path, *, bin_dir: Path | None = None) -> str |
 
 def _open(home: Path, tools: Path) -> Cluster:
     account = choose_server_account(cluster.cluster_folder(home))
-    folders.own_data_folder(home, account)
+    folders.chown_data_folder(home, account)
     programs = binaries.make_programs_reachable(account, tools)
     return Cluster(home, folders.make_socket_folder(home, account), programs, account)
 

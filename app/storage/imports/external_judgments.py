@@ -106,7 +106,7 @@ WITH taken AS (
 INSERT INTO leases (campaign_id, task_id, n, rater_id) SELECT :campaign, :task, lease, :rater FROM taken"""
 
 
-def note_task_held(session: Session, campaign_id: int, task_id: int, rater_id: int) -> None:
+def record_task_holder(session: Session, campaign_id: int, task_id: int, rater_id: int) -> None:
     """Note a free task as held by its rater, who may then write to it when it is reopened."""
     session.execute(sa.text(_HOLD), {"campaign": campaign_id, "task": task_id, "rater": rater_id})
 

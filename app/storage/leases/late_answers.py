@@ -21,7 +21,7 @@ UPDATE tasks copy SET rater_id = was.rater_id, pooled = was.pooled FROM tasks wa
 WHERE was.campaign_id = %(campaign)s AND was.id = %(task)s AND copy.campaign_id = %(campaign)s AND copy.id = %(copy)s"""
 
 
-async def retake_lapsed_task(connection: Connection, task_id: int, asking: leases.LeaseRequest) -> None:
+async def renew_expired_task(connection: Connection, task_id: int, asking: leases.LeaseRequest) -> None:
     """Take a task up again for answers that came after its lease had expired, and are recorded after this.
 
     The lease is renewed, unless somebody has the task or the rater has another one. Where the rater's person was given

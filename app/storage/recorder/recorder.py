@@ -23,12 +23,12 @@ from app.domain.errors import AppError, Unavailable
 from app.storage.db import POOL_TIMEOUT, DatabaseBusy, DatabaseDown, sqlalchemy_url, translate_database_errors
 from app.storage.organizations import (
     DEFAULT,
-    organization_of,
-    rely_on_organization,
+    fix_current_organization,
+    organization_of_row,
     search_path_statement,
     use_organization,
 )
-from app.storage.pulse import SILENT, DatabasePulse, PulsedAsyncConnection
+from app.storage.pulse import SILENT, DatabaseLivenessProbe, ProbedAsyncConnection
 from app.storage.recorder.arrivals import ENOUGH, RecentArrivals
 from app.storage.recorder.judgments import (
     STORED,
@@ -46,7 +46,7 @@ SHARING = 0.04  # seconds that an answer waits for others at most
 KNOWN_LANES = 1000  # whose last arrivals are kept
 AGAINST_EACH_OTHER = "40"  # class of the states of deadlocks
 OTHERS_TURN = 0.1  # seconds: who was let go takes its locks; whoever came at once met it a second time
-RAW = AsyncConnectionPool[PulsedAsyncConnection]
+RAW = AsyncConnectionPool[ProbedAsyncConnection]
 LaneKey = tuple[str, int, int]  # what is written, of which campaign, by which version of its settings
 T = TypeVar("T")
 M = TypeVar("M")
@@ -125,7 +125,7 @@ class Recorder:
         role: str | None = None,
         size: int = 4,
         most: int = MOST,
-        pulse: DatabasePulse | None = None,
+        pulse: DatabaseLivenessProbe | None = None,
         on_flush: Callable[[str, int, float], None] = lambda _kind, _n, _seconds: None,
     ) -> None:
         self.most = most
@@ -154,13 +154,13 @@ class Recorder:
             timeout=POOL_TIMEOUT,
             reconnect_timeout=POOL_TIMEOUT,
             max_waiting=WAITING,
-            connection_class=PulsedAsyncConnection,
+            connection_class=ProbedAsyncConnection,
             configure=self._prepare,
             kwargs=self._given,
         )
         await self._opened.open(wait=False)
 
-    async def _prepare(self, connection: PulsedAsyncConnection) -> None:
+    async def _prepare(self, connection: ProbedAsyncConnection) -> None:
         """Make a new connection fit for what is done on it."""
         connection.pulse = self.pulse
         await prepare_connection(connection)
@@ -241,7 +241,7 @@ class Recorder:
             lane.timer.cancel()
             lane.timer = None
         if lane.task is None:
-            with use_organization(organization_of(key[1])):  # which may be started by anything, such as a timer
+            with use_organization(organization_of_row(key[1])):  # which may be started by anything, such as a timer
                 lane.task = asyncio.create_task(self._drain(key, lane))
 
     def _start_later(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> None:
@@ -352,7 +352,7 @@ class Recorder:
     async def _run_flush(
         self, work: Callable[[Connection], Awaitable[T]], keep: Callable[[T], bool], at_once: bool
     ) -> T:
-        organization = rely_on_organization()
+        organization = fix_current_organization()
         async with self.connection() as connection:
             if at_once and organization == DEFAULT:
                 return await work(connection)

@@ -18,6 +18,6 @@ def rater_forms_json(campaign: CampaignInfo) -> dict[str, str]:
     return {"forms": campaign_forms_json(campaign), "measures": json.dumps(told)}
 
 
-def takes_prefilled_errors(campaign: CampaignInfo) -> bool:
+def allows_prefilled_errors(campaign: CampaignInfo) -> bool:
     """Whether errors can be marked in advance in what raters see."""
     return campaign_protocol(campaign).accepts_prefill and find_error_field(campaign) is not None

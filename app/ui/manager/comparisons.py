@@ -31,7 +31,7 @@ from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.reports import SHAPES, list_table_keys
 from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
-from app.web.access import BoundToCampaign, RoleLacksIt
+from app.web.access import BoundToCampaign, RoleLacksRights
 from app.web.deps import CampaignKey, DatabaseDep
 
 AnyKind = Report[Any, Any]
@@ -54,11 +54,11 @@ def comparison_page(
 ) -> Response:
     """One comparison, or the job that makes it; nothing is worked out before it is asked for.
 
-    Raises ReportNotFound, RoleLacksIt, NotFound, and BoundToCampaign for whose credential is good for one campaign.
+    Raises ReportNotFound, RoleLacksRights, NotFound, and BoundToCampaign for whose credential is good for one campaign.
     """
     report = report_requests.find_report_by_name(kind, "campaigns")
     if not caller.has_rights_of(report.role):
-        raise RoleLacksIt(f"it needs the rights of a {report.role}; yours is {caller.role}")
+        raise RoleLacksRights(f"it needs the rights of a {report.role}; yours is {caller.role}")
     if caller.campaign is not None:
         raise BoundToCampaign
     chosen = [key for key in dict.fromkeys(beside) if is_key(key) and key != campaign]
@@ -113,7 +113,7 @@ def _make_report_content(
 ) -> dict[str, object]:
     """Tables, pictures by address, and where to fetch it. Who only views learns nothing of raters."""
     if not caller.has_rights_of("manager"):
-        report = store.report_for_viewers(kind, report)
+        report = store.hide_report_raters(kind, report)
     view = kind.result.model_validate_json(report.body)
     tables = kind.tables(view)
     return {

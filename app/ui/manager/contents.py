@@ -36,7 +36,7 @@ from app.storage.guidelines import GuidelinesNotFound, Kind
 from app.ui import markdown
 from app.ui.assets import asset_address
 from app.ui.manager.actors import list_actor_names_json
-from app.ui.manager.answers import rater_forms_json, takes_prefilled_errors
+from app.ui.manager.answers import allows_prefilled_errors, rater_forms_json
 from app.ui.manager.control_counts import find_control_counts
 from app.ui.manager.exports import list_offered_formats
 from app.ui.manager.invitations import CODE_CHECKS
@@ -211,7 +211,7 @@ def tutorial_page_values(visit: PageVisit) -> Values:
     """
     rows = list_known_answer_documents(visit.session, visit.campaign.key)
     documents = [{"key": row.key, "name": row.name, "kind": row.kind, "position": row.position} for row in rows]
-    prefill = takes_prefilled_errors(visit.campaign)
+    prefill = allows_prefilled_errors(visit.campaign)
     return {**rater_forms_json(visit.campaign), "documents": json.dumps(documents), "prefill": prefill}
 
 

@@ -21,7 +21,7 @@ from app.ui.manager.setup_steps import DRAFT, find_next_step, list_setup_steps
 from app.ui.manager.table import COORDINATOR, GROUPS, MANAGER, PAGES, VIEWER, WHY_NOT, Contents, ManagerPage
 from app.ui.messages import load_page_messages, request_language
 from app.ui.pages import render_page
-from app.web.access import NoCredential, NoTeam, RoleLacksIt, authenticate_cookie
+from app.web.access import NoCredential, NoTeam, RoleLacksRights, authenticate_cookie
 from app.web.cookies import session_cookie
 from app.web.deps import CampaignKey, DatabaseDep, find_database
 
@@ -68,7 +68,7 @@ class RequireSession:
         if caller.campaign is not None and request.path_params.get("campaign") not in (None, caller.campaign):
             raise CampaignNotFound
         if not any(caller.has_rights_of(role) for role in self.roles):
-            raise RoleLacksIt(f"it needs the rights of a {' or '.join(sorted(self.roles))}; yours is {caller.role}")
+            raise RoleLacksRights(f"it needs the rights of a {' or '.join(sorted(self.roles))}; yours is {caller.role}")
         if caller.role == "coordinator" and caller.team is None:
             raise NoTeam
         return caller

@@ -33,9 +33,9 @@ from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.table import PAGES, ManagerPage
 from app.ui.messages import request_language
 from app.ui.pages import PageRoute
-from app.web.access import RoleLacksIt, check_all_campaigns_visible
+from app.web.access import RoleLacksRights, check_all_campaigns_visible
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.naming import check_naming
+from app.web.naming import check_may_name_raters
 
 AnyKind = Report[Any, Any]
 MOST_SYSTEMS = 1000
@@ -53,7 +53,7 @@ def report_page(request: Request, caller: Reader, campaign: CampaignKey, kind: s
     """One report, the job that makes it, or the button that begins one."""
     wanted = report_requests.find_report_by_name(kind)
     if not caller.has_rights_of(wanted.role):
-        raise RoleLacksIt(f"it needs the rights of a {wanted.role}; yours is {caller.role}")
+        raise RoleLacksRights(f"it needs the rights of a {wanted.role}; yours is {caller.role}")
     address = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{quote(kind)}"
     page = replace(PAGE, name=wanted.title, file="report")
     return _page(request, page, caller, campaign, database, wanted, address, begun=True)
@@ -82,7 +82,7 @@ def _page(
         about = campaigns.get_campaign(session, campaign)
         systems = [one.key for one in list_systems(session, campaign, after=None, limit=MOST_SYSTEMS)]
     given = read_form_answer(kind.options, request.query_params, request_language(request))
-    check_naming(caller, kind, given)
+    check_may_name_raters(caller, kind, given)
     values = {
         "kind": kind,
         "fields": make_form_fields(kind.options, given),
@@ -148,7 +148,7 @@ def _make_report_content(
 ) -> dict[str, object]:
     """A report: tables, pictures by address, and where to fetch it. Who only views learns nothing of raters."""
     if not caller.has_rights_of("manager"):
-        stored = store.report_for_viewers(kind, stored)
+        stored = store.hide_report_raters(kind, stored)
     view = kind.result.model_validate_json(stored.body)
     tables = kind.tables(view)
     drawn = [

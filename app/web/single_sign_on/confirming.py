@@ -54,7 +54,7 @@ def confirm_session(
         _ask(database, provider, due, secret, list_roles_within(provider.options.roles, organization))
     except ProviderSilent:
         with database.transaction() as session:
-            single_sign_on.release_check(session, due)
+            single_sign_on.release_due_check(session, due)
             confirmed = single_sign_on.is_confirmed(session, secret)
         if not confirmed:
             raise

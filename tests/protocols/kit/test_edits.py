@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.protocols.kit.edits import EditCounts, character_edits, chrf, ter_edits
+from app.protocols.kit.edits import EditCounts, chrf, count_character_edits, count_ter_edits
 from app.stats.postediting.operations import LONGEST_SHIFTED
 
 TEXTS = st.text("ab c", max_size=12)
@@ -42,7 +42,7 @@ def slow_chrf(one: str, other: str) -> float:
 
 @given(TEXTS, TEXTS)
 def test_characters_are_counted_as_a_slow_table_counts_them(one: str, other: str) -> None:
-    assert character_edits(one, other) == EditCounts(slow_distance(one, other), len(other))
+    assert count_character_edits(one, other) == EditCounts(slow_distance(one, other), len(other))
 
 
 @given(TEXTS, TEXTS)
@@ -55,8 +55,8 @@ def test_ter_lies_between_the_words_that_differ_as_a_bag_and_the_distance_withou
     first, second = one.replace(" ", ""), other.replace(" ", "")
     missing = sum(max(second.count(w) - first.count(w), 0) for w in set(second))
     surplus = sum(max(first.count(w) - second.count(w), 0) for w in set(first))
-    assert max(missing, surplus) <= ter_edits(one, other).edits <= slow_distance(first, second)
-    assert (ter_edits(one, other).edits == 0) == (first == second)
+    assert max(missing, surplus) <= count_ter_edits(one, other).edits <= slow_distance(first, second)
+    assert (count_ter_edits(one, other).edits == 0) == (first == second)
 
 
 # The short cases that the tests of sacrebleu 2 state for its TER (rates × 100), and Bentivogli et al. 2018, Table 3:
@@ -76,19 +76,19 @@ def test_ter_lies_between_the_words_that_differ_as_a_bag_and_the_distance_withou
     ],
 )
 def test_ter_counts_a_moved_stretch_once(text: str, post_edit: str, edits: int, length: int) -> None:
-    assert ter_edits(text, post_edit) == EditCounts(edits, length)
+    assert count_ter_edits(text, post_edit) == EditCounts(edits, length)
 
 
 def test_a_very_long_text_is_compared_without_shifts() -> None:
     words = [f"w{n}" for n in range(LONGEST_SHIFTED + 1)]
     moved = [*words[1:], words[0]]
-    assert ter_edits(" ".join(words), " ".join(moved)).edits == 2
-    assert ter_edits(" ".join(words[:50]), " ".join([*words[1:50], words[0]])).edits == 1
+    assert count_ter_edits(" ".join(words), " ".join(moved)).edits == 2
+    assert count_ter_edits(" ".join(words[:50]), " ".join([*words[1:50], words[0]])).edits == 1
 
 
 def test_words_of_a_language_without_spaces_are_its_characters() -> None:
-    assert ter_edits("我喜欢猫", "我爱猫") == EditCounts(1, 1)
-    assert ter_edits("我喜欢猫", "我爱猫", by_character=True) == EditCounts(2, 3)
+    assert count_ter_edits("我喜欢猫", "我爱猫") == EditCounts(1, 1)
+    assert count_ter_edits("我喜欢猫", "我爱猫", by_character=True) == EditCounts(2, 3)
 
 
 # sacrebleu 2 states 100, 100, 0 and 25 for these (without smoothing of missing orders).
@@ -106,6 +106,6 @@ def test_a_text_deleted_altogether_is_a_hundred_and_nothing_kept_empty_is_none()
 def test_the_longest_texts_do_not_hold_up_a_request() -> None:
     words = [f"w{n * 7919 % 3001}" for n in range(3000)]
     began = time.process_time()
-    ter_edits(" ".join(words), " ".join(reversed(words)))
-    character_edits("ab" * 10_000, "ba" * 10_000)
+    count_ter_edits(" ".join(words), " ".join(reversed(words)))
+    count_character_edits("ab" * 10_000, "ba" * 10_000)
     assert time.process_time() - began < 5

@@ -57,7 +57,7 @@ def test_counts_agree_with_a_slow_count(found: list[tuple[int, int, int, int]]) 
     )
     names = rows.labels
 
-    assert sorted(stats.ratings_per_output(rows).tolist()) == sorted(
+    assert sorted(stats.count_ratings_per_output(rows).tolist()) == sorted(
         Counter(zip(system, document, position, strict=True)).values()
     )
     raters = defaultdict(set)
@@ -72,13 +72,13 @@ def test_counts_agree_with_a_slow_count(found: list[tuple[int, int, int, int]]) 
         assert (share.ratings, share.documents) == (len(mine), len({one[1] for one in mine}))
         assert share.segments == len({one[1:3] for one in mine})
         assert share.mean == pytest.approx(np.mean([one[2] for one in mine]))
-    matrix = stats.system_document_counts(rows, len(names.systems), len(names.documents))
+    matrix = stats.count_ratings_by_system_and_document(rows, len(names.systems), len(names.documents))
     assert matrix.sum() == len(found)
 
 
 def test_no_ratings_are_counted_as_none() -> None:
     none = Ratings.from_columns(system=[], document=[], position=[], rater=[], score=[], higher_is_better=True)
-    assert stats.summarize_counts(stats.ratings_per_output(none)) is None
+    assert stats.summarize_counts(stats.count_ratings_per_output(none)) is None
     assert stats.count_bucket_sizes(none) == ()
     assert stats.count_ratings_by_code(none, none.system, 0) == ()
 

@@ -153,7 +153,7 @@ def test_a_forecast_tells_how_the_data_are_unlike_what_it_takes_for_granted(worl
 
 def test_pairs_that_no_rater_links_are_not_forecast_and_say_why() -> None:
     rows = simulate_campaign(WORLDS["confounded"], np.random.default_rng(1), np.zeros(3))
-    pairs = forecast.StabilityForecaster(forecast.ForecastOptions(), modelled(rows), "mqm").make_pair_lines()
+    pairs = forecast.StabilityForecaster(forecast.ForecastOptions(), modelled(rows), "mqm").forecast_pairs()
     apart = [one for one in pairs if "S00" in (one.better, one.worse)]
     (linked,) = (one for one in pairs if one not in apart)
     assert {(one.same_direction, one.bootstrap_significant_again, one.why) for one in apart} == {
@@ -165,7 +165,7 @@ def test_pairs_that_no_rater_links_are_not_forecast_and_say_why() -> None:
 
 @pytest.mark.parametrize(("documents", "said"), [(0, False), (1, True), (58, True), (59, False)])
 def test_a_forecast_from_few_documents_says_that_they_can_hide_failures(documents: int, said: bool) -> None:
-    assert any("rare failures" in one for one in forecast.few_document_warnings(documents)) == said
+    assert any("rare failures" in one for one in forecast.list_few_document_warnings(documents)) == said
 
 
 def test_designs_that_ask_more_raters_than_there_are_are_left_out_and_said() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from app.reports.components.lines import make_study_line
+from app.reports.components.lines import estimate_study_reliability
 from app.reports.forecast import report as forecast
 from app.reports.power import report as power
 from app.reports.power.options import PowerOptions
@@ -57,7 +57,7 @@ def test_studies_of_the_same_size_have_the_documents_of_a_system(view: forecast.
     assert named.components.doc_system > 2
     found = modelled(apart()).fit
     assert found is not None
-    assert make_study_line(found).documents == 20
+    assert estimate_study_reliability(found).documents == 20
 
 
 def test_nothing_is_said_of_unlike_studies_where_all_systems_meet() -> None:
@@ -80,7 +80,7 @@ def test_a_pair_that_cannot_be_compared_has_no_difference() -> None:
     system = np.where(whole.document < 10, 2, 0)  # the first ten documents lack one, the others another
     ratings = whole.where(whole.system != system)
     found = forecast.StabilityForecaster(forecast.ForecastOptions(studies=20), modelled(ratings), "mqm")
-    alone = next(pair for pair in found.make_pair_lines() if {pair.better, pair.worse} == {"s00", "s02"})
+    alone = next(pair for pair in found.forecast_pairs() if {pair.better, pair.worse} == {"s00", "s02"})
     assert alone.difference is None
     assert alone.why == "a forecast needs two documents that both have"
 

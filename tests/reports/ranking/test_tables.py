@@ -88,7 +88,7 @@ def test_segment_csv_is_written_in_batches_with_a_missing_score_empty(monkeypatc
         n=np.array([1, 1, 2], dtype=np.int32),
     )
 
-    parts = list(ranking_csv.segments_csv(table, recipe="recommended"))
+    parts = list(ranking_csv.make_segments_csv(table, recipe="recommended"))
 
     assert len(parts) == 3
     rows = rows_of(b"".join(parts))

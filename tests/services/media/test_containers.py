@@ -8,7 +8,7 @@ import pytest
 
 from app.domain.media_types import MediaFacts, MediaLimits
 from app.services.media.containers import MediaRefused, find_media_type
-from app.services.media.examine import MediaNotTaken, examine_media
+from app.services.media.examine import MediaNotAccepted, examine_media
 from tests.media_files import VTT, ZIP_END, make_pdf, make_png, make_wav
 
 HONEST = {
@@ -86,10 +86,10 @@ def test_duration_and_pixels_are_read(tmp_path: Path) -> None:
 def test_a_page_becomes_a_picture(tmp_path: Path) -> None:
     assert examined(tmp_path, make_pdf()) == MediaFacts("image/png", None, 150, 75)
     assert find_media_type((tmp_path / "page.png").read_bytes()) == "image/png"
-    with pytest.raises(MediaNotTaken, match="3 pages"):
+    with pytest.raises(MediaNotAccepted, match="3 pages"):
         examined(tmp_path, make_pdf(3))
     assert examined(tmp_path, make_pdf(3), page=3) == MediaFacts("image/png", None, 226, 75)
-    with pytest.raises(MediaNotTaken, match="no page 4"):
+    with pytest.raises(MediaNotAccepted, match="no page 4"):
         examined(tmp_path, make_pdf(3), page=4)
 
 
@@ -99,5 +99,5 @@ def test_limits_hold(tmp_path: Path) -> None:
         (make_png(100, 100), MediaLimits(pixels=9_999)),
         (make_png(), MediaLimits(size=20)),
     ):
-        with pytest.raises(MediaNotTaken):
+        with pytest.raises(MediaNotAccepted):
             examined(tmp_path, content, limits)

@@ -7,9 +7,15 @@ from ipaddress import ip_address
 import pytest
 
 from app.domain.errors import Invalid
-from app.services.webhooks.addresses import LONGEST_URL, ONLY_PUBLIC, OutwardAddresses, check_webhook_url, is_public
+from app.services.webhooks.addresses import (
+    LONGEST_URL,
+    ONLY_PUBLIC,
+    AllowedWebhookAddresses,
+    check_webhook_url,
+    is_public,
+)
 
-LISTED = OutwardAddresses.parse(["Hooks.lan", "10.2.0.0/16", "127.0.0.1", "fd00::/8"])
+LISTED = AllowedWebhookAddresses.parse(["Hooks.lan", "10.2.0.0/16", "127.0.0.1", "fd00::/8"])
 INSIDE = (
     *("127.0.0.1", "127.255.255.254", "0.0.0.0", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1"),  # noqa: S104
     *("169.254.169.254", "100.64.0.1", "192.0.2.1", "198.18.0.1", "224.0.0.1", "239.1.1.1", "255.255.255.255"),
@@ -31,11 +37,11 @@ OUTSIDE = (
 def test_an_address_of_the_inside_is_refused_unless_it_is_listed(address: str) -> None:
     assert not is_public(ip_address(address))
     assert not ONLY_PUBLIC.is_allowed("host.example.org", ip_address(address))
-    assert OutwardAddresses.parse([address]).is_allowed("host.example.org", ip_address(address))
+    assert AllowedWebhookAddresses.parse([address]).is_allowed("host.example.org", ip_address(address))
     literal = f"[{address}]" if ":" in address else address
     with pytest.raises(Invalid):
         check_webhook_url(f"https://{literal}/", ONLY_PUBLIC)
-    check_webhook_url(f"https://{literal}/", OutwardAddresses.parse([address]))
+    check_webhook_url(f"https://{literal}/", AllowedWebhookAddresses.parse([address]))
 
 
 @pytest.mark.parametrize("address", OUTSIDE)

@@ -18,7 +18,7 @@ from app.stats.calibration.language_pairs import (
     draw_bootstrap_counts,
     mean_of_medians,
 )
-from app.stats.calibration.lines import METHODS, why_method_unavailable
+from app.stats.calibration.lines import METHODS, explain_unavailable_method
 from app.stats.calibration.raters import compute_rater_offsets, panel_consensus, standardize_by_rater
 from tests.stats.agreement.worlds import random_items, units
 
@@ -86,7 +86,7 @@ def test_a_language_of_lenient_raters_comes_back_to_the_scale() -> None:
     values = []
     for one in (plain, lenient):
         here = compute_fixed_points(one, target)
-        whys = {m: why_method_unavailable(m, here) for m in METHODS}
+        whys = {m: explain_unavailable_method(m, here) for m in METHODS}
         (found,) = calibrate_systems(one, target, whys, draw_bootstrap_counts(one, 30, draws=200, seed=1, number=0))
         values.append({m: v.value for m, v in found.moved.items()})
         for moved in found.moved.values():

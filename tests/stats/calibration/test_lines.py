@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.stats.calibration.lines import METHODS, FixedPoints, make_calibration_line, why_method_unavailable
+from app.stats.calibration.lines import METHODS, FixedPoints, explain_unavailable_method, make_calibration_line
 
 C, H = 2.97, 4.687
 TO_ENGLISH = (
@@ -51,7 +51,9 @@ def test_the_line_goes_through_both_points_and_clips_nothing() -> None:
 def test_a_penalty_has_its_fixed_points_the_other_way_round() -> None:
     points = FixedPoints(consensus=6.0, anchors=8.0, target=1.0, human=2.0, sign=-1)
     assert make_calibration_line("cs_ht", points).apply(8.0) == pytest.approx(6.0)
-    assert why_method_unavailable("cs_ht", FixedPoints(consensus=6.0, anchors=8.0, target=1.0, human=2.0)) is not None
+    assert (
+        explain_unavailable_method("cs_ht", FixedPoints(consensus=6.0, anchors=8.0, target=1.0, human=2.0)) is not None
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,7 @@ def test_a_penalty_has_its_fixed_points_the_other_way_round() -> None:
     ],
 )
 def test_a_method_is_there_only_with_its_fixed_points(points: FixedPoints, there: list[str]) -> None:
-    assert [method for method in METHODS if why_method_unavailable(method, points) is None] == there
+    assert [method for method in METHODS if explain_unavailable_method(method, points) is None] == there
     for method in METHODS:
         if method not in there:
             with pytest.raises(ValueError, match=r"\w"):

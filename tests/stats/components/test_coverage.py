@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from app.reports.components.lines import make_contrast_lines
+from app.reports.components.lines import list_system_contrasts
 from app.stats.components.fit import fit_components
 from tests.stats.components.worlds import crossed
 
@@ -32,7 +32,7 @@ def covered(runs: int, *, first: int, ratings: int, raters: int) -> dict[str, fl
             first + run, documents=24, systems=3, raters=raters, ratings=ratings, segments=4, variance=NOISE
         )
         found = fit_components(world)
-        lines = {(one.better, one.worse): one for one in make_contrast_lines(found, 1)}
+        lines = {(one.better, one.worse): one for one in list_system_contrasts(found, 1)}
         reach = float(special.ndtri(0.975))
         for better, worse in (("s01", "s00"), ("s02", "s01")):
             line = lines.get((better, worse)) or lines[worse, better]

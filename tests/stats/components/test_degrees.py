@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.reports.components.lines import make_contrast_lines
+from app.reports.components.lines import list_system_contrasts
 from app.stats.components import degrees
 from app.stats.components.bootstrap import component_interval
 from app.stats.components.fit import ComponentsFit, fit_components
@@ -84,7 +84,7 @@ def test_one_rater_and_balanced_documents_have_one_degree_less_than_there_are() 
 def claims(runs: int, *, documents: int, raters: int, spread: float, first: int) -> float:
     """Share of campaigns of two equal systems whose difference has p ≤ .05."""
     found = [
-        make_contrast_lines(fit_components(balanced(documents, raters=raters, seed=first + run, spread=spread)), 1)[
+        list_system_contrasts(fit_components(balanced(documents, raters=raters, seed=first + run, spread=spread)), 1)[
             0
         ].p_value
         <= 0.05

@@ -12,7 +12,7 @@ from app.stats.components.fit import ComponentsFit, ModelNotEstimable, fit_compo
 from app.stats.components.likelihood import MixedModelEquations
 from app.stats.components.observations import make_observations
 from app.stats.components.optimum import minimize_reml
-from app.stats.components.terms import term_levels
+from app.stats.components.terms import encode_term_levels
 from app.stats.ratings import Ratings
 from tests.stats.components.worlds import crossed, needs_public_data, side_by_side
 
@@ -51,7 +51,11 @@ def test_statsmodels_finds_the_same_on_a_small_crossed_set() -> None:
         5, documents=12, raters=5, ratings=5, segments=1, variance={"doc": 1.5, "rater": 4.0, "rater_system": 0.6}
     )
     ours = fit_components(ratings)
-    kept = {"doc": ours.rows.document, "rater": ours.rows.rater, "rater_system": term_levels(ours.rows, "rater_system")}
+    kept = {
+        "doc": ours.rows.document,
+        "rater": ours.rows.rater,
+        "rater_system": encode_term_levels(ours.rows, "rater_system"),
+    }
     reduced = _only(ratings, tuple(kept))
     n = len(ours.rows)
     x = np.eye(3)[ours.rows.system]
@@ -94,14 +98,14 @@ def test_tendencies_of_raters_are_best_predictions() -> None:
     rows = found.rows
     v = np.eye(len(rows)) * found.components["residual"]
     for term in found.terms:
-        level = term_levels(rows, term)
+        level = encode_term_levels(rows, term)
         v += max(found.components[term], 1e-4 * found.components["residual"]) * (level[:, None] == level[None])
     rest = np.linalg.solve(v, rows.score + rows.centre - found.means[rows.system])
     severity = found.components["rater"] * np.bincount(rows.rater, weights=rest)
     assert found.raters is not None
     np.testing.assert_allclose(found.raters.predicted, severity, atol=2e-3)
     assert found.rater_system is not None
-    pair = term_levels(rows, "rater_system")  # numbered by rater first
+    pair = encode_term_levels(rows, "rater_system")  # numbered by rater first
     own = found.components["rater_system"] * np.bincount(pair, weights=rest)
     order = np.lexsort((found.pairs[:, 0], found.pairs[:, 1]))
     np.testing.assert_allclose(found.rater_system.predicted[order], own, atol=2e-3)

@@ -8,7 +8,7 @@ import pytest
 from app.stats.components import layout as arranging
 from app.stats.components.likelihood import MixedModelEquations, evaluate_reml
 from app.stats.components.observations import ModelObservations
-from app.stats.components.terms import TERMS, identify_terms, term_levels
+from app.stats.components.terms import TERMS, encode_term_levels, identify_terms
 from app.stats.ratings import Floats
 from tests.stats.components.worlds import laid
 
@@ -19,7 +19,7 @@ def plainly(rows: ModelObservations, ratios: dict[str, float]) -> tuple[float, F
     """Criterion, estimates and their variance from V itself: Patterson & Thompson 1971."""
     v = np.eye(len(rows))
     for term, ratio in ratios.items():
-        level = term_levels(rows, term)
+        level = encode_term_levels(rows, term)
         v += ratio * (level[:, None] == level[None])
     x = np.eye(len(rows.systems))[rows.system]
     inverse = np.linalg.inv(v)
@@ -90,7 +90,7 @@ def test_the_information_is_the_mean_of_what_is_observed_and_what_is_expected(te
     """With P itself: y'PVᵢPVⱼPy/σ̂² is half the sum of both curvatures, at a residual variance that is held."""
     rows = laid(7)
     ratios = dict(zip(terms, np.exp(np.random.default_rng(7).normal(size=len(terms))), strict=True))
-    shared = [term_levels(rows, term)[:, None] == term_levels(rows, term)[None] for term in terms]
+    shared = [encode_term_levels(rows, term)[:, None] == encode_term_levels(rows, term)[None] for term in terms]
     v = np.eye(len(rows)) + sum(ratio * z for ratio, z in zip(ratios.values(), shared, strict=True))
     x = np.eye(len(rows.systems))[rows.system]
     inverse = np.linalg.inv(v)

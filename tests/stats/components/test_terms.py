@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.stats.components.observations import ModelObservations, make_observations
-from app.stats.components.terms import TERMS, IdentifiedTerms, identify_terms, term_levels
+from app.stats.components.terms import TERMS, IdentifiedTerms, encode_term_levels, identify_terms
 from tests.stats.components.worlds import crossed
 
 
@@ -63,7 +63,7 @@ def by_rank(rows: ModelObservations) -> tuple[str, ...]:
     m = np.eye(len(rows)) - x @ np.linalg.pinv(x)
     kept, flat = [], [m.ravel()]
     for term in TERMS:
-        level = term_levels(rows, term)
+        level = encode_term_levels(rows, term)
         matrix = m @ (level[:, None] == level[None]) @ m
         if (
             np.linalg.matrix_rank(np.stack([*flat, matrix.ravel()]), tol=1e-7) > len(flat)

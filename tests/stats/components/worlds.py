@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from app.stats.components.observations import ModelObservations, make_observations
-from app.stats.components.terms import TERMS, term_levels
+from app.stats.components.terms import TERMS, encode_term_levels
 from app.stats.ratings import Floats, Ratings
 from app.stats.scoring import PROFILES, sum_penalty, weigh_error
 
@@ -84,7 +84,7 @@ def drawn(rng: np.random.Generator, ratings: Ratings, variance: dict[str, float]
     place = np.lexsort((ratings.rater, ratings.system, ratings.segment, ratings.document))
     found = rng.normal(0, np.sqrt(variance.get("residual", 1.0)), len(ratings))
     for term in TERMS:
-        level = term_levels(rows, term)
+        level = encode_term_levels(rows, term)
         found[place] += rng.normal(0, np.sqrt(variance.get(term, 0.0)), int(level.max()) + 1)[level]
     return found
 

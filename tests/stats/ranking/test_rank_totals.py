@@ -14,7 +14,7 @@ import pytest
 
 from app.domain.recipe import NAMED
 from app.reports.source.file_sums import FileSums
-from app.stats.ranking.rank_totals import drop_what_sums_lack, needs_only_sums, rank_from_sums
+from app.stats.ranking.rank_totals import can_rank_from_sums, drop_choices_needing_rows, rank_from_sums
 from app.stats.ranking.ranking import rank_systems
 from app.stats.side_tables import DocumentTable
 from app.storage.rating_codes import RatingsFrame
@@ -45,7 +45,7 @@ def largest_difference(folder: Path, monkeypatch: pytest.MonkeyPatch) -> float:
         summed = rank_from_sums(FileSums(file, recipe), recipe, documents)
         monkeypatch.setattr(reading, "BLOCK_ROWS", 1 << 40)
         [rows] = FileSums(file, recipe).blocks()
-    held = rank_systems(rows, drop_what_sums_lack(recipe), documents)
+    held = rank_systems(rows, drop_choices_needing_rows(recipe), documents)
     one, other = (numbers(json.loads(json.dumps(ranking.as_json()))) for ranking in (summed, held))
     assert one.keys() == other.keys()
     assert summed.warnings == held.warnings
@@ -66,8 +66,8 @@ def test_numbers_are_those_of_all_ratings_at_once(
 
 
 def test_which_recipes_need_only_sums() -> None:
-    assert {name for name, recipe in NAMED.items() if needs_only_sums(recipe, documents_known=True)} == {
+    assert {name for name, recipe in NAMED.items() if can_rank_from_sums(recipe, documents_known=True)} == {
         "recommended",
         "srp-paper",
     }
-    assert not needs_only_sums(NAMED["recommended"], documents_known=False)
+    assert not can_rank_from_sums(NAMED["recommended"], documents_known=False)

@@ -42,7 +42,7 @@ class Two:
     asking: tuple[leases.LeaseRequest, leases.LeaseRequest]
 
     async def answers(self, connection: Connection) -> Any:
-        await late_answers.retake_lapsed_task(connection, self.answer.task_id, self.asking[0])
+        await late_answers.renew_expired_task(connection, self.answer.task_id, self.asking[0])
         return await write_judgments(connection, self.ledger, [self.answer], self.asking[0].actor)
 
     async def leases(self, connection: Connection) -> Any:

@@ -37,7 +37,7 @@ def _declare_before_after(title: str, below: str, rows: Sequence[BeforeAfterRow]
 
 
 @declares_chart(_declare_before_after)
-def before_after_plot(title: str, below: str, rows: Sequence[BeforeAfterRow], notes: Sequence[str]) -> bytes:
+def draw_before_after(title: str, below: str, rows: Sequence[BeforeAfterRow], notes: Sequence[str]) -> bytes:
     """One line a row: a hollow mark for before, a filled one with its interval for after, joined; as SVG."""
     shown = rows[:MOST]
     names = [canvas.shorten_in_middle(row.name, LONGEST_NAME) for row in shown]

@@ -18,7 +18,7 @@ from app.reports.kit.charts.declaration import (
     Target,
     declares_chart,
 )
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_caption_lines
 
 ROW, WIDE = 24.0, 360.0
 NARROWEST = 560.0
@@ -68,7 +68,7 @@ def _declare_dots(
 
 
 @declares_chart(_declare_dots)
-def dot_plot(
+def draw_dot_plot(
     title: str,
     below: str,
     rows: Sequence[DotRow],
@@ -83,7 +83,7 @@ def dot_plot(
     top = HEAD + 24
     bottom = top + max(1, len(shown)) * ROW
     more = [f"{len(rows) - MOST_ROWS:,} more rows are not drawn"] if len(rows) > MOST_ROWS else []
-    sentences = caption_lines([*more, *notes], width)
+    sentences = wrap_caption_lines([*more, *notes], width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 18 + len(sentences) * LINE + MARGIN)
@@ -133,7 +133,7 @@ def _declare_scatters(title: str, below: str, panels: Sequence[ScatterPanel], no
 
 
 @declares_chart(_declare_scatters)
-def scatter_plots(title: str, below: str, panels: Sequence[ScatterPanel], notes: Sequence[str]) -> bytes:
+def draw_scatter_plots(title: str, below: str, panels: Sequence[ScatterPanel], notes: Sequence[str]) -> bytes:
     """A small scatter for each of at most MOST_PANELS panels, all on the same scales; as SVG."""
     shown = panels[:MOST_PANELS]
     across = max(1, min(ACROSS, len(shown)))
@@ -141,7 +141,7 @@ def scatter_plots(title: str, below: str, panels: Sequence[ScatterPanel], notes:
     deep = -(-max(1, len(shown)) // across)
     bottom = HEAD + 10 + deep * (SIDE + GAP + 10)
     more = [f"{len(panels) - MOST_PANELS:,} more systems are not drawn"] if len(panels) > MOST_PANELS else []
-    sentences = caption_lines([*more, *notes], width)
+    sentences = wrap_caption_lines([*more, *notes], width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         sheet = ChartSheet(width, bottom + 8 + len(sentences) * LINE + MARGIN)

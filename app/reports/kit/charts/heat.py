@@ -79,7 +79,7 @@ def _declare_map(what: HeatMap) -> CellChart:
 
 
 @declares_chart(_declare_map)
-def heat_map(what: HeatMap) -> bytes:
+def draw_heat_map(what: HeatMap) -> bytes:
     """The map as SVG; of very many rows or columns the first are drawn, and the caption says so."""
     rows = [canvas.shorten_in_middle(name, LONGEST_NAME) for name in what.rows[:MOST_ROWS]]
     columns = [canvas.shorten_in_middle(name, LONGEST_NAME) for name in what.columns[:MOST_COLUMNS]]

@@ -65,7 +65,7 @@ def _declare_panel(panel: LinePanel) -> CurvePanel:
 
 
 @declares_chart(_declare_panels)
-def panel_chart(title: str, below: str, drawn: Sequence[LinePanel], notes: Sequence[str], *, nothing: str) -> bytes:
+def draw_panels(title: str, below: str, drawn: Sequence[LinePanel], notes: Sequence[str], *, nothing: str) -> bytes:
     """The panels as SVG, two a row; a legend names the curves."""
     names = list(dict.fromkeys(curve.name for one in drawn for curve in one.curves))
     rows = -(-len(drawn) // 2) if names else 0

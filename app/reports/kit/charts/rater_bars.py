@@ -19,7 +19,7 @@ def _declare_bars(title: str, below: str, bars: Sequence[tuple[str, float, str]]
 
 
 @declares_chart(_declare_bars)
-def rater_bars(title: str, below: str, bars: Sequence[tuple[str, float, str]], notes: Sequence[str]) -> bytes:
+def draw_rater_bars(title: str, below: str, bars: Sequence[tuple[str, float, str]], notes: Sequence[str]) -> bytes:
     """As SVG: of each bar the rater, its length, and what is written beside it. below: what the bars are."""
     names = [canvas.shorten_in_middle(name, LONGEST_NAME) for name, _, _ in bars]
     left, top = MARGIN + max(map(len, names), default=8) * CHARACTER + 12, HEAD + 10

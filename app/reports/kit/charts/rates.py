@@ -49,7 +49,7 @@ def _declare_rates(title: str, groups: Mapping[str, Sequence[ChartedRate]], note
 
 
 @declares_chart(_declare_rates)
-def rates_chart(title: str, groups: Mapping[str, Sequence[ChartedRate]], notes: Sequence[str]) -> bytes:
+def draw_rates(title: str, groups: Mapping[str, Sequence[ChartedRate]], notes: Sequence[str]) -> bytes:
     """A row a rate on a scale from 0 to 1, under headings; broken promises in another colour and said so; as SVG."""
     rates = [rate for rows in groups.values() for rate in rows]
     left = MARGIN + max((len(rate.meaning) for rate in rates), default=8) * CHARACTER + 12

@@ -139,6 +139,6 @@ def wrap_sentences(sentences: Iterable[str], width: float) -> tuple[str, ...]:
     )
 
 
-def caption_lines(notes: Iterable[str], width: float) -> tuple[str, ...]:
+def wrap_caption_lines(notes: Iterable[str], width: float) -> tuple[str, ...]:
     """Statements, such as warnings, as the lines of sentences that fit a sheet of this width."""
     return wrap_sentences([captions.make_sentence(text.rstrip(".")) for text in notes], width)

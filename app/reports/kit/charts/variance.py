@@ -9,7 +9,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, INK, ORANGE, QUIET
 from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowMark, declares_chart
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, caption_lines
+from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, ChartSheet, wrap_caption_lines
 
 ROW, BARS, FIGURES, CELL = 18.0, 300.0, 130.0, 34.0
 NARROWEST, LONGEST, MOST_ROWS, MOST_COLUMNS = 560.0, 28, 80, 40
@@ -44,7 +44,7 @@ def _declare_variance(title: str, bars: Sequence[VarianceBar], notes: Sequence[s
 
 
 @declares_chart(_declare_variance)
-def variance_bars(title: str, bars: Sequence[VarianceBar], notes: Sequence[str]) -> bytes:
+def draw_variance_bars(title: str, bars: Sequence[VarianceBar], notes: Sequence[str]) -> bytes:
     """One bar a component, with its interval as a line; as SVG."""
     left = MARGIN + max((len(bar.name) for bar in bars), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
@@ -74,7 +74,7 @@ def _declare_intervals(title: str, below: str, marks: Sequence[RaterInterval], n
 
 
 @declares_chart(_declare_intervals)
-def caterpillar_plot(title: str, below: str, marks: Sequence[RaterInterval], notes: Sequence[str]) -> bytes:
+def draw_caterpillar_plot(title: str, below: str, marks: Sequence[RaterInterval], notes: Sequence[str]) -> bytes:
     """One line a rater with the 95 % interval, lowest first; as SVG. Of many the ends are drawn."""
     shown, more = _choose_extreme_raters(marks)
     left = MARGIN + max((len(_name(mark.name)) for mark in shown), default=8) * CHARACTER + 12
@@ -121,7 +121,7 @@ def _declare_rater_by_system(
 
 
 @declares_chart(_declare_rater_by_system)
-def rater_system_heat_map(
+def draw_rater_system_heat_map(
     title: str,
     below: str,
     rows: Sequence[str],
@@ -167,7 +167,7 @@ def _sheet(
     width: float, rows: int, notes: Sequence[str], above: float = 0.0
 ) -> tuple[ChartSheet, float, tuple[str, ...]]:
     """An empty sheet for so many rows, where its caption begins, and the caption."""
-    sentences = caption_lines(notes, width)
+    sentences = wrap_caption_lines(notes, width)
     bottom = HEAD + 12 + above + max(1, rows) * ROW + 18
     return ChartSheet(width, bottom + len(sentences) * LINE + MARGIN), bottom, sentences
 
@@ -195,7 +195,9 @@ def _declare_replication(
 
 
 @declares_chart(_declare_replication)
-def replication_bars(title: str, below: str, rows: Sequence[tuple[str, float, float]], notes: Sequence[str]) -> bytes:
+def draw_replication_bars(
+    title: str, below: str, rows: Sequence[tuple[str, float, float]], notes: Sequence[str]
+) -> bytes:
     """Two bars a row, from 0 to 1: the same direction again (pale), significant again (dark); as SVG."""
     shown = list(rows[:MOST_ROWS])
     more = [f"The first {MOST_ROWS} of {len(rows):,} pairs are drawn."] if len(rows) > MOST_ROWS else []

@@ -28,7 +28,7 @@ def render_report(report: Report[Any, Any], body: bytes, shape: str, picture: st
     return _markdown(report, view) if shape == "md" else _latex(report, view)
 
 
-def report_title(report: Report[Any, Any], view: ReportHead) -> str:
+def make_report_title(report: Report[Any, Any], view: ReportHead) -> str:
     """Of the whole report: the campaigns and its title."""
     return f"{', '.join(map(captions.make_printable, view.campaigns))}: {report.title}"
 
@@ -79,7 +79,7 @@ def _latex(report: Report[Any, Any], view: ReportHead) -> bytes:
     shown = report.tables(view)
     if not shown:
         notes = [
-            f"{report_title(report, view)}. {report.caption(view)}",
+            f"{make_report_title(report, view)}. {report.caption(view)}",
             *(f"Warning: {text}" for text in report.warnings(view)),
         ]
         return "".join(f"% {captions.make_printable(text)}\n" for text in notes).encode()
@@ -90,7 +90,7 @@ def _latex_table(report: Report[Any, Any], view: ReportHead, section: TableSecti
     heading = captions.make_sentence(section.title.rstrip("."))
     return markup.render_latex_table(
         section.table,
-        caption=f"{report_title(report, view)}. {heading} {report.caption(view)}",
+        caption=f"{make_report_title(report, view)}. {heading} {report.caption(view)}",
         label="-".join((*view.campaigns, report.name, *([str(number + 1)] if number else []))),
         warnings=() if number else report.warnings(view),
     )

@@ -91,10 +91,10 @@ class _Log(ReadLog):
 
     outbox: _Outbox
 
-    def bad_line(self, at: FileLine, reason: str) -> None:
+    def record_bad_line(self, at: FileLine, reason: str) -> None:
         """Tell of one, and collect it. Raises TooManyErrors."""
         self.outbox.give(BadLine(at, reason))
-        super().bad_line(at, reason)
+        super().record_bad_line(at, reason)
 
 
 def main(line: int) -> None:

@@ -96,7 +96,7 @@ def _items(
                 case RecordsRead(items):
                     for item in items:
                         if isinstance(item, BadLine):
-                            log.bad_line(item.at, item.reason)
+                            log.record_bad_line(item.at, item.reason)
                         else:
                             yield item
                 case FileOpened(file):
