@@ -167,6 +167,14 @@ def test_a_table_filters_and_copies(manager, demo):
     rows = page.evaluate("navigator.clipboard.readText()").split("\n")
     assert rows[0].split("\t")[2] == "System"
     assert len(rows) == 1 + page.locator("[data-table]").first.locator("tbody tr").count()
+    page.locator("details").evaluate_all("all => all.forEach((one) => { one.open = true; })")
+    for button in page.locator("#main").get_by_role("button", name="Copy as TSV").all()[1:]:
+        button.click()
+        expect(button).to_have_class(re.compile("is-done"))
+        rows += page.evaluate("navigator.clipboard.readText()").split("\n")
+    cells = [cell for row in rows for cell in row.split("\t")]
+    assert any(re.fullmatch(r"-[\d.]+", cell) for cell in cells), "a spreadsheet reads it as a number"
+    assert not any(re.fullmatch(r"−[\d.]+", cell) for cell in cells)
     page.get_by_role("button", name="Copy LaTeX").first.click()
     expect(page.locator("[data-copy-from].is-done")).to_be_visible()
     assert "\\begin{table" in page.evaluate("navigator.clipboard.readText()")

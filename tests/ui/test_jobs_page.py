@@ -17,6 +17,7 @@ ASKED = "/campaigns/demo/reports/agreement"
 def test_a_job_leads_to_its_report_under_way_and_done(demo, sign_in, database):
     browser = sign_in("manager")
     job = begin(browser, browser.get(ASKED).text).json()["job"]
+    assert "start one with <code>plumbline worker</code>" in browser.get(ASKED).text
     for _ in ("under way", "done"):
         led = browser.get(f"/campaigns/demo/jobs/{job}")
         assert (led.status_code, led.headers["location"]) == (303, ASKED)

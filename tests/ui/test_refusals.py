@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-from pathlib import Path
 
 import pytest
-from playwright._impl._driver import compute_driver_executable
 from pydantic_core import PydanticKnownError
 
 from app.ui import messages
 from app.ui.assets import FOLDER
 from app.ui.refusals import translate_refusal
 from tests.ui import refusals
+from tests.ui.page_modules import run_module
 
 CATALOGUE = messages.load_catalogue("de", messages.REFUSALS)
 GERMAN = messages.load_page_messages("de", "manager/settings")
@@ -110,15 +108,6 @@ SAID = {
 @pytest.mark.parametrize(("message", "text"), SAID.items())
 def test_values_keep_their_places_and_are_said_as_the_page_says_them(message, text):
     assert translate_refusal(GERMAN, message) == text
-
-
-def run_module(script: str) -> object:
-    """What a script prints as JSON, beside the modules of the pages."""
-    node, _ = compute_driver_executable()
-    done = subprocess.run(
-        [str(node), "--input-type=module", "-e", script], capture_output=True, text=True, check=True, cwd=Path(FOLDER)
-    )
-    return json.loads(done.stdout)
 
 
 def test_one_reason_for_many_lines_is_told_once():

@@ -69,7 +69,9 @@ class GateOptions(RecipeOptions):
     baseline: SystemKey = Field(description="Key of the system to compare with.", examples=["old"])
     claim: Claim = Field("better", description="The claim about the candidate.")
     margin: Annotated[float, Field(gt=0, le=LARGEST_MARGIN)] | None = Field(
-        None, description="Margin for not_worse and equivalent, in the unit of the recipe's scores.", examples=[0.5]
+        None,
+        description="Margin of the claims “not worse” and “equivalent”, in the unit of the recipe's scores.",
+        examples=[0.5],
     )
     min_replication: Annotated[float, Field(gt=0, lt=1)] | None = Field(
         None,
@@ -104,7 +106,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: GateOpt
     if options.candidate == options.baseline:
         raise _invalid_option("baseline", "must not be the candidate")
     if (options.margin is None) != (options.claim == "better"):
-        raise _invalid_option("margin", "is required for the claims not_worse and equivalent, and only for these")
+        raise _invalid_option("margin", "is required for the claims “not worse” and “equivalent”, and only for these")
     inputs = load_recipe_input(session, snapshots[0], options)
     for field in ("candidate", "baseline"):
         if getattr(options, field) not in inputs.names:

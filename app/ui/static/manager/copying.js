@@ -29,11 +29,14 @@ async function write(text) {
 const line = (text) => text.replaceAll("\u00AD", "").trim().replace(/\s+/g, " ");
 const FORMULA = /^(?:[=@]|[+-].*\p{L})/u; // what a spreadsheet would run; numbers have signs, too
 
+const NEGATIVE = /^−[\d.,]+$/u; // what a spreadsheet reads as a number only with a hyphen
+
 // What a cell says; a time that is shown in short is said whole. What a spreadsheet would run has an apostrophe in
 // front, as in files.
 function cellText(cell) {
   const times = [...cell.querySelectorAll("time")];
   const text = times.reduce((said, time) => said.replace(line(time.innerText), time.dateTime), line(cell.innerText));
+  if (NEGATIVE.test(text)) return text.replace("−", "-");
   return FORMULA.test(text) ? `'${text}` : text;
 }
 

@@ -100,11 +100,14 @@ function places(found) {
   return [h("h3", {}, title), shaded(title, t("Kind"), Object.fromEntries(rows))];
 }
 
+const FEW = 1; // significant pairs of a study
+
 function ahead({ forecast, srp }) {
   return [
     [t("Smallest detectable difference"), forecast.detectable === null ? NONE : figure(forecast.detectable, 2), forecast.detectable === null ? foreign(forecast.reason) : t("with 80 % power")],
     [t("Forecast SRP"), srp.value === null ? NONE : figure(srp.value, 2), srp.value === null ? foreign(srp.reason)
-      : t("{n} of {total} pairs significant", { n: figure(srp.mean_significant_pairs, 1), total: figure(srp.pairs) })],
+      : [t("{n} of {total} pairs significant", { n: figure(srp.mean_significant_pairs, 1), total: figure(srp.pairs) }),
+        srp.mean_significant_pairs < FEW ? `. ${t("Studies that claim almost nothing hardly contradict each other: a high SRP says little here. Plan more documents or raters.")}` : null]],
   ];
 }
 

@@ -3,7 +3,7 @@
 import { call, Unreachable, why } from "../shared/api.js";
 import { fill } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
-import { figure, foreign, say, tell } from "./parts.js";
+import { figure, say, sentence, tell } from "./parts.js";
 
 const EVERY = 1000; // milliseconds
 const ENDED = ["done", "failed", "cancelled"];
@@ -18,7 +18,8 @@ export function stand(job, bar, place) {
     bar.value = job.done;
   }
   const parts = job.total ? t("{n} of {total} parts", { n: figure(job.done), total: figure(job.total) }) : t("reading the data");
-  fill(place, `${STATES[job.state]}: `, job.waiting ? foreign(job.waiting) : parts, `, ${figure(job.seconds)} s`);
+  if (job.waiting) fill(place, `${STATES[job.state]}. `, sentence(job.waiting));
+  else fill(place, `${STATES[job.state]}: ${parts}, ${figure(job.seconds)} s`);
 }
 
 // → the job once it has ended; null where it cannot be looked at, or nobody waits for it any more.

@@ -4,7 +4,7 @@ import { comesBack, Unreachable } from "../shared/api.js";
 import { $, button, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
 import { Browse } from "./browse.js";
-import { api, badge, change, figure, foreign, here, main, moment, NONE, Refused, say, sure, tell } from "./parts.js";
+import { api, badge, change, figure, foreign, here, main, moment, NONE, Refused, say, sentence, sure, tell } from "./parts.js";
 
 const said = $("#said");
 const manages = ["manager", "admin"].includes(main.dataset.role);
@@ -25,7 +25,7 @@ function outcome(job) {
   const page = h("a", { href: `${here}/jobs/${job.job}` }, t("Open the report"));
   if (job.state === "done") return [page, " · ", h("a", { href: job.report }, "JSON")];
   if (job.state === "failed") return [foreign(`${job.error.title}: ${job.error.detail}`), " ", page];
-  return job.waiting ? foreign(job.waiting) : NONE;
+  return job.waiting ? sentence(job.waiting) : NONE;
 }
 
 function cancel(job) {

@@ -21,7 +21,7 @@ const EVERY = 1000; // milliseconds
 
 const chance = (p) => (p !== null && p !== undefined && p < 0.0001 ? `<${figure(0.0001, 4)}` : figure(p, 4)); // never 0
 
-const signed = (value) => figure(value, 2).replace("-", "−");
+const signed = (value) => figure(value, 2);
 
 // A figure, and below it in small what it is to be read with.
 const over = (value, beside) => [value, h("small", { class: "beside" }, beside)];

@@ -81,5 +81,5 @@ export function count(n, one, many, values = {}) {
 }
 
 export function number(value, digits = 0) {
-  return new Intl.NumberFormat(locale(), { maximumFractionDigits: digits }).format(value);
+  return new Intl.NumberFormat(locale(), { maximumFractionDigits: digits }).format(value).replace("-", "−"); // as in tables of the server
 }
