@@ -20,7 +20,7 @@ from app.web.answers import json_response
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.ifmatch import IfMatchDep, quote_tag
+from app.web.ifmatch import IfMatchDep, quote_etag
 
 router = APIRouter(prefix="/v1", tags=["protocols"])
 OWN: dict[str, Any] = {
@@ -92,7 +92,7 @@ def get_campaign_protocol(
 ) -> CampaignProtocolOut:
     """With its forms as raters get them. The ETag is that of the campaign."""
     shown = protocols.get_campaign_protocol(session, campaign)
-    response.headers["ETag"] = quote_tag(str(shown.campaign.settings_version))
+    response.headers["ETag"] = quote_etag(str(shown.campaign.settings_version))
     return _make_protocol_out(shown)
 
 

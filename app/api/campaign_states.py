@@ -21,7 +21,7 @@ from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
-from app.web.ifmatch import quote_tag
+from app.web.ifmatch import quote_etag
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["campaigns"])
 
@@ -117,5 +117,5 @@ def _answer_after_step(
     session: Session, campaign: str, step: StateChange, caller: Caller, response: Response
 ) -> CampaignOut:
     view = campaign_states.change_campaign_state(session, campaign, step, actor=caller.actor)
-    response.headers["ETag"] = quote_tag(str(view.settings_version))
+    response.headers["ETag"] = quote_etag(str(view.settings_version))
     return CampaignOut.model_validate(view)

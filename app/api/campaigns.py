@@ -23,7 +23,7 @@ from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
-from app.web.ifmatch import IfMatchDep, quote_tag
+from app.web.ifmatch import IfMatchDep, quote_etag
 from app.web.pagination import Limit, Page, SortedCursor, make_page, parse_sort_cursor, write_sort_cursor
 
 router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
@@ -237,5 +237,5 @@ def _create(session: Session, body: CampaignIn, *, actor: str) -> CampaignInfo:
 
 
 def _campaign_response(view: CampaignInfo, response: Response) -> CampaignOut:
-    response.headers["ETag"] = quote_tag(str(view.settings_version))
+    response.headers["ETag"] = quote_etag(str(view.settings_version))
     return CampaignOut.model_validate(view)

@@ -18,7 +18,7 @@ from app.web import supervision
 from app.web.access import Public, Viewer
 from app.web.deps import DatabaseDep, SessionDep
 from app.web.examples import example_response, other_media_response
-from app.web.metrics import MEDIA_TYPE, ServiceMetrics, gauge_text
+from app.web.metrics import MEDIA_TYPE, ServiceMetrics, format_gauges
 
 router = APIRouter(tags=["health"])
 METRIC = 'plumbline_requests_total{method="GET",route="/v1/campaigns",status="200"} 42\n'
@@ -110,7 +110,7 @@ async def metrics(_: Public, request: Request, database: DatabaseDep) -> Respons
 def get_campaign_gauges(caller: Viewer, session: SessionDep) -> Response:
     """Tasks of open and paused campaigns by state; of its campaign alone for a credential of one."""
     gauges = service_state.list_campaign_gauges(session, only=caller.campaign)
-    return Response(gauge_text(gauges), media_type=MEDIA_TYPE)
+    return Response(format_gauges(gauges), media_type=MEDIA_TYPE)
 
 
 EXAMPLE = Version(version="0.1.0", method_version=METHOD_VERSION)

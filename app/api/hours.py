@@ -27,7 +27,7 @@ from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response, other_media_response
 from app.web.idempotency import OnceDep
-from app.web.negotiation import preferred_type
+from app.web.negotiation import choose_media_type
 from app.web.pagination import Limit, Page, make_page
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/hours", tags=["raters"])
@@ -61,7 +61,7 @@ def get_hours(
 ) -> Response:
     """By rater and day, and by team; a coordinator gets its team. Measured by one rule, in which reading counts."""
     payable = hours.make_hours_report(session, campaign, by=caller, team=team, utc_offset=utc_offset)
-    if preferred_type(request, ("application/json", CSV)) == CSV:
+    if choose_media_type(request, ("application/json", CSV)) == CSV:
         return Response(hours.write_hours_csv(payable), media_type=CSV, headers={"Vary": "Accept"})
     body = HoursOut.model_validate(payable).model_dump_json()
     return Response(body, media_type="application/json", headers={"Vary": "Accept"})

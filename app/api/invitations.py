@@ -18,7 +18,7 @@ from app.storage.db import Session
 from app.web.access import Manager, Public
 from app.web.answers import AnswerModel, json_response
 from app.web.bodies import BodyModel, json_body
-from app.web.cookies import check_not_cross_site, session_cookie, set_session_cookie
+from app.web.cookies import check_not_cross_site, read_session_cookie, set_session_cookie
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
@@ -327,7 +327,7 @@ def claim_invitation(
 def _held_by(request: Request, session: Session) -> int | None:
     """The rater whose live credential came along; one that has ended is none."""
     cookie, (scheme, _, token) = (
-        session_cookie(request, "rater"),
+        read_session_cookie(request, "rater"),
         request.headers.get("authorization", "").partition(" "),
     )
     try:

@@ -22,7 +22,7 @@ from app.web.answers import AnswerModel, json_response
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.ifmatch import IfMatchDep, quote_tag
+from app.web.ifmatch import IfMatchDep, quote_etag
 from app.web.pagination import Cursor, Limit, Page, make_page
 
 router = APIRouter(prefix="/v1", tags=["raters"])
@@ -138,7 +138,7 @@ def get_questionnaires(
 ) -> QuestionnairesOut:
     """Those before the first task and those after the last one. The ETag is that of the campaign."""
     about, asked = questionnaires.get_questionnaires(session, campaign)
-    response.headers["ETag"] = quote_tag(str(about.settings_version))
+    response.headers["ETag"] = quote_etag(str(about.settings_version))
     return _out(asked)
 
 

@@ -33,7 +33,7 @@ from app.web.bodies import json_body
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import example_response, other_media_response
-from app.web.negotiation import preferred_type
+from app.web.negotiation import choose_media_type
 from app.web.pagination import Page
 from app.web.streams import stream_response
 
@@ -200,7 +200,7 @@ def parse_segment_scores(report: StoredReport) -> StreamingResponse:
 
 def _kind(request: Request) -> str:
     """What `Accept` prefers; refused before anything is computed where it cannot be made here."""
-    kind = KINDS[preferred_type(request, tuple(KINDS))]
+    kind = KINDS[choose_media_type(request, tuple(KINDS))]
     _check(kind)
     return kind
 

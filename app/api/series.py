@@ -16,7 +16,7 @@ from app.services.jobs import side_by_side
 from app.storage.db import Database
 from app.web.access import Viewer
 from app.web.deps import DatabaseDep
-from app.web.negotiation import preferred_type
+from app.web.negotiation import choose_media_type
 
 router = APIRouter(prefix="/v1/series/{series}", tags=["reports"])
 
@@ -50,7 +50,7 @@ async def get_series_ranking(
 
     Many campaigns, or many systems, are a job.
     """
-    kind = KINDS[preferred_type(request, tuple(KINDS))]
+    kind = KINDS[choose_media_type(request, tuple(KINDS))]
     return await _answer(caller, request, name, asked, database, prefer, kind)
 
 

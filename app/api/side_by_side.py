@@ -29,7 +29,7 @@ from app.web.access import Viewer
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import example_response, other_media_response
-from app.web.negotiation import preferred_type
+from app.web.negotiation import choose_media_type
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/reports", tags=["reports"])
 
@@ -83,7 +83,7 @@ async def get_recipes_report(
 
     A recipe that does not fit the campaign says why. Many systems by many recipes are a job.
     """
-    kind = KINDS[preferred_type(request, tuple(KINDS))]
+    kind = KINDS[choose_media_type(request, tuple(KINDS))]
     return await _answer(caller, request, campaign, asked, database, prefer, kind)
 
 
@@ -131,7 +131,7 @@ def side_by_side_response(request: Request, caller: Caller, report: StoredReport
         request,
         caller,
         side_by_side.parse_stored_rankings(report.body),
-        kind or KINDS[preferred_type(request, tuple(KINDS))],
+        kind or KINDS[choose_media_type(request, tuple(KINDS))],
     )
 
 

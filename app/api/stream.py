@@ -15,7 +15,7 @@ from app.storage.organizations import fix_current_organization
 from app.web.access import ViewerOrCoordinator, is_still_allowed
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.live import HEADERS, MEDIA_TYPE, EventStream, LiveState, LiveStreams, format_event
-from app.web.negotiation import preferred_type
+from app.web.negotiation import choose_media_type
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/progress", tags=["campaigns"])
 
@@ -43,7 +43,7 @@ async def stream_progress(
     live: LiveStreams = request.app.state.live
     sight = ProgressScope.for_caller(caller)
     look = partial(_read_progress, database, request.app.state.counts, campaign, sight)
-    if preferred_type(request, ("application/json", MEDIA_TYPE)) != MEDIA_TYPE:
+    if choose_media_type(request, ("application/json", MEDIA_TYPE)) != MEDIA_TYPE:
         first = await live.run_in_thread(partial(look, None))
         return Response(
             format_event(first) if isinstance(first, LiveState) else b"", media_type=MEDIA_TYPE, headers=HEADERS

@@ -13,8 +13,8 @@ from app.api.models.payloads import (
     JudgmentPayload,
     Seen,
     TaskJudgmentsIn,
-    payload_body,
-    payload_examples,
+    declare_payload_body,
+    list_payload_examples,
 )
 from app.api.models.tasks import (
     RECEIPT,
@@ -34,7 +34,7 @@ from app.web.deps import JudgingServiceDep
 from app.web.examples import example_response
 from app.web.fast.rater_cache import CachedRater
 from app.web.fast.route import FastRoute
-from app.web.ifmatch import quote_tag
+from app.web.ifmatch import quote_etag
 
 router = APIRouter(prefix="/v1/tasks/{task}/judgments", tags=["tasks"])
 fast = APIRouter(prefix="/v1/tasks/{task}/judgments", tags=["tasks"], route_class=FastRoute)
@@ -68,7 +68,9 @@ async def put_comparison(
     seen: Seen,
     body: Annotated[
         PreferencePayload,
-        payload_body(PreferencePayload, {"ranking": {"protocol": "esa", "preference": [[2], [1, 3]]}}, aside=True),
+        declare_payload_body(
+            PreferencePayload, {"ranking": {"protocol": "esa", "preference": [[2], [1, 3]]}}, aside=True
+        ),
     ],
     service: JudgingServiceDep,
 ) -> Response:
@@ -87,7 +89,7 @@ async def put_judgment(
     item: ItemNumber,
     segment: SegmentNumber,
     seen: Seen,
-    body: Annotated[JudgmentPayload, payload_body(JudgmentPayload, payload_examples(), aside=True)],
+    body: Annotated[JudgmentPayload, declare_payload_body(JudgmentPayload, list_payload_examples(), aside=True)],
     service: JudgingServiceDep,
 ) -> Response:
     """The same answer again changes nothing; another one is a new revision.
@@ -107,7 +109,7 @@ async def put_document_judgment(
     task: TaskId,
     item: ItemNumber,
     seen: Seen,
-    body: Annotated[JudgmentPayload, payload_body(JudgmentPayload, payload_examples(), aside=True)],
+    body: Annotated[JudgmentPayload, declare_payload_body(JudgmentPayload, list_payload_examples(), aside=True)],
     service: JudgingServiceDep,
 ) -> Response:
     """Where the campaign asks for it; by the rules of the judgment of a segment."""
@@ -122,7 +124,7 @@ async def put_document_judgment(
 async def post_judgments(
     rater: CachedRater,
     task: TaskId,
-    body: Annotated[TaskJudgmentsIn, payload_body(TaskJudgmentsIn, {"da": MANY})],
+    body: Annotated[TaskJudgmentsIn, declare_payload_body(TaskJudgmentsIn, {"da": MANY})],
     service: JudgingServiceDep,
 ) -> JudgmentsStoredOut:
     """All of them or none; an error names `["body", i]`, counted from 0. Sent again, they change nothing.
@@ -145,7 +147,7 @@ def _address(judgment: AddressedJudgmentIn | AddressedComparisonIn) -> AnswerAdd
 async def _judge(service: JudgingService, task: str, given: SentAnswer, rater: ActingRater) -> Response:
     (receipt,) = await judging.record_answers(service, task, [given], rater=rater, whole=False)
     body = make_receipt(receipt).model_dump_json()
-    return Response(body, media_type="application/json", headers={"ETag": quote_tag(str(receipt.revision))})
+    return Response(body, media_type="application/json", headers={"ETag": quote_etag(str(receipt.revision))})
 
 
 router.routes.extend(fast.routes)

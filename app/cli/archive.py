@@ -19,7 +19,7 @@ from app.services.data.archive import ArchivedDocument, ArchiveIndex
 from app.services.data.archived_media import add_media_addresses
 from app.services.media import library
 from app.services.media.library import MediaContent
-from app.ui.archive import assign_file_names, render_archive_index, render_archived_document, style_sheet
+from app.ui.archive import assign_file_names, render_archive_index, render_archived_document, render_style_sheet
 from app.ui.assets import STYLE
 
 DOCUMENT: TypeAdapter[ArchivedDocument] = TypeAdapter(ArchivedDocument)
@@ -66,7 +66,7 @@ def _files(
     whole = ArchiveIndex(indexes[0].campaign, documents, None)
     names = assign_file_names([key for key, _ in documents])
     yield "index.html", iter([render_archive_index(whole, lambda key: f"documents/{names[key]}.html").encode()])
-    yield STYLE, iter([style_sheet()])
+    yield STYLE, iter([render_style_sheet()])
     files = {
         name: f"media/{n}.{ENDINGS[media[name].media_type]}" for name, n in assign_file_names(sorted(media)).items()
     }

@@ -11,7 +11,7 @@ from rich.console import Console
 from app.api.campaign_templates import CampaignTemplateOut
 from app.cli.kit import context
 from app.cli.kit.outputs import Json, write_to_stdout
-from app.cli.kit.terminal import plain_table
+from app.cli.kit.terminal import format_plain_table
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.reports.kit.table import Table
@@ -65,4 +65,6 @@ def list_templates(as_json: Json = False) -> None:
         return
     rows = tuple((one.name, one.protocol, one.title) for one in TEMPLATES.values())
     notes = [f"{one.name}: {one.purpose}" for one in TEMPLATES.values()]
-    Console().print(plain_table(Table(("Template", "Protocol", "Title"), ("left",) * 3, rows), "Templates", notes))
+    Console().print(
+        format_plain_table(Table(("Template", "Protocol", "Title"), ("left",) * 3, rows), "Templates", notes)
+    )

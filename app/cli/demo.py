@@ -16,14 +16,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from app.cli.kit import context
 from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.kit.raters_at_work import RaterPace
-from app.cli.kit.terminal import ranking_table
+from app.cli.kit.terminal import format_ranking_table
 from app.cli.report import print_report
 from app.cli.serving.own_server import serve_in_background
 from app.cli.serving.preparation import prepare_database
 from app.cli.serving.service import (
     CannotListen,
+    format_socket_origin,
     open_listening_socket,
-    origin_of,
     serve_database,
     stop_on_sigterm,
 )
@@ -81,14 +81,14 @@ def demo(
         secret = _issue(database, campaign, ours=settings.database_url is None)
         listener = _bind_configured_or_free_port(stack, settings.host, settings.port)
         with serve_in_background(url, role, listener):
-            managed = CampaignClient(Remote(origin_of(listener), secret), campaign)
+            managed = CampaignClient(Remote(format_socket_origin(listener), secret), campaign)
             _say_what_is_there(console, managed, settings)
             _collect(console, database, managed)
             _report(console, database, campaign)
-            links = {} if leave else _links(settings.public_url or origin_of(listener), managed, secret)
+            links = {} if leave else _links(settings.public_url or format_socket_origin(listener), managed, secret)
             if settings.database_url is None and not leave:  # in a database of somebody else's the demo is one campaign
                 pictures = _collect_pictures(managed.remote)
-                links |= _picture_links(settings.public_url or origin_of(listener), pictures, secret)
+                links |= _picture_links(settings.public_url or format_socket_origin(listener), pictures, secret)
         if links:
             _say_where(console, links)
             serve_database(url, own, role, listener, answering=settings.workers)
@@ -154,7 +154,7 @@ def _say_conformance(console: Console, database: Database, origin: str) -> None:
 
 def _report(console: Console, database: Database, campaign: str) -> None:
     body = ranking_report.find_or_compute_ranking(database, campaign, recipe=NAMED[RECIPE]).body
-    console.print(ranking_table(json.loads(body)))
+    console.print(format_ranking_table(json.loads(body)))
     console.print(f"True order, best first: {', '.join(PLANTED_ORDER)}", highlight=False)
     console.print("\nReplication forecast")
     with show_progress_bar("simulating studies") as on_progress:

@@ -14,7 +14,7 @@ from app.api.models.exclusions import ExclusionEffectOut, ExclusionOut
 from app.cli.kit import context, long_reports
 from app.cli.kit.outputs import Json, write_to_stdout
 from app.cli.kit.progress_bar import show_progress_bar
-from app.cli.kit.terminal import plain_table
+from app.cli.kit.terminal import format_plain_table
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ExclusionRule, Subject
@@ -44,7 +44,7 @@ def list_exclusions(campaign: Campaign, as_json: Json = False, server: _remote.S
     if as_json:
         write_to_stdout([json.dumps({"items": rows, "next": None}, ensure_ascii=False).encode()])
         return
-    Console().print(plain_table(_table(rows), f"{campaign}: {len(rows)} exclusions"))
+    Console().print(format_plain_table(_table(rows), f"{campaign}: {len(rows)} exclusions"))
 
 
 def add_exclusion(
@@ -135,7 +135,7 @@ def _show(campaign: str, body: bytes, *, as_json: bool) -> None:
         return
     effect = json.loads(body)
     if "exclusion" in effect:
-        Console().print(plain_table(_table([effect]), campaign))
+        Console().print(format_plain_table(_table([effect]), campaign))
         return
     changes = [f"{' and '.join(pair['pair'])}: {pair['change']}" for pair in effect["pairs"]]
     notes = [
@@ -144,7 +144,7 @@ def _show(campaign: str, body: bytes, *, as_json: bool) -> None:
         *(f"Warning: {text}" for text in effect["warnings"]),
     ]
     title = f"{campaign} by {effect['recipe']}, data version {effect['data_version']}: before and after"
-    Console().print(plain_table(_moved_systems_table(effect["systems"]), title, notes))
+    Console().print(format_plain_table(_moved_systems_table(effect["systems"]), title, notes))
 
 
 def _table(exclusions: list[dict[str, Any]]) -> Table:

@@ -21,7 +21,7 @@ from app.api.models.times import parse_as_of
 from app.cli import FAILED
 from app.cli.kit import context, long_reports
 from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, choose_output_format, write_to_stdout
-from app.cli.kit.terminal import plain_table
+from app.cli.kit.terminal import format_plain_table
 from app.client import remote as _remote
 from app.domain.errors import AppError
 from app.reports.gate.report import REPORT as GATE
@@ -183,7 +183,7 @@ def _table(view: GateView) -> str:
     shown = io.TextIOWrapper(drawn, encoding=encoding, errors="replace", newline="\n")
     console = Console(file=shown, force_terminal=Console().is_terminal)
     for part in GATE.tables(view):
-        console.print(plain_table(part.table, f"{view.candidate} against {view.baseline}"))
+        console.print(format_plain_table(part.table, f"{view.candidate} against {view.baseline}"))
     for note in (GATE.caption(view), *(f"Warning: {text}" for text in view.warnings)):
         console.print(Text(note, style="dim"))
     shown.flush()

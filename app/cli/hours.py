@@ -12,7 +12,7 @@ from rich.console import Console
 
 from app.cli.kit import context
 from app.cli.kit.outputs import Csv, Json, choose_output_format, write_to_stdout
-from app.cli.kit.terminal import plain_table
+from app.cli.kit.terminal import format_plain_table
 from app.client import remote as _remote
 from app.reports.kit.table import Table
 from app.services.access.tokens import THE_OPERATOR
@@ -56,7 +56,7 @@ def report_payable_hours(
             ]
         )
         return
-    Console().print(plain_table(_table(answer), f"Payable hours of {answer.campaign}", _notes(answer)))
+    Console().print(format_plain_table(_table(answer), f"Payable hours of {answer.campaign}", _notes(answer)))
 
 
 def _table(hours_paid: CampaignHours) -> Table:

@@ -12,7 +12,7 @@ from rich.console import Console
 from app.api.locks import make_lock_out
 from app.cli.kit import context
 from app.cli.kit.outputs import Json, write_to_stdout
-from app.cli.kit.terminal import plain_table
+from app.cli.kit.terminal import format_plain_table
 from app.client import remote as _remote
 from app.reports.kit.table import Table
 from app.services.campaigns import locks as service
@@ -41,7 +41,7 @@ def locks(
     said = "registered before the first judgment" if answer["preregistered"] else "locked after the first judgment"
     whole = "every hash matches its entry" if answer["intact"] else "A HASH DOES NOT MATCH ITS ENTRY"
     notes = [f"Hash: {answer['hash']}; {whole}.", *_rules(answer["entries"][-1])]
-    Console().print(plain_table(_table(answer["entries"]), f"{campaign}: {said}", notes))
+    Console().print(format_plain_table(_table(answer["entries"]), f"{campaign}: {said}", notes))
 
 
 def _table(entries: list[dict[str, Any]]) -> Table:

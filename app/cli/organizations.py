@@ -12,7 +12,7 @@ from rich.console import Console
 
 from app.cli.kit import context
 from app.cli.kit.outputs import Json, write_to_stdout
-from app.cli.kit.terminal import plain_table
+from app.cli.kit.terminal import format_plain_table
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_organization_key
 from app.reports.kit.table import Table
@@ -72,7 +72,7 @@ def list_organizations(as_json: Json = False) -> None:
         return
     rows = tuple((str(r.number), r.key, r.name, r.state, f"{r.created_at:%Y-%m-%d %H:%M}") for r in records)
     shown = Table(("Number", "Key", "Name", "State", "Made"), ("right", "left", "left", "left", "left"), rows)
-    Console().print(plain_table(shown, f"{len(records)} organizations"))
+    Console().print(format_plain_table(shown, f"{len(records)} organizations"))
 
 
 def distribute_organization(organization: Organization) -> None:

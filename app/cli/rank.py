@@ -18,7 +18,7 @@ from app.cli.kit import long_reports
 from app.cli.kit.files import write_file
 from app.cli.kit.outputs import When, write_to_stdout
 from app.cli.kit.progress_bar import show_progress_bar
-from app.cli.kit.terminal import ranking_table
+from app.cli.kit.terminal import format_ranking_table
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, CHOICES, NAMED, parse_recipe_options
@@ -85,7 +85,7 @@ def rank(
     remote = _remote.find_configured_remote(server)
     pieces = _rank_in_database(asked) if remote is None else _rank_on_server(remote, asked)
     if not kinds:
-        Console().print(ranking_table(json.loads(b"".join(pieces))))
+        Console().print(format_ranking_table(json.loads(b"".join(pieces))))
     elif to_parquet is not None:
         write_file(pieces, to_parquet)
     else:

@@ -14,7 +14,7 @@ from rich.console import Console
 from app.api.models.raters import RaterIn, RaterOut
 from app.cli.kit import context
 from app.cli.kit.outputs import Json, write_to_stdout
-from app.cli.kit.terminal import plain_table
+from app.cli.kit.terminal import format_plain_table
 from app.client import remote as _remote
 from app.config import Settings
 from app.domain.errors import Invalid, Place
@@ -54,7 +54,7 @@ def list_raters(campaign: Campaign, as_json: Json = False, server: _remote.Serve
     headings = ("Rater", "State", "Team", "Capacity", "Languages", "Person")
     rows = tuple(_row(rater) for rater in listed)
     shown = Table(headings, ("left", "left", "left", "right", "left", "left"), rows)
-    Console().print(plain_table(shown, f"{campaign}: {len(listed)} raters"))
+    Console().print(format_plain_table(shown, f"{campaign}: {len(listed)} raters"))
 
 
 def add_raters(

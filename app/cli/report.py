@@ -16,7 +16,7 @@ from app.cli import side_by_side
 from app.cli.kit import context, long_reports
 from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, When, choose_output_format, write_to_stdout
 from app.cli.kit.progress_bar import show_progress_bar
-from app.cli.kit.terminal import plain_table
+from app.cli.kit.terminal import format_plain_table
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED
@@ -194,7 +194,7 @@ def print_report(console: Console, kind: AnyKind, body: bytes, *, most: int | No
     if kind.single is None:
         console.print(Text(make_report_title(kind, view), style="bold"))
     for shown in (kind.terminal or kind.tables)(view)[:most]:
-        console.print(plain_table(shown.table, shown.title))
+        console.print(format_plain_table(shown.table, shown.title))
     for note in (*kind.terminal_notes, kind.caption(view), *(f"Warning: {text}" for text in kind.warnings(view))):
         console.print(Text(note, style="dim"))
 

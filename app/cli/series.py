@@ -20,7 +20,7 @@ from app import formats
 from app.cli.kit import context
 from app.cli.kit.outputs import Json
 from app.cli.kit.series_steps import RemoteBackend
-from app.cli.kit.terminal import plain_table
+from app.cli.kit.terminal import format_plain_table
 from app.cli.side_by_side import rank_series
 from app.client import remote as _remote
 from app.config import Settings
@@ -172,7 +172,7 @@ def _follow(manifest: Manifest, progress: Sequence[tuple[str, Mapping[str, Any] 
     headings = ("Campaign", "State", "Tasks", "Handed in", "Judgments", "Done", "Raters", "End (median)")
     rows = tuple(_row(key, one) for key, one in progress)
     table = Table(headings, ("left", "left", *("right",) * 5, "left"), rows)
-    Console().print(plain_table(table, f"{manifest.series}: {len(progress)} campaigns"))
+    Console().print(format_plain_table(table, f"{manifest.series}: {len(progress)} campaigns"))
 
 
 def _row(key: str, progress: Mapping[str, Any] | None) -> tuple[str, ...]:

@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from app.cli.serving.service import (
-    database_to_serve,
+    format_socket_origin,
     open_listening_socket,
-    origin_of,
+    open_served_database,
     prepare_in_copy,
     serve_database,
     start_process_early,
@@ -43,12 +43,12 @@ def serve(
         open_listening_socket(host or settings.host, settings.port if port is None else port) as server,
         _listening_for_pearmut(settings, host or settings.host) as pearmut,
         start_process_early(server) as web,  # which takes longer than to have a database, new or old
-        database_to_serve(settings) as (url, own),
+        open_served_database(settings) as (url, own),
     ):
-        origin = settings.public_url or origin_of(server)
+        origin = settings.public_url or format_socket_origin(server)
         role = prepare_in_copy(url, origin, settings.data_dir, upgrade=not no_migrate)
         if pearmut is not None:
-            typer.echo(f"Pearmut's pages at {settings.pearmut_url or origin_of(pearmut)}")
+            typer.echo(f"Pearmut's pages at {settings.pearmut_url or format_socket_origin(pearmut)}")
         serve_database(
             url,
             own,

@@ -15,7 +15,7 @@ from app.api.models.side_by_side import SideBySideOut
 from app.cli.kit import context, long_reports
 from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, choose_output_format, write_to_stdout
 from app.cli.kit.progress_bar import show_progress_bar
-from app.cli.kit.terminal import plain_table
+from app.cli.kit.terminal import format_plain_table
 from app.client import remote as _remote
 from app.reports.kit import captions
 from app.reports.kit.table import Alignment, Table
@@ -113,7 +113,7 @@ def _make_comparison_table(rankings: dict[str, Any]) -> RenderableType:
         *origins,
         *rankings["warnings"],
     ]
-    return plain_table(table, "Rank, and cluster in brackets", notes)
+    return format_plain_table(table, "Rank, and cluster in brackets", notes)
 
 
 def _system_label(row: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from app.cli.kit import context
 from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, find_first_error, run_raters
-from app.cli.serving.own_server import own_server
+from app.cli.serving.own_server import run_own_server
 from app.cli.serving.preparation import prepare_database
 from app.cli.serving.service import stop_on_sigterm
 from app.client import remote as _remote
@@ -114,14 +114,14 @@ def open_managed_campaign(campaign: str | None, server: str | None) -> Iterator[
         with (
             closing(Database(url, size=2, role=role)) as database,
             context.use_chosen_organization(database),
-            temporary_token(database, campaign) as secret,
-            own_server(url, role) as origin,
+            create_temporary_token(database, campaign) as secret,
+            run_own_server(url, role) as origin,
         ):
             yield CampaignClient(_remote.Remote(origin, secret.get_secret_value()), campaign or "")
 
 
 @contextmanager
-def temporary_token(database: Database, campaign: str | None) -> Iterator[SecretStr]:
+def create_temporary_token(database: Database, campaign: str | None) -> Iterator[SecretStr]:
     """A manager's token for as long as the block lasts; it ends by itself where we are killed."""
     with database.transaction() as session:
         ends = datetime.now(UTC) + TOKEN_LASTS

@@ -12,7 +12,7 @@ from rich.console import Console
 from app.api.teams import TeamOut
 from app.cli.kit import context
 from app.cli.kit.outputs import Json, write_to_stdout
-from app.cli.kit.terminal import plain_table
+from app.cli.kit.terminal import format_plain_table
 from app.client import remote as _remote
 from app.reports.kit.table import Table
 from app.services.access.tokens import THE_OPERATOR
@@ -38,7 +38,7 @@ def list_teams(campaign: Campaign, as_json: Json = False, server: _remote.Server
         return
     rows = tuple((str(one["key"]), str(one["name"]), str(one["raters"])) for one in teams)
     shown = Table(("Team", "Name", "Raters"), ("left", "left", "right"), rows)
-    Console().print(plain_table(shown, f"{campaign}: {len(teams)} teams"))
+    Console().print(format_plain_table(shown, f"{campaign}: {len(teams)} teams"))
 
 
 def put_team(

@@ -21,7 +21,7 @@ from app.domain.errors import Unavailable
 from app.jobs import worker as loop
 from app.jobs.computing import THREADS
 from app.services.campaigns.housekeeping import delete_expired_data
-from app.services.every_organization import do_for_each
+from app.services.every_organization import run_for_each_organization
 from app.services.media.sweep import sweep_media
 from app.services.webhooks.addresses import AllowedWebhookAddresses
 from app.storage.embedded import write_private_file
@@ -74,7 +74,7 @@ def worker(
     start_traces(Settings.load().traces, "plumbline-worker")
     with context.open_database(watched=True, of_all=True) as database:
         if once:
-            do_for_each(database, partial(delete_expired_data, database))
+            run_for_each_organization(database, partial(delete_expired_data, database))
             sweep_media(database, media_policy(Settings.load()))
             return None
         beat = _beat()

@@ -145,7 +145,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class HandedInCodes:
+class CollectedCompletionCodes:
     """What the participants of one study handed in.
 
     codes: of each participant's tasks. checks: how many of these are of attention checks, which are no work.
@@ -159,7 +159,11 @@ class HandedInCodes:
 
 
 def decide_submissions(
-    submissions: Iterable[Submission], handed_in: HandedInCodes, verdicts: CompletionCodeTemplates, *, tasks: int = 1
+    submissions: Iterable[Submission],
+    handed_in: CollectedCompletionCodes,
+    verdicts: CompletionCodeTemplates,
+    *,
+    tasks: int = 1,
 ) -> list[Decision]:
     """A decision for each submission that awaits one. tasks: how many somebody has to hand in to be paid.
 
@@ -181,7 +185,7 @@ def decide_submissions(
 
 
 def _decide(
-    submission: Submission, handed_in: HandedInCodes, verdicts: CompletionCodeTemplates, tasks: int
+    submission: Submission, handed_in: CollectedCompletionCodes, verdicts: CompletionCodeTemplates, tasks: int
 ) -> tuple[Action, str]:
     codes = handed_in.codes.get(submission.participant, ())
     n = len(codes) - handed_in.checks.get(submission.participant, 0)

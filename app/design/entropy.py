@@ -112,7 +112,7 @@ def assign_to_entropy(
         if not len(left):
             return result
         entropies += [float(entropy.min()), float(entropy.max())]
-    raise _out_of_reach(target, restarts, *_widen_range(reachable_entropies(rng, layout), entropies))
+    raise _out_of_reach(target, restarts, *_widen_range(estimate_reachable_entropies(rng, layout), entropies))
 
 
 def _widen_range(bounds: tuple[float, float], entropies: list[float]) -> tuple[float, float]:
@@ -166,7 +166,7 @@ def _distance(load: Codes, sets: Codes, weight: Codes, target: float) -> Floats:
     return np.asarray(np.round(np.abs(entropy - target), _DIGITS), dtype=np.float64)
 
 
-def reachable_entropies(
+def estimate_reachable_entropies(
     rng: np.random.Generator, layout: AllocationInput, *, starts: int = DESCENTS
 ) -> tuple[float, float]:
     """The lowest and highest normalized entropy found: by greedy descent and by dealing evenly, the best of 20 each.

@@ -26,7 +26,7 @@ def sum_work_by_rater(plan: Plan, kept: Collection[int], raters: Iterable[Rater]
     return held
 
 
-def remaining_work(
+def list_remaining_groups(
     plan: Plan,
     test_set: TestSet,
     systems: tuple[str, ...],
@@ -77,7 +77,7 @@ def _arms(plan: Plan, done: Sequence[tuple[OpenGroup, str]]) -> tuple[int | None
     return tuple(result)
 
 
-def remaining_shared_items(
+def list_remaining_shared_items(
     plan: Plan, test_set: TestSet, systems: Collection[str], rater: str, kept: Collection[int]
 ) -> tuple[tuple[UnplacedItem, ...], ...]:
     """What a rater has still to judge of what everyone judges: all of it, for one who is new."""

@@ -30,7 +30,7 @@ class TaskInputs:
     """All that is dealt. shared: packs of items that every rater judges.
 
     Where work goes on from an earlier plan, `labels` are unit and nth of each group (with one rater), `arms` its arm,
-    and `remaining_shared_items` what each rater has still to judge of the shared items.
+    and `list_remaining_shared_items` what each rater has still to judge of the shared items.
     """
 
     design: Design

@@ -97,7 +97,7 @@ def has_markup(text: str) -> bool:
     return ("<" in text or "&" in text) and parse_markup(text).shown != text
 
 
-def find_layout(text: str | None) -> MarkedUpText | None:
+def find_text_layout(text: str | None) -> MarkedUpText | None:
     """How a text is laid out, where that shows anything else than the text as it is stored."""
     layout = parse_markup(text) if text is not None and ("<" in text or "&" in text) else None
     return layout if layout is not None and layout.shown != text else None

@@ -22,7 +22,7 @@ from app.services.tasks import leases
 from app.services.tasks.leases import LeaseResult
 from app.storage.db import Session
 from app.web.organizations import enter_organization
-from app.web.rate_limits import address_of
+from app.web.rate_limits import find_client_address
 
 router = APIRouter()
 B = TypeVar("B", bound=NextItemIn)
@@ -134,7 +134,7 @@ async def _read_body_of_user(request: Request, model: type[B]) -> tuple[B, Pearm
 
 def _user(request: Request, state: PearmutState, body: NextItemIn, session: Session) -> PearmutUser:
     """The annotator. Raises PearmutUserUnknown, and TooManyUnknownUsers where an address tries many names."""
-    loaded, address = state.campaigns.load(session, body.campaign_id), address_of(request.scope)
+    loaded, address = state.campaigns.load(session, body.campaign_id), find_client_address(request.scope)
     wait = state.failures.wait(address)
     if wait:
         raise TooManyUnknownUsers(retry_after=wait)

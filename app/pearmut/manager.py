@@ -75,12 +75,12 @@ async def reset_user(request: Request) -> Response:
 
 
 @router.post("/note-user")
-async def note_user(request: Request) -> Response:
+async def set_user_note(request: Request) -> Response:
     """Keep a note on a user."""
     body = await read_body(request, UserIn)
 
     def work(session: Session, loaded: LoadedCampaign, _: Caller) -> str:
-        dashboard.note_user(session, loaded, body.user_id, body.note)
+        dashboard.set_user_note(session, loaded, body.user_id, body.note)
         return "ok"
 
     return await _run_as_manager(request, body, work)

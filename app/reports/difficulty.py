@@ -14,7 +14,7 @@ from app.domain.keys import KEY_PATTERN
 from app.reports.kit import captions
 from app.reports.kit.charts.heat import HeatMap, draw_heat_map, shade_scores
 from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_mean_columns, make_table_section
-from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection, make_undivided_work
+from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.segment_scores import ScoredSegments, load_metric_scores, load_ranked_scores
@@ -64,7 +64,7 @@ class JudgedOnDocuments(FiniteResultPart):
     )
 
 
-class DifficultyView(ReportHead):
+class DifficultyView(ReportHeader):
     """Documents against systems: which are hard, and for whom."""
 
     recipe: str

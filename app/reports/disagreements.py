@@ -14,11 +14,11 @@ from app.domain.keys import KEY_PATTERN
 from app.reports.kit import captions
 from app.reports.kit.charts.correlations import DotRow, draw_dot_plot
 from app.reports.kit.columns import Column, make_csv_file_maker, make_table_section
-from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection, make_undivided_work
+from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.segment_scores import load_ranked_scores
 from app.reports.source.snapshot import Snapshot
-from app.stats.disagreements import rater_disagreements, system_disagreements
+from app.stats.disagreements import find_rater_disagreements, find_system_disagreements
 from app.stats.ratings import Ratings
 from app.storage.db import Session
 
@@ -54,7 +54,7 @@ class DisagreementRow(BaseModel):
     rater: list[str] = Field(description="Who gave the lowest and the highest score, where raters are compared.")
 
 
-class DisagreementView(ReportHead):
+class DisagreementView(ReportHeader):
     """The largest disagreements, in descending order."""
 
     recipe: str
@@ -119,7 +119,7 @@ def _code(name: str, key: str, keys: Sequence[str]) -> int:
 
 
 def _between_raters(rows: Ratings, options: DisagreementOptions) -> tuple[list[DisagreementRow], int]:
-    worst, compared = rater_disagreements(rows, options.most)
+    worst, compared = find_rater_disagreements(rows, options.most)
     labels = rows.labels
     return [
         DisagreementRow(
@@ -140,7 +140,7 @@ def _between_systems(rows: Ratings, options: DisagreementOptions) -> tuple[list[
     systems = rows.labels.systems
     first, second = options.system or "", options.other or ""
     codes = (_code("system", first, systems), _code("other", second, systems))
-    worst, compared = system_disagreements(rows, *codes, options.most)
+    worst, compared = find_system_disagreements(rows, *codes, options.most)
     return [
         DisagreementRow(
             **_place(rows, each.segment),

@@ -17,7 +17,7 @@ from app.domain.questionnaires import MOMENTS, NAME, Question, read_questionnair
 from app.reports.kit import captions
 from app.reports.kit.charts.heat import HeatMap, draw_heat_map, shade_scores
 from app.reports.kit.columns import Column, make_csv_file_maker, make_mean_columns, make_table_section
-from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection, make_undivided_work
+from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.segment_scores import load_ranked_scores
@@ -93,7 +93,7 @@ class RaterGroupPair(FiniteResultPart):
     spa_pairs: int
 
 
-class RaterGroupsView(ReportHead):
+class RaterGroupsView(ReportHeader):
     """Raters by their answer to a question."""
 
     recipe: str

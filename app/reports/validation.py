@@ -13,7 +13,7 @@ from pydantic import Field, TypeAdapter
 from app.reports.kit import captions
 from app.reports.kit.charts.rates import draw_rates
 from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
-from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection, make_undivided_work
+from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
 from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.source.snapshot import Snapshot
 from app.stats.selection import select_rows
@@ -68,7 +68,7 @@ class ValidationOptions(RecipeOptions):
     )
 
 
-class ValidationView(ReportHead):
+class ValidationView(ReportHeader):
     """Type I error and coverage of a recipe on a campaign's own design."""
 
     recipe: str

@@ -19,7 +19,7 @@ def list_organization_numbers(database: Database) -> list[int]:
         return [DEFAULT, *(one.number for one in list_organizations(session))]
 
 
-def do_for_each(database: Database, work: Callable[[], T]) -> list[T]:
+def run_for_each_organization(database: Database, work: Callable[[], T]) -> list[T]:
     """What some work comes to in each organization, the default one first; not in one that was removed meanwhile."""
     outcomes = []
     for number in list_organization_numbers(database):

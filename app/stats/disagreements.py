@@ -49,7 +49,7 @@ class SystemDisagreement:
         return abs(self.first - self.second)
 
 
-def rater_disagreements(rows: Ratings, most: int) -> tuple[list[RaterDisagreement], int]:
+def find_rater_disagreements(rows: Ratings, most: int) -> tuple[list[RaterDisagreement], int]:
     """The outputs with the largest spread between raters, at most so many, and how many have two raters or more.
 
     Several scores of one rater for one output count as their mean. Ties stand in the order of segments and systems.
@@ -81,7 +81,9 @@ def rater_disagreements(rows: Ratings, most: int) -> tuple[list[RaterDisagreemen
     return disagreements, int(several.size)
 
 
-def system_disagreements(rows: Ratings, first: int, second: int, most: int) -> tuple[list[SystemDisagreement], int]:
+def find_system_disagreements(
+    rows: Ratings, first: int, second: int, most: int
+) -> tuple[list[SystemDisagreement], int]:
     """The segments whose mean scores differ most between two systems, at most so many, and how many have both."""
     pair = rows.where((rows.system == first) | (rows.system == second))
     keys, means, counts = _means_by_key(pair, np.stack([pair.segment, pair.system]))

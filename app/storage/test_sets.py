@@ -262,7 +262,7 @@ def has_outputs(session: Session, campaign_id: int, document_id: int) -> bool:
     return session.execute(query.limit(1)).first() is not None
 
 
-def system_is_used(session: Session, campaign_id: int, system_id: int) -> bool:
+def is_system_used(session: Session, campaign_id: int, system_id: int) -> bool:
     """Whether a system is credited with an item, or has outputs."""
     joined = items.join(item_credits, item_credits.c.item_id == items.c.id)
     credit = sa.select(items.c.id).select_from(joined)

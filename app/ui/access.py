@@ -11,7 +11,7 @@ from app.services.people import raters
 from app.services.people.raters import ActingRater
 from app.storage.campaigns import CampaignNotFound
 from app.web.access import NoCredential, RoleLacksRights, authenticate_cookie
-from app.web.cookies import Who, session_cookie
+from app.web.cookies import Who, read_session_cookie
 
 
 def require_results_reader(request: Request) -> Caller:
@@ -34,7 +34,7 @@ def require_rater(request: Request) -> ActingRater:
 
 
 def _caller(request: Request, who: Who) -> Caller:
-    cookie = session_cookie(request, who)
+    cookie = read_session_cookie(request, who)
     if cookie is None:
         raise NoCredential
     return authenticate_cookie(request, cookie)

@@ -13,9 +13,9 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from markupsafe import Markup, escape
 
 from app.domain.keys import KEY_PATTERN
-from app.domain.markup import find_layout
+from app.domain.markup import find_text_layout
 from app.domain.media_elements import find_media_element
-from app.reports.source.campaign import campaign_protocol
+from app.reports.source.campaign import find_campaign_protocol
 from app.services.data import archive
 from app.services.data.archive import ArchivedDocument, ArchivedJudgment, ArchiveIndex
 from app.services.data.archived_media import ArchivedMedia, add_media_addresses
@@ -94,7 +94,7 @@ def render_archived_document(document: ArchivedDocument) -> str:
     return _file("archive/document.html", _document_values(document, "../index.html"), style=f"../{STYLE}")
 
 
-def style_sheet() -> bytes:
+def render_style_sheet() -> bytes:
     """What the files of an archive look like."""
     return load_static_files()[STYLE].content
 
@@ -105,7 +105,7 @@ def draw_text(text: str, errors: Sequence[Mapping[str, Any]], side: str, *, mark
     >>> str(draw_text("a <b>", [{"start": 0, "end": 1, "severity": "minor"}], "target", markup=False))
     '<p dir="auto" class="drawn"><mark class="is-minor">a</mark> &lt;b&gt;</p>'
     """
-    layout = find_layout(text) if markup else None
+    layout = find_text_layout(text) if markup else None
     if layout is None:
         pieces = (
             Markup('<mark class="{}">{}</mark>').format(one.kinds, one.text) if one.kinds else escape(one.text)
@@ -151,7 +151,7 @@ def _document_address(key: str) -> str:
 def _index_values(index: ArchiveIndex, home: str, address_of: Callable[[str], str]) -> Mapping[str, object]:
     documents = [(f"{home}/{address_of(key)}" if home else address_of(key), name) for key, name in index.documents]
     following = f"{home}?after={index.next}" if home and index.next else None
-    title = campaign_protocol(index.campaign).title
+    title = find_campaign_protocol(index.campaign).title
     return {"about": index.campaign, "protocol": title, "documents": documents, "following": following}
 
 

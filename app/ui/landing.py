@@ -7,7 +7,7 @@ from typing import Final
 from fastapi import APIRouter, Request, Response
 
 from app.ui.pages import PageRoute, render_page
-from app.web.cookies import Who, session_cookie
+from app.web.cookies import Who, read_session_cookie
 from app.web.single_sign_on.confirming import find_provider
 
 WHO: Final[tuple[Who, ...]] = ("staff", "rater")
@@ -20,7 +20,7 @@ def landing_page(request: Request) -> Response:
 
     Whoever has a session is shown the way on, not sent there: a link with another token is opened here too.
     """
-    signed_in = {who: session_cookie(request, who) is not None for who in WHO}
+    signed_in = {who: read_session_cookie(request, who) is not None for who in WHO}
     return render_page(
         request, "landing.html", {"provider": find_provider(request) is not None, "signed_in": signed_in}
     )

@@ -22,9 +22,9 @@ from app.services.access.sessions import derive_csrf_token
 from app.ui import messages
 from app.ui.assets import asset_address, list_modules
 from app.ui.refusals import show_refusal
-from app.web.cookies import Who, session_cookie
-from app.web.negotiation import preferred_type
-from app.web.organizations import directory_of
+from app.web.cookies import Who, read_session_cookie
+from app.web.negotiation import choose_media_type
+from app.web.organizations import get_organization_directory
 from app.web.problems import STATUS, retry_after_header
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -107,7 +107,7 @@ def render_page(
 
     who: whose session it speaks for. phrases: what a campaign says in its own words, in a language.
     """
-    cookie = session_cookie(request, who)
+    cookie = read_session_cookie(request, who)
     page = template.removesuffix(".html")
     offered = messages.languages_of_page(page)
     language = messages.request_language(request, offered)
@@ -128,7 +128,9 @@ def render_page(
         "catalogue": asset_address(catalogue) if catalogue else None,
         "refusals": _refusals_address(language),
         # A page that says what went wrong must not depend on the database.
-        "organization": directory_of(request).name_in_use() if cookie and who == "staff" and status == OK else None,
+        "organization": get_organization_directory(request).name_in_use()
+        if cookie and who == "staff" and status == OK
+        else None,
         "_": words.translate,
         "count": words.translate_count,
         "foreign": words.is_left_in_english,
@@ -163,7 +165,7 @@ def address_in_language(request: Request, language: str) -> str:
 
 def _prefers_pages(request: Request) -> bool:
     """Whether who asks would rather have a page than JSON, as browsers do; who takes anything gets JSON."""
-    return preferred_type(request, ("application/json", "text/html")) == "text/html"
+    return choose_media_type(request, ("application/json", "text/html")) == "text/html"
 
 
 @cache
@@ -183,7 +185,7 @@ def _problem(request: Request, status: int, title: str, detail: str, headers: Ma
         "title": title,
         "detail": "" if detail == title else detail,
         "passes": status in PASSES,
-        "rater": session_cookie(request, "rater") is not None,
+        "rater": read_session_cookie(request, "rater") is not None,
     }
     rater = request.url.path.split("/")[1:2] == [RATERS.strip("/")]
     template, who = ("rater/problem.html", "rater") if rater else ("problem.html", "staff")

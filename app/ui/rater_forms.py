@@ -9,12 +9,12 @@ from pydantic import TypeAdapter
 
 from app.protocols import RaterForm, list_judged_levels, make_rater_form
 from app.protocols.base import Widget
-from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
+from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 
 
 def campaign_forms_json(campaign: CampaignInfo) -> str:
     """The forms as JSON, in the shape of `GET /v1/tasks/{task}/forms`."""
-    protocol, options = campaign_protocol(campaign), campaign_scoring_options(campaign)
+    protocol, options = find_campaign_protocol(campaign), parse_campaign_scoring_options(campaign)
     widgets = (
         make_rater_form(protocol, options, basis=campaign.basis, level=level)  # type: ignore[arg-type]  # checked in SQL
         for level in list_judged_levels(protocol, options)

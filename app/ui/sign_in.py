@@ -18,14 +18,14 @@ from app.services.access.identity_tokens import BadIdentityToken
 from app.services.access.provider_roles import list_named_organizations, list_roles_within
 from app.services.access.sessions import NewSession
 from app.services.access.single_sign_on import NoGroupFits
-from app.services.every_organization import do_for_each
+from app.services.every_organization import run_for_each_organization
 from app.storage import clock
 from app.storage.db import Database
 from app.storage.organizations import use_organization
 from app.ui.pages import PageRoute, render_page
 from app.web.cookies import own_origin, set_session_cookie
 from app.web.deps import DatabaseDep, get_options
-from app.web.organizations import directory_of
+from app.web.organizations import get_organization_directory
 from app.web.problems import STATUS, retry_after_header
 from app.web.single_sign_on.attempt import begin_attempt, clear_attempt_cookie, read_attempt, set_attempt_cookie
 from app.web.single_sign_on.confirming import find_provider
@@ -113,7 +113,7 @@ def _start_session(
     """A session in the first organization where a group has a role; None where there is none."""
     roles, new = provider.options.roles, None
     for organization in list_named_organizations(roles, confirmed.person.groups) or [None]:
-        number = directory_of(request).find_number(organization)
+        number = get_organization_directory(request).find_number(organization)
         if number is None:
             continue
         with use_organization(number), database.transaction() as session:
@@ -153,7 +153,7 @@ async def end_sessions(request: Request, provider: ProviderDep, database: Databa
             with database.transaction() as session:
                 return single_sign_on.carry_out_logout(session, notice, issuer=provider.options.issuer)
 
-        return any(do_for_each(database, end))
+        return any(run_for_each_organization(database, end))
 
     try:
         done = await to_thread.run_sync(carry_out)

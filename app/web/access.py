@@ -22,9 +22,9 @@ from app.services.people import raters
 from app.services.people.raters import ActingRater
 from app.storage.campaigns import CampaignNotFound
 from app.storage.organizations import current_organization
-from app.web.cookies import Who, check_same_origin, find_staff_or_rater_cookie, session_cookie
+from app.web.cookies import Who, check_same_origin, find_staff_or_rater_cookie, read_session_cookie
 from app.web.deps import find_database
-from app.web.organizations import directory_of, enter_organization
+from app.web.organizations import enter_organization, get_organization_directory
 from app.web.queries import check_query
 from app.web.single_sign_on.confirming import confirm_session, find_provider
 from app.web.strangers import recognize_sender
@@ -190,7 +190,7 @@ def authenticate_cookie(request: Request, cookie: str, *, confirmed: bool = True
     with database.transaction() as session:
         caller = sessions.authenticate_session(session, cookie)
     if caller.check_due and confirmed:
-        organization = directory_of(request).find_key(current_organization())
+        organization = get_organization_directory(request).find_key(current_organization())
         caller = confirm_session(database, find_provider(request), cookie, organization=organization)
     recognize_sender(request, cookie)
     return caller
@@ -198,7 +198,7 @@ def authenticate_cookie(request: Request, cookie: str, *, confirmed: bool = True
 
 def is_still_allowed(request: Request, caller: Caller) -> bool:
     """Whether a caller may still have an answer that goes on for long."""
-    if not directory_of(request).has(current_organization()):
+    if not get_organization_directory(request).has(current_organization()):
         return False
     if "authorization" in request.headers:
         return tokens.is_credential_valid(find_database(request), caller)
@@ -213,7 +213,7 @@ def is_still_allowed(request: Request, caller: Caller) -> bool:
 
 def _cookie(request: Request, who: Who | None) -> str | None:
     if who is not None:
-        return session_cookie(request, who)
+        return read_session_cookie(request, who)
     cookie = find_staff_or_rater_cookie(request)
     return cookie[1] if cookie else None
 

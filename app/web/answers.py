@@ -9,7 +9,7 @@ from __future__ import annotations
 from fastapi import Response
 from pydantic import BaseModel, ConfigDict
 
-from app.web.ifmatch import quote_tag
+from app.web.ifmatch import quote_etag
 
 
 class AnswerModel(BaseModel):
@@ -20,5 +20,5 @@ class AnswerModel(BaseModel):
 
 def json_response(model: BaseModel, status: int = 200, *, etag: str | None = None) -> Response:
     """The model as JSON."""
-    headers = {"ETag": quote_tag(etag)} if etag is not None else None
+    headers = {"ETag": quote_etag(etag)} if etag is not None else None
     return Response(model.model_dump_json(by_alias=True), status, headers=headers, media_type="application/json")

@@ -257,7 +257,7 @@ UploadDep = Annotated[Upload, Depends(receive_body_file)]
 """A file as the body."""
 
 
-def body_digest(request: Request) -> bytes:
+def hash_body(request: Request) -> bytes:
     """SHA-256 of the body that was read; of nothing where the address takes none."""
     digest: bytes = getattr(request.state, "body_digest", hashlib.sha256(b"").digest())
     return digest

@@ -24,12 +24,12 @@ def conditional_response(
     """
     tag = f'"{add_organization_mark(etag)}"'
     common = {"ETag": tag, "Vary": VARY, "Cache-Control": "private, no-cache", **(headers or {})}
-    if client_has_tag(request, tag):
+    if has_client_etag(request, tag):
         return Response(status_code=304, headers=common)
     return Response(body() if callable(body) else body, media_type=media_type, headers=common)
 
 
-def client_has_tag(request: Request, tag: str) -> bool:
+def has_client_etag(request: Request, tag: str) -> bool:
     """Whether If-None-Match has the tag (weak comparison, as RFC 9110 says)."""
     given = ",".join(request.headers.getlist("if-none-match"))
     known = {part.strip().removeprefix("W/") for part in given.split(",")}

@@ -30,20 +30,20 @@ def own_origin(request: Request) -> str:
     return public or f"{request.scope['scheme']}://{request.headers.get('host', '')}"
 
 
-def cookie_name(request: Request, who: Who = "staff") -> str:
+def make_cookie_name(request: Request, who: Who = "staff") -> str:
     """On plain http browsers refuse the `__Host-` prefix."""
     return f"__Host-{who}" if is_https(request) else who
 
 
-def session_cookie(request: Request, who: Who = "staff") -> str | None:
+def read_session_cookie(request: Request, who: Who = "staff") -> str | None:
     """The session's secret, if the browser sent it. Rater routes read one cookie, all others the other."""
-    return request.cookies.get(cookie_name(request, who)) or None
+    return request.cookies.get(make_cookie_name(request, who)) or None
 
 
 def find_staff_or_rater_cookie(request: Request) -> tuple[Who, str] | None:
     """For routes of both: the session that the CSRF token belongs to, else that of staff, else that of a rater."""
     both: tuple[Who, Who] = ("staff", "rater")
-    there = [(who, secret) for who in both if (secret := session_cookie(request, who)) is not None]
+    there = [(who, secret) for who in both if (secret := read_session_cookie(request, who)) is not None]
     proven = [(who, secret) for who, secret in there if is_csrf_token(secret, request.headers.get(CSRF_HEADER, ""))]
     return next(iter(proven + there), None)
 
@@ -51,7 +51,7 @@ def find_staff_or_rater_cookie(request: Request) -> tuple[Who, str] | None:
 def set_session_cookie(request: Request, response: Response, secret: str, who: Who, *, lifetime: timedelta) -> None:
     """Hand the session to the browser: out of reach of scripts, never sent from other sites."""
     response.set_cookie(
-        cookie_name(request, who),
+        make_cookie_name(request, who),
         secret,
         max_age=int(lifetime.total_seconds()),
         path="/",
@@ -63,7 +63,7 @@ def set_session_cookie(request: Request, response: Response, secret: str, who: W
 
 def clear_session_cookie(request: Request, response: Response, who: Who = "staff") -> None:
     """Take the session from the browser."""
-    name = cookie_name(request, who)
+    name = make_cookie_name(request, who)
     response.delete_cookie(name, path="/", secure=is_https(request), httponly=True, samesite="strict")
 
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from app.services.access.idempotency import IdempotentAnswer, run_once_per_key
 from app.storage.db import Session
 from app.web.access import RATER_HEADER
-from app.web.bodies import body_digest
+from app.web.bodies import hash_body
 
 Key = Annotated[
     str | None,
@@ -65,7 +65,7 @@ class IdempotentCreation:
         acting = self._request.headers.get(RATER_HEADER)
         named = f"\n{RATER_HEADER}: {acting}" if acting is not None else ""
         head = f"{self._request.method} {url.path}?{url.query}{named}\n".encode()
-        return hashlib.sha256(head + body_digest(self._request)).digest()
+        return hashlib.sha256(head + hash_body(self._request)).digest()
 
 
 def created_response(model: BaseModel, *, location: str, secret: bool = False) -> IdempotentAnswer:

@@ -34,7 +34,7 @@ class IfMatch:
 
     def has(self, tag: str) -> bool:
         """Whether a state is among those seen (strong comparison, RFC 9110 §13.1.1; `*` is any)."""
-        return "*" in self.tags or quote_tag(tag) in self.tags
+        return "*" in self.tags or quote_etag(tag) in self.tags
 
 
 async def get_if_match(request: Request, seen: Seen = None) -> IfMatch:  # noqa: ARG001  (declares the header)
@@ -46,7 +46,7 @@ async def get_if_match(request: Request, seen: Seen = None) -> IfMatch:  # noqa:
     return IfMatch(tags)
 
 
-def quote_tag(tag: str) -> str:
+def quote_etag(tag: str) -> str:
     """A tag as headers have it."""
     return f'"{tag}"'
 

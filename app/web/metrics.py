@@ -99,7 +99,7 @@ class ServiceMetrics:
             MultiProcessCollector(merged)  # type: ignore[no-untyped-call]
         else:
             merged = self.registry
-        return generate_latest(merged) + gauge_text(state)
+        return generate_latest(merged) + format_gauges(state)
 
 
 def _make_histogram(registry: CollectorRegistry, name: str, explained: str, *labels: str) -> Histogram:
@@ -111,7 +111,7 @@ def _sum(registry: CollectorRegistry, name: str, explained: str) -> Gauge:
     return Gauge(f"plumbline_{name}", explained, registry=registry, multiprocess_mode="livesum")
 
 
-def gauge_text(state: Iterable[StateGauge]) -> bytes:
+def format_gauges(state: Iterable[StateGauge]) -> bytes:
     """Numbers as they are now, those of one name together."""
     now = CollectorRegistry()
     now.register(_StateCollector(state))

@@ -9,7 +9,7 @@ from fastapi import Request
 MOST_RANGES = 50
 
 
-def preferred_type(request: Request, available: Sequence[str]) -> str:
+def choose_media_type(request: Request, available: Sequence[str]) -> str:
     """The available type that `Accept` ranks highest; the first where it says nothing or nothing that we have."""
     ranges = [_read(part) for text in request.headers.getlist("accept") for part in text.split(",")][:MOST_RANGES]
     best, best_quality = available[0], 0.0

@@ -72,7 +72,7 @@ class OrganizationDirectory:
         return None if number == DEFAULT else next((one.key for one in self._list() if one.number == number), None)
 
 
-def directory_of(request: Request) -> OrganizationDirectory:
+def get_organization_directory(request: Request) -> OrganizationDirectory:
     """The organizations of this installation."""
     directory: OrganizationDirectory = request.app.state.organizations
     return directory
@@ -93,7 +93,7 @@ def enter_organization_of(request: Request, row: int) -> None:
 
 def _enter(request: Request, number: int) -> None:
     if number != current_organization():  # else it is entered, and stays so where it was removed meanwhile
-        switch_organization(number if directory_of(request).has(number) else DEFAULT)
+        switch_organization(number if get_organization_directory(request).has(number) else DEFAULT)
 
 
 def get_archive_address(

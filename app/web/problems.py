@@ -94,14 +94,14 @@ def problem_response(
         "status": status,
         "detail": detail or title,
         "instance": request_id(request.scope),
-        "errors": [{"loc": [printable_name(part) for part in place.loc], "msg": place.msg} for place in places],
+        "errors": [{"loc": [make_printable_name(part) for part in place.loc], "msg": place.msg} for place in places],
         **members,
     }
     body = json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
     return Response(body, status, media_type=MEDIA_TYPE, headers={"Cache-Control": "no-store", **(headers or {})})
 
 
-def printable_name(name: str | int) -> str | int:
+def make_printable_name(name: str | int) -> str | int:
     """A name that was sent, or `(name)` where it is long, no key, or might hold a secret."""
     if isinstance(name, int) or (is_key(name) and len(name) <= LONGEST_NAME and re.search(MARK_PATTERN, name) is None):
         return name
@@ -158,7 +158,7 @@ def _http_exception(request: Request, error: Exception, *, page: ErrorPage) -> R
         return problem_response(request, status, BROKEN)
     headers = dict(error.headers or {})
     if status == 405:
-        headers["Allow"] = ", ".join(allowed_methods(request))
+        headers["Allow"] = ", ".join(list_allowed_methods(request))
     return problem_response(request, status, TITLES.get(status, "The request cannot be answered"), headers=headers)
 
 
@@ -166,7 +166,7 @@ def _handle_unexpected_error(request: Request, error: Exception, *, page: ErrorP
     return page(request, 500, {}) or problem_response(request, 500, BROKEN)
 
 
-def allowed_methods(request: Request) -> list[str]:
+def list_allowed_methods(request: Request) -> list[str]:
     """What the address knows, over all routes; the framework names those of one route only."""
     path = request.scope["path"]
     methods: set[str] = set()

@@ -18,7 +18,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
 from app.domain.errors import AppError, Invalid, Place
-from app.web.problems import printable_name
+from app.web.problems import make_printable_name
 
 MOST = 200
 LONGEST = 8192
@@ -56,13 +56,13 @@ def check_query(request: Request) -> None:
     raw: bytes = request.scope["query_string"]
     if not raw:
         return
-    known = declared_parameters(request.scope["route"], request.method)
+    known = list_declared_parameters(request.scope["route"], request.method)
     seen: set[str] = set()
     wrong: list[Place] = []
     for name, value in _parse_query(raw):
         if name not in known:
             there = f"there are: {', '.join(known)}" if known else "there are none here"
-            wrong.append(Place(("query", printable_name(name)), f"unknown parameter; {there}"))
+            wrong.append(Place(("query", make_printable_name(name)), f"unknown parameter; {there}"))
         elif name in seen and not known[name]:
             wrong.append(Place(("query", name), "give it once"))
         elif "\0" in value:
@@ -83,7 +83,7 @@ def _parse_query(raw: bytes) -> list[tuple[str, str]]:
         raise NotAQuery(f"it has more than {MOST} parameters") from None
 
 
-def declared_parameters(route: BaseRoute, method: str) -> Mapping[str, bool]:
+def list_declared_parameters(route: BaseRoute, method: str) -> Mapping[str, bool]:
     """The parameters of an address, and whether each may be repeated."""
     if not isinstance(route, APIRoute) or not route.include_in_schema:
         return {}

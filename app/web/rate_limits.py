@@ -36,7 +36,7 @@ class UnauthenticatedLimits:
     window: float = 60.0
 
 
-def address_of(scope: Scope) -> str:
+def find_client_address(scope: Scope) -> str:
     """The client's IPv4 address, or the network of its IPv6 address."""
     client = scope.get("client")
     if not client:

@@ -23,7 +23,7 @@ from app.web.admission import ALWAYS, STRANGER
 from app.web.bodies import BodyTooLarge, BodyTooSlow
 from app.web.logs import REQUEST
 from app.web.problems import ErrorPage, problem_response
-from app.web.rate_limits import FailedSignIns, RefusalPacing, TokenBuckets, UnauthenticatedLimits, address_of
+from app.web.rate_limits import FailedSignIns, RefusalPacing, TokenBuckets, UnauthenticatedLimits, find_client_address
 from app.web.request_log import request_id
 
 COOKIES = frozenset({"staff", "rater", "__Host-staff", "__Host-rater"})
@@ -135,11 +135,11 @@ class UnauthenticatedLayer:
         if scope["type"] != "http" or scope["path"] in ALWAYS:
             await self.app(scope, receive, send)
             return
-        shown = list(credential_digests(scope))
+        shown = list(hash_credentials(scope))
         if any(self._familiar.has(digest) for digest in shown):
             await self.app(scope, receive, send)
             return
-        address = address_of(scope)
+        address = find_client_address(scope)
         tries = scope["method"] == "POST" or (bool(shown) and scope["path"].startswith("/v1/"))
         tries = tries or scope["path"] == SIGN_IN_ANSWER
         wait = self._rates.wait(address) or (self._failures.wait(address) if tries else 0)
@@ -226,7 +226,7 @@ def note_sign_in_attempt(request: HTTPConnection) -> None:
         stranger.tried = True
 
 
-def credential_digests(scope: Scope) -> Iterator[bytes]:
+def hash_credentials(scope: Scope) -> Iterator[bytes]:
     """Digests of a request's credentials: of its token and of its session cookies."""
     for name, value in scope["headers"]:
         if name == b"authorization":

@@ -25,7 +25,7 @@ from app.storage.db import Database
 from app.web.access import NoCredentialNeeded, RequiredRater, RequiredRole
 from app.web.deps import ServiceOptions
 from app.web.openapi.document import list_dependencies
-from app.web.queries import declared_parameters
+from app.web.queries import list_declared_parameters
 from tests.described import in_full, parameters, resolved
 
 LARGEST = 680_000  # bytes
@@ -147,10 +147,13 @@ def test_a_query_is_held_against_what_the_document_says(unconnected: FastAPI, do
             for method in route.methods or ():
                 operation = whole["paths"][route.path_format][method.lower()]
                 said[method, route.path] = [p["name"] for p in parameters(document, operation) if p["in"] == "query"]
-                checked[method, route.path] = list(declared_parameters(route, method))
+                checked[method, route.path] = list(list_declared_parameters(route, method))
     assert checked == said
     lists = [
-        name for route in unconnected.routes for name, several in declared_parameters(route, "GET").items() if several
+        name
+        for route in unconnected.routes
+        for name, several in list_declared_parameters(route, "GET").items()
+        if several
     ]
     assert "exclude" in lists
     assert "limit" not in lists

@@ -23,7 +23,7 @@ from app.reports.kit import store
 from app.reports.kit.report import StoredReport
 from app.reports.stability.report import REPORT
 from app.services.access.service_state import ServiceStateReader
-from app.services.every_organization import do_for_each
+from app.services.every_organization import run_for_each_organization
 from app.services.jobs import jobs, report_requests
 from app.services.jobs.jobs import JobView
 from app.services.media import uploads
@@ -247,7 +247,7 @@ def test_what_is_done_for_each_leaves_out_one_that_was_just_removed(spine: Spine
             session.execute(text("SELECT count(*) FROM campaigns"))
         return number
 
-    assert do_for_each(spine.database, count) == [OURS, OTHER]
+    assert run_for_each_organization(spine.database, count) == [OURS, OTHER]
 
 
 def test_what_was_claimed_is_sent_though_another_organization_cannot_be_asked(

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED
-from app.reports.kit.report import Report, ReportHead, ReportWork, TableSection
+from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection
 from app.reports.kit.table import Table
 from app.reports.source.recipe_ratings import load_recipe_ratings
 from app.reports.source.snapshot import Snapshot
@@ -36,7 +36,7 @@ class ToySum(BaseModel):
     total: float | None
 
 
-class ToyView(ReportHead):
+class ToyView(ReportHeader):
     """Sums of scores, and what the chunks said."""
 
     sums: list[ToySum]

@@ -43,7 +43,7 @@ def database(database_url: str) -> Iterator[Database]:
     "ask",
     [
         pytest.param(lambda session, campaign, _: profiles.has_any_score(session, campaign), id="any score"),
-        pytest.param(test_sets.system_is_used, id="system used"),
+        pytest.param(test_sets.is_system_used, id="system used"),
         pytest.param(lambda session, campaign, _: metrics.load_scorable_systems(session, campaign), id="metrics"),
     ],
 )

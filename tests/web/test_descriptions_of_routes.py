@@ -31,7 +31,7 @@ def test_threads_that_meet_routes_for_the_first_time_describe_them_one_after_ano
 
     def ask(route: APIRoute) -> object:
         ready.wait()
-        return queries.declared_parameters(route, "GET")
+        return queries.list_declared_parameters(route, "GET")
 
     monkeypatch.setattr(queries, "get_openapi", describe)
     routes = [APIRoute(f"/{n}", lambda: None) for n in range(THREADS)]

@@ -7,7 +7,7 @@ import hashlib
 import pytest
 
 from app.web import strangers
-from app.web.rate_limits import FailedSignIns, RefusalPacing, TokenBuckets, address_of
+from app.web.rate_limits import FailedSignIns, RefusalPacing, TokenBuckets, find_client_address
 
 Address = tuple[str, int]
 
@@ -71,7 +71,7 @@ def test_a_rate_gives_back_what_time_brings() -> None:
     ],
 )
 def test_an_address_is_that_of_a_customer(client_: Address | None, address: str) -> None:
-    assert address_of({"type": "http", "client": client_}) == address
+    assert find_client_address({"type": "http", "client": client_}) == address
 
 
 def test_a_request_shows_its_token_and_its_session_cookies_and_no_others() -> None:
@@ -82,4 +82,4 @@ def test_a_request_shows_its_token_and_its_session_cookies_and_no_others() -> No
         (b"cookie", b"staff=three"),
     ]
     expected = [hashlib.sha256(secret).digest() for secret in (b"plb_1", b"one", b"two", b"three")]
-    assert list(strangers.credential_digests({"headers": headers})) == expected
+    assert list(strangers.hash_credentials({"headers": headers})) == expected

@@ -28,7 +28,7 @@ from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import example_response, other_media_response
 from app.web.naming import check_may_name_raters
-from app.web.negotiation import preferred_type
+from app.web.negotiation import choose_media_type
 
 AnyKind = Report[Any, Any]
 Handler = Callable[..., Awaitable[Response]]
@@ -172,7 +172,7 @@ def report_response(
         request,
         kind,
         report,
-        shape or SHAPES[preferred_type(request, tuple(SHAPES))],
+        shape or SHAPES[choose_media_type(request, tuple(SHAPES))],
         picture or representations.list_chart_names(kind)[0],
     )
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self, cast
 from pydantic import BaseModel, Field, StringConstraints
 
 from app.api.models.recipe import Key
-from app.api.models.side_by_side import PairVerdictOut, verdict_out
+from app.api.models.side_by_side import PairVerdictOut, make_verdict_out
 from app.api.models.times import Time
 from app.domain.recipe import ExclusionRule, Subject
 from app.reports.ranking.view import SystemLine
@@ -141,8 +141,8 @@ class ExclusionEffectOut(BaseModel):
                 ChangedPairOut(
                     pair=[one.a, one.b],
                     change=one.kind,
-                    before=verdict_out(one.verdicts[0]),
-                    after=verdict_out(one.verdicts[1]),
+                    before=make_verdict_out(one.verdicts[0]),
+                    after=make_verdict_out(one.verdicts[1]),
                 )
                 for one in effect.pairs
             ],

@@ -81,12 +81,12 @@ class PayloadBody(JsonBody[Any]):
             raise RequestValidationError([_locate_fault(fault) for fault in error.errors()]) from None
 
 
-def payload_body(model: type[BaseModel], examples: Mapping[str, Any], *, aside: bool = False) -> Any:
+def declare_payload_body(model: type[BaseModel], examples: Mapping[str, Any], *, aside: bool = False) -> Any:
     """Declare a body of payloads, with worked examples by name. aside: see `JsonBody`."""
     return Depends(PayloadBody(model, {name: {"value": value} for name, value in examples.items()}, aside=aside))
 
 
-def payload_examples() -> dict[str, Any]:
+def list_payload_examples() -> dict[str, Any]:
     """The first worked example of each protocol."""
     return {name: one.examples[0].payload.model_dump(mode="json") for name, one in ALL.items()}
 

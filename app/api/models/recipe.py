@@ -44,7 +44,7 @@ BODY_TYPES: Mapping[str, Any] = {
 }
 
 
-def bounded_number_type(choice: RecipeChoice) -> Any:
+def make_bounded_number_type(choice: RecipeChoice) -> Any:
     """The type of a choice, with its limits if it is a number."""
     limits = choice.limits
     return choice.type if limits is None else Annotated[choice.type, Field(ge=limits.least, le=limits.most)]
@@ -62,7 +62,7 @@ def add_recipe_choices(field_of: Callable[[RecipeChoice], tuple[Any, Any]]) -> C
 
 
 def _in_body(choice: RecipeChoice) -> tuple[Any, Any]:
-    value = BODY_TYPES.get(choice.name, bounded_number_type(choice))
+    value = BODY_TYPES.get(choice.name, make_bounded_number_type(choice))
     return value | None if choice.nullable else value, _left_out(choice.wording.sentence)
 
 

@@ -107,7 +107,7 @@ class SideBySideOut(BaseModel):
                 PairDisagreementOut(
                     pair=[pair.a, pair.b],
                     kind=pair.kind,
-                    verdicts=dict(zip(names, map(verdict_out, pair.verdicts), strict=True)),
+                    verdicts=dict(zip(names, map(make_verdict_out, pair.verdicts), strict=True)),
                 )
                 for pair in shown.changed_pairs()
             ],
@@ -129,7 +129,7 @@ def _place(column: ComparedRanking, system: str) -> RankedPlaceOut | None:
     return RankedPlaceOut(rank=line.rank, relative_rank=relative, cluster=line.cluster, score=line.score)
 
 
-def verdict_out(told: PairVerdict | None) -> PairVerdictOut | None:
+def make_verdict_out(told: PairVerdict | None) -> PairVerdictOut | None:
     """From what the service knows."""
     return None if told is None else PairVerdictOut(better=told.better, significant=told.claims)
 

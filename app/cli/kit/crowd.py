@@ -15,10 +15,10 @@ from rich.table import Table
 from app.client import remote as _remote
 from app.client.remote import Remote, ServerRefusal
 from app.client.settlement import (
+    CollectedCompletionCodes,
     CompletionCodeTemplates,
     CrowdPlatform,
     Decision,
-    HandedInCodes,
     PlatformRefusal,
     PlatformWording,
     decide_submissions,
@@ -134,7 +134,7 @@ def _not_of_the_campaign(why: str) -> Invalid:
     return Invalid("the study does not belong to the campaign", places=(Place(("STUDY",), why),))
 
 
-def _read_handed_in(remote: Remote, campaign: str, invitation: str) -> HandedInCodes:
+def _read_handed_in(remote: Remote, campaign: str, invitation: str) -> CollectedCompletionCodes:
     codes: dict[str, list[str]] = defaultdict(list)
     checks: dict[str, int] = defaultdict(int)
     elsewhere = set()
@@ -145,7 +145,7 @@ def _read_handed_in(remote: Remote, campaign: str, invitation: str) -> HandedInC
             checks[participant] += bool(completion.get("attention_check"))
         elif participant:
             elsewhere.add(participant)
-    return HandedInCodes(codes, elsewhere, checks)
+    return CollectedCompletionCodes(codes, elsewhere, checks)
 
 
 def _carry_out(platform: CrowdPlatform, decisions: list[Decision]) -> None:

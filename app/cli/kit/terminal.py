@@ -20,7 +20,7 @@ SHORT = {"Rank": "#", "Cluster": "Cl.", "Raw score": "Raw", "Rank range": "Ranks
 NARROWEST_NAME = 10
 
 
-def ranking_table(report: Mapping[str, object]) -> RenderableType:
+def format_ranking_table(report: Mapping[str, object]) -> RenderableType:
     """A ranking report: a line a system, a rule between clusters, the recipe and the warnings below."""
     view = ranking_view.parse_ranking_view(report)
     parts: list[RenderableType] = [_systems(view), Text(ranking_captions.make_caption(view), style="dim")]
@@ -34,7 +34,7 @@ def _format_range(low: float, high: float) -> str:
     return f"{low:.1f}" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f}–{high:.1f}"
 
 
-def plain_table(shown: table.Table, title: str, notes: Iterable[str] = ()) -> RenderableType:
+def format_plain_table(shown: table.Table, title: str, notes: Iterable[str] = ()) -> RenderableType:
     """Any of our tables, with what is to be said of it below."""
     table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for heading, justify in zip(shown.headings, shown.alignments, strict=True):

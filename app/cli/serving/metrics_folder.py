@@ -18,7 +18,7 @@ ENOUGH = 64 << 20
 
 
 @contextmanager
-def metrics_folder() -> Iterator[None]:
+def use_metrics_folder() -> Iterator[None]:
     """Name such a folder to the processes started in the block; where memory is short, each tells only its own."""
     _remove_left_behind()
     if os.environ.get(METRICS_FOLDER) or not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < ENOUGH:

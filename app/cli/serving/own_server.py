@@ -36,7 +36,7 @@ def serve_in_background(url: str, role: str | None, listener: socket.socket) -> 
     process = multiprocessing.get_context("spawn").Process(target=_serve, args=(url, role, listener), daemon=True)
     process.start()
     try:
-        _wait_until_ready(service.origin_of(listener), process)
+        _wait_until_ready(service.format_socket_origin(listener), process)
         yield process
     finally:
         process.terminate()
@@ -46,10 +46,10 @@ def serve_in_background(url: str, role: str | None, listener: socket.socket) -> 
 
 
 @contextmanager
-def own_server(url: str, role: str | None) -> Iterator[str]:
+def run_own_server(url: str, role: str | None) -> Iterator[str]:
     """The origin of a server that is started on a free loopback port. Raises NotStarted."""
     with service.open_listening_socket("127.0.0.1", 0) as listener, serve_in_background(url, role, listener):
-        yield service.origin_of(listener)
+        yield service.format_socket_origin(listener)
 
 
 def _serve(url: str, role: str | None, listener: socket.socket) -> None:

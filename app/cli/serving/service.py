@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from app.cli.serving import supervisor
-from app.cli.serving.metrics_folder import metrics_folder
+from app.cli.serving.metrics_folder import use_metrics_folder
 from app.cli.serving.parts import Postgres, ProcessLimits, SupervisedPart, SupervisedProcess
 from app.cli.serving.web import FACTORY, GRACE, LOGGING, PEARMUT
 from app.config import Settings
@@ -53,7 +53,7 @@ def serve_database(
         part.name = name
         part.complete({"PLUMBLINE_DATABASE_URL": url, "PLUMBLINE_DATABASE_ROLE": role or ""})
     parts += web
-    with metrics_folder():
+    with use_metrics_folder():
         run_parts([*parts, *([_worker(url)] if with_worker else [])], server)
 
 
@@ -83,7 +83,7 @@ def make_web_process(server: socket.socket, application: str = FACTORY) -> Super
 @contextmanager
 def start_process_early(server: socket.socket) -> Iterator[SupervisedProcess]:
     """A process that answers requests, started before there is a database; it ends if it is never told one."""
-    with metrics_folder():  # a process reads where it keeps its counts when it imports the application
+    with use_metrics_folder():  # a process reads where it keeps its counts when it imports the application
         web = make_web_process(server)
         web.start_early()
         try:
@@ -93,7 +93,7 @@ def start_process_early(server: socket.socket) -> Iterator[SupervisedProcess]:
 
 
 @contextmanager
-def database_to_serve(settings: Settings) -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
+def open_served_database(settings: Settings) -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
     """The address of the database that the settings name, or else of the embedded Postgres, and that."""
     if settings.database_url:
         yield settings.database_url, None
@@ -147,7 +147,7 @@ def open_listening_socket(host: str, port: int) -> Iterator[socket.socket]:
         yield server
 
 
-def origin_of(server: socket.socket) -> str:
+def format_socket_origin(server: socket.socket) -> str:
     """The address of a bound socket as a browser writes it."""
     host, port = server.getsockname()[:2]
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104  (told, not bound)

@@ -68,7 +68,7 @@ class SimilarityPayload(Payload):
 S = TypeVar("S", bound=SimilarityPayload)
 
 
-def similarity_scale(options: ScoringOptions) -> ScoreScale:
+def find_similarity_scale(options: ScoringOptions) -> ScoreScale:
     """The scale of a campaign: 1 to 5, or 1 to 4."""
     points = options.own.points if isinstance(options.own, SimilarityOptions) else 5
     return ScoreScale(LEAST, float(points), 1.0)
@@ -78,21 +78,21 @@ def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
     """One number; its scale is the campaign's."""
     return (
         JudgmentMeasure(
-            "score", higher_is_better=True, scale=None if options.standardised else similarity_scale(options)
+            "score", higher_is_better=True, scale=None if options.standardised else find_similarity_scale(options)
         ),
     )
 
 
 def adapt_widget(widget: Widget, options: ScoringOptions) -> Widget:
     """The widget with as many points as the campaign's scale has."""
-    if isinstance(widget, Choice) and similarity_scale(options).maximum < SCALE.maximum:
+    if isinstance(widget, Choice) and find_similarity_scale(options).maximum < SCALE.maximum:
         return replace(widget, points=(*POINTS[:3], BEST_OF_FOUR))
     return widget
 
 
 def check_payload(payload: SimilarityPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid where the score is no point of the campaign's scale."""
-    check_score(payload.score, similarity_scale(options), options)
+    check_score(payload.score, find_similarity_scale(options), options)
 
 
 def score_judgment(payload: SimilarityPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)

@@ -11,7 +11,7 @@ from app.reports.agreement.tables import NONE, PLACES, label_statistic
 from app.reports.agreement.view import Statistic
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_table
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell, Table
 
@@ -39,7 +39,7 @@ class CampaignPair(FiniteResultPart):
     absolute: float | None = Field(description="Mean difference; null where the scales differ.")
 
 
-class BetweenView(ReportHead):
+class BetweenView(ReportHeader):
     """How far campaigns on the same outputs agree."""
 
     complete: bool

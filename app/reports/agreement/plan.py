@@ -140,7 +140,7 @@ def _kappas(
     units: UnitValues, t: float, choices: CoefficientSettings, model: UnitRaterVariances | None
 ) -> Iterator[AgreementCoefficient]:
     observed = kappa.share_within_tolerance(units, t)
-    closed = closed_form_chance(choices, t)
+    closed = compute_closed_form_chance(choices, t)
     share = None if model is None else model.expected_share_within(t, choices.step)
     if closed is not None:
         of = kappa.tolerance_kappa(units, t, chance=closed)
@@ -153,7 +153,7 @@ def _kappas(
     yield AgreementCoefficient("kappa_pooled", of, t, expected, observed, chance=by_pool)
 
 
-def closed_form_chance(choices: CoefficientSettings, t: float) -> float | None:
+def compute_closed_form_chance(choices: CoefficientSettings, t: float) -> float | None:
     """P_e of the closed form; None where the scale has no ends or all its values are within the tolerance."""
     steps = int(np.floor(t / choices.step + SLACK)) if choices.step else 0
     if choices.levels is None or steps >= choices.levels - 1:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.reports.kit.report import ReportHead
+from app.reports.kit.report import ReportHeader
 from app.reports.kit.result_part import FiniteResultPart
 from app.stats.agreement.units import Level
 
@@ -130,7 +130,7 @@ class SpanView(FiniteResultPart):
     figures: list[SpanLine]
 
 
-class AgreementView(ReportHead):
+class AgreementView(ReportHeader):
     """How far raters agree."""
 
     on: str

@@ -16,7 +16,7 @@ from app.reports.agreement.plan import (
     AgreementCoefficient,
     CoefficientSettings,
     LevelPlan,
-    closed_form_chance,
+    compute_closed_form_chance,
     make_rater_pair_counter,
 )
 from app.reports.agreement.view import (
@@ -162,7 +162,7 @@ def _by_length(plan: LevelPlan, choices: CoefficientSettings, length: Codes) -> 
     if not units.n_units:
         return []
     t = choose_main_tolerance(choices)
-    chance = None if t is None else closed_form_chance(choices, t)
+    chance = None if t is None else compute_closed_form_chance(choices, t)
     of = {one.key: one.estimate for one in plan.statistics if one.tolerance is None}
     of_kappa = None if t is None else kappa.tolerance_kappa(units, t, chance=chance)
     count, lines = make_rater_pair_counter(units), []
@@ -245,7 +245,7 @@ def list_self_agreements(
     """Repeats of every rater and of all, and a translation that was judged under several names."""
     t = choose_main_tolerance(choices)
     t = 0.0 if t is None else t
-    chance = closed_form_chance(choices, t)
+    chance = compute_closed_form_chance(choices, t)
     again = intra.pair_consecutive_ratings(ratings.rows)
     names = ratings.rows.labels.raters
     lines = [_self_line("repeats", None, again, t, chance)]
@@ -331,7 +331,9 @@ def list_agreement_warnings(ratings: RawRatings, plans: Sequence[LevelPlan], cho
                 f"{plan.level}: undefined for these scores, which are too few or too much alike: "
                 f"{', '.join(missing)}; have more texts rated twice"
             )
-    left = [t for t in choices.tolerances if choices.levels is not None and closed_form_chance(choices, t) is None]
+    left = [
+        t for t in choices.tolerances if choices.levels is not None and compute_closed_form_chance(choices, t) is None
+    ]
     if left:
         messages.append(
             f"no two scores of the scale differ by more than {', '.join(f'{t:g}' for t in left)}, so κ is "

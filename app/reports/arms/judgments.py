@@ -110,7 +110,7 @@ def load_conditions(session: Session, snapshot: Snapshot, options: InclusionOpti
     )
 
 
-def unfinished_task_states(session: Session, snapshot: Snapshot) -> list[object]:
+def list_unfinished_task_states(session: Session, snapshot: Snapshot) -> list[object]:
     """Which work is not finished, and whose: a task that is leased, handed in or given to another is no new data."""
     return [
         sorted(load_awaited_raters(session, snapshot.campaign_id)),

@@ -18,8 +18,8 @@ from app.stats.arms.times import (
     TimedJudgments,
     UnitDurations,
     compare_durations,
-    durations_by_kind,
     group_shown_documents,
+    split_durations_by_kind,
 )
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.quality.report import select_events
@@ -212,7 +212,7 @@ def _percent(before: float | None, after: float | None) -> float | None:
 
 def measure_condition_times(parts: Sequence[tuple[TimedJudgments, EventTable]]) -> Times:
     """Durations of each condition."""
-    return [durations_by_kind(work) for work, _ in parts]
+    return [split_durations_by_kind(work) for work, _ in parts]
 
 
 def list_time_warnings(

@@ -13,7 +13,7 @@ from app.reports.arms.judgments import JudgmentsByCondition
 from app.reports.kit import captions
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell, Table
-from app.reports.source.campaign import campaign_protocol
+from app.reports.source.campaign import find_campaign_protocol
 from app.storage import prefills
 from app.storage.db import Session
 
@@ -44,7 +44,7 @@ class ArmPrefill(FiniteResultPart):
 
 def count_prefills(session: Session, conditions: JudgmentsByCondition) -> Counts:
     """Count, judgment by judgment, what became of the errors shown; nothing where the protocol shows none."""
-    protocol = campaign_protocol(conditions.snapshot.campaign)
+    protocol = find_campaign_protocol(conditions.snapshot.campaign)
     if not protocol.accepts_prefill:
         return {}
     rater, of = conditions.work.rows.rater.tolist(), conditions.condition.tolist()

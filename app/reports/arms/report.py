@@ -9,7 +9,12 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.reports.arms import lines
-from app.reports.arms.judgments import InclusionOptions, JudgmentsByCondition, load_conditions, unfinished_task_states
+from app.reports.arms.judgments import (
+    InclusionOptions,
+    JudgmentsByCondition,
+    list_unfinished_task_states,
+    load_conditions,
+)
 from app.reports.arms.prefilled_errors import Counts, count_prefills, summarize_arm_prefills
 from app.reports.arms.time_model import ArmModel, fit_arm_model
 from app.reports.arms.view import (
@@ -203,5 +208,5 @@ REPORT: Report[ArmsOptions, ArmsView] = Report(
     csv=make_csv,
     charts={"default": draw_times_by_length, "positions": draw_times_by_position},
     caption=make_caption,
-    extra_key=unfinished_task_states,
+    extra_key=list_unfinished_task_states,
 )

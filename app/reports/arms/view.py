@@ -12,11 +12,11 @@ from app.reports.arms.prefilled_errors import ArmPrefill, list_prefill_figures, 
 from app.reports.arms.time_model import ArmModel, make_model_table
 from app.reports.kit import captions
 from app.reports.kit.charts.panels import LinePanel, PanelSeries, draw_panels
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell
-from app.stats.arms.times import LENGTHS, length_range_label
+from app.stats.arms.times import LENGTHS, format_length_range
 
-RANGES = tuple(length_range_label(low, high) for low, high in LENGTHS)
+RANGES = tuple(format_length_range(low, high) for low, high in LENGTHS)
 BRIEF = {
     "segment": "segment",
     "per_word": "word",
@@ -29,7 +29,7 @@ BRIEF = {
 POSITIONS = (("first_third", "first third"), ("last_third", "last third"))
 
 
-class ArmsView(ReportHead):
+class ArmsView(ReportHeader):
     """Comparison of arms: how long judging takes, how that changes with work, and how often answers are changed."""
 
     rejected: bool = Field(default=False, description="Tasks that quality control rejected count, too.")

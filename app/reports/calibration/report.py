@@ -28,7 +28,7 @@ from app.reports.source.calibration import (
     find_agreed_scores,
     list_raters_for_warning,
     load_campaign_parts,
-    make_comparison_head,
+    make_comparison_header,
     make_unit_values,
 )
 from app.reports.source.raw_ratings import NOTHING
@@ -93,7 +93,7 @@ def _view(parts: CampaignParts, options: CalibrationOptions) -> CalibrationView:
     scaled, lost = standardize_by_rater(test, units)
     constant = sorted(set(lost) - set(unknown))
     shared = estimate_rater_severity(units, rng=np.random.default_rng(options.seed)) if len(rater_offsets) > 1 else None
-    head = make_comparison_head([parts])
+    head = make_comparison_header([parts])
     if n := int((~np.isfinite(agreed)).sum()):
         head["dropped"].append({"reason": UNAGREED, "n": n, "campaign": parts.key})
     return CalibrationView(

@@ -9,7 +9,7 @@ from pydantic import Field
 from app.reports.kit import captions
 from app.reports.kit.charts.before_after import BeforeAfterRow, draw_before_after
 from app.reports.kit.plain_tables import make_table
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell
 
@@ -57,7 +57,7 @@ class SeverityView(FiniteResultPart):
     split_half: float | None = Field(description="Correlation of raters' means between halves of the documents.")
 
 
-class CalibrationView(ReportHead):
+class CalibrationView(ReportHeader):
     """Raters against a calibration set."""
 
     items: str = Field(description="calibration: items of that role; common: all that two raters judged.")

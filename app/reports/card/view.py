@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from app.reports.kit import captions
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 
@@ -67,7 +67,7 @@ class BucketPart(FiniteResultPart):
     buckets: int = Field(description="How many buckets have as many raters and documents.")
 
 
-class CardView(ReportHead):
+class CardView(ReportHeader):
     """What the data of a campaign consist of."""
 
     protocol: str

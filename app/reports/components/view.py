@@ -8,7 +8,7 @@ from pydantic import Field
 
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_aligned_table
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import ResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 
@@ -80,7 +80,7 @@ class DecisionLine(ResultPart):
     dependability: float | None
 
 
-class ComponentsView(ReportHead):
+class ComponentsView(ReportHeader):
     """Where the noise of ratings comes from."""
 
     recipe: str

@@ -11,7 +11,7 @@ from app.reports.agreement.view import make_pseudonyms
 from app.reports.kit import captions
 from app.reports.kit.charts.heat import HeatCell as Shade
 from app.reports.kit.charts.heat import HeatMap, draw_heat_map
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.composition import PARTS
@@ -68,7 +68,7 @@ class SystemCoOccurrences(FiniteResultPart):
     apart: int = Field(description="Pairs of which one meets the other in less than half of its own.")
 
 
-class CompositionView(ReportHead):
+class CompositionView(ReportHeader):
     """What each rater and each task contained, and which systems met."""
 
     n_raters: int

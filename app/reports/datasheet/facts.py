@@ -16,7 +16,7 @@ from app.reports.card.view import CardView
 from app.reports.kit import captions
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.view import RecipeLine
-from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
+from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.reports.source.registration import Registration, load_registration
 from app.reports.source.snapshot import Snapshot
 from app.stats.side_tables import RaterTable
@@ -73,8 +73,8 @@ def load_datasheet_facts(
     ahead = (plan.report or {}).get("forecast", {}) if plan else {}
     return DatasheetFacts(
         campaign=snapshot.campaign,
-        protocol=campaign_protocol(snapshot.campaign),
-        options=campaign_scoring_options(snapshot.campaign),
+        protocol=find_campaign_protocol(snapshot.campaign),
+        options=parse_campaign_scoring_options(snapshot.campaign),
         card=card,
         stands=stands,
         recipe=stands.lock.recipe if stands.lock else NAMED["recommended"],

@@ -13,7 +13,7 @@ from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, QUIET
 from app.reports.kit.charts.declaration import RowChart, RowMark, declares_chart
 from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell, Table
 
 UNKNOWN = "unknown: not stored"
@@ -43,7 +43,7 @@ class Point(BaseModel):
     by: str | None = Field(description="The question of the data sheet, or the report, that says it.")
 
 
-class DatasheetView(ReportHead):
+class DatasheetView(ReportHeader):
     """HEDS 3.0, the checklist and a methods paragraph, filled from what is stored."""
 
     heds: list[Answer]

@@ -9,7 +9,7 @@ from pydantic import Field
 from app.reports.agreement.view import make_pseudonyms
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_table
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell, Table
 
@@ -48,7 +48,7 @@ class SystemSpread(FiniteResultPart):
     rank_per_1000_words: int | None
 
 
-class DistributionsView(ReportHead):
+class DistributionsView(ReportHeader):
     """How raters use the scale on the same units, and what systems get."""
 
     on: str

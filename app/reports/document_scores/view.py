@@ -8,7 +8,7 @@ from pydantic import Field
 
 from app.reports.agreement.view import Interval
 from app.reports.kit import captions
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 
@@ -37,7 +37,7 @@ class CorrelationLine(FiniteResultPart):
     kendall: float | None
 
 
-class DocumentScoresView(ReportHead):
+class DocumentScoresView(ReportHeader):
     """How the score of a document goes with those of its segments."""
 
     scoring: str

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_aligned_table
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import ResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 
@@ -57,7 +57,7 @@ class PairForecastLine(ResultPart):
     why: str | None = None
 
 
-class ForecastView(ReportHead):
+class ForecastView(ReportHeader):
     """Whether the ranking would hold, forecast: nothing of this was simulated from repeated judgments."""
 
     method: Literal["forecast"] = "forecast"

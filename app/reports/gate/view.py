@@ -13,7 +13,7 @@ from app.reports.gate.chart import GatePicture, draw_gate_chart
 from app.reports.gate.earlier_looks import Promise
 from app.reports.kit import captions
 from app.reports.kit.columns import Column, File, make_csv_file
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell, Table
 from app.stats.gate.failures import SystemFailures
 from app.stats.gate.gate import Claim, Verdict
@@ -88,7 +88,7 @@ class FailuresView(BaseModel):
     baseline: SystemFailuresView
 
 
-class GateView(ReportHead):
+class GateView(ReportHeader):
     """May the candidate replace the baseline?"""
 
     data_version: int
@@ -152,7 +152,7 @@ def gate_exit_code(view: GateView) -> int:
     return 0 if view.holds else EXIT.get(view.verdict, 1)
 
 
-def claim_sentence(view: GateView) -> str:
+def make_claim_sentence(view: GateView) -> str:
     """The claim as a sentence."""
     margin = "" if view.margin is None else f" (margin {view.margin:g})"
     return f"{view.candidate} is {CLAIMS[view.claim]} {view.baseline}{margin}"
@@ -168,7 +168,7 @@ def make_tables(view: GateView) -> Sequence[TableSection]:
     """One table: each figure with its name."""
     places = captions.choose_decimals([view.difference, *(view.interval or ())])
     rows = [
-        ("Claim", claim_sentence(view)),
+        ("Claim", make_claim_sentence(view)),
         ("Verdict", f"{'holds' if view.holds else 'does not hold'}: {VERDICTS[view.verdict]}"),
         ("Difference", captions.format_number(view.difference, places)),
         (f"{view.interval_level:.0%} interval", _interval(view, places)),
@@ -327,7 +327,7 @@ def draw_gate_interval(view: GateView) -> bytes:
     """The interval against 0 and the margin."""
     low, high = view.interval or (None, None)
     drawn = GatePicture(
-        title=claim_sentence(view),
+        title=make_claim_sentence(view),
         verdict=f"{'Holds' if view.holds else 'Does not hold'}: {VERDICTS[view.verdict]}",
         holds=view.holds,
         difference=view.difference,

@@ -9,7 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from pydantic import BaseModel
 
 from app.reports.kit import captions
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell, Table
 
 Row = TypeVar("Row")
@@ -121,6 +121,6 @@ def make_csv_file_maker(
 
 def _data(result: Any) -> tuple[str, int]:
     """The campaign of a report and its data version."""
-    if isinstance(result, ReportHead):
+    if isinstance(result, ReportHeader):
         return next(iter(result.campaigns.items()))
     return result.campaign, result.data_version

@@ -22,7 +22,7 @@ Output = TypeVar("Output", bound=BaseModel | bytes)
 Chunk = Callable[[int], bytes]
 
 
-class ReportHead(BaseModel):
+class ReportHeader(BaseModel):
     """What every report says of itself. Not a number is null, with its reason among the warnings."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)

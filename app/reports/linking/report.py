@@ -28,7 +28,7 @@ from app.reports.source.calibration import (
     find_sampling_units,
     have_same_source,
     load_campaign_parts,
-    make_comparison_head,
+    make_comparison_header,
     make_unit_values,
 )
 from app.reports.source.raw_ratings import NOTHING
@@ -86,7 +86,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Linking
 
 def _view(parts: Sequence[CampaignParts], options: LinkingOptions) -> LinkingView:
     means = [_load_campaign_means(one, options) for one in parts]
-    links, systems, head = [], [], make_comparison_head(parts)
+    links, systems, head = [], [], make_comparison_header(parts)
     warnings: list[str] = []
     for n, (part, part_means) in enumerate(zip(parts, means, strict=True)):
         if n == 0:

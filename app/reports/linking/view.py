@@ -9,7 +9,7 @@ from pydantic import Field
 from app.reports.kit import captions
 from app.reports.kit.charts.before_after import BeforeAfterRow, draw_before_after
 from app.reports.kit.plain_tables import make_table
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell
 
@@ -48,7 +48,7 @@ class LinkedSystem(FiniteResultPart):
     rank: int | None
 
 
-class LinkingView(ReportHead):
+class LinkingView(ReportHeader):
     """Several campaigns on the scale of the first."""
 
     base: str

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.kit import captions
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.metrics.metric_comparison import Measure
 from app.stats.robustness.changes import Group
@@ -84,7 +84,7 @@ class MetricPairLine(BaseModel):
     n_segments: int
 
 
-class MetricsView(ReportHead):
+class MetricsView(ReportHeader):
     """Automatic metrics beside human scores."""
 
     recipe: str

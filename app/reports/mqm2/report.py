@@ -18,7 +18,7 @@ from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.mqm2.view import MQM2View, SystemScore, draw_penalties, make_caption, make_csv, make_tables
 from app.reports.source import data_hash, recipe_ratings
-from app.reports.source.campaign import campaign_protocol
+from app.reports.source.campaign import find_campaign_protocol
 from app.reports.source.registration import add_standing_exclusions, load_registration
 from app.reports.source.scores import ScoreReading
 from app.reports.source.snapshot import Snapshot
@@ -96,7 +96,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: MQM2Opt
 
 
 def _recipe(snapshot: Snapshot, weights: str | None) -> Recipe:
-    own = campaign_protocol(snapshot.campaign).weights == scoring.MQM2.name if weights is None else weights == OWN
+    own = find_campaign_protocol(snapshot.campaign).weights == scoring.MQM2.name if weights is None else weights == OWN
     profile = None if own else weights or scoring.MQM2.name
     if profile is not None and profile not in scoring.PROFILES:
         there = f"there are {', '.join(sorted(scoring.PROFILES))}, and {OWN}"

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_table
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell
 from app.reports.mqm2.chart import PenaltyRow, draw_penalty_bars
@@ -38,7 +38,7 @@ class SystemScore(FiniteResultPart):
     passed: bool | None = Field(description="Null without a threshold.")
 
 
-class MQM2View(ReportHead):
+class MQM2View(ReportHeader):
     """Scores of systems as contracts have them, the fewest penalty points first."""
 
     weights: str = Field(description="The weight profile.")

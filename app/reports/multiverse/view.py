@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.kit import captions
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.reports.multiverse.charts import ChoiceBar, SharedPair, draw_claim_shares, draw_claims_by_choice
 from app.stats.multiverse.shares import Kind as ClaimKind
@@ -56,7 +56,7 @@ class InapplicableUniversesView(BaseModel):
     reason: str
 
 
-class MultiverseView(ReportHead):
+class MultiverseView(ReportHeader):
     """Every analysis of the same judgments."""
 
     recipe: str = Field(description="Whose other choices every universe shares.")

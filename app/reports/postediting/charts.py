@@ -7,8 +7,8 @@ from app.reports.postediting.drawings import (
     RateDots,
     StackedBar,
     draw_rate_dots,
-    draw_reference_steps,
     draw_stacked_bars,
+    draw_ter_by_references,
 )
 from app.reports.postediting.view import PosteditingView, RateView, make_caption
 
@@ -48,7 +48,7 @@ def draw_reference_curve(view: PosteditingView) -> bytes:
     below = (
         "Bars: TER against one reference, farthest first; line: mTER against all references so far; means over systems"
     )
-    return draw_reference_steps(_title(view), below, bars, [*view.warnings, make_caption(view)])
+    return draw_ter_by_references(_title(view), below, bars, [*view.warnings, make_caption(view)])
 
 
 def _title(view: PosteditingView) -> str:

@@ -149,7 +149,7 @@ def _declare_references(title: str, below: str, bars: Sequence[CurveBar], notes:
 
 
 @declares_chart(_declare_references)
-def draw_reference_steps(title: str, below: str, bars: Sequence[CurveBar], notes: Sequence[str]) -> bytes:
+def draw_ter_by_references(title: str, below: str, bars: Sequence[CurveBar], notes: Sequence[str]) -> bytes:
     """Bars for each reference alone, and a line for all up to it; as SVG."""
     left = MARGIN + 44
     width = max(NARROWEST, left + len(bars) * STEP + MARGIN)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_aligned_table
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import ResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 
@@ -93,7 +93,7 @@ class SufficientReferences(ResultPart):
     enough: int | None = Field(description="Fewest with an mTER of at most HTER; null where all are not enough.")
 
 
-class PosteditingView(ReportHead):
+class PosteditingView(ReportHeader):
     """What post-edits say of the outputs they were made from."""
 
     tokens: str = Field(description="What TER counts, in sacrebleu's words.")

@@ -26,7 +26,7 @@ from app.reports.postediting_da.view import (
     make_csv,
     make_tables,
 )
-from app.reports.source.campaign import campaign_protocol
+from app.reports.source.campaign import find_campaign_protocol
 from app.reports.source.post_edits import (
     PostEdits,
     PostEditsOptions,
@@ -65,7 +65,7 @@ class PosteditingDAOptions(PostEditsOptions):
 def _prepare(
     session: Session, snapshots: tuple[Snapshot, ...], options: PosteditingDAOptions
 ) -> ReportWork[PosteditingDAView]:
-    ours = [one for one in snapshots if find_edits_widget(campaign_protocol(one.campaign)) is not None]
+    ours = [one for one in snapshots if find_edits_widget(find_campaign_protocol(one.campaign)) is not None]
     if len(ours) > 1:
         what = "at most one of them can be of post-edits"
         raise Invalid("the question does not fit the campaigns", places=(Place(("query", "campaigns"), what),))

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_aligned_table
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import ResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 
@@ -86,7 +86,7 @@ class ScoreEditPoints(ResultPart):
     points: list[tuple[float, float]]
 
 
-class PosteditingDAView(ReportHead):
+class PosteditingDAView(ReportHeader):
     """Post-edits beside direct scores."""
 
     post_edits: str | None = Field(description="The campaign of post-edits.")

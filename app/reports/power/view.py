@@ -10,7 +10,7 @@ from pydantic import Field
 from app.domain.recipe import ClusterRule
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_aligned_table
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import ResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.planning.planning import Grouping
@@ -85,7 +85,7 @@ class DesignLine(ResultPart):
     points: list[StudySizeLine]
 
 
-class PowerView(ReportHead):
+class PowerView(ReportHeader):
     """How many documents, raters and ratings a difference takes, and what they cost."""
 
     recipe: str

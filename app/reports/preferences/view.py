@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.kit import captions
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.reports.preferences.chart import PairBar, draw_preference_bars
 
@@ -46,7 +46,7 @@ class PairPreferenceLine(BaseModel):
     significant: bool
 
 
-class PreferencesView(ReportHead):
+class PreferencesView(ReportHeader):
     """Which of the outputs that stood side by side raters prefer."""
 
     asked: str | None = Field(description="What raters are asked of a screen: best, ranking, or null for nothing.")

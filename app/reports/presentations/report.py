@@ -17,8 +17,8 @@ from app.reports.arms.judgments import (
     InclusionOptions,
     JudgmentsByCondition,
     count_dropped_judgments,
+    list_unfinished_task_states,
     load_conditions,
-    unfinished_task_states,
 )
 from app.reports.arms.lines import ArmPace
 from app.reports.arms.report import ONE, order_conditions
@@ -331,5 +331,5 @@ REPORT: Report[PresentationsOptions, PresentationsView] = Report(
     charts={"default": draw_score_curves, "times": draw_time_curves},
     caption=make_caption,
     over="campaigns",
-    extra_key=unfinished_task_states,
+    extra_key=list_unfinished_task_states,
 )

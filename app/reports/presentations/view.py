@@ -14,7 +14,7 @@ from app.reports.document_scores.view import describe_document_range as correlat
 from app.reports.kit import captions
 from app.reports.kit.charts.panels import LinePanel, PanelSeries, draw_panels
 from app.reports.kit.plain_tables import make_table
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell, Table
 from app.reports.presentations.lines import (
     ArmScoreHistogram,
@@ -30,7 +30,7 @@ LENGTHS = {"all": "all", "short": "at most 10 segments", "long": "at least 20 se
 MAIN = frozenset({"all", "short", "long"})
 
 
-class PresentationsView(ReportHead):
+class PresentationsView(ReportHeader):
     """Conditions side by side: time, revisions, how scores lie, agreement, document scores, the same outputs."""
 
     match: str

@@ -32,7 +32,7 @@ from app.reports.source.calibration import (
     find_sampling_units,
     have_same_source,
     load_campaign_parts,
-    make_comparison_head,
+    make_comparison_header,
     make_unit_values,
 )
 from app.reports.source.judged_ratings import load_judged_ratings
@@ -154,7 +154,7 @@ def _view(protocols: Sequence[ProtocolRatings], options: ProtocolsOptions) -> Pr
     ]
     warnings = [f"{one.campaign}: {why}" for one in shown for why in one.why]
     warnings += [f"{one.source} to {one.target}: {one.why}" for one in crossed if one.why]
-    head = make_comparison_head([one.parts for one in protocols])
+    head = make_comparison_header([one.parts for one in protocols])
     head["dropped"] += [
         line for one, other in combinations(protocols, 2) for line in _count_unbridged_outputs(one, other)
     ]

@@ -10,7 +10,7 @@ from pydantic import Field
 from app.reports.kit import captions
 from app.reports.kit.charts.before_after import BeforeAfterRow, draw_before_after
 from app.reports.kit.plain_tables import make_table
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell
 
@@ -89,7 +89,7 @@ class BridgeView(FiniteResultPart):
     why: str | None = None
 
 
-class ProtocolsView(ReportHead):
+class ProtocolsView(ReportHeader):
     """Comparison of protocols."""
 
     order: list[str] = Field(description="Expected order of systems; empty: human translations above systems.")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.reports.source.judged_ratings import JudgedRatingsHead, On
+from app.reports.source.judged_ratings import JudgedRatingsHeader, On
 from app.stats.quality.choices import MIN_PAIRS, ControlAdjust, ControlTestName, QualityCriteria
 from app.stats.quality.report import AlikePair, RaterQuality
 
@@ -30,7 +30,7 @@ class QualityOptions(BaseModel):
         return QualityCriteria(test=self.test, min_pairs=self.min_pairs, adjust=self.adjust)
 
 
-class QualityView(JudgedRatingsHead):
+class QualityView(JudgedRatingsHeader):
     """Evidence on each rater; the verdict is that of the control items alone, and flags decide nothing."""
 
     on: On

@@ -89,10 +89,10 @@ def compute_segment_ranking(
 
     Raises as `find_or_compute_ranking`.
     """
-    return compute_ranking(database, campaign, recipe=reduce_recipe_draws(recipe), as_of=as_of)
+    return compute_ranking(database, campaign, recipe=minimize_recipe_draws(recipe), as_of=as_of)
 
 
-def reduce_recipe_draws(recipe: Recipe) -> Recipe:
+def minimize_recipe_draws(recipe: Recipe) -> Recipe:
     """The recipe with as little drawn as can be: its segment scores are the same."""
     fewest = recipe.permutations if recipe.test not in DRAWN_TESTS else FEWEST_PERMUTATIONS
     return replace(recipe, permutations=fewest, rank_sets=False, influence=False)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.errors import Invalid
-from app.reports.kit.report import LocalChunk, Report, ReportHead, ReportWork, TableSection
+from app.reports.kit.report import LocalChunk, Report, ReportHeader, ReportWork, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.reports.robustness.charts import make_change_bar
 from app.reports.robustness.drawings import ChangeBar, draw_change_bars
@@ -74,7 +74,7 @@ class ChangeTotalsView(BaseModel):
     counts: GroupView
 
 
-class ComparedView(ReportHead):
+class ComparedView(ReportHeader):
     """What the rankings of several campaigns depend on."""
 
     recipe: str

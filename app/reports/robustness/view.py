@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.kit import captions
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.robustness.changes import Group
 from app.stats.robustness.ranking_places import RankingPlaces
@@ -98,7 +98,7 @@ class GroupView(BaseModel):
     why: str | None = Field(None, description="Why there is no change of this group.")
 
 
-class RobustnessView(ReportHead):
+class RobustnessView(ReportHeader):
     """What a ranking depends on."""
 
     recipe: str

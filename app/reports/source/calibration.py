@@ -223,7 +223,7 @@ def make_language_pair_ratings(
     ), units
 
 
-def make_comparison_head(parts: Sequence[CampaignParts]) -> dict[str, Any]:
+def make_comparison_header(parts: Sequence[CampaignParts]) -> dict[str, Any]:
     """What the view of a comparison begins with."""
     campaign_ratings = [one.ratings for one in parts]
     return {

@@ -34,14 +34,14 @@ class CampaignInfo:
     created_at: datetime
 
 
-def campaign_protocol(campaign: CampaignInfo) -> Protocol[Any]:
+def find_campaign_protocol(campaign: CampaignInfo) -> Protocol[Any]:
     """The protocol that a campaign judges by."""
     return protocols.get_protocol(campaign.protocol)
 
 
-def campaign_scoring_options(campaign: CampaignInfo) -> ScoringOptions:
+def parse_campaign_scoring_options(campaign: CampaignInfo) -> ScoringOptions:
     """What a campaign's options mean to its protocol. Raises Invalid, naming the option that is wrong."""
-    return understood(campaign_protocol(campaign), campaign.options)
+    return understood(find_campaign_protocol(campaign), campaign.options)
 
 
 def make_campaign_info(row: campaigns.CampaignRecord) -> CampaignInfo:

@@ -31,7 +31,7 @@ class HashedColumns(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class RatingsMeaning:
+class ScoreSemantics:
     """What the scores of ratings mean."""
 
     higher_is_better: bool
@@ -67,13 +67,13 @@ def hash_report_data(rows: Ratings, documents: DocumentTable, known: Mapping[str
     Beside the ratings these are what they mean (scale, which way is better), the domains of the documents
     that were rated, and the names and kinds of the systems.
     """
-    meaning = RatingsMeaning(rows.higher_is_better, rows.documents_known, rows.standardised, rows.scale)
+    meaning = ScoreSemantics(rows.higher_is_better, rows.documents_known, rows.standardised, rows.scale)
     return hash_columns(_HeldColumns(rows), meaning, documents, known)
 
 
 def hash_columns(
     source: HashedColumns,
-    meaning: RatingsMeaning,
+    meaning: ScoreSemantics,
     documents: DocumentTable,
     known: Mapping[str, texts.SystemDescription],
 ) -> str:

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.recipe import ExclusionRule, Recipe
-from app.reports.source.campaign import campaign_protocol
-from app.reports.source.data_hash import RatingsMeaning, hash_columns
+from app.reports.source.campaign import find_campaign_protocol
+from app.reports.source.data_hash import ScoreSemantics, hash_columns
 from app.reports.source.scores import ScoreReading, ensure_scored_profile, make_ratings_frame
 from app.reports.source.snapshot import Snapshot
 from app.stats.normalize import RaterMoments
@@ -39,7 +39,7 @@ FROM_SUMS = "from sums"
 def find_ratings_folder_if_large(session: Session, about: Snapshot) -> RatingsFolder | None:
     """Where the file of ratings lies of a campaign that is summed; None where ratings are held in memory."""
     folder = find_ratings_folder(session)
-    if folder is None or campaign_protocol(about.campaign).level == "document":
+    if folder is None or find_campaign_protocol(about.campaign).level == "document":
         return None
     return folder if folder.is_large(session, about.campaign_id) else None
 
@@ -78,7 +78,7 @@ def hash_file_data(
 ) -> str:
     """The digest of what a recipe includes, as ratings in memory have it. The file is opened a second time."""
     frame = file.frame
-    meaning = RatingsMeaning(frame.higher_is_better, frame.documents_known, frame.standardised, frame.scale)
+    meaning = ScoreSemantics(frame.higher_is_better, frame.documents_known, frame.standardised, frame.scale)
     with closing(file.again()) as again:
         return hash_columns(FileColumns(again, counting.exclude), meaning, documents, words)
 
@@ -219,7 +219,7 @@ class ChangedFile:
     frame: RatingsFrame
 
     @contextmanager
-    def open_sums(
+    def open_rating_sums(
         self, recipe: Recipe, change: ScoreChange | None, unshown: frozenset[str], documents: DocumentTable | None
     ) -> Iterator[FileSums]:
         """Sums under a recipe after a change.

@@ -25,7 +25,7 @@ from app.storage.full_scans import plan_for_full_scans
 On = Literal["score", "errors"]
 
 
-class JudgedRatingsHead(BaseModel):
+class JudgedRatingsHeader(BaseModel):
     """Which data a report on raters speaks about."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
@@ -44,7 +44,7 @@ class JudgedRatings:
     judgment_ids: of each row, as they are stored.
     """
 
-    head: JudgedRatingsHead
+    head: JudgedRatingsHeader
     rows: Ratings
     events: EventTable
     documents: DocumentTable
@@ -63,7 +63,7 @@ def load_judged_ratings(
     loaded, profile = _load_ratings(session, snapshot, ratings.LOAD)
     rows = loaded.ratings
     documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
-    head = JudgedRatingsHead(
+    head = JudgedRatingsHeader(
         campaign=snapshot.campaign.key,
         data_version=snapshot.version,
         data_hash=hash_report_data(rows, documents, texts.load_system_descriptions(session, snapshot.campaign_id)),

@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import Count, Protocol, TextEdit
-from app.reports.source.campaign import campaign_protocol, campaign_scoring_options
+from app.reports.source.campaign import find_campaign_protocol, parse_campaign_scoring_options
 from app.reports.source.registration import StandingExclusion, load_registration
 from app.reports.source.scores import load_scored_ratings, resolve_score_reading
-from app.reports.source.snapshot import Snapshot, make_head_fields
+from app.reports.source.snapshot import Snapshot, make_header_fields
 from app.stats.postediting.compare import OwnPostEdit, SegmentEdits, SegmentTexts, count_segment_edits
 from app.stats.postediting.operations import EditOperations, Tokenization
 from app.stats.ratings import RatingRole, Ratings
@@ -85,7 +85,7 @@ class PostEdits:
     @property
     def head(self) -> dict[str, Any]:
         """What every view begins with."""
-        return make_head_fields(self.snapshot, self.data_hash, self.dropped)
+        return make_header_fields(self.snapshot, self.data_hash, self.dropped)
 
     @property
     def n_chunks(self) -> int:
@@ -105,7 +105,7 @@ def find_edits_widget(protocol: Protocol[Any]) -> TextEdit | None:
 
 def load_post_edits(session: Session, snapshot: Snapshot, options: PostEditsOptions) -> PostEdits:
     """Read the post-edits of a campaign; there are none where its raters correct no outputs."""
-    protocol = campaign_protocol(snapshot.campaign)
+    protocol = find_campaign_protocol(snapshot.campaign)
     outputs = {
         address: row.text
         for address, row in back_translations.load_stored_outputs(session, snapshot.campaign_id).items()
@@ -171,7 +171,7 @@ def _edits(
 
 def _load_judgments(session: Session, snapshot: Snapshot, protocol: Protocol[Any]) -> tuple[Any, Ratings]:
     """Judgments as ratings, by a measure that every one of them has, with their ids."""
-    measures = protocol.derive_measures(campaign_scoring_options(snapshot.campaign))
+    measures = protocol.derive_measures(parse_campaign_scoring_options(snapshot.campaign))
     plain = next((one for one in measures if not one.needs_text), measures[0])
     read = resolve_score_reading(snapshot.campaign, ScoringChoice(source="criterion", criterion=plain.name))
     loaded, _ = load_scored_ratings(session, snapshot, read)

@@ -15,7 +15,7 @@ from app.domain.recipe_parsing import WrongValue, parse_option
 from app.protocols.base import Spans
 from app.reports.source.data_hash import hash_report_data
 from app.reports.source.scores import ScoreReading, load_scored_ratings, resolve_score_reading
-from app.reports.source.snapshot import Snapshot, make_head_fields
+from app.reports.source.snapshot import Snapshot, make_header_fields
 from app.stats.agreement.distributions import select_complete_raters
 from app.stats.agreement.units import Repeated, make_segment_units
 from app.stats.quality.pairing import first_rows_of_judgments
@@ -85,7 +85,7 @@ class RawRatings:
     @property
     def head(self) -> dict[str, Any]:
         """What every view begins with."""
-        return make_head_fields(self.snapshot, self.data_hash, self.dropped)
+        return make_header_fields(self.snapshot, self.data_hash, self.dropped)
 
 
 def load_raw_ratings(session: Session, snapshot: Snapshot, options: RawRatingsOptions) -> RawRatings:

@@ -66,7 +66,7 @@ class RecipeFacts:
         return {self.snapshot.campaign.key: self.snapshot.version}
 
     def head(self, dropped: Iterable[DroppedRows], warnings: Iterable[str], data_hash: str = "") -> dict[str, Any]:
-        """What every report says of itself, as fields of a `ReportHead`.
+        """What every report says of itself, as fields of a `ReportHeader`.
 
         data_hash: of the rows that were used, where these are others than the recipe's.
         """

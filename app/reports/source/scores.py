@@ -9,7 +9,7 @@ from typing import Any
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import JudgedTexts, JudgmentMeasure, Protocol, ScoringOptions
-from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
+from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.reports.source.snapshot import Snapshot
 from app.stats import scoring
 from app.storage import judgments, profiles, ratings
@@ -36,7 +36,7 @@ def resolve_score_reading(campaign: CampaignInfo, wanted: ScoringChoice) -> Scor
 
     Raises Invalid where the recipe asks for marked errors, and the protocol marks none or another number is read.
     """
-    protocol, options = campaign_protocol(campaign), campaign_scoring_options(campaign)
+    protocol, options = find_campaign_protocol(campaign), parse_campaign_scoring_options(campaign)
     own = protocol.measure(options)
     measures = {measure.name: measure for measure in protocol.derive_measures(options)}
     measure = own if wanted.source == GIVEN else measures.get(wanted.criterion or wanted.source)

@@ -33,8 +33,8 @@ class Snapshot:
         return "+" + hashlib.sha256(json.dumps(choices, sort_keys=True).encode()).hexdigest()
 
 
-def make_head_fields(snapshot: Snapshot, data_hash: str, dropped: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """What every view of one campaign begins with, as fields of a `ReportHead`."""
+def make_header_fields(snapshot: Snapshot, data_hash: str, dropped: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """What every view of one campaign begins with, as fields of a `ReportHeader`."""
     return {
         "campaigns": {snapshot.campaign.key: snapshot.version},
         "data_hash": data_hash,

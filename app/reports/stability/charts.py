@@ -207,13 +207,13 @@ def _panel(sheet: ChartSheet, panel: _Panel, frame: _Frame, at: _PanelPlace, loo
     _axes(sheet, panel.title, frame, at)
     for name, curve in panel.curves:
         color, marker = looks[name]
-        informative = [point for point in curve.points if not finds_mostly_nothing(point)]
+        informative = [point for point in curve.points if not do_most_studies_find_nothing(point)]
         sheet.line([across(frame.x(p)) for p in informative], [up(p.srp) for p in informative], color=color, thick=1.4)
         for point in curve.points:
             x, error = across(frame.x(point)), point.mc_error or 0.0
             ends = (up(min(1.0, point.srp + error)), up(max(frame.floor, point.srp - error)))
             sheet.line((x, x), ends, color=color, thick=0.9)
-            sheet.line((x,), (up(point.srp),), color=color, marker=marker, hollow=finds_mostly_nothing(point))
+            sheet.line((x,), (up(point.srp),), color=color, marker=marker, hollow=do_most_studies_find_nothing(point))
 
 
 def _axes(sheet: ChartSheet, title: str, frame: _Frame, at: _PanelPlace) -> None:
@@ -231,7 +231,7 @@ def _axes(sheet: ChartSheet, title: str, frame: _Frame, at: _PanelPlace) -> None
     sheet.text((at.left + right) / 2, bottom + 26, frame.name, ha="center", size=8, color=QUIET)
 
 
-def finds_mostly_nothing(point: PointView) -> bool:
+def do_most_studies_find_nothing(point: PointView) -> bool:
     """Whether most of its studies find nothing."""
     return any(text.startswith(VACUOUS) for text in point.warnings)
 

@@ -15,7 +15,7 @@ from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_tabl
 from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableLayout, TableSection, make_undivided_work
 from app.reports.source.judged_ratings import (
     JudgedRatings,
-    JudgedRatingsHead,
+    JudgedRatingsHeader,
     combine_codes,
     find_row_documents,
     load_judged_ratings,
@@ -57,7 +57,7 @@ class RaterTime:
     slope_p: float | None
 
 
-class TimingView(JudgedRatingsHead):
+class TimingView(JudgedRatingsHeader):
     """Durations from begun to handed in, values outside the 10th to 90th percentile of their kind left out."""
 
     durations: list[Duration]

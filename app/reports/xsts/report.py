@@ -16,7 +16,7 @@ from app.reports.source.calibration import (
     count_unagreed_items,
     list_raters_for_warning,
     load_campaign_parts,
-    make_comparison_head,
+    make_comparison_header,
 )
 from app.reports.source.raw_ratings import NOTHING
 from app.reports.source.snapshot import Snapshot
@@ -96,7 +96,7 @@ def _view(
         for one, before, size in zip(directions, ready, sizes, strict=True)
     ]
     systems = _rank_systems(_systems(directions, ready, target, grouped.n_pairs, options), options, parts[0].sign)
-    head = make_comparison_head(parts)
+    head = make_comparison_header(parts)
     head["dropped"] += [line for one in parts for line in count_unagreed_items(one, options.repeats)]
     view = XstsView(
         **head,

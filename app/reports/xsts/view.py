@@ -8,7 +8,7 @@ from pydantic import Field
 
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_table
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell, Table
 from app.stats.calibration.lines import METHODS, Method
@@ -99,7 +99,7 @@ class ExternalView(FiniteResultPart):
     why: str | None = None
 
 
-class XstsView(ReportHead):
+class XstsView(ReportHeader):
     """Systems of several language pairs on one scale."""
 
     method: Method = Field(description="By which the systems are sorted; all four are given.")

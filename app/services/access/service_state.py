@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from app.domain.errors import AppError
-from app.services.every_organization import do_for_each
+from app.services.every_organization import run_for_each_organization
 from app.storage import service_state
 from app.storage.db import Database, Session
 
@@ -73,7 +73,7 @@ class ServiceStateReader:
 
     def _load(self) -> Sequence[StateGauge]:
         try:
-            states = do_for_each(self._database, self._load_organization)
+            states = run_for_each_organization(self._database, self._load_organization)
         except AppError:
             return (_gauge("database_up", 0.0),)
         values = states[0]

@@ -16,7 +16,7 @@ from app.stats.agreement.units import UnitValues
 from app.stats.calibration.item_selection import (
     StratumSample,
     choose_calibration_items,
-    scale_strata,
+    divide_scale_into_strata,
     unit_median_and_deviation,
 )
 from app.stats.ratings import ScoreScale
@@ -82,7 +82,7 @@ def propose_calibration_set(
         raise Invalid("a set needs a campaign and at least one pair a stratum")
     parts = [load_campaign_parts(session, load_snapshot(session, key, None), ScoreSourceOptions()) for key in campaigns]
     scale = _scale_of(parts)
-    by_stratum: dict[str, list[CalibrationCandidate]] = {name: [] for name, _, _ in scale_strata(scale)}
+    by_stratum: dict[str, list[CalibrationCandidate]] = {name: [] for name, _, _ in divide_scale_into_strata(scale)}
     lost = 0
     for given in parts:
         texts = load_pair_texts(session, given.ratings.snapshot.campaign_id, reference=reference)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from app import protocols
 from app.protocols import RaterForm, list_judged_levels, make_custom_options, make_rater_form
 from app.protocols.base import Basis, JudgmentMeasure, resolve_scoring_options
-from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
+from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.settings import change_campaign
 from app.storage.db import Session
@@ -34,7 +34,7 @@ class CampaignProtocol:
 def get_campaign_protocol(session: Session, campaign: str) -> CampaignProtocol:
     """Raises NotFound."""
     about = get_campaign(session, campaign)
-    protocol, options = campaign_protocol(about), campaign_scoring_options(about)
+    protocol, options = find_campaign_protocol(about), parse_campaign_scoring_options(about)
     basis: Basis = about.basis  # type: ignore[assignment]  # checked in SQL
     levels = list_judged_levels(protocol, options)
     forms = tuple(make_rater_form(protocol, options, basis=basis, level=level) for level in levels)

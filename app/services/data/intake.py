@@ -12,7 +12,7 @@ from app.domain.questionnaires import NAME as QUESTIONNAIRES
 from app.domain.questionnaires import check_questionnaires
 from app.formats.base import CampaignRow, ReadLog, Record
 from app.protocols.base import Protocol, ScoringOptions
-from app.reports.source.campaign import CampaignInfo, campaign_scoring_options
+from app.reports.source.campaign import CampaignInfo, parse_campaign_scoring_options
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import SLIDER_COLORS
 from app.services.data.merging import BackgroundMerger, ImportMerge
@@ -60,7 +60,10 @@ class ImportIntake:
     def get_protocol(self) -> tuple[Protocol[Any], ScoringOptions]:
         """The campaign's protocol and what its options mean to it."""
         if self._judged_by is None:
-            self._judged_by = protocols.get_protocol(self.campaign.protocol), campaign_scoring_options(self.campaign)
+            self._judged_by = (
+                protocols.get_protocol(self.campaign.protocol),
+                parse_campaign_scoring_options(self.campaign),
+            )
         return self._judged_by
 
     @property
@@ -114,14 +117,14 @@ def import_records(
             if isinstance(record, RemoteRecords):
                 _take_elsewhere(intake, record, beside)
                 continue
-            if by_document and stage.n_held >= CHUNK and stage.ends_before(record, by_segment=by_segment):
-                beside.submit(stage.take_lines(), intake.campaign)
+            if by_document and stage.n_held >= CHUNK and stage.starts_next_unit(record, by_segment=by_segment):
+                beside.submit(stage.drain_lines(), intake.campaign)
             stage.add_record(record, log)
             intake.report_progress(least=BATCH)
         log.finish()
         intake.report_progress()
         beside.wait_until_done()
-    merging.merge_lines(stage.take_lines(), intake.campaign)
+    merging.merge_lines(stage.drain_lines(), intake.campaign)
     metrics, left = merging.store_metric_scores() if stage.n_scores else ((), 0)
     if left:
         log.dropped[NOT_HERE] += left
@@ -136,7 +139,7 @@ def _take_elsewhere(intake: ImportIntake, elsewhere: RemoteRecords, beside: Back
     with elsewhere:
         for chunk in elsewhere.chunks(intake.campaign.protocol, intake.campaign.options, max(1, CHUNK // READERS)):
             if held:
-                beside.submit(stage.take_lines(), intake.campaign)
+                beside.submit(stage.drain_lines(), intake.campaign)
             held, stage.lines = True, chunk.lines
             stage.n_records += chunk.n_records
             stage.n_judgments += chunk.n_judgments
@@ -196,7 +199,7 @@ def _changeable_settings(campaign: CampaignInfo, record: CampaignRow) -> dict[st
     said = dict(record.options or {})
     if any(campaign.options.get(name) != value for name, value in said.items()):
         values["options"] = {**campaign.options, **said}
-        campaign_scoring_options(replace(campaign, options={**campaign.options, **said}))
+        parse_campaign_scoring_options(replace(campaign, options={**campaign.options, **said}))
     if record.documents_known is False and campaign.documents_known:
         values["documents_known"] = False
     if record.basis is not None and record.basis != campaign.basis:

@@ -13,7 +13,7 @@ from app import protocols
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import JudgedTexts, Protocol, ScoringOptions, Spans
-from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
+from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.reports.source.scores import find_profile_id, resolve_score_reading
 from app.services.campaigns import audit
 from app.services.data.known_documents import check_staged_known_documents
@@ -66,7 +66,7 @@ class ImportMerge:
         self._counts.update(judgments=resolved.added, revisions=resolved.revisions, unchanged=resolved.unchanged)
         if any(created.values()) or resolved.added or compared:
             version, profile = self._version(campaign)
-            on_texts = campaign_protocol(campaign).measure(campaign_scoring_options(campaign)).needs_text
+            on_texts = find_campaign_protocol(campaign).measure(parse_campaign_scoring_options(campaign)).needs_text
             stored = None if on_texts else profile
             judgments.append_staged_judgments(session, campaign_id=self._id, profile_id=stored, version=version)
             if on_texts:
@@ -166,7 +166,7 @@ class BackgroundMerger:
 
 def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignInfo) -> Iterator[tuple[int, float, int]]:
     """Scores of what is being merged. Raises Invalid, with file and line, where an output that they need is unknown."""
-    protocol, options = protocols.get_protocol(campaign.protocol), campaign_scoring_options(campaign)
+    protocol, options = protocols.get_protocol(campaign.protocol), parse_campaign_scoring_options(campaign)
     places: list[Place] = []
     for answer in judgments.stream_stored_answers(
         session, campaign_id, among=judgments.load_resolved_judgment_ids(session)
@@ -186,7 +186,7 @@ def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignInfo)
 
 def _check_spans(session: Session, campaign_id: int, campaign: CampaignInfo) -> None:
     """Hold every marked span against the texts it was marked on, where this import brings the one or the other."""
-    protocol, options = protocols.get_protocol(campaign.protocol), campaign_scoring_options(campaign)
+    protocol, options = protocols.get_protocol(campaign.protocol), parse_campaign_scoring_options(campaign)
     if any(isinstance(widget, Spans) for widget in protocol.form):
         outside = _find_spans_beyond_text(session, campaign_id, protocol, options)
         faults = chain(outside, _outside_of_new_texts(session, campaign_id, protocol, options))

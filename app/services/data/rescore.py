@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.protocols.base import JudgedTexts, Protocol, ScoringOptions
-from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
+from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.reports.source.scores import GIVEN
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
@@ -80,9 +80,11 @@ def _compare_profile(
     checked, shown = ProfileCheck(profile.name), list[tuple[StoredScore, StoredScore]]()
     wrong, absent = list[StoredScore](), list[StoredScore]()
     options = _options(view, profile)
-    own = options == campaign_scoring_options(view)
+    own = options == parse_campaign_scoring_options(view)
     there = stored_scores.stream_stored_scores(session, campaign_id, profile.id)
-    for derived, stored in _align_scores(_derive_scores(session, campaign_id, campaign_protocol(view), options), there):
+    for derived, stored in _align_scores(
+        _derive_scores(session, campaign_id, find_campaign_protocol(view), options), there
+    ):
         checked.n += 1
         if stored is None and own:
             checked.missing += 1
@@ -143,7 +145,7 @@ def _derive_scores(
 
 def _options(view: CampaignInfo, profile: StoredProfile) -> ScoringOptions:
     """Under what a profile's scores were derived."""
-    own = campaign_scoring_options(view)
+    own = parse_campaign_scoring_options(view)
     if profile.digest == GIVEN:
         return own
     if profile.digest.startswith(f"{GIVEN}:"):
@@ -157,4 +159,4 @@ def _options(view: CampaignInfo, profile: StoredProfile) -> ScoringOptions:
 
 def _by_score(view: CampaignInfo) -> bool:
     """Whether the campaign's own number is not the weighed errors."""
-    return not campaign_protocol(view).measure(campaign_scoring_options(view)).uses_profile
+    return not find_campaign_protocol(view).measure(parse_campaign_scoring_options(view)).uses_profile

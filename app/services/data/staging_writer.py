@@ -154,14 +154,14 @@ class StagingWriter:
             self.source = (record.document, record.position), len(record.source or "")
         self.lines.add_line(*declared)
 
-    def ends_before(self, record: Record | GroupedAnswers, *, by_segment: bool) -> bool:
+    def starts_next_unit(self, record: Record | GroupedAnswers, *, by_segment: bool) -> bool:
         """Whether a record is the first of the next document, or segment."""
         if not isinstance(record, SegmentRow | OutputRow | JudgmentRow | GroupedAnswers):
             return False
         document, position = self.last_address
         return record.document != document or (by_segment and record.position != position)
 
-    def take_lines(self) -> copy_text.CopyLines:
+    def drain_lines(self) -> copy_text.CopyLines:
         """The lines so far, to be merged; those after them start anew."""
         lines, self.lines = self.lines, copy_text.CopyLines()
         self.start_chunk()

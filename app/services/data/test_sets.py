@@ -14,7 +14,7 @@ from app.domain.errors import Conflict, Invalid, Place
 from app.protocols import assign_error_ids, list_known_severities
 from app.protocols import span_faults as faults
 from app.protocols.base import JudgedTexts, Span
-from app.reports.source.campaign import campaign_protocol, campaign_scoring_options, make_campaign_info
+from app.reports.source.campaign import find_campaign_protocol, make_campaign_info, parse_campaign_scoring_options
 from app.services.campaigns import audit, exclusions
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data import known_documents
@@ -194,7 +194,7 @@ def put_outputs(
     stripped = [None if text is None else text.strip() for text in texts]
     sources = [one.source for one in stored.load_segments(session, row.id, on.id)]
     about = make_campaign_info(row)
-    severities = list_known_severities(campaign_protocol(about), campaign_scoring_options(about))
+    severities = list_known_severities(find_campaign_protocol(about), parse_campaign_scoring_options(about))
     _check_spans(stripped, sources, spans, severities)
     filled = [_spans_as_json(one) for one in spans]
     aligned = _order_alignments(links, stripped, sources)
@@ -226,7 +226,7 @@ def delete_system(session: Session, campaign: str, key: str, *, actor: str) -> N
     """Delete a system of a draft that has no outputs. Raises NotFound, DeleteNeedsDraft, TestSetPartInUse."""
     row = _draft(session, campaign)
     system = load_system_row(session, row.id, key)
-    if stored.system_is_used(session, row.id, system.id):
+    if stored.is_system_used(session, row.id, system.id):
         raise TestSetPartInUse("the system has outputs or judgments")
     if metrics.has_metric_scores(session, row.id, system_id=system.id):
         raise TestSetPartInUse(SCORED)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from app.domain.errors import AppError, Conflict, Invalid, NotFound, Place, Unavailable
 from app.reports.kit.report import StoredReport
 from app.services.access.tokens import INCLUDES, Caller, Role
-from app.services.every_organization import do_for_each
+from app.services.every_organization import run_for_each_organization
 from app.services.webhooks.events import record_event
 from app.storage import campaigns, jobs, jobs_queue, reports
 from app.storage.campaigns import CampaignNotFound
@@ -326,7 +326,7 @@ def recover_stalled_jobs(database: Database) -> int:
     for entry in hopeless:
         with use_organization(organization_of_row(entry.job_id)):
             give_up_job(database, entry.job_id, "its workers stopped before it was finished", entry=entry.queue_id)
-    return len(entries) + sum(do_for_each(database, partial(_enter_lost_jobs, database)))
+    return len(entries) + sum(run_for_each_organization(database, partial(_enter_lost_jobs, database)))
 
 
 def _enter_lost_jobs(database: Database) -> int:

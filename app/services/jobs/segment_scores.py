@@ -32,7 +32,7 @@ def find_or_queue_segment_scores(
 
     Raises as `ranking_report.compute_segment_ranking`, and what a worker has found the recipe to be refused for.
     """
-    light = ranking_report.reduce_recipe_draws(recipe)
+    light = ranking_report.minimize_recipe_draws(recipe)
     with database.transaction(snapshot=True) as session:
         about = load_snapshot(session, campaign, as_of)
         key = _key(about, light)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from app.services.every_organization import do_for_each
+from app.services.every_organization import run_for_each_organization
 from app.services.media.policy import MediaPolicy
 from app.storage.db import Database
 from app.storage.media import rows
@@ -32,7 +32,7 @@ def sweep_media(database: Database, policy: MediaPolicy) -> dict[str, int]:
         with database.transaction() as session:
             return rows.delete_old_uploads(session, UPLOAD_DAYS, continued), rows.load_stored_sizes(session).keys()
 
-    parts = do_for_each(database, read)
+    parts = run_for_each_organization(database, read)
     uploads = [upload for of, _ in parts for upload in of]
     known = {sha256 for _, of in parts for sha256 in of}
     unknown = [sha256 for sha256, _ in old if sha256 not in known]

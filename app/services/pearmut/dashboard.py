@@ -170,7 +170,7 @@ def reset_user(session: Session, loaded: LoadedCampaign, user: str, *, by: Calle
     pearmut.mark_answers_reset(session, loaded.campaign_id, row.rater_id)
 
 
-def note_user(session: Session, loaded: LoadedCampaign, user: str, note: str | None) -> None:
+def set_user_note(session: Session, loaded: LoadedCampaign, user: str, note: str | None) -> None:
     """Store a note on a user. Raises Invalid where there is none."""
     row = pearmut.find_user_by_name(session, loaded.campaign_id, user)
     if row is None:

@@ -8,7 +8,7 @@ from typing import Any
 from app.domain.errors import Invalid, Place
 from app.protocols import list_judged_levels, make_rater_form
 from app.protocols.base import JudgmentMeasure, Spans
-from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
+from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.services.people.answer_rule import AnswerRule
 from app.services.people.qualification_marks import QualificationItem, compute_payload_measures
 from app.services.people.rule_bounds import list_impossible_bounds
@@ -42,12 +42,12 @@ def find_error_field(campaign: CampaignInfo) -> str | None:
 
 def _measures(campaign: CampaignInfo) -> tuple[JudgmentMeasure, ...]:
     """What a judgment comes to, the number that ranks first."""
-    return campaign_protocol(campaign).derive_measures(campaign_scoring_options(campaign))
+    return find_campaign_protocol(campaign).derive_measures(parse_campaign_scoring_options(campaign))
 
 
 def _find_marking(campaign: CampaignInfo) -> Spans | None:
     """How errors are marked; None where they are not."""
-    protocol, options = campaign_protocol(campaign), campaign_scoring_options(campaign)
+    protocol, options = find_campaign_protocol(campaign), parse_campaign_scoring_options(campaign)
     level = list_judged_levels(protocol, options)[0]
     form = make_rater_form(protocol, options, basis=campaign.basis, level=level)  # type: ignore[arg-type]  # checked in SQL
     return next((widget for widget in form.widgets if isinstance(widget, Spans)), None)
@@ -86,7 +86,7 @@ def list_broken_rules(
     Raises Invalid where an answer is none, with places in the payload.
     """
     values = [_compute_measures(campaign, n, items, answer) for n, answer in enumerate(given)]
-    ranking = campaign_protocol(campaign).measure(campaign_scoring_options(campaign))
+    ranking = find_campaign_protocol(campaign).measure(parse_campaign_scoring_options(campaign))
     sign = 1 if ranking.higher_is_better else -1
     field = find_error_field(campaign)
 

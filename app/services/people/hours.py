@@ -20,7 +20,7 @@ from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.people.heard_time import load_heard_seconds
 from app.services.people.raters import ActingRater
-from app.stats.timing.active_time import actions_from_log
+from app.stats.timing.active_time import derive_actions_from_log
 from app.stats.timing.timing import PAUSE, PER_WORD, payable_seconds
 from app.storage import campaigns, hours, raters, teams
 from app.storage.db import Session
@@ -242,7 +242,7 @@ def _by_rater(
     person = [persons.get(rater, -rater) for rater in read.raters]
     active: dict[int, dict[date, float]] = {}
     if read.raters:
-        paid = payable_seconds(actions_from_log(read.log, read.screens), offset=offset * 60, person=person)
+        paid = payable_seconds(derive_actions_from_log(read.log, read.screens), offset=offset * 60, person=person)
         for (code, day), seconds in paid.items():
             active.setdefault(read.raters[code], {})[EPOCH + timedelta(days=day)] = seconds
     return active

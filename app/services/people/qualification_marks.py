@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_faults
 from app.protocols.base import JudgedTexts, Protocol, ScoringOptions
-from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
+from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ def compute_payload_measures(
     campaign: CampaignInfo, item: QualificationItem, payload: Mapping[str, object]
 ) -> dict[str, float]:
     """What a payload comes to, by measure. Raises Invalid, with places in the item."""
-    protocol, options = campaign_protocol(campaign), campaign_scoring_options(campaign)
+    protocol, options = find_campaign_protocol(campaign), parse_campaign_scoring_options(campaign)
     parsed = _parse_payload(protocol, options, item, payload)
     values = {}
     for measure in protocol.derive_measures(options):

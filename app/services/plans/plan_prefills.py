@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from app.design.design import Arm, Design
 from app.domain.errors import Conflict, Invalid, Place
-from app.reports.source.campaign import CampaignInfo, campaign_protocol
+from app.reports.source.campaign import CampaignInfo, find_campaign_protocol
 from app.storage import prefills
 from app.storage.db import Session
 from app.storage.test_sets import DEFAULT_PREFILL
@@ -29,7 +29,7 @@ def check_prefilled_errors(session: Session, campaign_id: int, view: CampaignInf
     places = tuple(_faults(session, campaign_id, view, design))
     if places:
         raise Invalid(NOT_THERE, places=places)
-    if not campaign_protocol(view).requires_prefill:
+    if not find_campaign_protocol(view).requires_prefill:
         return
     shown = choose_arm_prefills(view, design.arms) or (choose_campaign_prefill(session, campaign_id, view),)
     if DEFAULT_PREFILL in shown and not prefills.has_prefill(session, campaign_id, DEFAULT_PREFILL):
@@ -42,7 +42,7 @@ def check_ongoing_prefill(session: Session, campaign_id: int, view: CampaignInfo
     What is begun goes on as it was: neither the arms of a plan in force nor a name that its tasks have is asked about.
     """
     said = view.settings.get(SETTING)
-    if design.arms or not isinstance(said, str) or not campaign_protocol(view).accepts_prefill:
+    if design.arms or not isinstance(said, str) or not find_campaign_protocol(view).accepts_prefill:
         return
     if not prefills.is_prefill_in_plan(session, campaign_id, said) and not prefills.has_prefill(
         session, campaign_id, said
@@ -56,7 +56,7 @@ def choose_campaign_prefill(session: Session, campaign_id: int, view: CampaignIn
     A setting decides; without one, what was put with outputs is shown, by protocols that can. A protocol that needs
     errors shows them in any case.
     """
-    protocol = campaign_protocol(view)
+    protocol = find_campaign_protocol(view)
     if not protocol.accepts_prefill:
         return None
     said = view.settings.get(SETTING)
@@ -76,7 +76,7 @@ def choose_ongoing_prefill(session: Session, campaign_id: int, view: CampaignInf
 
 def choose_arm_prefills(view: CampaignInfo, arms: Sequence[Arm]) -> tuple[str | None, ...]:
     """The name of the errors that each arm shows: its own; without one none, but where the protocol needs them."""
-    needed = DEFAULT_PREFILL if campaign_protocol(view).requires_prefill else None
+    needed = DEFAULT_PREFILL if find_campaign_protocol(view).requires_prefill else None
     return tuple(arm.prefill or needed for arm in arms)
 
 
@@ -98,7 +98,7 @@ def _faults(session: Session, campaign_id: int, view: CampaignInfo, design: Desi
     if not design.arms and isinstance(said, str):
         named.append((SETTING_PLACE, said))
     for place, name in named:
-        if name is not None and not campaign_protocol(view).accepts_prefill:
+        if name is not None and not find_campaign_protocol(view).accepts_prefill:
             yield Place(place, TAKES_NONE)
         elif name is not None and not prefills.has_prefill(session, campaign_id, name):
             yield Place(place, _no_such_output(name))

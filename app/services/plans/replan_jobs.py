@@ -140,7 +140,7 @@ def make_replan_work(database: Database, request: JobRequest) -> ReportWork[byte
         known = left.find_components(session, version)
 
     def make() -> bytes:
-        replanned = left.replan_work()
+        replanned = left.plan_remaining_work()
         merged = replanning.merge_plans(left.old, replanned)
         view = plans.make_plan_preview(
             replace(left.view, data_version=version),

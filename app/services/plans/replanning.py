@@ -134,7 +134,7 @@ class RemainingWork:
     bought: tuple[str, ...]
     rebalance: bool = False
 
-    def replan_work(self) -> Replan:
+    def plan_remaining_work(self) -> Replan:
         """What becomes of it. Raises Invalid where nobody is left."""
         return replan(
             self.old,
@@ -183,7 +183,7 @@ def compile_replan(session: Session, campaign: str, wish: ReplanRequest) -> Comp
 
 def compile_remaining_work(session: Session, basis: ReplanInput, left: RemainingWork) -> CompiledReplan:
     """The new plan of what is left, compiled now."""
-    replanned = left.replan_work()
+    replanned = left.plan_remaining_work()
     merged = merge_plans(left.old, replanned)
     return CompiledReplan(left, basis, replanned, merged, left.make_report(merged.plan, left.find_components(session)))
 

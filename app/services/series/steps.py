@@ -114,7 +114,7 @@ FindFiles = Callable[[ManifestFiles], Sequence[InputFile]]
 def create_campaigns(backend: SeriesBackend, manifest: Manifest, find: FindFiles) -> Iterator[StepOutcome]:
     """Make the campaigns, import their files, enrol their raters. Raises AppError, naming the place."""
     for n, wanted in enumerate(manifest.campaigns):
-        with name_manifest_place(manifest, n):
+        with add_manifest_place_to_errors(manifest, n):
             known = backend.find_campaign(wanted.key)
             if known is None:
                 backend.create_campaign(manifest.series, wanted)
@@ -123,7 +123,7 @@ def create_campaigns(backend: SeriesBackend, manifest: Manifest, find: FindFiles
         yield StepOutcome(wanted.key, "created", known is None)
         draft = known is None or known.state == "draft"
         for i, files in enumerate(wanted.files if draft else ()):
-            with name_manifest_place(manifest, n, "files", i):
+            with add_manifest_place_to_errors(manifest, n, "files", i):
                 stored = backend.import_files(wanted.key, files, find(files))
             counts = ", ".join(f"{count} {noun}" for noun, count in stored.items() if count and noun != "data_version")
             yield StepOutcome(wanted.key, f"files {i + 1}: {counts or 'nothing new'}", bool(counts))
@@ -133,7 +133,7 @@ def create_campaigns(backend: SeriesBackend, manifest: Manifest, find: FindFiles
 def plan_campaigns(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepOutcome]:
     """Compile each design, unless the plan in force is what it comes to. Raises AppError, naming the place."""
     for n, wanted in enumerate(manifest.campaigns):
-        with name_manifest_place(manifest, n, "design"):
+        with add_manifest_place_to_errors(manifest, n, "design"):
             known = _find_campaign(backend, wanted)
             if known.state not in PLANNABLE:
                 yield StepOutcome(wanted.key, f"is {known.state}; its plan stays", changed=False)
@@ -155,7 +155,7 @@ def plan_campaigns(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepO
 def open_campaigns(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepOutcome]:
     """Open what is planned; what is open, paused or closed stays so. Raises AppError, naming the place."""
     for n, wanted in enumerate(manifest.campaigns):
-        with name_manifest_place(manifest, n):
+        with add_manifest_place_to_errors(manifest, n):
             state = _find_campaign(backend, wanted).state
             if state not in PLANNABLE:
                 yield StepOutcome(wanted.key, f"is {state}", changed=False)
@@ -167,12 +167,12 @@ def open_campaigns(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepO
 def make_rater_links(backend: SeriesBackend, manifest: Manifest, *, days: int, renew: bool) -> Iterator[NewRaterLink]:
     """Links for the raters of the manifest that have none that works; renew: for all, and those they had end."""
     for n, wanted in enumerate(manifest.campaigns):
-        with name_manifest_place(manifest, n):
+        with add_manifest_place_to_errors(manifest, n):
             _find_campaign(backend, wanted)
             has = frozenset() if renew else backend.load_raters_with_links(wanted.key)
         for i, rater in enumerate(wanted.raters):
             if rater.key not in has and rater.state != "left":
-                with name_manifest_place(manifest, n, "raters", i):
+                with add_manifest_place_to_errors(manifest, n, "raters", i):
                     link, ends = backend.create_link(wanted.key, rater.key, days)
                 yield NewRaterLink(wanted.key, rater.key, link, ends if isinstance(ends, str) else ends.isoformat())
 
@@ -182,14 +182,14 @@ def load_campaign_progress(
 ) -> Iterator[tuple[str, Mapping[str, object] | None]]:
     """Key and progress of each campaign, None for one that there is not."""
     for n, wanted in enumerate(manifest.campaigns):
-        with name_manifest_place(manifest, n):
+        with add_manifest_place_to_errors(manifest, n):
             known = backend.find_campaign(wanted.key)
             done = None if known is None else backend.load_progress(wanted.key)
         yield wanted.key, done
 
 
 @contextmanager
-def name_manifest_place(manifest: Manifest, n: int, *loc: str | int) -> Iterator[None]:
+def add_manifest_place_to_errors(manifest: Manifest, n: int, *loc: str | int) -> Iterator[None]:
     """Let what goes wrong within name its place in the manifest, and the campaign."""
     try:
         yield
@@ -203,11 +203,11 @@ def name_manifest_place(manifest: Manifest, n: int, *loc: str | int) -> Iterator
 
 def _enrol(backend: SeriesBackend, manifest: Manifest, n: int) -> Iterator[StepOutcome]:
     wanted = manifest.campaigns[n]
-    with name_manifest_place(manifest, n, "raters"):
+    with add_manifest_place_to_errors(manifest, n, "raters"):
         for team in sorted({rater.team for rater in wanted.raters if rater.team is not None}):
             backend.put_team(wanted.key, team)
     for i, rater in enumerate(wanted.raters):
-        with name_manifest_place(manifest, n, "raters", i):
+        with add_manifest_place_to_errors(manifest, n, "raters", i):
             backend.put_rater(wanted.key, rater)
     if wanted.raters:
         yield StepOutcome(wanted.key, f"{len(wanted.raters)} raters enrolled", changed=False)

@@ -148,7 +148,7 @@ class AnswerableTaskCache:
         self._tasks.move_to_end(public_id)
         return kept.addresses
 
-    def keep_addresses(self, public_id: str, addresses: TaskAddresses, rater_id: int) -> TaskAddresses:
+    def cache_addresses(self, public_id: str, addresses: TaskAddresses, rater_id: int) -> TaskAddresses:
         """Keep the addresses of a task that is this rater's in place of those used longest ago; gives them back."""
         before = self._tasks.pop(public_id, None)
         if before is not None:
@@ -164,7 +164,7 @@ class AnswerableTaskCache:
         """What a campaign asks, as it was when it was last looked at."""
         return self._rules.get(campaign_id)
 
-    def keep_rules(self, rules: JudgingRules) -> JudgingRules:
+    def cache_rules(self, rules: JudgingRules) -> JudgingRules:
         """Keep what a campaign asks, unless what is kept is newer."""
         before = self._rules.get(rules.campaign_id)
         if before is not None and before.settings_version > rules.settings_version:

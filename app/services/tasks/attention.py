@@ -21,7 +21,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_faults
 from app.protocols import list_known_severities, span_faults
 from app.protocols.base import JudgedTexts, Span
-from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
+from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.services.campaigns.attention_settings import AttentionSettings, get_attention_settings
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.quality_settings import parse_quality_settings
@@ -250,7 +250,7 @@ def _read_note(meta: Mapping[str, object]) -> AttentionNote | None:
 
 
 def _list_prefill_faults(campaign: CampaignInfo, note: AttentionNote, source: str | None) -> Iterator[Place]:
-    protocol = campaign_protocol(campaign)
+    protocol = find_campaign_protocol(campaign)
     if not note.prefill:
         return
     if not protocol.accepts_prefill:
@@ -259,7 +259,7 @@ def _list_prefill_faults(campaign: CampaignInfo, note: AttentionNote, source: st
     if len(note.prefill) != len(note.texts):
         yield Place(("prefill",), f"has {len(note.prefill)} lists; there are {len(note.texts)} texts")
         return
-    severities = list_known_severities(protocol, campaign_scoring_options(campaign))
+    severities = list_known_severities(protocol, parse_campaign_scoring_options(campaign))
     for n, (text, spans) in enumerate(zip(note.texts, note.prefill, strict=True)):
         for place in span_faults(spans, JudgedTexts(source, text), severities):
             yield Place(("prefill", n, *place.loc[1:]), place.msg)

@@ -9,8 +9,8 @@ from app.services.tasks.task_content import TaskAddressNotFound, TaskContent, lo
 from app.services.tasks.tasks import (
     ClosedToRaters,
     TaskHandedIn,
+    find_rater_task_state,
     load_own_task,
-    rater_task_state,
 )
 from app.storage import campaigns, comments
 from app.storage.db import Session
@@ -35,7 +35,7 @@ def put_comment(session: Session, public_id: str, place: CommentPlace, said: str
     row = load_own_task(session, public_id, rater, lock=True)
     if campaigns.load_campaign(session, rater.campaign).state == "closed":
         raise ClosedToRaters
-    if rater_task_state(session, row, rater) == "handed_in":
+    if find_rater_task_state(session, row, rater) == "handed_in":
         raise TaskHandedIn
     content = load_task_content(session, public_id)
     return comments.store_comment(

@@ -102,11 +102,11 @@ class JudgingService:
         rules = self.tasks.find_rules(rater.campaign_id)
         if rules is None:
             load_rules = partial(load_judging_rules, key=rater.campaign)
-            rules = await self._run_once(rater.campaign_id, load_rules, self.tasks.keep_rules)
+            rules = await self._run_once(rater.campaign_id, load_rules, self.tasks.cache_rules)
         addresses = self.tasks.find_addresses(public_id, rater.rater_id)
         if addresses is None or addresses.campaign_id != rater.campaign_id:
             load = partial(load_task_addresses, rules=rules, public_id=public_id, rater_id=rater.rater_id)
-            keep = partial(self.tasks.keep_addresses, public_id, rater_id=rater.rater_id)
+            keep = partial(self.tasks.cache_addresses, public_id, rater_id=rater.rater_id)
             loaded: TaskAddresses = await self._run_once((public_id, rater.rater_id), load, keep)
             return AnswerableTask(loaded, rules)
         return AnswerableTask(addresses, rules)

@@ -43,7 +43,7 @@ def load_judging_rules(session: Session, key: str) -> JudgingRules:
     """Read what a campaign asks. Raises NotFound."""
     row = campaigns.load_campaign(session, key)
     view = campaign.make_campaign_info(row)
-    protocol, options = campaign.campaign_protocol(view), campaign.campaign_scoring_options(view)
+    protocol, options = campaign.find_campaign_protocol(view), campaign.parse_campaign_scoring_options(view)
     lasts = get_lease_duration(view.settings)
     profile = find_profile_id(session, row.id, resolve_score_reading(view, ScoringChoice()))
     basis: Basis = view.basis  # type: ignore[assignment]  # checked in SQL

@@ -198,7 +198,7 @@ def load_task_view(session: Session, public_id: str, *, rater: ActingRater) -> T
     row = load_own_task(session, public_id, rater)
     sheet = load_task_content(session, public_id)
     answers = OwnAnswers.load(session, sheet.campaign_id, sheet.task_id, rater.rater_id, since=rater.answers_since)
-    state = rater_task_state(session, row, rater)
+    state = find_rater_task_state(session, row, rater)
     view = make_task_view(sheet, answers, state, row.leased_until if state == "leased" else None)
     return replace(view, comments=_own_comments(session, sheet, rater))
 
@@ -271,7 +271,7 @@ def load_own_task(session: Session, public_id: str, rater: ActingRater, *, lock:
     return row
 
 
-def rater_task_state(session: Session, row: tasks.Row, rater: ActingRater) -> State:
+def find_rater_task_state(session: Session, row: tasks.Row, rater: ActingRater) -> State:
     """What a rater who has or had a task is to it now."""
     if row.rater_id == rater.rater_id and row.state in ("leased", "handed_in"):
         return "handed_in" if row.state == "handed_in" else "leased"
@@ -307,7 +307,7 @@ def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded:
     """
     campaign = campaigns.load_campaign(session, rater.campaign, lock=True)
     row = load_own_task(session, public_id, rater, lock=True)
-    state = rater_task_state(session, row, rater)
+    state = find_rater_task_state(session, row, rater)
     if state == "handed_in":
         given: str | None = row.completion_code
         return given
@@ -354,7 +354,7 @@ def release_task(session: Session, public_id: str, *, rater: ActingRater) -> Non
     Raises TaskNotFound, TaskHandedIn.
     """
     row = load_own_task(session, public_id, rater, lock=True)
-    state = rater_task_state(session, row, rater)
+    state = find_rater_task_state(session, row, rater)
     if state == "handed_in":
         raise TaskHandedIn
     if state != "leased":

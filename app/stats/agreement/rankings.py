@@ -62,7 +62,7 @@ def sum_rater_pairs(units: UnitValues) -> RaterPairSums:
     )
 
 
-def kendall_tau_rows(x: Floats, y: Floats, present: npt.NDArray[np.bool_]) -> Floats:
+def kendall_tau_by_row(x: Floats, y: Floats, present: npt.NDArray[np.bool_]) -> Floats:
     """τ-b of each row over the systems present; shapes (B, S) → (B,), NaN where a ranking is constant.
 
     Source: Kendall 1945.
@@ -87,7 +87,7 @@ def tau_by_document(pair_cells: RaterPairSums) -> tuple[Indices, Indices, Floats
         x, y, present = (np.zeros((last - first, width)) for _ in range(3))
         at, n = (row[some] - first, pair_cells.system[some]), pair_cells.n[some]
         x[at], y[at], present[at] = pair_cells.first[some] / n, pair_cells.second[some] / n, 1.0
-        taus.append(kendall_tau_rows(x, y, present > 0))
+        taus.append(kendall_tau_by_row(x, y, present > 0))
     pair, document = np.divmod(keys, int(pair_cells.document.max(initial=0)) + 1)
     return pair, document, np.concatenate(taus)
 
@@ -134,7 +134,7 @@ def _tau_in_draws(pair_cells: RaterPairSums, rows: slice, weights: Floats) -> Fl
     drawn = weights[:, pair_cells.document[rows]]
     of_system = np.eye(pair_cells.n_systems)[pair_cells.system[rows]]
     n, x, y = ((drawn * part[rows]) @ of_system for part in (pair_cells.n, pair_cells.first, pair_cells.second))
-    return kendall_tau_rows(x / np.maximum(n, 1), y / np.maximum(n, 1), n > 0)
+    return kendall_tau_by_row(x / np.maximum(n, 1), y / np.maximum(n, 1), n > 0)
 
 
 @dataclass(frozen=True, slots=True)

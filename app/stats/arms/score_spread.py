@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.arms.times import LENGTHS, LONG, SHORT, encode_combinations, is_length_within, length_range_label
+from app.stats.arms.times import LENGTHS, LONG, SHORT, encode_combinations, format_length_range, is_length_within
 from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
@@ -21,7 +21,7 @@ SETS: tuple[tuple[str, int, int | None], ...] = (
     ("all", 1, None),
     ("short", 1, SHORT),
     ("long", LONG, None),
-    *((length_range_label(low, high), low, high) for low, high in LENGTHS),
+    *((format_length_range(low, high), low, high) for low, high in LENGTHS),
 )
 """Documents by number of segments: name, least, most."""
 

@@ -101,10 +101,10 @@ def encode_combinations(*columns: Codes) -> Codes:
     return np.asarray(code, dtype=np.int32)
 
 
-def length_range_label(low: int, high: int | None) -> str:
+def format_length_range(low: int, high: int | None) -> str:
     """A range of segments in words.
 
-    >>> length_range_label(1, 5), length_range_label(26, None)
+    >>> format_length_range(1, 5), format_length_range(26, None)
     ('1–5', '26 and more')
     """
     return f"{low} and more" if high is None else f"{low}–{high}"
@@ -115,7 +115,7 @@ def is_length_within(length: Counted, low: int, high: int | None) -> Bools:
     return np.asarray((length >= low) & (length <= (high if high is not None else np.iinfo(np.int64).max)))
 
 
-def durations_by_kind(work: TimedJudgments) -> Mapping[tuple[str, str], UnitDurations]:
+def split_durations_by_kind(work: TimedJudgments) -> Mapping[tuple[str, str], UnitDurations]:
     """Durations by (kind of unit, which documents), those that there are.
 
     Kinds: `segment`, `per_word` (seconds a word of the source, of segments), `first_third` and `last_third` (segments
@@ -151,7 +151,7 @@ def durations_by_kind(work: TimedJudgments) -> Mapping[tuple[str, str], UnitDura
 
 
 def _ranges() -> tuple[tuple[str, int, int | None], ...]:
-    return tuple((length_range_label(low, high), low, high) for low, high in LENGTHS)
+    return tuple((format_length_range(low, high), low, high) for low, high in LENGTHS)
 
 
 def _per_word(work: TimedJudgments) -> Floats:

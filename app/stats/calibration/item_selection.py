@@ -30,12 +30,12 @@ class StratumSample:
     available: int
 
 
-def scale_strata(scale: ScoreScale) -> tuple[tuple[str, float, float], ...]:
+def divide_scale_into_strata(scale: ScoreScale) -> tuple[tuple[str, float, float], ...]:
     """Strata of a scale, (name, from, up to and without): its levels where there are at most 7, else five equal parts.
 
-    >>> [name for name, _, _ in scale_strata(ScoreScale(1, 3, 1))]
+    >>> [name for name, _, _ in divide_scale_into_strata(ScoreScale(1, 3, 1))]
     ['1', '2', '3']
-    >>> scale_strata(ScoreScale(0, 100, 1))[0]
+    >>> divide_scale_into_strata(ScoreScale(0, 100, 1))[0]
     ('0 to 20', 0.0, 20.0)
     """
     width = scale.maximum - scale.minimum
@@ -71,7 +71,7 @@ def choose_calibration_items(
     if apart is not None:
         usable &= spread <= apart + SLACK
     order = np.lexsort((np.arange(n.size), -n, np.round(spread, 10)))
-    candidates, strata = [], scale_strata(scale)
+    candidates, strata = [], divide_scale_into_strata(scale)
     for i, (name, low, high) in enumerate(strata):
         top = middle <= high if i == len(strata) - 1 else middle < high - SLACK
         inside = order[(usable & (middle >= low - SLACK) & top)[order]]

@@ -95,7 +95,7 @@ def _distinct(codes: Indices) -> tuple[Indices, Indices]:
     return distinct, number[codes]
 
 
-def precision_from_visits(
+def estimate_precision_from_visits(
     blocks: Sequence[VisitTotals],
     n_ratings: int,
     known: EstimatePrecision,

@@ -10,7 +10,7 @@ MOST_UNEVEN = 0.05
 """Unevenness of a pair from which a ranking warns; random single ratings by 6 raters of 300 outputs have .006."""
 
 
-def rater_share_unevenness(ratings: Ratings, systems: Codes, times: Codes | None = None) -> Floats:
+def measure_rater_share_unevenness(ratings: Ratings, systems: Codes, times: Codes | None = None) -> Floats:
     """Σ over raters of (share of A's ratings − share of B's)² for each pair, shape (S, S).
 
     Times the variance of raters' severity it is the variance that raters add to the difference of A and B: 0 where

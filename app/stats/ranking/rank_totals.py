@@ -14,7 +14,7 @@ import numpy as np
 
 from app.domain.recipe import Recipe
 from app.stats.inference.by_document import EstimatePrecision
-from app.stats.inference.rater_totals import precision_from_visits
+from app.stats.inference.rater_totals import estimate_precision_from_visits
 from app.stats.normalize import NormalizedRatings, RaterMoments, normalize_ratings
 from app.stats.ranking import ranking
 from app.stats.ranking.document_totals import CampaignTotals, combine_blocks, sum_block
@@ -153,7 +153,7 @@ def _for_new_raters(totals: CampaignTotals, recipe: Recipe) -> Callable[[Estimat
         if not ranking.has_rater_means(recipe):
             return None
         pairs = all_system_pairs(totals.order.size)
-        return precision_from_visits(totals.visits, totals.n_scored, known, *pairs, totals.order)
+        return estimate_precision_from_visits(totals.visits, totals.n_scored, known, *pairs, totals.order)
 
     return for_new_raters
 

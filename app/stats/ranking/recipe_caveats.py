@@ -12,7 +12,7 @@ import numpy as np
 
 from app.domain.recipe import Recipe
 from app.stats.aggregate import ScoreMatrix
-from app.stats.ranking.confounding import MOST_UNEVEN, rater_share_unevenness
+from app.stats.ranking.confounding import MOST_UNEVEN, measure_rater_share_unevenness
 from app.stats.ratings import Codes, Ratings
 from app.stats.testing.pair_tests import SIGN_TESTS
 
@@ -72,7 +72,7 @@ def confounding_caveats(ratings: Ratings, panel: ScoreMatrix, times: Codes | Non
     """
     if len(panel.systems) < 2 or not len(ratings):
         return []
-    uneven = rater_share_unevenness(ratings, panel.systems, times)
+    uneven = measure_rater_share_unevenness(ratings, panel.systems, times)
     n = int(np.count_nonzero(np.triu(uneven, 1) > MOST_UNEVEN))
     if not n:
         return []

@@ -30,7 +30,7 @@ from app.stats.robustness.changes import (
     explain_missing_change,
     list_score_changes,
 )
-from app.stats.robustness.ranking_places import RankingDifference, RankingPlaces, compare_rankings, ranking_places
+from app.stats.robustness.ranking_places import RankingDifference, RankingPlaces, compare_rankings, list_ranking_places
 from app.stats.selection import DroppedRows, RowSelection, select_rows
 from app.stats.side_tables import DocumentTable
 
@@ -89,7 +89,7 @@ class ChangeExperiments(ABC):
     def _places(self, change: ScoreChange | None, unshown: frozenset[str]) -> RankingPlaces | str:
         """Who stands where, or the reason why there is no ranking."""
         try:
-            return ranking_places(self.rank_changed(change, unshown))
+            return list_ranking_places(self.rank_changed(change, unshown))
         except Invalid as error:
             return error.detail or error.title()
 

@@ -11,7 +11,7 @@ from app.stats.ranking.rank_totals import RatingSums, rank_from_sums
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
 from app.stats.robustness.changes import ScoreChange
-from app.stats.robustness.ranking_places import RankingPlaces, ranking_places
+from app.stats.robustness.ranking_places import RankingPlaces, list_ranking_places
 from app.stats.robustness.reranking import ChangeExperiments, make_experiment_fields, simplify_recipe
 from app.stats.side_tables import DocumentTable
 
@@ -19,7 +19,7 @@ from app.stats.side_tables import DocumentTable
 class ChangedSums(Protocol):
     """Ratings that are changed and summed where they are stored."""
 
-    def open_sums(
+    def open_rating_sums(
         self, recipe: Recipe, change: ScoreChange | None, unshown: frozenset[str], documents: DocumentTable | None
     ) -> AbstractContextManager[RatingSums]:
         """Sums under a recipe after a change.
@@ -45,9 +45,9 @@ class ChangeExperimentsFromSums(ChangeExperiments):
     ) -> ChangeExperimentsFromSums:
         """Settle the recipe, which `can_rank_from_sums`, on all data. Raises Invalid where it does not fit them."""
         simple = simplify_recipe(recipe)
-        with sums.open_sums(simple, None, frozenset(), documents) as source:
+        with sums.open_rating_sums(simple, None, frozenset(), documents) as source:
             base = rank_from_sums(source, simple, documents)
-        return cls(sums=sums, base=ranking_places(base), **make_experiment_fields(base, humans, documents))
+        return cls(sums=sums, base=list_ranking_places(base), **make_experiment_fields(base, humans, documents))
 
     def load_changeable_rows(self) -> Ratings:
         """A row for each document, rater and role."""
@@ -56,7 +56,7 @@ class ChangeExperimentsFromSums(ChangeExperiments):
     def rank_changed(self, change: ScoreChange | None, unshown: frozenset[str]) -> Ranking:
         """The ranking after a change. Raises Invalid where there is none."""
         documents = self.facts.documents
-        with self.sums.open_sums(self.recipe, change, unshown, documents) as source:
+        with self.sums.open_rating_sums(self.recipe, change, unshown, documents) as source:
             return rank_from_sums(source, self.recipe, documents)
 
     def _places(self, change: ScoreChange | None, unshown: frozenset[str]) -> RankingPlaces | str:

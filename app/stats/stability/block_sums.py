@@ -60,7 +60,7 @@ def sum_items_by_block(
         data = lay_out_cells(ratings, cells, reasons[-1].usable, ())
         raters = np.array([code[rater] for rater in data.raters], dtype=np.int64)
         summed.append(_BlockSums(sum_items(data, centre), tuple(raters[pool] for pool in data.pools)))
-    facts = OmissionReasons.put_together(reasons) if reasons else _no_documents()
+    facts = OmissionReasons.concatenate(reasons) if reasons else _no_documents()
     usable, left_out = facts.choose()
     check_anything_usable(systems.size, usable, left_out)
     kept = usable[facts.usable]

@@ -122,7 +122,7 @@ class OmissionReasons:
         return ~(self.few | self.partial | self.uneven)
 
     @classmethod
-    def put_together(cls, parts: Sequence[Self]) -> Self:
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
         """Of several sets of documents, one after another."""
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__slots__))
 

@@ -72,7 +72,7 @@ class TimeSpent:
     seconds: Floats
 
 
-def actions_from_log(log: EventLog, screens: ScreenWords) -> RaterActions:
+def derive_actions_from_log(log: EventLog, screens: ScreenWords) -> RaterActions:
     """The events as `compute_work_stretches` takes them: on the server's clock, with what is seen and its words.
 
     An event that names no item is of the item before it, the first ones of a page are of the first that is named, and
@@ -84,7 +84,7 @@ def actions_from_log(log: EventLog, screens: ScreenWords) -> RaterActions:
     >>> arrived = np.full(3, 100_000_000, dtype=np.int64)
     >>> log = EventLog(three, three, three, codes(1, 2, 3), np.array([7_000, 9_000, 60_000]), arrived, arrived * 0,
     ...           three + 1, codes(1, -1, -1), nothing)
-    >>> found = actions_from_log(log, ScreenWords(codes(0), codes(1), codes(0), np.array([10.0])))
+    >>> found = derive_actions_from_log(log, ScreenWords(codes(0), codes(1), codes(0), np.array([10.0])))
     >>> (found.at / 1e6).tolist(), found.words.tolist()
     ([60.0, 62.0, 100.0], [10.0, 10.0, 10.0])
     """

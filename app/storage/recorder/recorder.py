@@ -97,7 +97,7 @@ class CampaignWriteQueue(Generic[M, T]):
         """Whether what waits is worth a flush of its own."""
         return len(self.waiting) >= ENOUGH or self.waiting[0].all_or_nothing
 
-    def take_flush(self, most: int) -> list[WriteRequest[M, T]]:
+    def take_next_flush(self, most: int) -> list[WriteRequest[M, T]]:
         """The first members that can go in one flush."""
         if self.waiting[0].all_or_nothing:
             return [self.waiting.popleft()]
@@ -256,7 +256,7 @@ class Recorder:
     async def _drain(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> None:
         try:
             while lane.waiting:
-                members = lane.take_flush(self.most)
+                members = lane.take_next_flush(self.most)
                 self._waiting -= len(members)
                 try:
                     await self._answer(lane, members)

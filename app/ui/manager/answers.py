@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from app.reports.source.campaign import CampaignInfo, campaign_protocol, campaign_scoring_options
+from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.services.people.answer_rules import find_error_field
 from app.stats.quality.repeats import default_tolerance
 from app.ui.rater_forms import campaign_forms_json
@@ -12,7 +12,7 @@ from app.ui.rater_forms import campaign_forms_json
 
 def rater_forms_json(campaign: CampaignInfo) -> dict[str, str]:
     """The forms of the raters, and the measures that can be compared, the first with what is usual; both as JSON."""
-    measures = campaign_protocol(campaign).derive_measures(campaign_scoring_options(campaign))
+    measures = find_campaign_protocol(campaign).derive_measures(parse_campaign_scoring_options(campaign))
     within = [default_tolerance(one.scale) if n == 0 else None for n, one in enumerate(measures)]
     told = [{"name": one.name, "within": by} for one, by in zip(measures, within, strict=True)]
     return {"forms": campaign_forms_json(campaign), "measures": json.dumps(told)}
@@ -20,4 +20,4 @@ def rater_forms_json(campaign: CampaignInfo) -> dict[str, str]:
 
 def allows_prefilled_errors(campaign: CampaignInfo) -> bool:
     """Whether errors can be marked in advance in what raters see."""
-    return campaign_protocol(campaign).accepts_prefill and find_error_field(campaign) is not None
+    return find_campaign_protocol(campaign).accepts_prefill and find_error_field(campaign) is not None

@@ -22,7 +22,7 @@ from app.ui.manager.table import COORDINATOR, GROUPS, MANAGER, PAGES, VIEWER, WH
 from app.ui.messages import load_page_messages, request_language
 from app.ui.pages import render_page
 from app.web.access import NoCredential, NoTeam, RoleLacksRights, authenticate_cookie
-from app.web.cookies import session_cookie
+from app.web.cookies import read_session_cookie
 from app.web.deps import CampaignKey, DatabaseDep, find_database
 
 
@@ -61,7 +61,7 @@ class RequireSession:
 
     def __call__(self, request: Request) -> Caller:
         """The caller. Raises Unauthorized, Forbidden, or NotFound for another's campaign."""
-        cookie = session_cookie(request, "staff")
+        cookie = read_session_cookie(request, "staff")
         if cookie is None:
             raise NoCredential
         caller = authenticate_cookie(request, cookie)

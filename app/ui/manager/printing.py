@@ -11,7 +11,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Recipe
 from app.reports import registry
 from app.reports.kit import captions, store
-from app.reports.kit.report import ReportHead, TableSection
+from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.request import ReportRequest
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import tables as ranking_tables
@@ -98,7 +98,7 @@ def _part(database: Database, campaign: str, caller: Caller, name: str) -> dict[
         return {**part, "why": LONG, "picture": ""}
     if not caller.has_rights_of("manager"):
         report = store.hide_report_raters(kind, report)
-    view: ReportHead = kind.result.model_validate_json(report.body)
+    view: ReportHeader = kind.result.model_validate_json(report.body)
     shown: list[TableSection] = list(kind.tables(view))
     at = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{quote(name)}.svg?{urlencode({'picture': 'default'})}"
     return {**part, "tables": shown, "caption": kind.caption(view), "warnings": view.warnings, "picture": at}

@@ -9,7 +9,7 @@ from typing import Any
 from app.protocols.base import Protocol, Spans, TextEdit
 from app.reports import registry
 from app.reports.kit.report import Report
-from app.reports.source.campaign import CampaignInfo, campaign_protocol
+from app.reports.source.campaign import CampaignInfo, find_campaign_protocol
 from app.services.access.tokens import Caller
 from app.services.campaigns.setup import SetupFacts
 from app.ui.messages import message
@@ -94,7 +94,7 @@ class ReportGroup:
 
 def group_reports(campaign: CampaignInfo, facts: SetupFacts, caller: Caller, base: str) -> list[ReportGroup]:
     """Every report of one campaign that the caller may see. base: the address of the campaign's pages."""
-    protocol = campaign_protocol(campaign)
+    protocol = find_campaign_protocol(campaign)
     groups = []
     for title, names in GROUPS:
         offered = [

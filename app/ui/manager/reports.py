@@ -13,7 +13,7 @@ from fastapi import APIRouter, Request, Response
 
 from app.domain.errors import Conflict, Invalid
 from app.reports.gate.report import REPORT as GATE
-from app.reports.gate.view import VERDICTS, GateView, claim_sentence
+from app.reports.gate.view import VERDICTS, GateView, make_claim_sentence
 from app.reports.kit import store
 from app.reports.kit.render import representations
 from app.reports.kit.report import Report, StoredReport, TableSection
@@ -158,7 +158,7 @@ def _make_report_content(
     return {
         "view": view,
         "command": make_gate_command(campaign, given) if isinstance(view, GateView) else None,
-        "decision": (claim_sentence(view), VERDICTS[view.verdict]) if isinstance(view, GateView) else None,
+        "decision": (make_claim_sentence(view), VERDICTS[view.verdict]) if isinstance(view, GateView) else None,
         "warnings": view.warnings,
         "tables": tables,
         "keys": list_table_keys(tables),

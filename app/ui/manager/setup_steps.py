@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from app.reports.source.campaign import CampaignInfo, campaign_protocol
+from app.reports.source.campaign import CampaignInfo, find_campaign_protocol
 from app.services.campaigns.setup import SetupFacts
 from app.ui.messages import PageMessages, message
 
@@ -49,7 +49,9 @@ def list_setup_steps(facts: SetupFacts, campaign: CampaignInfo, words: PageMessa
     """The steps in their order, in the language of the words."""
     imported = facts.judgments and not facts.plan
     steps: list[SetupStep] = []
-    for draft in _drafts(facts, campaign.state, words.translate_service_text(campaign_protocol(campaign).title), words):
+    for draft in _drafts(
+        facts, campaign.state, words.translate_service_text(find_campaign_protocol(campaign).title), words
+    ):
         state = _state(draft, skipped=imported and draft.of_collecting, before=steps)
         said = (
             words.translate(message("not needed: the judgments are imported"))

@@ -23,7 +23,7 @@ from app.services.people.raters import ActingRater
 from app.storage.campaigns import CampaignNotFound
 from app.storage.organizations import organization_of_row, switch_organization
 from app.web.access import RATER_HEADER, RaterHeader, RequiredRater
-from app.web.cookies import check_same_origin, session_cookie
+from app.web.cookies import check_same_origin, read_session_cookie
 from app.web.queries import check_query
 from app.web.strangers import FAMILIAR_FOR
 
@@ -64,7 +64,7 @@ class NeedsCachedRater(RequiredRater):
         credentials = request.headers.getlist("authorization")
         names = request.headers.getlist(RATER_HEADER)
         look_up = partial(super().__call__, request, named)
-        cookie = None if credentials else session_cookie(request, "rater")
+        cookie = None if credentials else read_session_cookie(request, "rater")
         if len(names) > 1 or (len(credentials) != 1 and cookie is None):
             return await to_thread.run_sync(look_up)
         campaign = request.path_params.get("campaign")

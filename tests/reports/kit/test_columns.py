@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from app.reports.kit.columns import Column, make_csv_file_maker, make_table_section
-from app.reports.kit.report import ReportHead
+from app.reports.kit.report import ReportHeader
 
 
 class Row(NamedTuple):
@@ -15,7 +15,7 @@ class Row(NamedTuple):
     kept: bool | None = None
 
 
-class Result(ReportHead):
+class Result(ReportHeader):
     recipe: str = "recommended"
 
 

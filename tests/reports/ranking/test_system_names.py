@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from app.api.models.side_by_side import SideBySideOut
-from app.cli.kit.terminal import ranking_table
+from app.cli.kit.terminal import format_ranking_table
 from app.reports.kit.render import markup
 from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking import view as ranking_view
@@ -56,7 +56,7 @@ def test_markdown_and_latex_show_the_name(body, table):
 
 def test_the_terminal_shows_the_name_and_obeys_none_of_it(system, report):
     console = Console(width=140, record=True, file=io.StringIO())
-    console.print(ranking_table(json.loads(report([system("A", 1, name=f"{NAME}\x1b[2J\u202e\n[bold]x")]))))
+    console.print(format_ranking_table(json.loads(report([system("A", 1, name=f"{NAME}\x1b[2J\u202e\n[bold]x")]))))
     text = console.export_text()
     assert f"{NAME} [2J [bold]x [A]" in text
     assert "\u202e" not in text

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from app.cli.kit.terminal import ranking_table
+from app.cli.kit.terminal import format_ranking_table
 from app.domain.errors import Invalid
 from app.reports.kit import captions, table
 from app.reports.kit.render import csv_text, latex
@@ -227,7 +227,7 @@ def test_the_terminal_shows_clusters_warnings_and_names_as_they_are(system, repo
     body = json.loads(report([system("A", 1), system("[bold]B[/bold]", 2), system("C", 3)]))
     console = Console(width=140, record=True, file=io.StringIO())
 
-    console.print(ranking_table(body))
+    console.print(format_ranking_table(body))
 
     text = console.export_text()
     assert "[bold]B[/bold]" in text
@@ -242,7 +242,7 @@ def test_the_terminal_table_fits_eighty_columns_with_long_names_folded(system, r
     body = json.loads(report([system(name, 1, raw=4.2, kind="human"), system("B", 2)], unit="z"))
     console = Console(width=80, record=True, file=io.StringIO())
 
-    console.print(ranking_table(body))
+    console.print(format_ranking_table(body))
 
     text = console.export_text()
     assert max(len(line) for line in text.splitlines()) <= 80

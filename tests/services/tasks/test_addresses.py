@@ -62,19 +62,19 @@ def test_texts_are_known_by_their_lengths_and_a_source_only_where_it_is_shown() 
 def test_as_many_segments_are_kept_as_is_said_and_the_last_task_always(most: int, kept: str) -> None:
     tasks = AnswerableTaskCache(most=most)
     for name in "abc":
-        tasks.keep_addresses(name, addresses(3), 7)
+        tasks.cache_addresses(name, addresses(3), 7)
     assert "".join(name for name in "abc" if tasks.find_addresses(name, 7)) == kept
     assert tasks.segments == 3 * len(kept)
 
 
 def test_what_was_used_last_stays_and_what_is_kept_anew_counts_once() -> None:
     tasks = AnswerableTaskCache(most=6)
-    tasks.keep_addresses("a", addresses(3), 7)
-    tasks.keep_addresses("b", addresses(3), 7)
+    tasks.cache_addresses("a", addresses(3), 7)
+    tasks.cache_addresses("b", addresses(3), 7)
     assert tasks.find_addresses("a", 7) is not None
-    tasks.keep_addresses("c", addresses(3), 7)
+    tasks.cache_addresses("c", addresses(3), 7)
     assert [tasks.find_addresses(name, 7) is not None for name in "abc"] == [True, False, True]
-    tasks.keep_addresses("a", addresses(2), 8)
+    tasks.cache_addresses("a", addresses(2), 8)
     assert tasks.segments == 5
     assert [tasks.find_addresses("a", rater) is not None for rater in (7, 8, 9)] == [True, True, False]
 
@@ -83,8 +83,8 @@ def test_rules_give_way_to_newer_ones_alone() -> None:
     tasks = AnswerableTaskCache()
     first = cast("JudgingRules", Rules(1, 1))
     second = cast("JudgingRules", Rules(1, 2))
-    assert tasks.keep_rules(second) is second
-    assert tasks.keep_rules(first) is second
+    assert tasks.cache_rules(second) is second
+    assert tasks.cache_rules(first) is second
     tasks.forget_rules(first)
     assert tasks.find_rules(1) is second
     tasks.forget_rules(second)

@@ -19,8 +19,8 @@ from app.stats.arms.times import (
     TimedJudgments,
     UnitDurations,
     compare_durations,
-    durations_by_kind,
-    length_range_label,
+    format_length_range,
+    split_durations_by_kind,
 )
 from app.stats.ratings import RatingKind, Ratings
 from app.stats.timing.timing import percent_change, trim_durations
@@ -58,7 +58,7 @@ def by_hand(work: TimedJudgments) -> dict[tuple[str, str], list[float]]:
     for i in range(len(rows)):
         units[int(rows.rater[i]), int(rows.task[i]), int(rows.document[i]), int(rows.system[i])].append(i)
         tasks[int(rows.rater[i]), int(rows.task[i])].append(i)
-    names = {length_range_label(*one): one for one in LENGTHS} | {"short": (1, 10), "long": (20, None)}
+    names = {format_length_range(*one): one for one in LENGTHS} | {"short": (1, 10), "long": (20, None)}
     for unit in units.values():
         segments = sorted((i for i in unit if rows.kind[i] == RatingKind.SEGMENT), key=lambda i: int(rows.segment[i]))
         length = len(segments)
@@ -90,7 +90,7 @@ def by_hand(work: TimedJudgments) -> dict[tuple[str, str], list[float]]:
 @given(st.integers(0, 10_000))
 def test_durations_are_those_of_adding_up_by_hand(seed: int) -> None:
     work = drawn(seed)
-    found = durations_by_kind(work)
+    found = split_durations_by_kind(work)
     expected = by_hand(work)
     assert found.keys() == expected.keys()
     for key, values in expected.items():
@@ -98,7 +98,7 @@ def test_durations_are_those_of_adding_up_by_hand(seed: int) -> None:
 
 
 def test_every_length_of_a_document_is_in_one_of_the_published_classes() -> None:
-    names = [length_range_label(*one) for one in LENGTHS]
+    names = [format_length_range(*one) for one in LENGTHS]
     assert names == ["1–5", "6–10", "11–15", "16–20", "21–25", "26 and more"]
     for length in range(1, 40):
         assert sum(low <= length <= (high or length) for low, high in LENGTHS) == 1, length

@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.calibration.item_selection import choose_calibration_items, scale_strata, unit_median_and_deviation
+from app.stats.calibration.item_selection import (
+    choose_calibration_items,
+    divide_scale_into_strata,
+    unit_median_and_deviation,
+)
 from app.stats.ratings import ScoreScale
 from tests.stats.agreement.worlds import units
 
@@ -31,4 +35,4 @@ def test_every_score_of_a_scale_is_in_one_stratum() -> None:
         values = np.linspace(scale.minimum, scale.maximum, 41)
         given = units([[v, v] for v in values.tolist()])
         chosen = [u for one in choose_calibration_items(given, scale, per_stratum=99) for u in one.unit.tolist()]
-        assert sorted(chosen) == list(range(41)), scale_strata(scale)
+        assert sorted(chosen) == list(range(41)), divide_scale_into_strata(scale)

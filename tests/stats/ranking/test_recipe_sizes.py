@@ -7,7 +7,7 @@ import pytest
 
 from app.domain.recipe import NAMED
 from app.stats.ranking import recipe_caveats
-from app.stats.ranking.confounding import MOST_UNEVEN, rater_share_unevenness
+from app.stats.ranking.confounding import MOST_UNEVEN, measure_rater_share_unevenness
 from app.stats.ratings import Ratings
 from tests.stats.null_worlds import campaign, claimed, ranked
 
@@ -43,7 +43,7 @@ def test_unevenness_is_the_variance_that_raters_add() -> None:
         score=[1.0] * 8,
         higher_is_better=True,
     )
-    found = rater_share_unevenness(rows, np.arange(3, dtype=np.int32))
+    found = measure_rater_share_unevenness(rows, np.arange(3, dtype=np.int32))
     assert found[0, 1] == pytest.approx(2 * 0.25**2)
     assert found[0, 2] == pytest.approx(0.75**2 + 0.25**2 + 1)
     assert found[1, 0] == found[0, 1]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.stats.timing.active_time import EventLog, PageVisibility, ScreenWords, actions_from_log
+from app.stats.timing.active_time import EventLog, PageVisibility, ScreenWords, derive_actions_from_log
 from app.stats.timing.timing import compute_work_stretches, payable_seconds, resolve_overlaps
 
 SECOND = 1_000_000
@@ -57,7 +57,7 @@ def together(*logs: EventLog) -> EventLog:
 
 
 def counted(log: EventLog, screens: ScreenWords = ONE_SCREEN) -> list[float]:
-    return [round(one, 3) for one in compute_work_stretches(actions_from_log(log, screens)).seconds.tolist()]
+    return [round(one, 3) for one in compute_work_stretches(derive_actions_from_log(log, screens)).seconds.tolist()]
 
 
 def test_gaps_count_as_the_browser_spaced_them_up_to_the_cap() -> None:
@@ -68,7 +68,7 @@ def test_a_browser_whose_clock_is_years_off_is_paid_the_same() -> None:
     for off in (0, 86_400 * 3650):
         log = page([off + 0, off + 20, off + 60], [10, 70, 70])
         assert counted(log) == [20.0, 40.0]
-        placed = actions_from_log(log, ONE_SCREEN).at / SECOND
+        placed = derive_actions_from_log(log, ONE_SCREEN).at / SECOND
         assert placed.tolist() == [10.0, 30.0, 70.0]
 
 
@@ -127,23 +127,23 @@ def test_an_event_that_names_no_item_belongs_to_the_one_before() -> None:
 
 def test_two_windows_at_once_are_paid_once_and_so_are_two_accounts_of_one_person() -> None:
     windows = together(page([0, 20, 40], 40), page([10, 30, 50], 50, session=1))
-    assert payable_seconds(actions_from_log(windows, ONE_SCREEN)) == {(0, 0): 50.0}
+    assert payable_seconds(derive_actions_from_log(windows, ONE_SCREEN)) == {(0, 0): 50.0}
     accounts = together(page([0, 20, 40], 40), page([10, 30, 50], 50, rater=1, task=1))
-    apart = payable_seconds(actions_from_log(accounts, ONE_SCREEN))
+    apart = payable_seconds(derive_actions_from_log(accounts, ONE_SCREEN))
     assert sum(apart.values()) == 80.0
-    one_person = payable_seconds(actions_from_log(accounts, ONE_SCREEN), person=np.zeros(2, dtype=np.int32))
+    one_person = payable_seconds(derive_actions_from_log(accounts, ONE_SCREEN), person=np.zeros(2, dtype=np.int32))
     assert sum(one_person.values()) == 50.0
 
 
 def test_days_are_those_of_the_place_of_payment() -> None:
     late = 86_400 - 30.0
     log = page([late, late + 20, late + 40], late + 40)
-    assert payable_seconds(actions_from_log(log, ONE_SCREEN)) == {(0, 0): 40.0}
-    assert payable_seconds(actions_from_log(log, ONE_SCREEN), offset=3600) == {(0, 1): 40.0}
+    assert payable_seconds(derive_actions_from_log(log, ONE_SCREEN)) == {(0, 0): 40.0}
+    assert payable_seconds(derive_actions_from_log(log, ONE_SCREEN), offset=3600) == {(0, 1): 40.0}
 
 
 def test_nothing_recorded_is_nothing_paid() -> None:
-    assert payable_seconds(actions_from_log(page([], []), ONE_SCREEN)) == {}
+    assert payable_seconds(derive_actions_from_log(page([], []), ONE_SCREEN)) == {}
 
 
 @given(
@@ -173,7 +173,7 @@ def test_whatever_pages_say_nobody_is_paid_more_than_the_time_between_lease_and_
                 )
             )
     log = together(*logs)
-    found = resolve_overlaps(compute_work_stretches(actions_from_log(log, ONE_SCREEN)))
+    found = resolve_overlaps(compute_work_stretches(derive_actions_from_log(log, ONE_SCREEN)))
     assert (found.seconds > 0).all()
     assert found.seconds.sum() <= (log.received.max() - 500 * SECOND) / SECOND + 1e-6
     assert (found.start + found.seconds * SECOND <= log.received.max() + 1).all()

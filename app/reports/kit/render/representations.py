@@ -7,7 +7,7 @@ from typing import Any
 from app.domain.errors import Invalid, Place
 from app.reports.kit import captions
 from app.reports.kit.render import csv_text, markup
-from app.reports.kit.report import Report, ReportHead, SingleTableLayout, TableSection
+from app.reports.kit.report import Report, ReportHeader, SingleTableLayout, TableSection
 
 PICTURE = "default"
 
@@ -28,7 +28,7 @@ def render_report(report: Report[Any, Any], body: bytes, shape: str, picture: st
     return _markdown(report, view) if shape == "md" else _latex(report, view)
 
 
-def make_report_title(report: Report[Any, Any], view: ReportHead) -> str:
+def make_report_title(report: Report[Any, Any], view: ReportHeader) -> str:
     """Of the whole report: the campaigns and its title."""
     return f"{', '.join(map(captions.make_printable, view.campaigns))}: {report.title}"
 
@@ -61,7 +61,7 @@ def _single(report: Report[Any, Any], heads: SingleTableLayout, view: Any, shape
     )
 
 
-def _markdown(report: Report[Any, Any], view: ReportHead) -> bytes:
+def _markdown(report: Report[Any, Any], view: ReportHeader) -> bytes:
     """Every table under its title; caption and warnings once, below the last."""
     campaigns = ", ".join(markup.format_code_span(key) for key in view.campaigns)
     lines = [f"**{campaigns}**: {markup.escape_markdown(report.title)}\n\n".encode()]
@@ -74,7 +74,7 @@ def _markdown(report: Report[Any, Any], view: ReportHead) -> bytes:
     return b"".join(lines) + "\n".join(notes).rstrip("\n").encode() + b"\n"
 
 
-def _latex(report: Report[Any, Any], view: ReportHead) -> bytes:
+def _latex(report: Report[Any, Any], view: ReportHeader) -> bytes:
     """Every table with its caption; warnings once, above the first."""
     shown = report.tables(view)
     if not shown:
@@ -86,7 +86,7 @@ def _latex(report: Report[Any, Any], view: ReportHead) -> bytes:
     return b"\n".join(_latex_table(report, view, one, number) for number, one in enumerate(shown))
 
 
-def _latex_table(report: Report[Any, Any], view: ReportHead, section: TableSection, number: int) -> bytes:
+def _latex_table(report: Report[Any, Any], view: ReportHeader, section: TableSection, number: int) -> bytes:
     heading = captions.make_sentence(section.title.rstrip("."))
     return markup.render_latex_table(
         section.table,
