@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.desk import sign_in
 from tests.browser.test_accessible import PHONE, check
+from tests.browser.test_few_actions import MOST_SHIFT, WATCH_SHIFTS
 from tests.judged_demo import load_judged
 
 # Tables that are maps of counts, and pictures, may be wider than the screen.
@@ -34,7 +35,7 @@ def demo(spine):
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-def test_no_table_scrolls_sideways_on_a_phone(page, served, spine, ask, demo, language):
+def test_no_table_scrolls_sideways_or_pushes_what_is_below_it_on_a_phone(page, served, spine, ask, demo, language):
     ask(
         "POST",
         f"/campaigns/{demo}/webhooks",
@@ -42,10 +43,31 @@ def test_no_table_scrolls_sideways_on_a_phone(page, served, spine, ask, demo, la
     )
     manager = sign_in(page, served.url, spine, "manager")
     page.set_viewport_size({"width": 390, "height": 844})
+    page.add_init_script(WATCH_SHIFTS)
     for path in PAGES:
         manager.open(f"/campaigns/{demo}{path}{'&' if '?' in path else '?'}lang={language}")
+        assert (path, page.evaluate("window.shifted") < MOST_SHIFT) == (path, True)
         page.locator("details:not([open]):has(table)").evaluate_all("all => all.forEach((one) => { one.open = true; })")
         assert (path, page.evaluate(OVER)) == (path, [])
+
+
+def test_the_head_of_a_table_has_the_room_of_its_buttons_before_they_come(page, served, spine, demo):
+    manager = sign_in(page, served.url, spine, "manager")
+    page.set_viewport_size({"width": 390, "height": 844})
+    manager.open(f"/campaigns/{demo}/recipes")
+    head = page.locator("[data-table] thead").first
+    expect(head.locator("button")).not_to_have_count(0)
+    with_buttons = head.bounding_box()["height"]
+    head.locator("button").evaluate_all("all => all.forEach((one) => one.replaceWith(...one.childNodes))")
+    assert head.bounding_box()["height"] == pytest.approx(with_buttons, abs=0.5)
+
+
+def test_a_page_is_as_wide_as_the_screen_before_its_main_element_has_come(page, served, spine, demo):
+    manager = sign_in(page, served.url, spine, "manager")
+    page.set_viewport_size({"width": 390, "height": 844})
+    manager.open(f"/campaigns/{demo}/series")
+    page.locator("main").evaluate("(main) => main.remove()")
+    assert page.locator(".desk").bounding_box()["width"] == 390
 
 
 def test_a_card_has_its_headings_and_is_sorted_and_copied_as_the_table_is(page, served, spine, demo):
