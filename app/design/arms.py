@@ -132,7 +132,7 @@ class _Colours:
             self._set_colour(edge, mine if n % 2 else other)
 
 
-def alternate_arms(sequences: Sequence[Sequence[tuple[int, ...]]], start: int) -> list[int]:
+def alternate_task_arms(sequences: Sequence[Sequence[tuple[int, ...]]], start: int) -> list[int]:
     """The order of a rater's tasks: one run of each arm in turn, beginning with arm `start`.
 
     sequences: for each arm its runs (tasks that must follow each other), each a tuple of task indices.
@@ -140,7 +140,7 @@ def alternate_arms(sequences: Sequence[Sequence[tuple[int, ...]]], start: int) -
 
     Examples
     --------
-    >>> alternate_arms([[(0,), (1, 2)], [(3,), (4,)]], start=1)
+    >>> alternate_task_arms([[(0,), (1, 2)], [(3,), (4,)]], start=1)
     [3, 0, 4, 1, 2]
     """
     n_arms = len(sequences)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from app.design.arms import alternate_arms
+from app.design.arms import alternate_task_arms
 from app.design.calibration import place_calibration
 from app.design.control_items import MissingControl, add_controls
 from app.design.control_screens import add_control_screens
@@ -100,7 +100,7 @@ class TaskMaker:
             groups = [(group, of) for group, of in planned if (group.arm or 0) == arm]
             drafts[arm] = self._drafts(groups, shared[turn :: len(mine)])
         flat = [(arm, draft) for arm in range(n_arms) for draft in drafts[arm]]
-        order = alternate_arms(_runs(flat, n_arms), start % n_arms)
+        order = alternate_task_arms(_runs(flat, n_arms), start % n_arms)
         references = {document.key: document.references for document in self.work.test_set.documents}
         room = TaskCapacity.for_rater(self.work.design, [piece for _, draft in flat for piece in draft.all_items()])
         seen, tasks = RaterHistory(), []

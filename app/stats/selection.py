@@ -86,11 +86,11 @@ def match_exclusion(rows: Ratings, exclusion: ExclusionRule) -> Bools:
 
 def _matches(rows: Ratings, exclusion: ExclusionRule) -> Bools:
     if exclusion.key not in _names_and_codes(rows, exclusion)[0]:
-        refuse_exclusion(exclusion)
+        refuse_unknown_exclusion(exclusion)
     return match_exclusion(rows, exclusion)
 
 
-def refuse_exclusion(exclusion: ExclusionRule) -> NoReturn:
+def refuse_unknown_exclusion(exclusion: ExclusionRule) -> NoReturn:
     """Raise Invalid: what is to be excluded is not there."""
     what = f"there is no {exclusion.what} {exclusion.key!r} to exclude"
     raise Invalid(what, places=(Place(("query", "exclude"), what),))

@@ -373,7 +373,7 @@ def count_test_set(session: Session, campaign_id: int) -> tuple[int, int, int]:
     return n_systems, count_documents(session, campaign_id), n_segments
 
 
-def put_prefills(
+def replace_prefills(
     session: Session, campaign_id: int, rows: Sequence[tuple[int, Sequence[object], object]], *, source: str
 ) -> None:
     """Store the spans of another campaign that are shown with outputs, in place of others, and of all from there.

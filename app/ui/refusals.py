@@ -40,8 +40,8 @@ def translate_refusal(words: PageMessages, message: str, *, depth: int = 0) -> s
     if message in words.known:
         return words.translate(message)
     for pattern, text in load_patterns(words.language):
-        if found := pattern.fullmatch(message):
-            values = {str(n): _value(words, value, depth + 1) for n, value in enumerate(found.groups(), 1)}
+        if match := pattern.fullmatch(message):
+            values = {str(n): _value(words, value, depth + 1) for n, value in enumerate(match.groups(), 1)}
             return put_values(text, values)
     return None
 

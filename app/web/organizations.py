@@ -96,7 +96,7 @@ def _enter(request: Request, number: int) -> None:
         switch_organization(number if get_organization_directory(request).has(number) else DEFAULT)
 
 
-def get_archive_address(
+def enter_organization_of_archive(
     request: Request,
     address: Annotated[
         str,
@@ -108,4 +108,4 @@ def get_archive_address(
     return address
 
 
-ArchiveAddress = Annotated[str, Depends(get_archive_address)]
+ArchiveAddress = Annotated[str, Depends(enter_organization_of_archive)]

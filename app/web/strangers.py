@@ -73,7 +73,7 @@ class UnauthenticatedRequest:
         self.known = False
 
     @property
-    def has_stated_anything(self) -> bool:
+    def has_sent_anything_to_check(self) -> bool:
         """Whether there was a body, and it was read; or a code that the identity provider was asked about."""
         return self._size > 0 or self.tried
 
@@ -176,7 +176,7 @@ class UnauthenticatedLayer:
 
         async def watched(message: Message) -> None:
             # The way back from an identity provider looks at no credential, and other sites can lead browsers there.
-            counts = stranger.has_stated_anything or (bool(shown) and stranger.scope["path"] != SIGN_IN_ANSWER)
+            counts = stranger.has_sent_anything_to_check or (bool(shown) and stranger.scope["path"] != SIGN_IN_ANSWER)
             if message["type"] == "http.response.start" and message["status"] == 401 and counts:
                 # What stood in a body is not known here, so each such try is one of its own.
                 same = bool(shown) and not stranger.tried

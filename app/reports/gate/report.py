@@ -275,7 +275,7 @@ def _forecast_replication(
     used: Ratings = selection.ratings.where(selection.ranked)
     # Simulated studies weigh segments alike, so they would not ask what a mean over domains asks.
     alike = recipe.aggregate != "macro_domain"
-    data = gate_replication.select_multiply_rated(used, decision.documents) if alike else None
+    data = gate_replication.select_multiply_rated_documents(used, decision.documents) if alike else None
     method = recipe.normalize
     if data is None or method == "auto" or not {options.candidate, options.baseline} <= set(data.systems):
         return gate_replication.forecast_claim_replication(differences.sums, differences.weights, rule), None

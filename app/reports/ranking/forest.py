@@ -277,7 +277,7 @@ def _words(figure: Figure, view: RankingView, layout: ForestLayout) -> None:
         MARGIN / WIDTH, 1 - 18 / height, canvas.shorten_in_middle(heading, 84), size=11.5, weight="bold", color=INK
     )
     below = ranking_captions.describe_direction(view).capitalize()
-    if view.has_humans:
+    if view.has_human_translations:
         below += "; human translations shown separately, as diamonds"
     figure.text(MARGIN / WIDTH, 1 - 33 / height, below, size=8.5, color=QUIET)
     for i, line in enumerate(layout.caption):

@@ -16,7 +16,7 @@ def make_systems_table(view: RankingView) -> Table:
     places, raw_places = choose_score_digits(view.systems)
     columns: list[tuple[str, Alignment]] = [("Cluster", "right"), ("Rank", "right"), ("System", "left")]
     columns.append((ranking_captions.describe_score(view), "right"))
-    if view.has_raw:
+    if view.has_raw_scores:
         columns.append(("Raw score", "right"))
     columns += [(f"{view.interval_level:.0%} interval", "left"), ("Rank range", "left")]
     columns += [("Segments", "right"), ("Documents", "right"), ("Effective", "right"), ("Ratings", "right")]
@@ -28,7 +28,7 @@ def make_systems_table(view: RankingView) -> Table:
             label_system_with_kind(line),
             captions.format_number(line.score, places),
         ]
-        if view.has_raw:
+        if view.has_raw_scores:
             row.append(captions.format_number(line.raw, raw_places))
         row += [captions.format_interval(line.interval, places), captions.format_rank_range(line.rank_range)]
         effective = "–" if line.effective_documents is None else f"{line.effective_documents:.1f}"

@@ -113,12 +113,12 @@ class RankingView(_StoredPart):
         return bool(self.systems) and all(s.relative_interval is not None for s in self.systems)
 
     @property
-    def has_raw(self) -> bool:
+    def has_raw_scores(self) -> bool:
         """Whether normalization or aggregation made the score another number than the raw one."""
         return any(round(s.score - s.raw, 10) != 0 for s in self.systems)
 
     @property
-    def has_humans(self) -> bool:
+    def has_human_translations(self) -> bool:
         """Whether human translations are ranked among the systems."""
         return any(s.kind == "human" for s in self.systems)
 

@@ -21,7 +21,7 @@ from app.stats.normalize import RaterMoments
 from app.stats.ratings import Bools, Codes, Floats, RatingLabels, RatingRole, Ratings
 from app.stats.recipe_normalization import ROLES_BEHIND_MOMENTS
 from app.stats.robustness.changes import Group, ScoreChange, find_scale_end
-from app.stats.selection import DroppedRows, list_dropped_rows, refuse_exclusion
+from app.stats.selection import DroppedRows, list_dropped_rows, refuse_unknown_exclusion
 from app.stats.side_tables import DocumentTable
 from app.storage import texts
 from app.storage.db import Session
@@ -107,7 +107,7 @@ class FileSums:
     def _excluded(self) -> list[tuple[str, int]]:
         """Columns and codes. Raises Invalid for what is not there."""
         codes = [(rule, _code(self.file.labels, rule)) for rule in self.recipe.exclude]
-        return [(rule.what, refuse_exclusion(rule) if code is None else code) for rule, code in codes]
+        return [(rule.what, refuse_unknown_exclusion(rule) if code is None else code) for rule, code in codes]
 
     def _roles(self) -> tuple[int, ...]:
         return tuple(RatingRole[name.upper()].value for name in self.recipe.roles)

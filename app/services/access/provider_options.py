@@ -44,12 +44,12 @@ def is_safe_address(url: str) -> bool:
         return False
 
 
-def choose_own_path(address: str | None, home: str) -> str:
+def choose_return_path(address: str | None, home: str) -> str:
     """The page to go on to: a path of ours, whatever was given. home: where to go without one.
 
     Browsers read `//host` and `/\\host` as other hosts, and drop line ends and tabs within addresses.
 
-    >>> [choose_own_path(address, "/") for address in ("/campaigns/a?b=c", "//evil.example", "https://evil.example")]
+    >>> [choose_return_path(address, "/") for address in ("/campaigns/a?b=c", "//evil.example", "https://evil.example")]
     ['/campaigns/a?b=c', '/', '/']
     """
     inside = address is not None and len(address) <= 1000 and re.fullmatch(r"/(?!/)[!-\[\]-~]*", address)

@@ -113,7 +113,7 @@ def claim_due_check(session: Session, secret: str) -> DueProviderCheck | None:
 
 def is_confirmed(session: Session, secret: str) -> bool:
     """Whether the provider confirmed the person behind a session within the last minute."""
-    return accounts.is_checked_within(session, tokens.hash_secret(secret), STILL_GOOD)
+    return accounts.was_checked_within(session, tokens.hash_secret(secret), STILL_GOOD)
 
 
 def update_role_from_provider(

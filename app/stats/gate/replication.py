@@ -28,7 +28,7 @@ ENOUGH = 0.8
 FEWEST = 6
 
 
-def select_multiply_rated(ratings: Ratings, documents: int) -> MultiplyRated | None:
+def select_multiply_rated_documents(ratings: Ratings, documents: int) -> MultiplyRated | None:
     """The multiply-rated part of what an analysis uses; None where too few of its documents are.
 
     documents : that the analysis compares on.

@@ -128,7 +128,7 @@ class EditAlignment:
     token_errors: list[int]
 
 
-def best_shifts(words: Sequence[str], tokens: Sequence[str], *, seek: bool = True) -> tuple[int, str]:
+def find_best_shifts(words: Sequence[str], tokens: Sequence[str], *, seek: bool = True) -> tuple[int, str]:
     """How many shifts sacrebleu makes, and the steps that remain: KEEP, SUBSTITUTE, DELETE, INSERT, the last first.
 
     seek: False seeks no shift.

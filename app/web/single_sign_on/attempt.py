@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from fastapi import Request, Response
 
-from app.services.access.provider_options import choose_own_path
+from app.services.access.provider_options import choose_return_path
 from app.web.cookies import is_https
 from app.web.single_sign_on.errors import SignInNotBegun
 
@@ -65,7 +65,7 @@ class SignInAttempt:
 
 def begin_attempt(wanted: str | None) -> SignInAttempt:
     """A new attempt. wanted: the page to go on to, if it is one of ours."""
-    return SignInAttempt(_encode(secrets.token_bytes(32)), choose_own_path(wanted, HOME))
+    return SignInAttempt(_encode(secrets.token_bytes(32)), choose_return_path(wanted, HOME))
 
 
 def read_attempt(request: Request) -> SignInAttempt:
@@ -77,7 +77,7 @@ def read_attempt(request: Request) -> SignInAttempt:
         parts = None
     if parts is None:
         raise SignInNotBegun
-    return SignInAttempt(parts[1], choose_own_path(wanted, HOME))
+    return SignInAttempt(parts[1], choose_return_path(wanted, HOME))
 
 
 def set_attempt_cookie(request: Request, response: Response, attempt: SignInAttempt) -> None:

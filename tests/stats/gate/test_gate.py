@@ -16,7 +16,7 @@ from app.stats.aggregate import average_segment_scores, make_score_matrix
 from app.stats.gate.gate import CONSTANT, Claim, GateDecision, GateRule, decide_claim, difference_by_document
 from app.stats.gate.replication import (
     forecast_claim_replication,
-    select_multiply_rated,
+    select_multiply_rated_documents,
     simulate_replication,
     simulate_stability,
 )
@@ -179,16 +179,16 @@ def test_difference_and_error_are_those_of_the_ranking(paired: bool) -> None:
 
 
 def test_replication_is_simulated_only_where_documents_were_rated_several_times() -> None:
-    assert select_multiply_rated(rated(1, raters=1), 12) is None
+    assert select_multiply_rated_documents(rated(1, raters=1), 12) is None
     twice = rated(1, raters=2)
-    assert len(select_multiply_rated(twice, 12).documents) == 12
-    assert select_multiply_rated(twice, 100) is None
+    assert len(select_multiply_rated_documents(twice, 12).documents) == 12
+    assert select_multiply_rated_documents(twice, 100) is None
 
 
 def test_simulated_studies_and_the_forecast_agree_on_clear_and_on_open_claims() -> None:
     for gap, least, most in ((3.0, 0.99, 1.0), (0.0, 0.0, 0.9)):
         rows = rated(4, raters=2, gap=gap)
-        data = select_multiply_rated(rows, 12)
+        data = select_multiply_rated_documents(rows, 12)
         laid = make_score_matrix(average_segment_scores(rows), rows.labels)
         apart = difference_by_document(laid, 0, 1, rows.better_sign, paired=True)
         ahead = decide_claim(apart.sums, apart.weights, GateRule()).difference
@@ -222,7 +222,7 @@ def with_a_contrary_rater(documents: int = 12) -> Ratings:
 
 def test_the_direction_found_again_is_that_of_the_normalized_difference_not_of_the_raw_one() -> None:
     rows = with_a_contrary_rater(24)
-    data = select_multiply_rated(rows, 24)
+    data = select_multiply_rated_documents(rows, 24)
     found = {}
     for method, leads in (("none", "B"), ("z", "A")):
         ranking = rank_systems(rows, replace(NAMED["recommended"], normalize=method))
