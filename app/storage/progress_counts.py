@@ -74,7 +74,7 @@ _LAST_BUT_ANSWERS = """
 SELECT n FROM versions WHERE campaign_id = :campaign AND what <> ALL(:answering) ORDER BY n DESC LIMIT 1"""
 
 
-def count_judged(session: Session, campaign_id: int, *, version: int, since: datetime) -> list[Row]:
+def count_items_and_judgments(session: Session, campaign_id: int, *, version: int, since: datetime) -> list[Row]:
     """Items, those in tasks that are done, those with judgments, and judgments: by task, by system, by group.
 
     And judgments since a time, by task and by the end of their minute, which stands as `first`.

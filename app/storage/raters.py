@@ -66,7 +66,7 @@ def find_rater(session: Session, campaign_id: int, key: str) -> RaterRecord | No
     return session.execute(rater_query(campaign_id).where(raters.c.key == key)).one_or_none()
 
 
-def load_rater_keys_names(session: Session, campaign_id: int) -> set[str]:
+def load_all_rater_names(session: Session, campaign_id: int) -> set[str]:
     """What all raters are called, enrolled or known from judgments: keys, names as imported, names of contacts."""
     shown = sa.select(raters.c.key, raters.c.name, contacts.c.name).where(raters.c.campaign_id == campaign_id)
     rows = session.execute(shown.outerjoin_from(raters, contacts, contacts.c.rater_id == raters.c.id))

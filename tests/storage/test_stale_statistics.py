@@ -149,7 +149,7 @@ WALKS: dict[str, Work] = {
     "judgments to set aside": lambda s, c: campaign_judgments.count_voidable_judgments(
         s, c.new, only={"document": "doc-00001"}
     ),
-    "counts of progress": lambda s, c: progress_counts.count_judged(
+    "counts of progress": lambda s, c: progress_counts.count_items_and_judgments(
         s, c.new, version=99, since=s.execute(text("SELECT now()")).scalar_one()
     ),
     "imported progress": lambda s, c: progress.load_imported_tasks(s, c.new, characters=None),

@@ -172,7 +172,7 @@ def redact_lock_raters(session: Session, chain: LockChain) -> LockChain:
 
     Hashes are of the texts as written.
     """
-    known = raters.load_rater_keys_names(session, campaigns.load_campaign(session, chain.campaign).id)
+    known = raters.load_all_rater_names(session, campaigns.load_campaign(session, chain.campaign).id)
 
     def plain(entry: LockEntry) -> LockEntry:
         rules = LockedRules(

@@ -222,7 +222,9 @@ def _count_anew(session: Session, seen: ProgressSnapshot, known: frozenset[int])
         "system": kept.counts.systems,
         "group": kept.counts.groups,
     }
-    rows = progress_counts.count_judged(session, seen.campaign_id, version=seen.data_version, since=seen.at - DAY)
+    rows = progress_counts.count_items_and_judgments(
+        session, seen.campaign_id, version=seen.data_version, since=seen.at - DAY
+    )
     for row in rows:
         if row.what == "minute":
             _count_minute(kept, row.id, row.first, row.judgments)

@@ -119,7 +119,7 @@ def pairwise_accuracy_and_count(human: Floats, metric: Floats) -> tuple[float, i
 
 
 def _spa(scores: HumanAndMetricScores, permutations: int, seed: int, *, by_document: bool) -> tuple[float, int]:
-    human, metric = human_and_metric_pairs(scores, permutations, seed, by_document=by_document)
+    human, metric = compute_human_and_metric_p_values(scores, permutations, seed, by_document=by_document)
     known = np.isfinite(human.p) & np.isfinite(metric.p)
     return soft_pairwise_accuracy(human.p[known], metric.p[known]), int(known.sum())
 
@@ -141,7 +141,7 @@ def _unit(scores: HumanAndMetricScores, by_document: bool) -> Indices:
     return scores.document if by_document else np.arange(scores.document.size)
 
 
-def human_and_metric_pairs(
+def compute_human_and_metric_p_values(
     scores: HumanAndMetricScores, permutations: int, seed: int, *, by_document: bool
 ) -> tuple[PairPValues, PairPValues]:
     """p of every pair of systems under human scores, and under the metric: same outputs, same signs.

@@ -53,7 +53,7 @@ def sum_items_by_block(
     code = {rater: n for n, rater in enumerate(labels.raters)}
     for ratings in blocks:
         cells = tabulate_cells(ratings, systems)
-        reasons.append(cells.list_reasons())
+        reasons.append(cells.list_omission_reasons())
         marked = marked and not (ratings.n_errors < 0).any()
         if not reasons[-1].usable.any():
             continue

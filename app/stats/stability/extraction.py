@@ -88,7 +88,7 @@ def extract_multiply_rated(ratings: Ratings) -> MultiplyRated:
     Source: Riley et al. 2024, §2 (buckets); which documents are left out is our own rule (docs/stability.md).
     """
     cells = tabulate_cells(ratings, np.unique(ratings.system))
-    usable, left_out = cells.list_reasons().choose()
+    usable, left_out = cells.list_omission_reasons().choose()
     check_anything_usable(cells.n_systems, usable, left_out)
     return lay_out_cells(ratings, cells, usable, left_out)
 
@@ -160,7 +160,7 @@ class RatingCells:
         """S."""
         return int(self.systems.size)
 
-    def list_reasons(self) -> OmissionReasons:
+    def list_omission_reasons(self) -> OmissionReasons:
         """What speaks against each document."""
         n = self.documents.size
         raters = self.rated.sum(axis=1)
