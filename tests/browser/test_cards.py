@@ -62,6 +62,17 @@ def test_the_head_of_a_table_has_the_room_of_its_buttons_before_they_come(page, 
     assert head.bounding_box()["height"] == pytest.approx(with_buttons, abs=0.5)
 
 
+def test_pairs_under_many_recipes_are_seen_at_once_on_a_laptop_also_with_long_names(page, served, spine, demo):
+    manager = sign_in(page, served.url, spine, "manager")
+    manager.open(f"/campaigns/{demo}/recipes")
+    table = page.get_by_role("region", name="Pairs on which the recipes disagree")
+    assert table.locator("th").count() > 10
+    table.locator("td:nth-child(n + 3)").evaluate_all(
+        "all => all.forEach((one) => { one.textContent = 'Online-A-46 *'; })"
+    )
+    assert page.evaluate(OVER) == []
+
+
 def test_a_page_is_as_wide_as_the_screen_before_its_main_element_has_come(page, served, spine, demo):
     manager = sign_in(page, served.url, spine, "manager")
     page.set_viewport_size({"width": 390, "height": 844})
