@@ -73,6 +73,15 @@ def test_pairs_under_many_recipes_are_seen_at_once_on_a_laptop_also_with_long_na
     assert page.evaluate(OVER) == []
 
 
+def test_a_table_of_two_columns_is_read_without_scrolling_sideways_on_a_phone(page, served, spine, demo):
+    manager = sign_in(page, served.url, spine, "manager")
+    page.set_viewport_size({"width": 390, "height": 844})
+    manager.open(f"/campaigns/{demo}/gate?candidate=Linde&baseline=Ulme&claim=better")
+    tables = page.locator(".scroll[data-table]")
+    expect(tables).not_to_have_count(0)
+    assert tables.evaluate_all("all => all.filter((one) => one.scrollWidth > one.clientWidth + 1).length") == 0
+
+
 def test_a_page_is_as_wide_as_the_screen_before_its_main_element_has_come(page, served, spine, demo):
     manager = sign_in(page, served.url, spine, "manager")
     page.set_viewport_size({"width": 390, "height": 844})

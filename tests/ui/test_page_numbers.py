@@ -26,3 +26,13 @@ def test_a_negative_number_has_the_minus_of_the_tables(language):
     cells = [load_page_messages(language).translate_cell(format_number(value, 3)) for value in VALUES]
     assert [text.startswith("−") for text in written] == [cell.startswith("−") for cell in cells]
     assert "-" not in "".join(written)
+
+
+def test_decimals_of_a_column_stand_below_one_another():
+    messages = (FOLDER / "shared" / "messages.js").as_uri()
+    written = run_module(f"""
+      globalThis.document = {{ documentElement: {{ lang: "en" }} }};
+      const {{ number }} = await import({json.dumps(messages)});
+      console.log(JSON.stringify([-0.52, -0.5472, 1].map((value) => number(value, 3, 3))));
+    """)
+    assert written == ["−0.520", "−0.547", "1.000"]

@@ -1,7 +1,7 @@
 // A ranking before and after an exclusion: ranks, clusters and scores side by side.
 
 import { t } from "../shared/messages.js";
-import { figure, table } from "./parts.js";
+import { decimal, figure, table } from "./parts.js";
 
 const sides = ["before", "after"];
 const HEADS = {
@@ -11,8 +11,8 @@ const HEADS = {
 };
 const DIGITS = { rank: 1, cluster: 0, score: 3 };
 
-const whole = (digits, value) => (Number.isInteger(value) && digits < 3 ? 0 : digits);
-const column = (what, side) => [HEADS[what][side], (one) => (one[side] ? figure(one[side][what], whole(DIGITS[what], one[side][what])) : what === "rank" ? t("not ranked") : null), "right"];
+const written = (what, value) => (what === "score" ? decimal(value, DIGITS.score) : figure(value, Number.isInteger(value) ? 0 : DIGITS[what]));
+const column = (what, side) => [HEADS[what][side], (one) => (one[side] ? written(what, one[side][what]) : what === "rank" ? t("not ranked") : null), "right"];
 
 export const beforeAndAfter = (systems) =>
   table(t("Ranking before and after"), [[t("System"), (one) => one.system], ...Object.keys(HEADS).flatMap((what) => sides.map((side) => column(what, side)))], systems);

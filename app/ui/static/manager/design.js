@@ -2,7 +2,7 @@
 
 import { $, fill, h } from "../shared/dom.js";
 import { t } from "../shared/messages.js";
-import { api, change, facts, fetched, figure, foreign, get, here, inHand, NONE, numeral, percent, refuseField, resting, say, table, warned, written } from "./parts.js";
+import { api, change, decimal, facts, fetched, figure, foreign, get, here, inHand, NONE, numeral, percent, refuseField, resting, say, table, warned, written } from "./parts.js";
 import { shaded } from "./shades.js";
 import { reading } from "./reading.js";
 import { settled } from "./waiting.js";
@@ -133,7 +133,7 @@ function draw(plan) {
     table(t("Load of each rater"), [
       [t("Rater"), (one) => one.rater], [t("Tasks"), (one) => figure(one.tasks), "right"], [t("Groups"), (one) => figure(one.groups), "right"],
       [t("Items"), (one) => figure(one.items), "right"], [t("Segments"), (one) => figure(one.segments), "right"],
-      [t("Words"), (one) => figure(one.words), "right"], [t("Hours"), (one) => figure(one.hours, 1), "right"],
+      [t("Words"), (one) => figure(one.words), "right"], [t("Hours"), (one) => decimal(one.hours, 1), "right"],
     ], report.raters),
     places(report.controls?.places),
     together(report),

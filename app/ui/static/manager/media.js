@@ -3,7 +3,7 @@
 import { csrf } from "../shared/api.js";
 import { $, button, fill, h } from "../shared/dom.js";
 import { loadRefusals, t } from "../shared/messages.js";
-import { all, api, change, figure, resting, say, table, tell, told } from "./parts.js";
+import { all, api, change, decimal, figure, resting, say, table, tell, told } from "./parts.js";
 import { reading } from "./reading.js";
 
 const PART = 8 * 1024 * 1024; // bytes
@@ -27,8 +27,8 @@ function show(files) {
   fill(place, table(t("Media"), [
     [t("Name"), (file) => h("a", { href: `${api}/media/${encodeURIComponent(file.name)}/content` }, file.name), ""],
     [t("Type"), (file) => file.media_type, ""],
-    [t("Size in MB"), (file) => figure(file.size / 1e6, 1), "right"],
-    [t("Seconds"), (file) => figure(file.duration_ms === null ? null : file.duration_ms / 1000, 1), "right"],
+    [t("Size in MB"), (file) => decimal(file.size / 1e6, 1), "right"],
+    [t("Seconds"), (file) => decimal(file.duration_ms === null ? null : file.duration_ms / 1000, 1), "right"],
     [t("Pixels"), (file) => (file.width === null ? null : `${file.width} × ${file.height}`), "right"],
     [h("span", { class: "hidden" }, t("Delete")), remover, ""],
   ], files));

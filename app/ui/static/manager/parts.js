@@ -14,6 +14,8 @@ export const NONE = "–";
 export const STATES = { draft: t("draft"), planned: t("planned"), open: t("open"), paused: t("paused"), closed: t("closed") };
 
 export const figure = (value, digits = 0) => (value === null || value === undefined ? NONE : number(value, digits));
+// The same with all its decimals, so that those of a column stand below one another.
+export const decimal = (value, digits) => (value === null || value === undefined ? NONE : number(value, digits, digits));
 export const percent = (share) => (share === null || share === undefined ? NONE : `${figure(100 * share, 1)} %`);
 export const hours = (seconds) => `${figure(seconds / 3600, 1)} h`;
 

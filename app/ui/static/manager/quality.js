@@ -3,7 +3,7 @@
 import { $, button, dialog, fill, fresh, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
 import { beforeAndAfter } from "./before_after.js";
-import { all, api, badge, change, figure, foreign, get, here, main, moment, NONE, percent, resting, table, filledColumns, warned } from "./parts.js";
+import { all, api, badge, change, decimal, figure, filledColumns, foreign, get, here, main, moment, NONE, percent, resting, table, warned } from "./parts.js";
 import { reading } from "./reading.js";
 import { outcome } from "./waiting.js";
 
@@ -54,7 +54,7 @@ function copied(found) {
   if (!found.length) return null;
   return [h("h2", {}, t("Raters with suspiciously similar answers")), table(t("Raters with suspiciously similar answers"), [
     [t("Raters"), (one) => one.raters.join(" / ")], [t("Outputs that both judged"), (one) => figure(one.n), "right"], [t("Equal scores"), (one) => percent(one.equal), "right"],
-    [t("Distance (chance is 1)"), (one) => figure(one.distance, 2), "right"], [t("Usual distance"), (one) => figure(one.usual, 2), "right"], [t("q"), (one) => figure(one.q_value, 4), "right"],
+    [t("Distance (chance is 1)"), (one) => decimal(one.distance, 2), "right"], [t("Usual distance"), (one) => decimal(one.usual, 2), "right"], [t("q"), (one) => figure(one.q_value, 4), "right"],
   ], found)];
 }
 

@@ -4,7 +4,7 @@ import { $, button, dialog, fill, fresh, h } from "../shared/dom.js";
 import { count, t } from "../shared/messages.js";
 import { Browse } from "./browse.js";
 import { changeRaters, DONE } from "./changed_raters.js";
-import { all, api, badge, change, facts, fetched, figure, foreign, get, here, inHand, moment, NONE, percent, resting, sure, table, warned } from "./parts.js";
+import { all, api, badge, change, decimal, facts, fetched, figure, foreign, get, here, inHand, moment, NONE, percent, resting, sure, table, warned } from "./parts.js";
 import { reading } from "./reading.js";
 import { settled } from "./waiting.js";
 
@@ -142,7 +142,7 @@ function load(report) {
   return table(t("Load before and after"), [
     [t("Rater"), (rater) => rater], [t("Tasks before"), (rater) => figure(before.get(rater)?.tasks ?? 0), "right"], [t("Tasks after"), (rater) => figure(now.get(rater)?.tasks ?? 0), "right"],
     [t("Segments before"), (rater) => figure(before.get(rater)?.segments ?? 0), "right"], [t("Segments after"), (rater) => figure(now.get(rater)?.segments ?? 0), "right"],
-    [t("Hours after"), (rater) => figure(now.get(rater)?.hours ?? 0, 1), "right"],
+    [t("Hours after"), (rater) => decimal(now.get(rater)?.hours ?? 0, 1), "right"],
   ], names);
 }
 

@@ -80,6 +80,6 @@ export function count(n, one, many, values = {}) {
   return put(forms[form] ?? forms.other, told);
 }
 
-export function number(value, digits = 0) {
-  return new Intl.NumberFormat(locale(), { maximumFractionDigits: digits }).format(value).replace("-", "−"); // as in tables of the server
+export function number(value, digits = 0, least = 0) {
+  return new Intl.NumberFormat(locale(), { maximumFractionDigits: digits, minimumFractionDigits: least }).format(value).replace("-", "−"); // as in tables of the server
 }
