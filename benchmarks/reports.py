@@ -29,9 +29,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
 from app.reports import registry
+from app.reports.inputs import recipe_ratings, snapshot
 from app.reports.kit import request, store
 from app.reports.kit.report import Report
-from app.reports.source import recipe_ratings, snapshot
 from app.storage import embedded, migrate
 from app.storage.db import APP_ROLE, Database
 from benchmarks import pages, reports_asked, reports_data

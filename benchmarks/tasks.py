@@ -53,7 +53,7 @@ def import_file(url: str, campaign: str, format: str, protocol: str, file: str) 
 def load(url: str, campaign: str) -> Figures:
     """Load all ratings of a campaign, twice: in a fresh process, and once more when it is warm."""
     from app.domain.recipe import NAMED
-    from app.reports.source import recipe_ratings, snapshot
+    from app.reports.inputs import recipe_ratings, snapshot
 
     seconds = []
     with _database(url) as database:
@@ -96,10 +96,10 @@ def rank_file(folder: str) -> Figures:
     import numpy as np
 
     from app.domain.recipe import NAMED
+    from app.reports.inputs.campaign import CampaignInfo
+    from app.reports.inputs.registration import Registration
+    from app.reports.inputs.snapshot import Snapshot
     from app.reports.ranking.from_sums import RankingInputFromSums
-    from app.reports.source.campaign import CampaignInfo
-    from app.reports.source.registration import Registration
-    from app.reports.source.snapshot import Snapshot
     from app.stats.side_tables import DocumentTable
     from app.storage.texts import SystemDescription
 
@@ -145,13 +145,13 @@ def study_file(folder: str) -> Figures:
     import numpy as np
 
     from app.domain.recipe import NAMED
-    from app.reports.source.file_sums import FileSums
+    from app.reports.inputs.file_sums import SummableRatingsFile
     from app.stats.stability.block_sums import sum_items_by_block
     from app.stats.stability.chunks import StabilitySimulator
     from app.stats.stability.curves import compute_curves
     from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign
 
-    source = FileSums(_open_made_up_file(folder), NAMED["srp-paper"])
+    source = SummableRatingsFile(_open_made_up_file(folder), NAMED["srp-paper"])
     ranked, _ = source.count_ranked()
     sums = sum_items_by_block(
         source.blocks_with_errors(),
@@ -178,7 +178,7 @@ def change_file(folder: str) -> Figures:
     import numpy as np
 
     from app.domain.recipe import NAMED
-    from app.reports.source.file_sums import ChangedFile
+    from app.reports.inputs.file_sums import ChangedFile
     from app.stats.robustness.reranking_sums import ChangeExperimentsFromSums
     from app.stats.side_tables import DocumentTable
 

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 from app.api.models.times import Time
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN, check_addressable
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.campaigns import campaigns
 from app.services.campaigns import settings as campaign_settings

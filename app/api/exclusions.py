@@ -14,8 +14,8 @@ from app.api.models.exclusions import EFFECT, EXAMPLE, LIFTED, ExclusionEffectOu
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import ExclusionRule, Subject
+from app.reports.inputs import named_recipes
 from app.reports.kit.report import StoredReport
-from app.reports.source import named_recipes
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.access.tokens import Caller
 from app.services.campaigns import exclusions

@@ -43,7 +43,7 @@ def export_campaign(
     if format == bundle.NAME:
         pieces = bundle.stream_bundle_archive(database, campaign, media.store)
         return stream_response(pieces, exports.TAR, filename=f"{campaign}.bundle.tar", heavy=True)  # it ranks
-    target = exports.find_export_target(format)
+    target = exports.find_export_file_form(format)
     pieces = exports.export_campaign(database, campaign, format)
     return stream_response(pieces, target.media_type, filename=f"{campaign}.{target.suffix}")
 

@@ -18,11 +18,11 @@ from app.api.models.recipe import RecipeIn
 from app.api.models.times import parse_as_of
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
+from app.reports.inputs import named_recipes
 from app.reports.kit.redact import hide_raters
 from app.reports.kit.render import parquet
 from app.reports.kit.report import StoredReport
 from app.reports.ranking.renderings import MEDIA_TYPES, RANKING_TYPES, TABLES, render_ranking
-from app.reports.source import named_recipes
 from app.services.access.tokens import Caller
 from app.services.campaigns import recipes
 from app.services.jobs import rankings, segment_scores
@@ -76,7 +76,7 @@ def _recipe(recipe: Recipe) -> RecipeOut:
 RECIPE_OUT = _recipe(NAMED["google-mqm"])
 
 
-class RankingTableQuery(RecipeQuery):
+class RankingQuery(RecipeQuery):
     """Choices, and what is wanted of a ranking that is sent as a table or as a picture."""
 
     table: Literal["systems", "pairs"] = "systems"
@@ -98,7 +98,7 @@ async def get_ranking(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
-    asked: Annotated[RankingTableQuery, Query()],
+    asked: Annotated[RankingQuery, Query()],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
@@ -122,7 +122,7 @@ async def get_ranking_as(
     request: Request,
     campaign: CampaignKey,
     kind: Kind,
-    asked: Annotated[RankingTableQuery, Query()],
+    asked: Annotated[RankingQuery, Query()],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
@@ -149,7 +149,7 @@ async def post_ranking(
 ) -> Response:
     """Every choice is in the body. Nothing is created: the same recipe on the same data is the same report."""
     kind, ask = _kind(request), partial(_by_sent, caller, campaign, asked, body, database)
-    return await _answer(caller, request, database, prefer, ask, kind, RankingTableQuery())
+    return await _answer(caller, request, database, prefer, ask, kind, RankingQuery())
 
 
 @router.get(
@@ -236,7 +236,7 @@ async def _answer(
     prefer: str,
     ask: Callable[[], Found],
     kind: str,
-    asked: RankingTableQuery,
+    asked: RankingQuery,
 ) -> Response:
     outcome = await find_report_or_job(request, database, prefer, ask)
     if isinstance(outcome, JobView):

@@ -11,8 +11,8 @@ from app.api.models.recipe import RecipeIn
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.domain.recipe import NAMED
+from app.reports.inputs.named_recipes import NamedRecipe
 from app.reports.kit.redact import hide_keys
-from app.reports.source.named_recipes import NamedRecipe
 from app.services.access.tokens import Caller
 from app.services.campaigns import recipes
 from app.web.access import Manager, Viewer

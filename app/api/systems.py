@@ -181,7 +181,7 @@ def put_outputs(
         200, Page[OutputsRow](items=[OutputsRow(document="talk-1", segments=12, outputs=12)], next=None)
     ),
 )
-def list_documents_with_outputs(
+def count_outputs_by_document(
     caller: Viewer,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     system: SystemKey,
@@ -190,7 +190,7 @@ def list_documents_with_outputs(
     cursor: Cursor = None,
 ) -> Page[OutputsRow]:
     """The documents that it has outputs on, by key, with how many; the texts are looked at document by document."""
-    outputs = views.list_documents_with_outputs(session, campaign, system, after=cursor, limit=limit + 1)
+    outputs = views.count_outputs_by_document(session, campaign, system, after=cursor, limit=limit + 1)
     return make_page([OutputsRow.model_validate(one) for one in outputs], limit, lambda one: one.document)
 
 

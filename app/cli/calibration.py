@@ -50,7 +50,7 @@ def build_calibration_set(
         for stratum in proposal.strata:
             spread = "" if stratum.spread is None else f", raters at most {stratum.spread:.3f} from their median"
             typer.echo(f"{stratum.name}: {stratum.taken:,} of {stratum.available:,}{spread}")
-        mean = "no pair" if proposal.consensus is None else f"mean consensus {proposal.consensus:.4f}"
+        mean = "no pair" if proposal.mean_consensus is None else f"mean consensus {proposal.mean_consensus:.4f}"
         typer.echo(
             f"{len(proposal.pairs):,} pairs, {mean}; {proposal.without_text:,} left out because a text is not stored"
         )

@@ -18,9 +18,9 @@ from app.cli.kit.terminal import format_plain_table
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ExclusionRule, Subject
+from app.reports.inputs import named_recipes
 from app.reports.kit import captions
 from app.reports.kit.table import Table
-from app.reports.source import named_recipes
 from app.services.campaigns import exclusions as service
 
 Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]

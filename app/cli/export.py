@@ -48,7 +48,7 @@ def export(
         return
     with context.open_database() as database:
         lost = Counter[str]()
-        if output is not None and exports.find_export_target(format).files and output.suffix != ".tar":
+        if output is not None and exports.find_export_file_form(format).files and output.suffix != ".tar":
             fill_folder(exports.export_campaign_files(database, campaign, format, lost=lost), output)
         else:
             write_file(exports.export_campaign(database, campaign, format, lost=lost), output)

@@ -22,10 +22,10 @@ from app.cli.kit.terminal import format_ranking_table
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, CHOICES, NAMED, parse_recipe_options
+from app.reports.inputs.named_recipes import find_recipe
 from app.reports.kit.render import parquet
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.renderings import TABLES, render_ranking, render_segment_scores
-from app.reports.source.named_recipes import find_recipe
 
 CHOICE_OPTIONS = "\b\n" + "\n".join(
     f"--{choice.name.replace('_', '-')}: {choice.wording.sentence} ({choice.allowed_values.replace('`', '')})"

@@ -28,7 +28,7 @@ Told = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class ShownText:
+class OutputToShow:
     """An output to judge, and what is shown with it."""
 
     source: str
@@ -43,7 +43,7 @@ class CampaignSetup:
     protocol: str
     options: Mapping[str, object]
     basis: str
-    texts: Sequence[Sequence[ShownText]]
+    texts: Sequence[Sequence[OutputToShow]]
     raters: Sequence[str] = ("r1",)
 
 
@@ -55,7 +55,7 @@ class ConformanceRun:
     client: httpx.Client
     made: list[CampaignClient] = field(default_factory=list)
 
-    def campaign(self, setup: CampaignSetup) -> tuple[CampaignClient, list[RaterFrontEnd]]:
+    def open_new_campaign(self, setup: CampaignSetup) -> tuple[CampaignClient, list[RaterFrontEnd]]:
         """Make and open a campaign: the manager's side, and the front-end of each rater.
 
         Raises ServerRefusal, ServerUnreachable.
@@ -123,10 +123,10 @@ def _session(bench: ConformanceRun, protocol: Told) -> list[CheckResult]:
     first, *rest = [one for one in protocol["examples"] if one["prefill"] is None]
     same = [one for one in rest if _key(one, protocol) == _key(first, protocol)]
     other = next((one for one in same if one["payload"] != first["payload"]), first)
-    text = ShownText(first["source"], _make_longer_text(first["output"], other["output"]))
+    text = OutputToShow(first["source"], _make_longer_text(first["output"], other["output"]))
     options, basis = _options(first, protocol), protocol["bases"][0]
     setup = CampaignSetup(protocol["name"], options, basis, [[text] * 3, [text] * 3], ("r1", "r2"))
-    managed, fronts = bench.campaign(setup)
+    managed, fronts = bench.open_new_campaign(setup)
     return list(session.list_session_checks(managed, fronts, first["payload"], other["payload"]))
 
 
@@ -151,9 +151,9 @@ def _examples(bench: ConformanceRun, protocol: Told) -> Iterator[CheckResult]:
 def _check_examples(
     bench: ConformanceRun, protocol: Told, members: Sequence[tuple[int, Told]], names: Mapping[int, str]
 ) -> Iterator[CheckResult]:
-    texts = [[ShownText(one["source"], one["output"], one["prefill"])] for _, one in members]
+    texts = [[OutputToShow(one["source"], one["output"], one["prefill"])] for _, one in members]
     options = _options(members[0][1], protocol)
-    _, (front,) = bench.campaign(CampaignSetup(protocol["name"], options, protocol["bases"][0], texts))
+    _, (front,) = bench.open_new_campaign(CampaignSetup(protocol["name"], options, protocol["bases"][0], texts))
     left, checks = dict(members), {}
     while left:
         task = front.lease()

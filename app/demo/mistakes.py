@@ -71,7 +71,7 @@ def plant_errors(
     segment: Segment, domain: DomainGrammar, variant: int, severities: Sequence[Severity], rng: np.random.Generator
 ) -> TranslationWithErrors:
     """A translation with one error of each given severity, as many as the sentence has room for."""
-    pieces = segment.pieces(variant)
+    pieces = segment.split_translation(variant)
     edits: dict[int, tuple[Severity, PieceEdit]] = {}
     free = set(range(len(pieces)))
     for severity in severities:

@@ -35,7 +35,7 @@ class Segment:
     sentence: SentenceTemplate
     filling: Filling
 
-    def pieces(self, variant: int) -> list[TextPiece]:
+    def split_translation(self, variant: int) -> list[TextPiece]:
         """One of the two German translations, without errors."""
         return _split_template(self.sentence.german[variant], self.filling)
 

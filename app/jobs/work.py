@@ -12,10 +12,10 @@ from types import MappingProxyType
 from typing import Any, overload
 
 from app.domain.errors import AppError, Invalid
+from app.reports.inputs.snapshot import load_snapshot
 from app.reports.kit import store
 from app.reports.kit.report import Chunk, ReportWork
 from app.reports.kit.request import parse_options
-from app.reports.source.snapshot import load_snapshot
 from app.reports.stability import report as stability
 from app.services.jobs import (
     exclusion_preview,

@@ -27,10 +27,10 @@ from app.protocols.kit.marked_errors import list_span_faults as span_faults
 from app.protocols.kit.prefilled_errors import (
     PrefillAudit,
     PriorErrorSource,
+    anonymize_prior_errors,
     assign_error_ids,
     audit_prefill,
     audit_stored_prefill,
-    make_prefill,
 )
 from app.protocols.kit.screens import PreferencePayload, check_preference
 from app.protocols.kit.visible_texts import (
@@ -50,6 +50,7 @@ __all__ = [
     "PriorErrorSource",
     "RaterForm",
     "VisibleTexts",
+    "anonymize_prior_errors",
     "assign_error_ids",
     "audit_prefill",
     "audit_stored_prefill",
@@ -62,7 +63,6 @@ __all__ = [
     "list_labelled_texts",
     "list_visible_text_labels",
     "make_custom_options",
-    "make_prefill",
     "make_rater_form",
     "make_rubric",
     "payload_type",

@@ -2,7 +2,7 @@
 
 Source: Riley et al. 2025 (two-stage annotation: prior rater, prior error, deleted errors). A protocol of its own: the
 second answer leans on the first, so it is analysed as a separate method and never pooled with fresh ratings. Raters
-see an opaque id with each error, never whose it was; the store remembers that (`app.protocols.make_prefill`).
+see an opaque id with each error, never whose it was; the store remembers that (`app.protocols.anonymize_prior_errors`).
 """
 
 from __future__ import annotations

@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
+from app.reports.inputs.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
+from app.reports.inputs.segment_scores import load_ranked_scores
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.correlations import DotRow, draw_dot_plot
 from app.reports.kit.columns import Column, make_csv_file_maker, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
-from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
-from app.reports.source.segment_scores import load_ranked_scores
-from app.reports.source.snapshot import Snapshot
 from app.stats.disagreements import find_rater_disagreements, find_system_disagreements
 from app.stats.ratings import Ratings
 from app.storage.db import Session

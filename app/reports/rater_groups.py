@@ -14,14 +14,14 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.questionnaires import MOMENTS, NAME, Question, read_questionnaires
+from app.reports.inputs.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
+from app.reports.inputs.segment_scores import load_ranked_scores
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.heat import HeatMap, draw_heat_map, shade_scores
 from app.reports.kit.columns import Column, make_csv_file_maker, make_mean_columns, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
 from app.reports.kit.result_part import FiniteResultPart
-from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
-from app.reports.source.segment_scores import load_ranked_scores
-from app.reports.source.snapshot import Snapshot
 from app.stats.rater_groups import (
     SMALLEST_GROUP,
     GroupFigures,

@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 from pydantic import Field, TypeAdapter
 
+from app.reports.inputs.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.rates import draw_rates
 from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
-from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
-from app.reports.source.snapshot import Snapshot
 from app.stats.selection import select_rows
 from app.stats.validation.rates import WORLDS, NominalRateCheck, RecipeValidation, World, compute_kept_rates
 from app.stats.validation.studies import StudyPopulation

@@ -235,7 +235,7 @@ def _libpq(url: str) -> str:
 def sqlalchemy_url(url: str) -> sa.URL:
     """The URL of a libpq connection as SQLAlchemy wants it, on psycopg 3.
 
-    Raises Invalid where it is no Postgres URL.
+    Raises Invalid where its scheme is not one of libpq.
     """
     scheme, separator, rest = url.partition("://")
     if not separator or scheme not in {"postgresql", "postgres", "postgresql+psycopg"}:

@@ -50,7 +50,7 @@ def check_server_url(url: str, *, serving_role: str | None = None) -> None:
 
 
 def check_server(connection: psycopg.Connection[Any], *, serving_role: str | None = None) -> None:
-    """Raise unless the server is Postgres 15 or later, stores Unicode, and a commit on it is on disk.
+    """Check that the server is Postgres 15 or later and stores Unicode, and that a commit on it is on disk.
 
     Looked at are the settings in force on this connection, and what its role, the serving role and the database carry
     for their next connections.

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from app.domain.keys import KEY_PATTERN
 from app.domain.markup import find_text_layout
 from app.domain.media_elements import find_media_element
-from app.reports.source.campaign import find_campaign_protocol
+from app.reports.inputs.campaign import find_campaign_protocol
 from app.services.data import archive
 from app.services.data.archive import ArchivedDocument, ArchivedJudgment, ArchiveIndex
 from app.services.data.archived_media import ArchivedMedia, add_media_addresses

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from app.protocols import RaterForm, list_judged_levels, make_rater_form
 from app.protocols.base import Widget
-from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
+from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 
 
 def campaign_forms_json(campaign: CampaignInfo) -> str:

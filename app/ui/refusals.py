@@ -16,6 +16,8 @@ from app.ui.messages import PLACE, REFUSALS, PageMessages, load_catalogue, mark_
 NUMBER = re.compile(r"\d{1,3}(?:,\d{3})*|\d+")
 DEEPEST = 3
 """How often what stands in a message is itself looked up."""
+LONGEST = 1_000
+"""Characters of a message that is looked up: to compare a longer one with every pattern could take seconds."""
 
 Pattern = tuple[re.Pattern[str], str]
 
@@ -34,8 +36,8 @@ def _compile(message: str) -> re.Pattern[str]:
 
 
 def translate_refusal(words: PageMessages, message: str, *, depth: int = 0) -> str | None:
-    """A message in the language of the page; None where its catalogue has none like it."""
-    if depth == DEEPEST:
+    """A message in the language of the page; None where its catalogue has none like it, or it is too long."""
+    if depth == DEEPEST or len(message) > LONGEST:
         return None
     if message in words.known:
         return words.translate(message)

@@ -25,8 +25,8 @@ from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, parse_recipe_options
 from app.formats.base import InputFile
 from app.formats.esa.writer import PROTOCOLS
+from app.reports.inputs import snapshot
 from app.reports.ranking.input import load_ranking_input
-from app.reports.source import snapshot
 from app.services.campaigns import exclusions
 from app.services.data import exports, imports
 from app.stats.ratings import RatingRole, Ratings
@@ -75,7 +75,7 @@ class Trip:
 def written(database: Database, campaign: str, format: str) -> tuple[dict[str, bytes], Counter[str]]:
     """The files of a campaign, and what the format could not carry."""
     lost = Counter[str]()
-    if exports.find_export_target(format).files:
+    if exports.find_export_file_form(format).files:
         return {
             path: b"".join(part) for path, part in exports.export_campaign_files(database, campaign, format, lost=lost)
         }, lost

@@ -8,7 +8,7 @@ import pytest
 
 from app.domain.recipe import NAMED
 from app.reports.gate import report as gate
-from app.reports.source.expected_time import AT_ONCE, CampaignSize, estimate_seconds_of_draws
+from app.reports.inputs.expected_time import AT_ONCE, CampaignSize, estimate_seconds_of_draws
 from app.storage import campaigns
 from tests.api.test_gate import BETTER, World, world
 from tests.working import drained

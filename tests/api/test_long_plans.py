@@ -12,7 +12,7 @@ import pytest
 from app.design.plan import Plan
 from app.domain.errors import Invalid, Place
 from app.main import create_app
-from app.reports.source.expected_time import AT_ONCE
+from app.reports.inputs.expected_time import AT_ONCE
 from app.services.access import tokens
 from app.services.jobs import jobs
 from app.services.plans import expected_time, plans

@@ -14,13 +14,13 @@ import pytest
 from app.domain.recipe import NAMED
 from app.jobs import work as job_work
 from app.main import create_app
+from app.reports.inputs import snapshot
+from app.reports.inputs.expected_time import AT_ONCE, CampaignSize, estimate_seconds_of_draws
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.from_sums import WHY
 from app.reports.ranking.input import load_ranking_input
 from app.reports.ranking.renderings import render_segment_scores
 from app.reports.side_by_side import report as side_by_side
-from app.reports.source import snapshot
-from app.reports.source.expected_time import AT_ONCE, CampaignSize, estimate_seconds_of_draws
 from app.services.access import tokens
 from app.services.jobs import jobs, rankings
 from app.services.jobs import side_by_side as side_by_side_jobs

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from app.main import create_app
-from app.reports.source.expected_time import AT_ONCE
+from app.reports.inputs.expected_time import AT_ONCE
 from app.services.access import tokens
 from app.services.jobs import jobs
 from app.services.plans import expected_time, replanning

@@ -8,7 +8,7 @@ import pytest
 
 from app.domain.recipe import NAMED
 from app.jobs import work as job_work
-from app.reports.source.expected_time import AT_ONCE, CampaignSize, estimate_ranking_seconds
+from app.reports.inputs.expected_time import AT_ONCE, CampaignSize, estimate_ranking_seconds
 from app.services.access import tokens
 from app.services.campaigns.campaigns import NewCampaign, create_campaign
 from app.services.jobs import jobs, rankings

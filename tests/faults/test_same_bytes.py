@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.reports.source.data_hash import hash_report_data
-from app.reports.source.recipe_ratings import load_recipe_ratings
-from app.reports.source.snapshot import load_snapshot
+from app.reports.inputs.data_hash import hash_report_data
+from app.reports.inputs.recipe_ratings import load_recipe_ratings
+from app.reports.inputs.snapshot import load_snapshot
 from app.storage import embedded, rating_codes, side_tables, texts
 from app.storage.backup import BackupDamaged, backup_database, restore_database
 from tests.cli.conftest import Command

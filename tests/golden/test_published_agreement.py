@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.reports.source import recipe_ratings, snapshot
+from app.reports.inputs import recipe_ratings, snapshot
 from tests.golden.asking import GOLDEN, Asked, level, near, quality
 from tests.spine import chosen, expected, shared
 

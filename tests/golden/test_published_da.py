@@ -16,9 +16,9 @@ import pytest
 
 from app.reports.gate.report import REPORT as GATE
 from app.reports.gate.view import GateView, make_tables
+from app.reports.inputs import recipe_ratings, snapshot
 from app.reports.kit.request import ReportRequest, parse_options
 from app.reports.kit.store import find_or_compute_report
-from app.reports.source import recipe_ratings, snapshot
 from app.stats.normalize import moments_per_rater
 from tests.spine import BN_HI, CS_EN, HI_BN, SHARED, Spine, chosen, expected, plumbline, shared, without_version
 

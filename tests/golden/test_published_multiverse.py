@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from app.reports.gate.report import REPORT as GATE
+from app.reports.inputs import recipe_ratings, snapshot
 from app.reports.kit import request, store
 from app.reports.kit.request import ReportRequest
-from app.reports.source import recipe_ratings, snapshot
 from app.services.jobs import report_requests
 from tests.spine import Spine, chosen
 from tests.stats.robustness.twin import indicators, plain, scaled, wmt_da

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.reports.source import recipe_ratings, snapshot
+from app.reports.inputs import recipe_ratings, snapshot
 from app.stats.quality.pairing import find_original_rows, pair_with_originals
 from app.stats.quality.report import RaterQuality
 from app.stats.ratings import RatingRole

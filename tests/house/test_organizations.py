@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 APP = Path(__file__).resolve().parents[2] / "app"
-SERVING = ("services", "web", "api", "ui", "jobs", "storage", "pearmut", "reports/source", "reports/kit")
+SERVING = ("services", "web", "api", "ui", "jobs", "storage", "pearmut", "reports/inputs", "reports/kit")
 CACHES = {"cache", "lru_cache"}
 KEPT = {"OrderedDict", "defaultdict", "dict"}
 
@@ -67,6 +67,7 @@ HELD = {
     "find_head_revision": PROGRAM,
     "list_modules": PROGRAM,
     "list_queue_migrations": PROGRAM,
+    "load_patterns": PROGRAM,
     "load_catalogue": PROGRAM,
     "load_page_messages": PROGRAM,
     "load_static_files": PROGRAM,

@@ -11,8 +11,8 @@ from typing import Any
 
 from app.jobs import computing
 from app.reports import registry
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import ReportWork
-from app.reports.source.snapshot import Snapshot
 from app.storage.db import Session
 from tests.reports.toy_reports import TOY, ToyOptions, ToyView
 

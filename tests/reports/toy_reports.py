@@ -9,10 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED
+from app.reports.inputs.recipe_ratings import load_recipe_ratings
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection
 from app.reports.kit.table import Table
-from app.reports.source.recipe_ratings import load_recipe_ratings
-from app.reports.source.snapshot import Snapshot
 from app.storage.db import Session
 
 RATERS_IN_FULL = "rater:{}"

@@ -11,7 +11,7 @@ import pytest
 from app.stats import document_draws
 from app.stats.agreement import bootstrap, rankings
 from app.stats.agreement.alpha import krippendorff_alpha
-from app.stats.agreement.units import UnitValues
+from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration.bridge import fit_protocol_bridge
 from app.stats.calibration.language_pairs import (
     CalibrationPairs,
@@ -37,14 +37,14 @@ def normal(size: int, seed: int = 0) -> Floats:
     return np.random.default_rng(seed).normal(size=size).round(2)
 
 
-def judged_twice(documents: int, *, raters: int = 2, systems: int = 2) -> UnitValues:
+def judged_twice(documents: int, *, raters: int = 2, systems: int = 2) -> ValuesByUnit:
     """Documents of one segment; two raters judge all systems of each, other ones from document to document."""
     rng = np.random.default_rng(documents)
     first = rng.integers(0, raters - 1, documents)
     pair = np.stack((first, rng.integers(first + 1, raters)), axis=1)
     n = documents * systems
     quality = rng.normal(size=n) + np.tile(np.arange(systems), documents)
-    return UnitValues(
+    return ValuesByUnit(
         unit=np.repeat(np.arange(n), 2).astype(np.int32),
         rater=np.repeat(pair, systems, axis=0).ravel().astype(np.int32),
         value=(np.repeat(quality, 2) + rng.normal(size=2 * n)).round(1),

@@ -14,7 +14,7 @@ from app.services.media.policy import MediaPolicy
 from app.storage.backup import BackupDamaged
 from app.storage.db import Database
 from app.storage.media import rows
-from app.storage.media.backup import MediaBackup, backup_media, restore_media
+from app.storage.media.backup import MediaBackupResult, backup_media, restore_media
 from app.storage.media.files import MediaBytesMissing, MediaFolder, MediaStore, hash_file
 from app.storage.media.s3 import MediaStoreUnreachable, S3Store
 from tests.collecting import collect
@@ -89,7 +89,7 @@ def test_a_backup_has_the_media_and_restores_them(store: MediaStore, database: D
         store_media(database, policy, "live", name, tmp_path / name, actor="test")
     archive = tmp_path / "backup.media.tar"
     with database.transaction() as session:
-        assert backup_media(rows.load_stored_sizes(session), store, archive) == MediaBackup(2, {})
+        assert backup_media(rows.load_stored_sizes(session), store, archive) == MediaBackupResult(2, {})
         sha256 = get_media(session, "live", "a.wav").sha256
     elsewhere = MediaFolder(tmp_path / "elsewhere")
     assert restore_media(elsewhere, archive) == 2
@@ -117,7 +117,9 @@ def test_a_backup_leaves_out_media_whose_bytes_are_not_there_and_names_them(data
     folder.path(short).write_bytes(b"RIFF")
     archive = tmp_path / "backup.media.tar"
     made = backup_media(sizes, folder, archive)
-    assert made == MediaBackup(1, {lost: "it is not there", short: f"it has 4 bytes in place of {len(make_wav(2)):,}"})
+    assert made == MediaBackupResult(
+        1, {lost: "it is not there", short: f"it has 4 bytes in place of {len(make_wav(2)):,}"}
+    )
     assert restore_media(MediaFolder(tmp_path / "elsewhere"), archive) == 1
     with database.transaction() as session:
         assert [row.name for row in rows.load_names_of_bytes(session, list(made.missing))] == ["a.wav", "b.wav"]

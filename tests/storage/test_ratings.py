@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.reports.source import recipe_ratings, snapshot
+from app.reports.inputs import recipe_ratings, snapshot
 from app.stats.ratings import COLUMNS, RatingKind, Ratings
 from app.storage import ratings
 from tests.services.data.test_imports import judgment, lines, void

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from app.domain.recipe import ScoringChoice
-from app.reports.source import snapshot
-from app.reports.source.scores import find_profile_id, resolve_score_reading
+from app.reports.inputs import snapshot
+from app.reports.inputs.scores import find_profile_id, resolve_score_reading
 from app.services.campaigns.campaigns import get_campaign
 from app.stats.ratings import RatingRole, Ratings
 from app.stats.side_tables import EPOCH_UNKNOWN

@@ -10,7 +10,7 @@ from pydantic_core import PydanticKnownError
 
 from app.ui import messages
 from app.ui.assets import FOLDER
-from app.ui.refusals import translate_refusal
+from app.ui.refusals import LONGEST, translate_refusal
 from tests.ui import refusals
 from tests.ui.page_modules import run_module
 
@@ -136,3 +136,10 @@ def test_modules_find_the_same_as_the_server():
       console.log(JSON.stringify(said));
     """
     assert run_module(script) == list(SAID.values())
+
+
+@pytest.mark.parametrize(("length", "is_german"), [(LONGEST, True), (LONGEST + 1, False)])
+def test_a_message_too_long_to_compare_stays_as_it_came(length: int, is_german: bool) -> None:
+    message = "there is no document "
+    message += "x" * (length - len(message))
+    assert (translate_refusal(GERMAN, message) is not None) == is_german

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import NewCampaign
 from app.services.campaigns.setup import SetupFacts, get_setup_facts

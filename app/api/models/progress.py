@@ -16,8 +16,8 @@ from app.services.tasks.progress_view import (
     RaterProgress,
     SystemProgress,
     TaskStateAmount,
-    WorkAmount,
     WorkBalance,
+    WorkCounts,
 )
 
 _AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -28,7 +28,7 @@ EXAMPLE = Progress(
     state="open",
     at=_AT,
     data_version=412,
-    total=WorkAmount(tasks=40, items=300, segments=1800, words=54000, judgments=900),
+    total=WorkCounts(tasks=40, items=300, segments=1800, words=54000, judgments=900),
     share=0.475,
     states=[
         TaskStateAmount(state="free", tasks=19, items=143, segments=855, words=25650, judgments=0),

@@ -61,7 +61,7 @@ class RemoteBackend:
 
     def put_rater(self, campaign: str, rater: ManifestRater) -> None:
         """Enrol a rater; the same again changes nothing."""
-        left_out = {"key", *({"person", "contact"} - rater.stated_identity)}
+        left_out = {"key", *({"person", "contact"} - rater.stated_identity_fields)}
         body = rater.model_dump(mode="json", exclude=left_out)
         self._remote.send_change("PUT", f"{_path(campaign)}/raters/{quote(rater.key, safe='')}", {}, body)
 

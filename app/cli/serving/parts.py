@@ -211,7 +211,7 @@ class SupervisedProcess:
             self._kept.close()
 
 
-class Postgres:
+class PostgresWatcher:
     """The embedded server, looked after by a thread of its own: a look may take seconds."""
 
     name = "postgres"

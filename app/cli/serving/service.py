@@ -13,7 +13,7 @@ from pathlib import Path
 
 from app.cli.serving import supervisor
 from app.cli.serving.metrics_folder import use_metrics_folder
-from app.cli.serving.parts import Postgres, ProcessLimits, SupervisedPart, SupervisedProcess
+from app.cli.serving.parts import PostgresWatcher, ProcessLimits, SupervisedPart, SupervisedProcess
 from app.cli.serving.web import FACTORY, GRACE, LOGGING, PEARMUT
 from app.config import Settings
 from app.domain.errors import AppError
@@ -43,7 +43,7 @@ def serve_database(
     own: the embedded Postgres, where that is the database. answering: the number of processes that answer requests.
     pearmut: a listening socket for Pearmut's own pages. early: the first process that answers, if it runs already.
     """
-    parts: list[SupervisedPart] = [Postgres(embedded.ServerSupervisor(own.cluster))] if own else []
+    parts: list[SupervisedPart] = [PostgresWatcher(embedded.ServerSupervisor(own.cluster))] if own else []
     names = ["web"] if answering == 1 else [f"web {i}" for i in range(1, answering + 1)]
     web = [early or make_web_process(server), *(make_web_process(server) for _ in names[1:])]
     if pearmut is not None:

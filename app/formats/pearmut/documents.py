@@ -69,7 +69,7 @@ class PearmutDocument:
         return max([*self.segments, *self.outputs, *judged], default=0)
 
 
-def read_pearmut_names(records: Iterable[Record], lost: Counter[str]) -> PearmutNames:
+def collect_pearmut_names(records: Iterable[Record], lost: Counter[str]) -> PearmutNames:
     """Read all records once, for names and what was set aside."""
     campaign: CampaignRow | None = None
     systems: dict[str, str] = {}

@@ -23,8 +23,8 @@ from app.formats.pearmut.documents import (
     NOT_WRITTEN,
     PearmutDocument,
     PearmutNames,
+    collect_pearmut_names,
     group_documents,
-    read_pearmut_names,
 )
 from app.formats.pearmut.items import BY_CRITERIA, UNANSWERED
 from app.formats.pearmut.progress import PearmutProgress
@@ -43,7 +43,7 @@ def write_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple
 
     What has no place is counted in `lost`. The files are to be read one after another.
     """
-    names = read_pearmut_names(contents.records(), lost)
+    names = collect_pearmut_names(contents.records(), lost)
     progress = PearmutProgress(contents.key, names.alike)
     yield "campaign.json", _campaign(contents, names, progress, lost)
     lines = _log(contents, names, progress, lost)

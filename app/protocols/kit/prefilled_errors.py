@@ -1,7 +1,8 @@
 """Prefilled errors: what raters kept, changed, took out and added, and whether an answer speaks of them rightly.
 
 A prefilled error may come from a metric (Zouhar et al. 2025) or from another rater (Riley et al. 2025). Raters see
-an opaque id with each, never whose it was; `make_prefill` gives the ids and says what to remember beside them.
+an opaque id with each, never whose it was; `anonymize_prior_errors` gives the ids and says what to remember beside
+them.
 """
 
 from __future__ import annotations
@@ -79,7 +80,9 @@ def list_marked_errors(payload: Payload) -> tuple[Span, ...]:
     return tuple(item for value in fields if isinstance(value, tuple) for item in value if isinstance(item, Span))
 
 
-def make_prefill(errors: Iterable[Span], *, prior_rater: str) -> tuple[tuple[Span, ...], tuple[PriorErrorSource, ...]]:
+def anonymize_prior_errors(
+    errors: Iterable[Span], *, prior_rater: str
+) -> tuple[tuple[Span, ...], tuple[PriorErrorSource, ...]]:
     """Another's errors as they are shown to the next rater, and what the store remembers of each.
 
     Ids say nothing of the rater, and notes are left out: they are the first rater's own words.

@@ -83,7 +83,7 @@ def list_measures(options: ScoringOptions) -> tuple[JudgmentMeasure, ...]:
     )
 
 
-def adapt_widget(widget: Widget, options: ScoringOptions) -> Widget:
+def fit_widget_to_scale(widget: Widget, options: ScoringOptions) -> Widget:
     """The widget with as many points as the campaign's scale has."""
     if isinstance(widget, Choice) and find_similarity_scale(options).maximum < SCALE.maximum:
         return replace(widget, points=(*POINTS[:3], BEST_OF_FOUR))
@@ -116,7 +116,7 @@ def make_similarity_protocol(
         instructions=INSTRUCTIONS,
         bases=(basis,),
         hides_source=True,
-        adapt=adapt_widget,
+        adapt=fit_widget_to_scale,
         check=check_payload,
         score=score_judgment,
         options=SimilarityOptions,

@@ -25,8 +25,7 @@ from app.reports.agreement.between_view import (
 from app.reports.agreement.plan import AgreementCoefficient, CoefficientSettings, make_level_plan
 from app.reports.agreement.report import NUMBERS, make_coefficient_settings
 from app.reports.agreement.view import Statistic
-from app.reports.kit.report import Report, ReportWork
-from app.reports.source.raw_ratings import (
+from app.reports.inputs.raw_ratings import (
     NOTHING,
     BootstrapOptions,
     RawRatings,
@@ -34,9 +33,10 @@ from app.reports.source.raw_ratings import (
     keep_complete_raters,
     load_raw_ratings,
 )
-from app.reports.source.snapshot import Snapshot
+from app.reports.inputs.snapshot import Snapshot
+from app.reports.kit.report import Report, ReportWork
 from app.stats.agreement import pairs, rankings
-from app.stats.agreement.units import UnitValues, make_segment_units
+from app.stats.agreement.units import ValuesByUnit, make_segment_units
 from app.stats.plain_values import number_or_none
 from app.storage.db import Session
 from app.storage.segment_words import load_source_digests
@@ -67,7 +67,7 @@ class SharedUnits:
     """Campaigns as raters of the units that they share. differing: units left out because the sources differ.
     systems: names of the codes of the units."""
 
-    units: UnitValues
+    units: ValuesByUnit
     differing: int
     negated: bool
     systems: tuple[str, ...] = ()
@@ -122,7 +122,7 @@ def _shared_units(
     documents, document = _encode_keys([a[0] for a in held])
     systems, system = _encode_keys([a[2] for a in held])
     _, place = _encode_keys([f"{a[0]}\0{a[1]}" for a in held])
-    units = UnitValues(
+    units = ValuesByUnit(
         unit=np.array(unit, dtype=np.int32),
         rater=np.array(rater, dtype=np.int32),
         value=np.array(value, dtype=np.float64),
@@ -161,7 +161,7 @@ def _mean_by_address(ratings: RawRatings, options: BetweenOptions, *, turn: bool
 
 
 def _statistics(
-    units: UnitValues, choices: CoefficientSettings, *, same_scale: bool
+    units: ValuesByUnit, choices: CoefficientSettings, *, same_scale: bool
 ) -> tuple[AgreementCoefficient, ...]:
     """All coefficients where the campaigns have one scale, else those that no scale matters to."""
     if not units.n_units:
@@ -219,7 +219,7 @@ def _campaign_line(ratings: RawRatings, shared: SharedUnits) -> CampaignLine:
     )
 
 
-def _pairs(units: UnitValues, *, same_scale: bool) -> list[CampaignPair]:
+def _pairs(units: ValuesByUnit, *, same_scale: bool) -> list[CampaignPair]:
     if not units.n_units:
         return []
     ranked = rankings.compare_rater_rankings(units)

@@ -11,7 +11,7 @@ from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Table
-from app.stats.agreement.units import UnitValues
+from app.stats.agreement.units import ValuesByUnit
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import ScoreScale
 from app.stats.reproducibility import cv_star
@@ -27,7 +27,7 @@ class RepeatedLine(FiniteResultPart):
     cv: float | None = Field(description="CV* in percent; null where the mean is at the lower end of the scale.")
 
 
-def compute_repeatability(units: UnitValues, systems: Sequence[str], scale: ScoreScale | None) -> list[RepeatedLine]:
+def compute_repeatability(units: ValuesByUnit, systems: Sequence[str], scale: ScoreScale | None) -> list[RepeatedLine]:
     """Every system that two campaigns or more have on the same units; the campaigns are the raters of the units.
 
     systems: names of the codes of the units. Nothing where scores have no lower end that could be put to 0.
@@ -39,7 +39,7 @@ def compute_repeatability(units: UnitValues, systems: Sequence[str], scale: Scor
     return [line for line in lines if line is not None]
 
 
-def _line(units: UnitValues, code: int, name: str, minimum: float) -> RepeatedLine | None:
+def _line(units: ValuesByUnit, code: int, name: str, minimum: float) -> RepeatedLine | None:
     mine = units.where((units.system == code)[units.unit])
     campaigns = np.unique(mine.rater)
     shared = mine.where((mine.counts() == campaigns.size)[mine.unit])
@@ -56,7 +56,7 @@ def _line(units: UnitValues, code: int, name: str, minimum: float) -> RepeatedLi
     )
 
 
-def make_campaign_repetition_table(lines: Sequence[RepeatedLine]) -> Table:
+def make_score_variation_table(lines: Sequence[RepeatedLine]) -> Table:
     """One row a system."""
     heads = ("System", "Campaigns", "Units", "Lowest", "Highest", "CV*")
     rows = [

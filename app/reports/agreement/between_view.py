@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.reports.agreement.between_repeated import RepeatedLine, make_campaign_repetition_table
+from app.reports.agreement.between_repeated import RepeatedLine, make_score_variation_table
 from app.reports.agreement.tables import NONE, PLACES, label_statistic
 from app.reports.agreement.view import Statistic
 from app.reports.kit import captions
@@ -70,7 +70,7 @@ def make_tables(view: BetweenView) -> Sequence[TableSection]:
     if view.statistics:
         shown.append(TableSection("Campaigns as raters", _statistics(view), frozenset()))
     if view.repeated:
-        shown.append(TableSection("Campaigns as repeated measurements", make_campaign_repetition_table(view.repeated)))
+        shown.append(TableSection("Campaigns as repeated measurements", make_score_variation_table(view.repeated)))
     return shown
 
 

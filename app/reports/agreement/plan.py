@@ -10,7 +10,7 @@ import numpy as np
 from app.stats.agreement import alpha, icc, kappa, pairs, rankings
 from app.stats.agreement.components import UnitRaterVariances, fit_unit_rater_variances, joint_category_probabilities
 from app.stats.agreement.pooled_values import pool_values, sum_pair_distances
-from app.stats.agreement.units import SLACK, Level, OfDocuments, UnitValues
+from app.stats.agreement.units import SLACK, Level, OfDocuments, ValuesByUnit
 from app.stats.ratings import Floats, ScoreScale
 
 MOST_LEVELS = 12
@@ -64,7 +64,7 @@ class LevelPlan:
     """All that a level is computed from. units: with at least two raters."""
 
     level: Level
-    units: UnitValues
+    units: ValuesByUnit
     n_single: int
     statistics: tuple[AgreementCoefficient, ...]
     components: UnitRaterVariances | None
@@ -72,7 +72,7 @@ class LevelPlan:
     categories: int | None
 
 
-def make_level_plan(level: Level, units: UnitValues, choices: CoefficientSettings) -> LevelPlan:
+def make_level_plan(level: Level, units: ValuesByUnit, choices: CoefficientSettings) -> LevelPlan:
     """The coefficients of one level."""
     paired = units.with_two_values()
     model = fit_unit_rater_variances(paired)
@@ -91,7 +91,7 @@ def make_level_plan(level: Level, units: UnitValues, choices: CoefficientSetting
     return LevelPlan(level, paired, units.n_units - paired.n_units, tuple(coefficients), model, block, n_categories)
 
 
-def categorize_units(units: UnitValues, choices: CoefficientSettings) -> tuple[UnitValues, int] | None:
+def categorize_units(units: ValuesByUnit, choices: CoefficientSettings) -> tuple[ValuesByUnit, int] | None:
     """The units with categories 0 … K−1 as values: equal parts of the scale where asked, else its levels if few.
 
     Of a scale without ends, as a number of errors, 0, 1, 2 … where asked, the last category taking all above.
@@ -114,7 +114,7 @@ def categorize_units(units: UnitValues, choices: CoefficientSettings) -> tuple[U
 
 
 def _coefficients_of_scores(
-    level: Level, units: UnitValues, choices: CoefficientSettings, model: UnitRaterVariances | None
+    level: Level, units: ValuesByUnit, choices: CoefficientSettings, model: UnitRaterVariances | None
 ) -> Iterator[AgreementCoefficient]:
     for t in choices.tolerances:
         yield from _kappas(units, t, choices, model)
@@ -137,7 +137,7 @@ def _coefficients_of_scores(
 
 
 def _kappas(
-    units: UnitValues, t: float, choices: CoefficientSettings, model: UnitRaterVariances | None
+    units: ValuesByUnit, t: float, choices: CoefficientSettings, model: UnitRaterVariances | None
 ) -> Iterator[AgreementCoefficient]:
     observed = kappa.share_within_tolerance(units, t)
     closed = compute_closed_form_chance(choices, t)
@@ -149,7 +149,7 @@ def _kappas(
     expected = None if model is None else _agreement_beyond_chance(share, model.chance_share_within(t, choices.step))
     pool = pool_values(units)
     histogram = pool.weighted_counts(units.unit_document_weights())
-    by_pool = float(pool.count_pairs_within(histogram, t)[0]) / units.value.size**2
+    by_pool = float(pool.count_pairs_within_tolerance(histogram, t)[0]) / units.value.size**2
     yield AgreementCoefficient("kappa_pooled", of, t, expected, observed, chance=by_pool)
 
 
@@ -165,7 +165,7 @@ def _agreement_beyond_chance(share: float | None, chance: float) -> float | None
     return None if share is None or 1 - chance <= SLACK else (share - chance) / (1 - chance)
 
 
-def _icc_of_ranks(units: UnitValues) -> float | None:
+def _icc_of_ranks(units: ValuesByUnit) -> float | None:
     """ICC(A,1) of the model fitted to the mid-ranks of the pooled values."""
     _, code, counts = np.unique(units.value, return_inverse=True, return_counts=True)
     model = fit_unit_rater_variances(units.with_value((np.cumsum(counts) - counts / 2)[code]))
@@ -173,7 +173,7 @@ def _icc_of_ranks(units: UnitValues) -> float | None:
 
 
 def _nominal(
-    units: UnitValues, t: float, choices: CoefficientSettings, model: UnitRaterVariances | None
+    units: ValuesByUnit, t: float, choices: CoefficientSettings, model: UnitRaterVariances | None
 ) -> AgreementCoefficient:
     of = alpha.krippendorff_alpha(units, "nominal", tolerance=t)
     if model is None:
@@ -188,7 +188,7 @@ def _nominal(
     )
 
 
-def _mean_distance(units: UnitValues) -> OfDocuments:
+def _mean_distance(units: ValuesByUnit) -> OfDocuments:
     size = units.counts()
     sums = units.sum_by_document(np.column_stack((sum_pair_distances(units), size * (size - 1) / 2)))
 
@@ -200,7 +200,7 @@ def _mean_distance(units: UnitValues) -> OfDocuments:
 
 
 def _intraclass(
-    units: UnitValues, block: icc.CompleteBlock | None, model: UnitRaterVariances | None
+    units: ValuesByUnit, block: icc.CompleteBlock | None, model: UnitRaterVariances | None
 ) -> Iterator[AgreementCoefficient]:
     agreement, consistency = (None, None) if model is None else (model.agreement, model.consistency)
     yield AgreementCoefficient("icc_1", icc.icc_one_way(units), expected=agreement)
@@ -214,7 +214,7 @@ def _intraclass(
 
 
 def _coefficients_of_categories(
-    units: UnitValues, n: int, model: UnitRaterVariances | None, *, every: UnitValues
+    units: ValuesByUnit, n: int, model: UnitRaterVariances | None, *, every: ValuesByUnit
 ) -> Iterator[AgreementCoefficient]:
     """every: units rated once among them."""
     counts = np.bincount(units.value.astype(np.intp), minlength=n).astype(np.float64)
@@ -239,7 +239,7 @@ def _coefficients_of_categories(
         )
 
 
-def make_rater_pair_counter(units: UnitValues) -> Callable[[Floats], float]:
+def make_rater_pair_counter(units: ValuesByUnit) -> Callable[[Floats], float]:
     """Pairs of raters on the documents that count."""
     size = units.counts()
     sums = units.sum_by_document(size * (size - 1) / 2)

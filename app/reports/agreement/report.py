@@ -16,8 +16,7 @@ from app.reports.agreement.plan import CoefficientSettings, LevelPlan, categoriz
 from app.reports.agreement.spans import make_marked_judgments
 from app.reports.agreement.tables import make_caption, make_csv, make_tables
 from app.reports.agreement.view import AgreementView, pseudonymize_raters
-from app.reports.kit.report import Report, ReportWork
-from app.reports.source.raw_ratings import (
+from app.reports.inputs.raw_ratings import (
     BootstrapOptions,
     RawRatings,
     RawRatingsOptions,
@@ -25,13 +24,14 @@ from app.reports.source.raw_ratings import (
     load_marked_errors,
     load_raw_ratings,
 )
-from app.reports.source.snapshot import Snapshot
+from app.reports.inputs.snapshot import Snapshot
+from app.reports.kit.report import Report, ReportWork
 from app.stats.agreement.distributions import select_complete_raters
 from app.stats.agreement.units import (
     LEVELS,
     Level,
     OfDocuments,
-    UnitValues,
+    ValuesByUnit,
     make_averaged_units,
     make_document_units,
     make_segment_units,
@@ -105,7 +105,7 @@ class _AgreementPlan:
 
     @cached_property
     def spread(self) -> work.BootstrapDraws:
-        owners: list[tuple[UnitValues, tuple[OfDocuments, ...]]]
+        owners: list[tuple[ValuesByUnit, tuple[OfDocuments, ...]]]
         owners = [(plan.units, tuple(one.bootstrap_statistic for one in plan.statistics)) for plan in self.plans]
         if self.marks is not None:
             owners.append((self.plans[0].units, tuple(self.marks.of.values())))
@@ -160,10 +160,10 @@ def _pairs(plans: Sequence[LevelPlan], choices: CoefficientSettings) -> tuple[li
     return work.list_rater_pairs(plan, categorize_units(plan.units, choices) if plan.level != "averaged" else None)
 
 
-def _units(ratings: RawRatings, options: AgreementOptions) -> dict[Level, UnitValues]:
+def _units(ratings: RawRatings, options: AgreementOptions) -> dict[Level, ValuesByUnit]:
     """By level, those that have a value."""
     rows = ratings.rows
-    builders: dict[Level, Callable[[], UnitValues]] = {
+    builders: dict[Level, Callable[[], ValuesByUnit]] = {
         "segments": lambda: make_segment_units(rows, repeated=options.repeats),
         "documents": lambda: make_document_units(rows, repeated=options.repeats),
         "averaged": lambda: make_averaged_units(rows, repeated=options.repeats),

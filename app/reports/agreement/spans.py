@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.reports.source.raw_ratings import GRAVE, RawRatings
+from app.reports.inputs.raw_ratings import GRAVE, RawRatings
 from app.stats.agreement.spans import MAJOR, MINOR, MarkedJudgments
 from app.stats.ratings import RatingKind
 from app.stats.side_tables import ErrorTable

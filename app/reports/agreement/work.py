@@ -32,11 +32,11 @@ from app.reports.agreement.view import (
     SpanView,
     Statistic,
 )
+from app.reports.inputs.raw_ratings import NOTHING, UNKNOWN_DOCUMENTS, RawRatings
 from app.reports.kit import captions
-from app.reports.source.raw_ratings import NOTHING, UNKNOWN_DOCUMENTS, RawRatings
 from app.stats.agreement import alpha, bootstrap, intra, kappa, pairs, rankings, spans
 from app.stats.agreement.kappa_labels import landis_koch_label
-from app.stats.agreement.units import UnitValues
+from app.stats.agreement.units import ValuesByUnit
 from app.stats.plain_values import interval_or_none, number_or_none
 from app.stats.ratings import Codes, Floats
 
@@ -48,7 +48,7 @@ FEW_DOCUMENTS = 10
 ONE_RATER = "no text was rated by two raters, so agreement cannot be estimated; have some texts rated twice"
 
 
-def count_bootstrap_chunks(units: Iterable[UnitValues], draws: int) -> int:
+def count_bootstrap_chunks(units: Iterable[ValuesByUnit], draws: int) -> int:
     """Chunks of draws; none where nothing was rated twice."""
     return -(-draws // DRAWS_A_CHUNK) if any(one.with_two_values().n_units for one in units) else 0
 
@@ -57,7 +57,7 @@ def count_bootstrap_chunks(units: Iterable[UnitValues], draws: int) -> int:
 class BootstrapDraws:
     """Everything that is drawn: the units that say which documents there are, and their statistics, by owner."""
 
-    owners: tuple[tuple[UnitValues, tuple[Any, ...]], ...]
+    owners: tuple[tuple[ValuesByUnit, tuple[Any, ...]], ...]
     draws: int
     seed: int
 
@@ -134,7 +134,7 @@ def make_level_view(
 
 
 def make_statistic_view(
-    coefficient: AgreementCoefficient, ends: Interval | None, units: UnitValues, level: float | None
+    coefficient: AgreementCoefficient, ends: Interval | None, units: ValuesByUnit, level: float | None
 ) -> Statistic:
     """One coefficient as it is shown. level: of intervals, None where none are asked for."""
     value = number_or_none(float(coefficient.estimate(units.unit_document_weights())[0]))
@@ -192,7 +192,7 @@ def choose_main_tolerance(choices: CoefficientSettings) -> float | None:
 
 
 def list_rater_pairs(
-    plan: LevelPlan, categories: tuple[UnitValues, int] | None
+    plan: LevelPlan, categories: tuple[ValuesByUnit, int] | None
 ) -> tuple[list[RaterPairLine], list[str]]:
     """Rater pairs, those who share most first where there are too many; and what was left out."""
     units = plan.units
@@ -211,7 +211,7 @@ def list_rater_pairs(
     return sorted(most, key=lambda line: line.rater), [warning]
 
 
-def _categorical(units: UnitValues, n: int) -> dict[tuple[str, str], pairs.RaterPair]:
+def _categorical(units: ValuesByUnit, n: int) -> dict[tuple[str, str], pairs.RaterPair]:
     return {(one.first, one.second): one for one in pairs.compare_rater_pairs(units, levels=n)}
 
 

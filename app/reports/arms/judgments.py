@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.reports.source.data_hash import hash_report_data
-from app.reports.source.judged_ratings import JudgedRatings, load_judged_ratings
-from app.reports.source.snapshot import Snapshot
+from app.reports.inputs.data_hash import hash_report_data
+from app.reports.inputs.judged_ratings import JudgedRatings, load_judged_ratings
+from app.reports.inputs.snapshot import Snapshot
 from app.stats.arms.pace import JudgmentPaces
 from app.stats.arms.times import TimedJudgments
 from app.stats.quality.pairing import first_rows_of_judgments

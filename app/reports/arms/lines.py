@@ -19,7 +19,7 @@ from app.stats.arms.times import (
     UnitDurations,
     compare_durations,
     group_shown_documents,
-    split_durations_by_kind,
+    measure_durations_by_unit,
 )
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.quality.report import select_events
@@ -212,7 +212,7 @@ def _percent(before: float | None, after: float | None) -> float | None:
 
 def measure_condition_times(parts: Sequence[tuple[TimedJudgments, EventTable]]) -> Times:
     """Durations of each condition."""
-    return [split_durations_by_kind(work) for work, _ in parts]
+    return [measure_durations_by_unit(work) for work, _ in parts]
 
 
 def list_time_warnings(

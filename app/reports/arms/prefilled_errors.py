@@ -10,10 +10,10 @@ from pydantic import Field
 from app.protocols import audit_stored_prefill
 from app.protocols.base import Span
 from app.reports.arms.judgments import JudgmentsByCondition
+from app.reports.inputs.campaign import find_campaign_protocol
 from app.reports.kit import captions
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Cell, Table
-from app.reports.source.campaign import find_campaign_protocol
 from app.storage import prefills
 from app.storage.db import Session
 

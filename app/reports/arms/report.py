@@ -25,8 +25,8 @@ from app.reports.arms.view import (
     make_csv,
     make_tables,
 )
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.source.snapshot import Snapshot
 from app.storage.db import Session
 
 NO_ARMS = "the campaign's plan has no arms, so judgments are grouped by presentation"

@@ -20,8 +20,7 @@ from app.reports.calibration.view import (
     make_csv,
     make_tables,
 )
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.source.calibration import (
+from app.reports.inputs.calibration import (
     UNAGREED,
     CampaignParts,
     ScoreSourceOptions,
@@ -31,11 +30,12 @@ from app.reports.source.calibration import (
     make_comparison_header,
     make_unit_values,
 )
-from app.reports.source.raw_ratings import NOTHING
-from app.reports.source.snapshot import Snapshot
+from app.reports.inputs.raw_ratings import NOTHING
+from app.reports.inputs.snapshot import Snapshot
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats.aggregate import round_scores
 from app.stats.agreement.distributions import select_complete_raters
-from app.stats.agreement.units import UnitValues
+from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration.raters import RaterOffset, compute_rater_offsets, panel_consensus, standardize_by_rater
 from app.stats.calibration.severity import estimate_rater_severity
 from app.stats.ratings import Floats
@@ -67,7 +67,7 @@ def _prepare(
     return make_undivided_work(lambda: _view(parts, options))
 
 
-def _items(parts: CampaignParts, options: CalibrationOptions) -> tuple[str, UnitValues, str, Floats]:
+def _items(parts: CampaignParts, options: CalibrationOptions) -> tuple[str, ValuesByUnit, str, Floats]:
     """Which items are used, what raters gave to them, where agreed scores come from, and the score of each."""
     known = bool(parts.calibration.any())
     which = "calibration" if options.items == "calibration" or (options.items == "auto" and known) else "common"
@@ -114,7 +114,7 @@ def _view(parts: CampaignParts, options: CalibrationOptions) -> CalibrationView:
 
 
 def _systems(
-    parts: CampaignParts, test: UnitValues, rater_offsets: tuple[RaterOffset, ...], scaled: UnitValues
+    parts: CampaignParts, test: ValuesByUnit, rater_offsets: tuple[RaterOffset, ...], scaled: ValuesByUnit
 ) -> list[SystemView]:
     """Means over outputs of the mean over raters, of the same rows raw, shifted, and as z."""
     by_rater = {one.rater: one.shift for one in rater_offsets}
@@ -140,7 +140,7 @@ def _systems(
     return sorted(lines, key=lambda one: (one.rank_shifted or one.rank_raw, one.system))
 
 
-def _unit_means(units: UnitValues) -> dict[int, float]:
+def _unit_means(units: ValuesByUnit) -> dict[int, float]:
     size = np.maximum(units.counts(), 1)
     mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / size
     return {code: float(mean[units.system == code].mean()) for code in np.unique(units.system).tolist()}

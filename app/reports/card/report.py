@@ -21,9 +21,9 @@ from app.reports.card.view import (
     make_csv,
     make_tables,
 )
+from app.reports.inputs.judged_ratings import JudgedRatings, load_judged_ratings
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.source.judged_ratings import JudgedRatings, load_judged_ratings
-from app.reports.source.snapshot import Snapshot
 from app.stats import data_card as stats
 from app.stats.ratings import Codes, RatingRole, Ratings
 from app.storage import texts

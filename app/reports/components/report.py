@@ -12,11 +12,11 @@ from pydantic import Field
 from app.reports.components import lines
 from app.reports.components.charts import PICTURES, draw_variance_components
 from app.reports.components.view import ComponentsView, make_caption, make_csv, make_tables
+from app.reports.inputs.model_ratings import MOST_DRAWS, Draw, RatingsModel, load_model, parse_bootstrap_draws
+from app.reports.inputs.recipe_input import RecipeOptions
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork
-from app.reports.source.model_ratings import MOST_DRAWS, Draw, RatingsModel, load_model, parse_bootstrap_draws
-from app.reports.source.recipe_input import RecipeOptions
-from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import round_scores
 from app.stats.components.fit import ComponentsFit
 from app.stats.components.generalizability import make_decision_studies, mean_ratings_per_item, system_variance

@@ -14,16 +14,16 @@ from app.reports.composition.view import (
     RaterContents,
     SystemCoOccurrences,
     TaskContents,
-    draw_systems_met_by_raters,
-    draw_systems_met_in_tasks,
+    draw_system_pairs_by_rater,
+    draw_system_pairs_in_tasks,
     make_caption,
     make_csv,
     make_tables,
     pseudonymize_contents,
 )
+from app.reports.inputs.judged_ratings import load_judged_ratings
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.source.judged_ratings import load_judged_ratings
-from app.reports.source.snapshot import Snapshot
 from app.stats.composition import (
     PARTS,
     Table,
@@ -195,7 +195,7 @@ REPORT: Report[CompositionOptions, CompositionView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_systems_met_in_tasks, "raters": draw_systems_met_by_raters},
+    charts={"default": draw_system_pairs_in_tasks, "raters": draw_system_pairs_by_rater},
     caption=make_caption,
     redact=pseudonymize_contents,
 )

@@ -102,8 +102,8 @@ def make_tables(view: CompositionView) -> Sequence[TableSection]:
         return []
     return (
         TableSection("Share of raters and tasks with each part", _shares(view), frozenset()),
-        TableSection("Systems in the same task", _systems_met_table(view, view.by_task)),
-        TableSection("Systems with the same rater", _systems_met_table(view, view.by_rater)),
+        TableSection("Systems in the same task", _system_pairs_table(view, view.by_task)),
+        TableSection("Systems with the same rater", _system_pairs_table(view, view.by_rater)),
         TableSection("Raters", _owners(view.raters, [(one.rater,) for one in view.raters], ("Rater",))),
         TableSection(
             "Tasks",
@@ -122,7 +122,7 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f} %"
 
 
-def _systems_met_table(view: CompositionView, meetings: SystemCoOccurrences) -> Table:
+def _system_pairs_table(view: CompositionView, meetings: SystemCoOccurrences) -> Table:
     sides: list[Alignment] = ["left" if i == 0 else "right" for i in range(len(view.systems) + 1)]
     rows = tuple((name, *(f"{n:,}" for n in row)) for name, row in zip(view.systems, meetings.counts, strict=True))
     return Table(("System", *view.systems), tuple(sides), rows)
@@ -177,12 +177,12 @@ def make_caption(view: CompositionView) -> str:
     )
 
 
-def draw_systems_met_in_tasks(view: CompositionView) -> bytes:
+def draw_system_pairs_in_tasks(view: CompositionView) -> bytes:
     """Which systems met in tasks."""
     return _map(view, view.by_task, "task")
 
 
-def draw_systems_met_by_raters(view: CompositionView) -> bytes:
+def draw_system_pairs_by_rater(view: CompositionView) -> bytes:
     """Which systems met with raters."""
     return _map(view, view.by_rater, "rater")
 

@@ -13,12 +13,12 @@ from app.domain.recipe import NAMED, Recipe
 from app.protocols import make_rubric
 from app.protocols.base import Choice, Protocol, ScoringOptions, Slider, Spans, TextEdit
 from app.reports.card.view import CardView
+from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
+from app.reports.inputs.registration import Registration, load_registration
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.view import RecipeLine
-from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
-from app.reports.source.registration import Registration, load_registration
-from app.reports.source.snapshot import Snapshot
 from app.stats.side_tables import RaterTable
 from app.storage import guidelines, plans, qualification
 from app.storage.db import Session

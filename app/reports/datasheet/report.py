@@ -25,10 +25,10 @@ from app.reports.datasheet.view import (
     make_csv,
     make_tables,
 )
+from app.reports.inputs.judged_ratings import load_judged_ratings
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.source.judged_ratings import load_judged_ratings
-from app.reports.source.snapshot import Snapshot
 from app.stats.data_card import select_test_set_ratings
 from app.storage import side_tables, texts
 from app.storage.db import Session

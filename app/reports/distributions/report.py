@@ -19,12 +19,12 @@ from app.reports.distributions.view import (
     make_tables,
     pseudonymize_raters,
 )
+from app.reports.inputs.raw_ratings import NOTHING, RawRatings, RawRatingsOptions, load_raw_ratings
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.source.raw_ratings import NOTHING, RawRatings, RawRatingsOptions, load_raw_ratings
-from app.reports.source.snapshot import Snapshot
 from app.stats.agreement import distributions as spread
-from app.stats.agreement.units import UnitValues, make_document_units, make_segment_units
+from app.stats.agreement.units import ValuesByUnit, make_document_units, make_segment_units
 from app.stats.ratings import Floats
 from app.storage.db import Session
 from app.storage.segment_words import load_segment_words
@@ -56,7 +56,7 @@ def _prepare(
     return make_undivided_work(lambda: _view(ratings, units, words, options, named))
 
 
-def _restrict_to_common_units(units: UnitValues, named: tuple[str, ...]) -> UnitValues:
+def _restrict_to_common_units(units: ValuesByUnit, named: tuple[str, ...]) -> ValuesByUnit:
     """Only what all of these raters rated. Raises Invalid for one who is not there."""
     unknown = [key for key in named if key not in units.raters]
     if unknown:
@@ -75,7 +75,11 @@ def _words(session: Session, ratings: RawRatings, options: DistributionsOptions)
 
 
 def _view(
-    ratings: RawRatings, units: UnitValues, words: Floats | None, options: DistributionsOptions, named: tuple[str, ...]
+    ratings: RawRatings,
+    units: ValuesByUnit,
+    words: Floats | None,
+    options: DistributionsOptions,
+    named: tuple[str, ...],
 ) -> DistributionsView:
     into = spread.make_histogram_bins(units.value, ratings.scale)
     common = units.with_two_values()
@@ -112,7 +116,7 @@ def _view(
 ALL_EQUAL = "all scores are equal, so correlations between raters are undefined; check whether raters used the scale"
 
 
-def _warnings(ratings: RawRatings, units: UnitValues, common: UnitValues) -> list[str]:
+def _warnings(ratings: RawRatings, units: ValuesByUnit, common: ValuesByUnit) -> list[str]:
     if not units.n_units:
         nobody = "no ratings remain after this choice of raters; choose raters=all, or fewer raters"
         return [nobody if len(ratings.rows) else NOTHING]

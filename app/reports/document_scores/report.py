@@ -10,8 +10,7 @@ from pydantic import Field
 
 from app.reports.document_scores.charts import draw_score_scatter
 from app.reports.document_scores.view import CorrelationLine, DocumentScoresView, make_caption, make_csv, make_tables
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.source.raw_ratings import (
+from app.reports.inputs.raw_ratings import (
     NOTHING,
     UNKNOWN_DOCUMENTS,
     BootstrapOptions,
@@ -20,7 +19,8 @@ from app.reports.source.raw_ratings import (
     keep_complete_raters,
     load_raw_ratings,
 )
-from app.reports.source.snapshot import Snapshot
+from app.reports.inputs.snapshot import Snapshot
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats.agreement import bootstrap
 from app.stats.agreement.document_scores import (
     PARTS,

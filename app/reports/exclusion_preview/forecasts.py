@@ -9,8 +9,8 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
-from app.reports.source import recipe_ratings, snapshot
-from app.reports.source.registration import add_standing_exclusions, load_registration
+from app.reports.inputs import recipe_ratings, snapshot
+from app.reports.inputs.registration import add_standing_exclusions, load_registration
 from app.stats.planning.pilot import forecast_bootstrap, prepare_pilot
 from app.stats.ratings import Ratings
 from app.stats.selection import select_rows

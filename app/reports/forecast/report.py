@@ -21,14 +21,14 @@ from app.reports.forecast.view import (
     make_csv,
     make_tables,
 )
+from app.reports.inputs.model_ratings import RatingsModel, load_model
+from app.reports.inputs.recipe_input import RecipeOptions
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.variance import draw_replication_bars
 from app.reports.kit.report import Report, ReportWork
 from app.reports.power.options import PowerOptions
 from app.reports.power.work import PowerPlanner
-from app.reports.source.model_ratings import RatingsModel, load_model
-from app.reports.source.recipe_input import RecipeOptions
-from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import ScoreMatrix, average_segment_scores, make_score_matrix, round_scores
 from app.stats.components.bootstrap import ParametricBootstrap
 from app.stats.components.generalizability import contrast_components, mean_ratings_per_item, to_planning_components

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.domain.recipe import Recipe
-from app.reports.source.recipe_input import RecipeInput
+from app.reports.inputs.recipe_input import RecipeInput
 from app.stats.gate.failures import RARE, chance_of_no_failure, documents_needed_to_see_failure
 from app.stats.gate.gate import GateDecision, GateRule
 from app.stats.gate.skewness import documents_for_skewness

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.reports.source.snapshot import Snapshot
+from app.reports.inputs.snapshot import Snapshot
 from app.storage import reports
 from app.storage.db import Session
 

@@ -10,7 +10,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.protocols.base import Spans
 from app.reports.gate.view import FailuresView, SystemFailuresView
-from app.reports.source.recipe_input import RecipeInput
+from app.reports.inputs.recipe_input import RecipeInput
 from app.stats.gate.failures import count_system_failures
 from app.stats.gate.gate import GateDecision
 from app.stats.ratings import Bools

@@ -30,11 +30,11 @@ from app.reports.gate.view import (
     make_csv,
     make_tables,
 )
+from app.reports.inputs import named_recipes
+from app.reports.inputs.expected_time import AT_ONCE, CampaignSize, estimate_seconds_of_draws
+from app.reports.inputs.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.source import named_recipes
-from app.reports.source.expected_time import AT_ONCE, CampaignSize, estimate_seconds_of_draws
-from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
-from app.reports.source.snapshot import Snapshot
 from app.stats.gate import replication as gate_replication
 from app.stats.gate.gate import (
     Claim,

@@ -10,9 +10,9 @@ from typing import Any, Generic, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.reports.inputs.expected_time import QUICK_JUDGMENTS
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.table import Cell, Table
-from app.reports.source.expected_time import QUICK_JUDGMENTS
-from app.reports.source.snapshot import Snapshot
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage.db import Session
 

@@ -15,11 +15,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from app.domain.errors import Invalid, Place
+from app.reports.inputs import named_recipes
+from app.reports.inputs.snapshot import Snapshot, load_snapshot
 from app.reports.kit.redact import hide_keys
 from app.reports.kit.report import Report, ReportWork, StoredReport
 from app.reports.kit.request import ReportRequest
-from app.reports.source import named_recipes
-from app.reports.source.snapshot import Snapshot, load_snapshot
 from app.storage import reports
 from app.storage.db import Database, Session
 from app.storage.imports.staging import canonical_json

@@ -11,6 +11,19 @@ from pydantic import Field
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe_choices import LARGEST_SEED
+from app.reports.inputs.calibration import (
+    Address,
+    CampaignParts,
+    ScoreSourceOptions,
+    find_sampling_units,
+    have_same_source,
+    load_campaign_parts,
+    make_comparison_header,
+    make_unit_values,
+)
+from app.reports.inputs.raw_ratings import NOTHING
+from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.standing_exclusions import drop_excluded_rows
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.linking.view import (
     LinkedSystem,
@@ -21,21 +34,8 @@ from app.reports.linking.view import (
     make_csv,
     make_tables,
 )
-from app.reports.source.calibration import (
-    Address,
-    CampaignParts,
-    ScoreSourceOptions,
-    find_sampling_units,
-    have_same_source,
-    load_campaign_parts,
-    make_comparison_header,
-    make_unit_values,
-)
-from app.reports.source.raw_ratings import NOTHING
-from app.reports.source.snapshot import Snapshot
-from app.reports.source.standing_exclusions import drop_excluded_rows
 from app.stats.aggregate import round_scores
-from app.stats.agreement.units import UnitValues
+from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration.linking import Link, LinkAnchors, ScaleLink, fit_scale_link, percentile_interval_of_draws
 from app.stats.document_draws import sum_drawn_documents
 from app.stats.ratings import Bools, Floats
@@ -65,7 +65,7 @@ class CampaignMeans:
     """
 
     parts: CampaignParts
-    test: UnitValues
+    test: ValuesByUnit
     mean: Floats
     common: dict[Address, tuple[float, bool]]
     items: dict[Address, tuple[float, bool]]
@@ -154,12 +154,12 @@ def _load_campaign_means(parts: CampaignParts, options: LinkingOptions) -> Campa
     )
 
 
-def _mean(units: UnitValues) -> Floats:
+def _mean(units: ValuesByUnit) -> Floats:
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
     return np.asarray(total / np.maximum(units.counts(), 1), dtype=np.float64)
 
 
-def _means_by_address(parts: CampaignParts, units: UnitValues, human: Bools) -> dict[Address, tuple[float, bool]]:
+def _means_by_address(parts: CampaignParts, units: ValuesByUnit, human: Bools) -> dict[Address, tuple[float, bool]]:
     labels, mean = parts.ratings.rows.labels, _mean(units)
     position = labels.segment_position[units.place].tolist()
     outputs: dict[Address, tuple[float, bool]] = {}

@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, StringConstraints
 
+from app.reports.inputs.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.metrics.charts import draw_metric_accuracy_ranges
 from app.reports.metrics.metric_pairs import (
@@ -27,13 +29,11 @@ from app.reports.metrics.work import (
     summarize_metric_spread,
 )
 from app.reports.robustness.report import AT_ONCE, GROUPS_PATTERN, parse_change_groups
-from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
-from app.reports.source.snapshot import Snapshot
 from app.stats.metrics.metric_comparison import SWAPS
 from app.stats.metrics.pairs import PERMUTATIONS
 from app.stats.ratings import Codes
 from app.stats.robustness.changes import Group
-from app.stats.robustness.reranking import RobustnessExperiments
+from app.stats.robustness.reranking import ChangeExperimentsFromRatings
 from app.storage.db import Session
 
 NO_METRICS = "no scores of automatic metrics are stored: PUT /v1/campaigns/CAMPAIGN/metrics/NAME stores them"
@@ -65,7 +65,7 @@ class MetricsOptions(RecipeOptions):
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: MetricsOptions) -> ReportWork[MetricsView]:
     groups = () if options.changes == "none" else parse_change_groups(options.changes)
     inputs, metrics = load_recipe_input(session, snapshots[0], options), load_metrics(session, snapshots[0])
-    experiments = RobustnessExperiments.from_ratings(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
+    experiments = ChangeExperimentsFromRatings.from_ratings(inputs.rows, inputs.recipe, inputs.humans, inputs.documents)
     if not metrics or not experiments.facts.order:
         return make_undivided_work(lambda: _view(inputs, experiments, metrics, options, ()))
     compared = MetricEvaluation(
@@ -106,7 +106,7 @@ def _domains(inputs: RecipeInput) -> Codes:
 
 def _view(
     inputs: RecipeInput,
-    experiments: RobustnessExperiments,
+    experiments: ChangeExperimentsFromRatings,
     metrics: Sequence[MetricScores],
     options: MetricsOptions,
     done: Sequence[bytes],

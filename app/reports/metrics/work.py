@@ -11,9 +11,9 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from app.domain.errors import Invalid
+from app.reports.inputs.recipe_input import RecipeInput
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.metrics.view import MEASURES, MetricLine, MetricSpreadLine
-from app.reports.source.recipe_input import RecipeInput
-from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import ScoreMatrix
 from app.stats.metrics.agreement import (
     HumanAndMetricScores,
@@ -25,7 +25,7 @@ from app.stats.metrics.agreement import (
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Ratings
 from app.stats.robustness.changes import Group, ScoreChange, apply_change
-from app.stats.robustness.reranking import RobustnessExperiments, ranked_score_matrix
+from app.stats.robustness.reranking import ChangeExperimentsFromRatings, ranked_score_matrix
 from app.storage import metrics as stored
 from app.storage.db import Session
 
@@ -88,7 +88,7 @@ class MetricEvaluation:
     """What is compared, and how. domains: of documents where the recipe weighs by these, else None."""
 
     inputs: RecipeInput
-    experiments: RobustnessExperiments
+    experiments: ChangeExperimentsFromRatings
     metrics: tuple[MetricScores, ...]
     domains: Codes | None
     permutations: int

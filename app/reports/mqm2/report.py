@@ -14,14 +14,14 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import NAMED, Recipe, ScoringChoice
 from app.protocols.base import Spans
+from app.reports.inputs import data_hash, recipe_ratings
+from app.reports.inputs.campaign import find_campaign_protocol
+from app.reports.inputs.registration import add_standing_exclusions, load_registration
+from app.reports.inputs.scores import ScoreReading
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.mqm2.view import MQM2View, SystemScore, draw_penalties, make_caption, make_csv, make_tables
-from app.reports.source import data_hash, recipe_ratings
-from app.reports.source.campaign import find_campaign_protocol
-from app.reports.source.registration import add_standing_exclusions, load_registration
-from app.reports.source.scores import ScoreReading
-from app.reports.source.snapshot import Snapshot
 from app.stats import scoring
 from app.stats.mqm2 import mqm2
 from app.stats.mqm2.mqm2 import PassingThreshold

@@ -12,9 +12,9 @@ from pydantic import Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ExclusionRule, ScoringChoice
 from app.domain.recipe_parsing import WrongValue, parse_option
-from app.reports.source.recipe_input import RecipeInput, RecipeOptions
-from app.reports.source.recipe_ratings import load_recipe_ratings
-from app.reports.source.scores import resolve_score_reading
+from app.reports.inputs.recipe_input import RecipeInput, RecipeOptions
+from app.reports.inputs.recipe_ratings import load_recipe_ratings
+from app.reports.inputs.scores import resolve_score_reading
 from app.stats.multiverse.branches import InapplicableUniverses, ScoredRatings
 from app.stats.multiverse.space import ADJUSTMENTS, NORMALIZATIONS, TESTS, ExclusionChoice, MultiverseSpace
 from app.stats.ratings import Ratings

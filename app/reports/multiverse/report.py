@@ -9,6 +9,8 @@ from itertools import combinations
 from typing import Any
 
 from app.domain.recipe import Normalize
+from app.reports.inputs.recipe_input import RecipeInput, load_recipe_input
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.multiverse.choices import (
     MultiverseOptions,
@@ -27,8 +29,6 @@ from app.reports.multiverse.view import (
     make_csv,
     make_tables,
 )
-from app.reports.source.recipe_input import RecipeInput, load_recipe_input
-from app.reports.source.snapshot import Snapshot
 from app.stats.multiverse.branches import InapplicableUniverses, MultiverseBranch, ScoredRatings, compute_branch
 from app.stats.multiverse.shares import PairClaimShare, compute_claim_shares
 from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from app.reports.inputs.post_edits import PostEdit, PostEdits, PostEditsOptions, load_post_edits, unpack_segment_edits
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.postediting.charts import draw_closest_reference_shares, draw_edit_rates, draw_reference_curve
 from app.reports.postediting.view import (
@@ -20,8 +22,6 @@ from app.reports.postediting.view import (
     make_csv,
     make_tables,
 )
-from app.reports.source.post_edits import PostEdit, PostEdits, PostEditsOptions, load_post_edits, unpack_segment_edits
-from app.reports.source.snapshot import Snapshot
 from app.stats.plain_values import number_or_none
 from app.stats.postediting import rates
 from app.stats.postediting.closest import ClosestReferences, count_closest_by_lab, count_closest_references

@@ -11,6 +11,16 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
+from app.reports.inputs.campaign import find_campaign_protocol
+from app.reports.inputs.post_edits import (
+    PostEdits,
+    PostEditsOptions,
+    find_edits_widget,
+    load_post_edits,
+    unpack_segment_edits,
+)
+from app.reports.inputs.recipe_input import RecipeOptions
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.postediting_da import work
 from app.reports.postediting_da.charts import draw_mean_correlations, draw_score_edit_scatter
@@ -26,16 +36,6 @@ from app.reports.postediting_da.view import (
     make_csv,
     make_tables,
 )
-from app.reports.source.campaign import find_campaign_protocol
-from app.reports.source.post_edits import (
-    PostEdits,
-    PostEditsOptions,
-    find_edits_widget,
-    load_post_edits,
-    unpack_segment_edits,
-)
-from app.reports.source.recipe_input import RecipeOptions
-from app.reports.source.snapshot import Snapshot
 from app.stats.plain_values import number_or_none
 from app.stats.postediting import relation
 from app.stats.postediting.compare import SegmentEdits

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from app.reports.inputs.post_edits import PostEdits
+from app.reports.inputs.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.postediting_da.view import ScoreConflict, SystemCorrelations
-from app.reports.source.post_edits import PostEdits
-from app.reports.source.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
-from app.reports.source.snapshot import Snapshot
 from app.stats.aggregate import average_segment_scores
 from app.stats.plain_values import number_or_none
 from app.stats.postediting import rates, relation
@@ -19,7 +19,7 @@ from app.stats.postediting.compare import EXTERNAL, SegmentEdits
 from app.stats.postediting.operations import Tokenization, count_edit_operations
 from app.stats.postediting.relation import Rule
 from app.stats.ratings import Ratings
-from app.stats.robustness.reranking import RobustnessExperiments, normalized_rows
+from app.stats.robustness.reranking import ChangeExperimentsFromRatings, normalized_rows
 from app.storage import back_translations
 from app.storage.db import Session
 
@@ -54,7 +54,7 @@ def load_scores(
     inputs = load_recipe_input(session, snapshot, options)
     recipe = inputs.recipe
     if recipe.normalize == "auto":
-        recipe = RobustnessExperiments.from_ratings(inputs.rows, recipe, frozenset(), inputs.documents).recipe
+        recipe = ChangeExperimentsFromRatings.from_ratings(inputs.rows, recipe, frozenset(), inputs.documents).recipe
     rows, selection = normalized_rows(inputs.rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
     raw = _mean_by_output(ranked, inputs)

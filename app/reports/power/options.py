@@ -9,8 +9,8 @@ from pydantic import Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import ClusterRule
-from app.reports.source.model_ratings import MOST_DRAWS
-from app.reports.source.recipe_input import RecipeOptions
+from app.reports.inputs.model_ratings import MOST_DRAWS
+from app.reports.inputs.recipe_input import RecipeOptions
 from app.stats.components.generalizability import to_planning_components
 from app.stats.components.terms import RESIDUAL, TERMS
 from app.stats.planning.planning import GROUPINGS, Grouping, VarianceComponents

@@ -8,14 +8,14 @@ from dataclasses import asdict
 from typing import Any
 
 from app.domain.errors import Invalid, Place
+from app.reports.inputs.model_ratings import load_model
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.curves import LinePoint, LineSeries, draw_line_chart
 from app.reports.kit.report import Report, ReportWork
 from app.reports.power.options import PowerOptions
 from app.reports.power.view import DesignLine, PowerView, describe_design, make_caption, make_csv, make_tables
 from app.reports.power.work import PowerPlanner
-from app.reports.source.model_ratings import load_model
-from app.reports.source.snapshot import Snapshot
 from app.storage.db import Session
 
 RECOMMENDED = (

@@ -7,8 +7,8 @@ from math import sqrt
 
 import numpy as np
 
+from app.reports.inputs.model_ratings import RatingsModel
 from app.reports.power.options import PowerOptions
-from app.reports.source.model_ratings import RatingsModel
 from app.stats.planning.non_normal_scores import (
     expected_clusters,
     make_non_normal_sampler,

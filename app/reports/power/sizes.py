@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from app.reports.inputs.model_ratings import RatingsModel
 from app.reports.power.options import PowerOptions
-from app.reports.source.model_ratings import RatingsModel
 from app.stats.planning.planning import RatingPrices
 
 SEGMENTS, RATERS, SYSTEMS, WORDS = 10.0, 10, 10, 40.0

@@ -12,10 +12,10 @@ from typing import TypedDict
 import numpy as np
 
 from app.domain.errors import Invalid
+from app.reports.inputs.model_ratings import Draw, parse_bootstrap_draws
 from app.reports.power.scores import ScoreModel, make_score_model
 from app.reports.power.sizes import StudySizes
 from app.reports.power.view import ComponentsLine, DesignLine, StudySizeLine
-from app.reports.source.model_ratings import Draw, parse_bootstrap_draws
 from app.stats.components.generalizability import (
     contrast_components,
     planning_components_of_fit,
@@ -113,7 +113,7 @@ class PowerPlanner(StudySizes):
         """Documents below which that recipe can claim nothing."""
         if not self.recipe_test.sign_flips:
             return 1
-        return planning.fewest_documents_to_reach_alpha(
+        return planning.fewest_documents_for_significance(
             self.pairs if self.options.adjust == "holm" else 1, self.options.alpha
         )
 

@@ -13,6 +13,8 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.reports.inputs.registration import load_registration
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.preferences.view import (
@@ -24,8 +26,6 @@ from app.reports.preferences.view import (
     make_csv,
     make_tables,
 )
-from app.reports.source.registration import load_registration
-from app.reports.source.snapshot import Snapshot
 from app.stats import preferences as stats
 from app.storage import preferences as stored
 from app.storage.db import Session

@@ -17,7 +17,7 @@ from app.stats.agreement.pairs import MOST_PAIRS, count_value_pairs, kendall_tau
 from app.stats.agreement.units import (
     LEVELS,
     Level,
-    UnitValues,
+    ValuesByUnit,
     make_averaged_units,
     make_document_units,
     make_segment_units,
@@ -127,13 +127,13 @@ def measure_rater_agreement(
                 yield _agreement(name, level, documents, part, tolerance if chance is not None else None, chance)
 
 
-def _units(level: Level, rows: Ratings) -> UnitValues:
+def _units(level: Level, rows: Ratings) -> ValuesByUnit:
     make = {"segments": make_segment_units, "documents": make_document_units, "averaged": make_averaged_units}
     return make[level](rows)
 
 
 def _agreement(
-    name: str, level: Level, documents: str, units: UnitValues, tolerance: float | None, chance: float | None
+    name: str, level: Level, documents: str, units: ValuesByUnit, tolerance: float | None, chance: float | None
 ) -> PresentationAgreement:
     pairs = list_value_pairs(units) if count_value_pairs(units) <= MOST_PAIRS else None
     kappa = None

@@ -22,6 +22,7 @@ from app.reports.arms.judgments import (
 )
 from app.reports.arms.lines import ArmPace
 from app.reports.arms.report import ONE, order_conditions
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, make_undivided_work
 from app.reports.kit.report import ReportWork as Job
 from app.reports.presentations import lines as of_scores
@@ -35,7 +36,6 @@ from app.reports.presentations.view import (
     make_csv,
     make_tables,
 )
-from app.reports.source.snapshot import Snapshot
 from app.stats.agreement.distributions import make_histogram_bins
 from app.stats.arms.score_spread import mask_compared_rows
 from app.stats.arms.times import TimedJudgments

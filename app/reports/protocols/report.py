@@ -12,6 +12,19 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe_choices import LARGEST_SEED
+from app.reports.inputs.calibration import (
+    Address,
+    CampaignParts,
+    ScoreSourceOptions,
+    find_sampling_units,
+    have_same_source,
+    load_campaign_parts,
+    make_comparison_header,
+    make_unit_values,
+)
+from app.reports.inputs.judged_ratings import load_judged_ratings
+from app.reports.inputs.raw_ratings import NOTHING
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.protocols.view import (
     BridgeView,
@@ -25,21 +38,8 @@ from app.reports.protocols.view import (
     make_tables,
 )
 from app.reports.robustness.report import KEYS_PATTERN
-from app.reports.source.calibration import (
-    Address,
-    CampaignParts,
-    ScoreSourceOptions,
-    find_sampling_units,
-    have_same_source,
-    load_campaign_parts,
-    make_comparison_header,
-    make_unit_values,
-)
-from app.reports.source.judged_ratings import load_judged_ratings
-from app.reports.source.raw_ratings import NOTHING
-from app.reports.source.snapshot import Snapshot
 from app.stats.agreement import alpha, bootstrap, pairs
-from app.stats.agreement.units import Repeated, UnitValues
+from app.stats.agreement.units import Repeated, ValuesByUnit
 from app.stats.calibration import bridge as bridges
 from app.stats.calibration.linking import percentile_interval_of_draws
 from app.stats.calibration.separation import estimate_system_gap, list_expected_pairs
@@ -72,7 +72,7 @@ class ProtocolRatings:
     """A campaign: units of what it judged, mean over raters of each, seconds of its ratings."""
 
     parts: CampaignParts
-    units: UnitValues
+    units: ValuesByUnit
     mean: Floats
     seconds: Mapping[Timed, Floats]
     addresses: list[Address]
@@ -215,7 +215,7 @@ def _time(what: Timed, seconds: Floats) -> Iterator[TimeView]:
         yield TimeView(what=what, **asdict(trimmed_times))
 
 
-def _alpha(units: UnitValues, options: ProtocolsOptions) -> tuple[float | None, tuple[float, float] | None]:
+def _alpha(units: ValuesByUnit, options: ProtocolsOptions) -> tuple[float | None, tuple[float, float] | None]:
     if not units.n_units:
         return None, None
     of = alpha.krippendorff_alpha(units, "interval")

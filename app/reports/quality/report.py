@@ -8,13 +8,13 @@ from functools import partial
 
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import Spans
+from app.reports.inputs.judged_ratings import JudgedRatings, load_judged_ratings
+from app.reports.inputs.scores import resolve_score_reading
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, SingleTableLayout, make_undivided_work
 from app.reports.quality.chart import draw_controls
 from app.reports.quality.tables import make_caption, make_csv, make_tables
 from app.reports.quality.view import QualityOptions, QualityView
-from app.reports.source.judged_ratings import JudgedRatings, load_judged_ratings
-from app.reports.source.scores import resolve_score_reading
-from app.reports.source.snapshot import Snapshot
 from app.stats.quality.choices import QualityCriteria
 from app.stats.quality.controls import ControlTest
 from app.stats.quality.drift import SeverityDrift

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.reports.source.judged_ratings import JudgedRatingsHeader, On
+from app.reports.inputs.judged_ratings import JudgedRatingsHeader, On
 from app.stats.quality.choices import MIN_PAIRS, ControlAdjust, ControlTestName, QualityCriteria
 from app.stats.quality.report import AlikePair, RaterQuality
 

@@ -8,16 +8,21 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from app.domain.recipe import Recipe
-from app.reports.ranking.input import add_note_on_human_pairs, load_names, make_ranking_key, write_ranking
-from app.reports.source.file_sums import FileSums, find_ratings_folder_if_large, hash_file_data, load_ratings_file
-from app.reports.source.registration import (
+from app.reports.inputs.file_sums import (
+    SummableRatingsFile,
+    find_ratings_folder_if_large,
+    hash_file_data,
+    load_ratings_file,
+)
+from app.reports.inputs.registration import (
     Registration,
     add_standing_exclusions,
     load_registration,
     restore_requested_recipe,
 )
-from app.reports.source.scores import resolve_score_reading
-from app.reports.source.snapshot import Snapshot
+from app.reports.inputs.scores import resolve_score_reading
+from app.reports.inputs.snapshot import Snapshot
+from app.reports.ranking.input import add_note_on_human_pairs, load_names, make_ranking_key, write_ranking
 from app.stats.ranking.rank_totals import can_rank_from_sums, rank_from_sums
 from app.stats.side_tables import DocumentTable
 from app.storage import texts
@@ -68,7 +73,7 @@ class RankingInputFromSums:
             # The digest reads column after column, which is a quarter of the work and needs nothing of the rest.
             data_hash = beside.submit(hash_file_data, self.file, counting, self.documents, self.words)
             notes = (WHY, *((ERRORS_NOT_LOOKED_AT,) if self.counts_errors else ()))
-            ranking = rank_from_sums(FileSums(self.file, counting), counting, self.documents, notes)
+            ranking = rank_from_sums(SummableRatingsFile(self.file, counting), counting, self.documents, notes)
         ranking = restore_requested_recipe(add_note_on_human_pairs(ranking, self.words), self.recipe, self.registration)
         return write_ranking(ranking, self.about, self.registration, self.words, data_hash.result())
 

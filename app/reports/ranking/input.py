@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.domain.recipe import Recipe
-from app.reports.kit.store import make_report_key
-from app.reports.ranking.captions import HUMANS_COUNT
-from app.reports.source.data_hash import hash_report_data
-from app.reports.source.file_sums import FROM_SUMS
-from app.reports.source.recipe_ratings import load_marked_ratings
-from app.reports.source.registration import (
+from app.reports.inputs.data_hash import hash_report_data
+from app.reports.inputs.file_sums import FROM_SUMS
+from app.reports.inputs.recipe_ratings import load_marked_ratings
+from app.reports.inputs.registration import (
     Registration,
     add_standing_exclusions,
     compare_with_lock,
     load_registration,
     restore_requested_recipe,
 )
-from app.reports.source.snapshot import Snapshot
+from app.reports.inputs.snapshot import Snapshot
+from app.reports.kit.store import make_report_key
+from app.reports.ranking.captions import HUMANS_COUNT
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import METHOD_VERSION, Ranking

@@ -7,11 +7,11 @@ from datetime import datetime
 
 from app.domain.recipe import Recipe
 from app.domain.recipe_choices import FEWEST_PERMUTATIONS
+from app.reports.inputs.snapshot import Snapshot, load_snapshot
 from app.reports.kit import store
 from app.reports.kit.report import StoredReport
 from app.reports.ranking.from_sums import RankingInputFromSums, find_folder_for_sums, load_summed_input
 from app.reports.ranking.input import RankingInput, load_ranking_input, make_ranking_key
-from app.reports.source.snapshot import Snapshot, load_snapshot
 from app.stats.ranking.result import Ranking
 from app.stats.testing.pair_tests import DRAWN_TESTS
 from app.storage import reports, texts
@@ -32,7 +32,7 @@ class RankingLookup:
     body: bytes | None
     from_sums: bool = False
 
-    def check_computable(self) -> None:
+    def check_large_extra(self) -> None:
         """Raise LargeExtraNeeded where it is missing and cannot be made here, before a job is made for it."""
         if self.from_sums and self.body is None:
             check_engine_installed()

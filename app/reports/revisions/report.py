@@ -9,17 +9,17 @@ from operator import attrgetter
 
 import numpy as np
 
-from app.reports.kit import captions
-from app.reports.kit.charts.rater_bars import draw_rater_bars
-from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
-from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableLayout, TableSection, make_undivided_work
-from app.reports.source.judged_ratings import (
+from app.reports.inputs.judged_ratings import (
     JudgedRatings,
     JudgedRatingsHeader,
     find_row_documents,
     load_judged_ratings,
 )
-from app.reports.source.snapshot import Snapshot
+from app.reports.inputs.snapshot import Snapshot
+from app.reports.kit import captions
+from app.reports.kit.charts.rater_bars import draw_rater_bars
+from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
+from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableLayout, TableSection, make_undivided_work
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.quality.report import select_events
 from app.stats.ranking.result import METHOD_VERSION

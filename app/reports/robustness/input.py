@@ -7,25 +7,25 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from app.domain.recipe import Recipe
-from app.reports.source.file_sums import (
+from app.reports.inputs.file_sums import (
     ChangedFile,
     find_ratings_folder_if_large,
     hash_file_data,
     load_ratings_file,
     require_summable,
 )
-from app.reports.source.recipe_input import (
+from app.reports.inputs.recipe_input import (
     RecipeFacts,
     RecipeOptions,
     find_asked_recipe,
     load_recipe_facts,
     load_recipe_input,
 )
-from app.reports.source.scores import resolve_score_reading
-from app.reports.source.snapshot import Snapshot
+from app.reports.inputs.scores import resolve_score_reading
+from app.reports.inputs.snapshot import Snapshot
 from app.stats.ranking.rank_totals import can_rank_from_sums
 from app.stats.ratings import Ratings
-from app.stats.robustness.reranking import ChangeExperiments, RobustnessExperiments
+from app.stats.robustness.reranking import ChangeExperiments, ChangeExperimentsFromRatings
 from app.stats.robustness.reranking_sums import ChangeExperimentsFromSums
 from app.storage.db import Session
 from app.storage.ratings_folder import RatingsFolder
@@ -43,7 +43,7 @@ class ChangesInput:
         about = self.facts
         if isinstance(self.ratings, ChangedFile):
             return ChangeExperimentsFromSums.from_sums(self.ratings, about.recipe, humans, about.documents)
-        return RobustnessExperiments.from_ratings(self.ratings, about.recipe, humans, about.documents)
+        return ChangeExperimentsFromRatings.from_ratings(self.ratings, about.recipe, humans, about.documents)
 
 
 def load_changes_input(session: Session, snapshot: Snapshot, options: RecipeOptions) -> ChangesInput:
@@ -76,7 +76,7 @@ def _is_summed(snapshot: Snapshot, recipe: Recipe) -> bool:
     return can_rank_from_sums(recipe, documents_known=snapshot.campaign.documents_known)
 
 
-def check_changes_computable(session: Session, snapshots: Sequence[Snapshot], options: RecipeOptions) -> None:
+def check_large_extra_for_changes(session: Session, snapshots: Sequence[Snapshot], options: RecipeOptions) -> None:
     """Raise LargeExtraNeeded where a large campaign cannot be summed here."""
     for snapshot in snapshots:
         if _is_summed(snapshot, find_asked_recipe(session, snapshot, options)):

@@ -11,11 +11,14 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.errors import Invalid
+from app.reports.inputs.file_sums import list_key_parts_of_sums
+from app.reports.inputs.recipe_input import RecipeFacts, RecipeOptions
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import LocalChunk, Report, ReportHeader, ReportWork, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.reports.robustness.charts import make_change_bar
 from app.reports.robustness.drawings import ChangeBar, draw_change_bars
-from app.reports.robustness.input import check_changes_computable, load_changes_input
+from app.reports.robustness.input import check_large_extra_for_changes, load_changes_input
 from app.reports.robustness.report import (
     ALONE,
     GROUPS_PATTERN,
@@ -26,9 +29,6 @@ from app.reports.robustness.report import (
     read_change_chunk,
 )
 from app.reports.robustness.view import HEADS, IN_WORDS, ChangeView, GroupView, make_change_cells, sum_group_changes
-from app.reports.source.file_sums import list_key_parts_of_sums
-from app.reports.source.recipe_input import RecipeFacts, RecipeOptions
-from app.reports.source.snapshot import Snapshot
 from app.stats.robustness.changes import ScoreChange
 from app.stats.robustness.reranking import ChangeExperiments
 from app.stats.robustness.reranking_sums import ChangeExperimentsFromSums
@@ -279,5 +279,5 @@ REPORT: Report[OverCampaignsOptions, ComparedView] = Report(
     long=True,
     settings=frozenset({"style", "platform"}),
     extra_key=list_key_parts_of_sums,
-    check=check_changes_computable,
+    check=check_large_extra_for_changes,
 )

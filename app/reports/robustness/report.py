@@ -10,9 +10,12 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints, TypeAdapter
 
 from app.domain.errors import Invalid, Place
+from app.reports.inputs.file_sums import list_key_parts_of_sums
+from app.reports.inputs.recipe_input import RecipeFacts, RecipeOptions
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import LocalChunk, Report, ReportWork, make_undivided_work
 from app.reports.robustness.charts import draw_degraded_ranks, draw_inflated_ranks, draw_ranking_changes
-from app.reports.robustness.input import check_changes_computable, load_changes_input
+from app.reports.robustness.input import check_large_extra_for_changes, load_changes_input
 from app.reports.robustness.view import (
     ChangeView,
     RobustnessView,
@@ -21,11 +24,8 @@ from app.reports.robustness.view import (
     make_tables,
     sum_group_changes,
 )
-from app.reports.source.file_sums import list_key_parts_of_sums
-from app.reports.source.recipe_input import RecipeFacts, RecipeOptions
-from app.reports.source.snapshot import Snapshot
 from app.stats.robustness.changes import GROUPS, Group, ScoreChange
-from app.stats.robustness.reranking import ChangeExperiments, RobustnessExperiments
+from app.stats.robustness.reranking import ChangeExperiments, ChangeExperimentsFromRatings
 from app.storage.db import Session
 
 AT_ONCE = 16
@@ -77,7 +77,7 @@ def _prepare(
     changes, none = experiments.list_changes(groups)
     if not experiments.facts.order:
         return make_undivided_work(lambda: make_robustness_view(inputs, experiments, groups, none, ()))
-    summed = not isinstance(experiments, RobustnessExperiments)
+    summed = not isinstance(experiments, ChangeExperimentsFromRatings)
     at_once = SUMMED_AT_ONCE if summed else AT_ONCE
     parts = [changes[at : at + at_once] for at in range(0, len(changes), at_once)]
     chunk = partial(_chunk, experiments, parts)
@@ -144,7 +144,7 @@ def _warnings(inputs: RecipeFacts, experiments: ChangeExperiments) -> Sequence[s
     if not order:
         return experiments.warnings
     warnings = [ALONE] if len(order) == 1 else []
-    if not isinstance(experiments, RobustnessExperiments):
+    if not isinstance(experiments, ChangeExperimentsFromRatings):
         warnings.append(SUMMED)
     if experiments.recipe.normalize == "none":
         warnings.append(
@@ -216,5 +216,5 @@ REPORT: Report[RobustnessOptions, RobustnessView] = Report(
     caption=make_caption,
     long=True,
     extra_key=list_key_parts_of_sums,
-    check=check_changes_computable,
+    check=check_large_extra_for_changes,
 )

@@ -7,13 +7,13 @@ from datetime import datetime
 from functools import partial
 
 from app.domain.errors import Invalid
+from app.reports.inputs import named_recipes, snapshot
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import report
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.report import RankingLookup
 from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide, arrange_rankings
-from app.reports.source import named_recipes, snapshot
-from app.reports.source.snapshot import Snapshot
 from app.storage.db import Database, Session
 
 

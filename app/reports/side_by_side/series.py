@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from app.domain.errors import Invalid, NotFound
+from app.reports.inputs import named_recipes, snapshot
+from app.reports.inputs.named_recipes import NoSuchRecipe
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.report import RankingLookup
 from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide, arrange_rankings
 from app.reports.side_by_side.report import make_ranking_column
-from app.reports.source import named_recipes, snapshot
-from app.reports.source.named_recipes import NoSuchRecipe
-from app.reports.source.snapshot import Snapshot
 from app.storage import series
 from app.storage.db import Database, Session
 

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.domain.recipe import Recipe
-from app.reports.source import named_recipes
-from app.reports.source.data_hash import hash_report_data
-from app.reports.source.file_sums import (
-    FileSums,
+from app.reports.inputs import named_recipes
+from app.reports.inputs.data_hash import hash_report_data
+from app.reports.inputs.file_sums import (
+    SummableRatingsFile,
     find_ratings_folder_if_large,
     hash_file_data,
     load_ratings_file,
     require_summable,
 )
-from app.reports.source.recipe_ratings import load_recipe_ratings
-from app.reports.source.scores import resolve_score_reading
-from app.reports.source.snapshot import Snapshot
+from app.reports.inputs.recipe_ratings import load_recipe_ratings
+from app.reports.inputs.scores import resolve_score_reading
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.stability.options import StabilityIn
 from app.stats.normalize import RaterMoments, moments_per_rater
 from app.stats.ratings import Ratings
@@ -74,7 +74,7 @@ def _sum_file(
     with closing(load_ratings_file(session, snapshot, read, folder)) as file:
         documents = side_tables.load_document_table(session, snapshot.campaign_id, file.labels)
         words = texts.load_system_descriptions(session, snapshot.campaign_id)
-        source = FileSums(file, counting)
+        source = SummableRatingsFile(file, counting)
         ratings, _ = source.count_ranked()
         moments = source.sum_ranked_by_rater()
         sums = sum_items_by_block(

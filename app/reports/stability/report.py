@@ -11,11 +11,11 @@ from pydantic import TypeAdapter
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
+from app.reports.inputs import named_recipes
+from app.reports.inputs.file_sums import list_key_parts_of_sums
+from app.reports.inputs.registration import Registration, add_standing_exclusions, load_registration, read_stored_recipe
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, SingleTableLayout
-from app.reports.source import named_recipes
-from app.reports.source.file_sums import list_key_parts_of_sums
-from app.reports.source.registration import Registration, add_standing_exclusions, load_registration, read_stored_recipe
-from app.reports.source.snapshot import Snapshot
 from app.reports.stability.charts import draw_stability
 from app.reports.stability.input import StudyInput, check_studies_computable, load_study_input
 from app.reports.stability.options import StabilityIn

@@ -8,7 +8,7 @@ from math import isfinite
 import numpy as np
 
 from app.domain.errors import Invalid, Place
-from app.reports.source.calibration import CampaignParts
+from app.reports.inputs.calibration import CampaignParts
 from app.reports.xsts.view import ExternalView, XstsView
 from app.stats.calibration.external import correlate_external
 from app.stats.calibration.lines import METHODS, Method

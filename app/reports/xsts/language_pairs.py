@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
-from app.reports.source.calibration import (
+from app.reports.inputs.calibration import (
     CampaignParts,
     Pair,
     ScoreSourceOptions,
@@ -18,7 +18,7 @@ from app.reports.source.calibration import (
     list_raters_for_warning,
     make_language_pair_ratings,
 )
-from app.reports.source.raw_ratings import BootstrapOptions
+from app.reports.inputs.raw_ratings import BootstrapOptions
 from app.stats.calibration import language_pairs
 from app.stats.calibration.language_pairs import LanguagePairRatings
 from app.stats.calibration.lines import Method

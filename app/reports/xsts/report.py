@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from app.reports.kit import captions
-from app.reports.kit.charts.before_after import BeforeAfterRow, draw_before_after
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.source.calibration import (
+from app.reports.inputs.calibration import (
     CampaignParts,
     count_unagreed_items,
     list_raters_for_warning,
     load_campaign_parts,
     make_comparison_header,
 )
-from app.reports.source.raw_ratings import NOTHING
-from app.reports.source.snapshot import Snapshot
-from app.reports.source.standing_exclusions import drop_excluded_rows
+from app.reports.inputs.raw_ratings import NOTHING
+from app.reports.inputs.snapshot import Snapshot
+from app.reports.inputs.standing_exclusions import drop_excluded_rows
+from app.reports.kit import captions
+from app.reports.kit.charts.before_after import BeforeAfterRow, draw_before_after
+from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.xsts.external_scores import compare_with_automatic, find_automatic_scores
 from app.reports.xsts.language_pairs import (
     LanguageGroups,
@@ -46,7 +46,7 @@ from app.reports.xsts.view import (
     make_tables,
 )
 from app.stats.aggregate import round_scores
-from app.stats.agreement.units import UnitValues
+from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration import language_pairs
 from app.stats.calibration.language_pairs import CalibratedSystem, LanguagePairRatings
 from app.stats.calibration.lines import (
@@ -157,7 +157,7 @@ def _systems(
     return shown
 
 
-def _select_system(judged: LanguagePairRatings, system: int) -> UnitValues:
+def _select_system(judged: LanguagePairRatings, system: int) -> ValuesByUnit:
     units = judged.systems
     return units.where(units.system[units.unit] == system)
 

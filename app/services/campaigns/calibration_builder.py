@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.errors import Conflict, Invalid, Place
-from app.reports.source.calibration import CampaignParts, ScoreSourceOptions, load_campaign_parts, make_unit_values
-from app.reports.source.snapshot import load_snapshot
+from app.reports.inputs.calibration import CampaignParts, ScoreSourceOptions, load_campaign_parts, make_unit_values
+from app.reports.inputs.snapshot import load_snapshot
 from app.services.campaigns.calibration_sets import CalibrationPair
-from app.stats.agreement.units import UnitValues
+from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration.item_selection import (
     StratumSample,
     choose_calibration_items,
@@ -50,7 +50,7 @@ class CalibrationProposal:
     without_text: int
 
     @property
-    def consensus(self) -> float | None:
+    def mean_consensus(self) -> float | None:
         """Mean agreed score, C."""
         return sum(pair.consensus for pair in self.pairs) / len(self.pairs) if self.pairs else None
 
@@ -109,7 +109,7 @@ def _scale_of(parts: Sequence[CampaignParts]) -> ScoreScale:
 
 def _candidates(
     given: CampaignParts,
-    units: UnitValues,
+    units: ValuesByUnit,
     chosen: StratumSample,
     texts: Mapping[tuple[str, int, str], tuple[str, str]],
 ) -> Iterator[CalibrationCandidate]:

@@ -14,7 +14,7 @@ from app.domain.keys import is_key
 from app.domain.questionnaires import check_questionnaires
 from app.protocols.base import Protocol
 from app.protocols.base import resolve_scoring_options as understood
-from app.reports.source.campaign import CampaignInfo, make_campaign_info
+from app.reports.inputs.campaign import CampaignInfo, make_campaign_info
 from app.services.campaigns import audit, deadlines, display_settings, phrases, setting_numbers
 from app.services.campaigns.attention_settings import parse_attention_settings
 from app.services.campaigns.media_rules import check_media_rules

@@ -10,12 +10,12 @@ from typing import Literal
 from app.domain.errors import Invalid, NotFound, Place
 from app.domain.recipe import ExclusionRule, Recipe, Subject
 from app.reports.exclusion_preview.forecasts import StabilityForecasts, forecast_stability
+from app.reports.inputs import snapshot
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.report import RankingLookup
 from app.reports.ranking.view import RankingView, SystemLine
 from app.reports.side_by_side.changed_pairs import ChangedPair, find_changed_pairs
-from app.reports.source import snapshot
 from app.services.campaigns import audit
 from app.storage import campaigns, exclusions
 from app.storage.db import Database, Session

@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 
 from app.domain.errors import Conflict, Invalid, NotFound, Place
 from app.domain.recipe import Recipe
-from app.reports.kit.redact import hide_names
-from app.reports.source import named_recipes, recipe_ratings, snapshot
-from app.reports.source.registration import (
+from app.reports.inputs import named_recipes, recipe_ratings, snapshot
+from app.reports.inputs.registration import (
     add_standing_exclusions,
     format_digest,
     load_registration,
     read_stored_recipe,
 )
+from app.reports.kit.redact import hide_names
 from app.services.campaigns import audit
 from app.stats.ranking.ranking import rank_systems
 from app.storage import campaigns, locks, raters

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from app import protocols
 from app.protocols import RaterForm, list_judged_levels, make_custom_options, make_rater_form
 from app.protocols.base import Basis, JudgmentMeasure, resolve_scoring_options
-from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
+from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.settings import change_campaign
 from app.storage.db import Session

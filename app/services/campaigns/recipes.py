@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from app.domain.errors import Conflict, Invalid, NotFound, Place
 from app.domain.recipe import NAMED, Recipe, parse_recipe_json
-from app.reports.source.named_recipes import LOCKED, NamedRecipe, make_named_recipe
+from app.reports.inputs.named_recipes import LOCKED, NamedRecipe, make_named_recipe
 from app.services.campaigns import audit
 from app.storage import campaigns, recipes
 from app.storage.db import Session

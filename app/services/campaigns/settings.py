@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from app.domain.errors import AppError, Conflict, Place
 from app.domain.questionnaires import NAME as QUESTIONNAIRES
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import NewCampaign, check_new_campaign, get_campaign
 from app.storage import campaigns

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from app.domain.errors import Conflict, NotFound
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.access.organization_marks import add_organization_mark
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign

@@ -24,7 +24,7 @@ from app.formats.base import (
     VoidRow,
 )
 from app.protocols.base import TextEdit
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data import exports
 from app.services.data.intake import ImportIntake, import_records

@@ -19,12 +19,12 @@ from app.domain.errors import Conflict, Invalid
 from app.domain.recipe import NAMED, Recipe
 from app.formats.base import CampaignContents, RaterRow, Record, VoidRow
 from app.reports import registry
+from app.reports.inputs import snapshot
+from app.reports.inputs.registration import add_standing_exclusions, load_registration
 from app.reports.kit import request, store
 from app.reports.kit.render import representations
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.renderings import render_ranking
-from app.reports.source import snapshot
-from app.reports.source.registration import add_standing_exclusions, load_registration
 from app.services.campaigns import campaigns, recipes
 from app.services.data import exports
 from app.services.data.archives import stream_tar

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from app.domain.errors import Conflict, Invalid, Place
 from app.formats.base import JudgmentRow, RaterRow, ReadLog, Record, VoidRow
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import NewCampaign, create_campaign, get_campaign
 from app.services.data import exports

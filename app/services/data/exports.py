@@ -32,9 +32,9 @@ from app.formats.base import (
     SystemRecord,
     VoidRow,
 )
+from app.reports.inputs.campaign import CampaignInfo
+from app.reports.inputs.scores import hash_own_profile
 from app.reports.kit.render import parquet
-from app.reports.source.campaign import CampaignInfo
-from app.reports.source.scores import hash_own_profile
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import SLIDER_COLORS
 from app.services.data.archives import stream_tar
@@ -72,7 +72,7 @@ Files = Iterator[tuple[str, Iterable[bytes]]]
 
 
 @dataclass(frozen=True, slots=True)
-class ExportTarget:
+class ExportFileForm:
     """What an export gives. suffix: what a file's name ends in. files: it is several, sent as one tar archive."""
 
     suffix: str
@@ -84,17 +84,17 @@ class ExportTarget:
         return MEDIA_TYPES[self.suffix.rpartition(".")[2]]
 
 
-def find_export_target(format: str) -> ExportTarget:
+def find_export_file_form(format: str) -> ExportFileForm:
     """How a format is written. Raises NotFound, FormatNotWritable, or NeedsExtra."""
     if format in EXTRAS:
         if format in PARQUET:
             parquet.check_parquet_installed()
-        return ExportTarget(SUFFIXES.get(format, format), files=False)
+        return ExportFileForm(SUFFIXES.get(format, format), files=False)
     writer = formats.get_format(format)
     if not (writer.write or writer.write_book or writer.write_tree):
         raise FormatNotWritable(format)
     suffix = writer.suffix or writer.name
-    return ExportTarget(f"{suffix}.tar" if writer.write_tree else suffix, files=writer.write_tree is not None)
+    return ExportFileForm(f"{suffix}.tar" if writer.write_tree else suffix, files=writer.write_tree is not None)
 
 
 def list_writable_formats() -> list[str]:
@@ -112,7 +112,7 @@ def export_campaign(
     and FormatNotWritable, before the first byte.
     """
     lost = Counter() if lost is None else lost
-    if find_export_target(format).files:
+    if find_export_file_form(format).files:
         return stream_tar(export_campaign_files(database, campaign, format, lost=lost))
     with database.transaction() as session:
         campaigns.load_campaign(session, campaign)
@@ -144,7 +144,7 @@ def count_export_losses(database: Database, campaign: str, format: str) -> Itera
 
 def export_campaign_files(database: Database, campaign: str, format: str, *, lost: Counter[str] | None = None) -> Files:
     """A campaign as files by their paths, each to be taken before the next. Raises as `export_campaign`."""
-    if not find_export_target(format).files:
+    if not find_export_file_form(format).files:
         raise FormatNotWritable(f"{format} is one file")
     with database.transaction() as session:
         campaigns.load_campaign(session, campaign)

@@ -14,7 +14,7 @@ from app.domain.errors import Forbidden, Invalid, NotFound, Place
 from app.domain.keys import make_key
 from app.formats.base import MOST_ERRORS, CampaignRow, InputFile, ReadContext, ReaderLimits, ReadLog, Record
 from app.reports import ingest
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns.campaigns import NewCampaign, create_campaign, get_campaign
 from app.services.data import exports
 from app.services.data.import_options import (
@@ -167,7 +167,7 @@ def commit_import(
         if dry_run:
             session.rollback()
             return {**report, "dry_run": True}
-        imports.mark_import_committed(session, row.id, report)
+        imports.finish_import(session, row.id, report)
         return report
 
 

@@ -12,7 +12,7 @@ from app.domain.questionnaires import NAME as QUESTIONNAIRES
 from app.domain.questionnaires import check_questionnaires
 from app.formats.base import CampaignRow, ReadLog, Record
 from app.protocols.base import Protocol, ScoringOptions
-from app.reports.source.campaign import CampaignInfo, parse_campaign_scoring_options
+from app.reports.inputs.campaign import CampaignInfo, parse_campaign_scoring_options
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import SLIDER_COLORS
 from app.services.data.merging import BackgroundMerger, ImportMerge

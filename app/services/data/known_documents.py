@@ -7,7 +7,7 @@ from itertools import groupby
 
 from app.domain.attention import KIND as ATTENTION
 from app.domain.errors import Invalid, Place
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.people import tutorials
 from app.services.people.known_answers import KnownSegment
 from app.services.tasks.attention import can_read_attention, list_attention_faults

@@ -13,8 +13,8 @@ from app import protocols
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import JudgedTexts, Protocol, ScoringOptions, Spans
-from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
-from app.reports.source.scores import find_profile_id, resolve_score_reading
+from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
+from app.reports.inputs.scores import find_profile_id, resolve_score_reading
 from app.services.campaigns import audit
 from app.services.data.known_documents import check_staged_known_documents
 from app.storage import campaigns, comments, judgments, profiles, seals

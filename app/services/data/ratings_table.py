@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from app.domain.cells import escape_formula
 from app.domain.recipe import ScoringChoice
-from app.reports.source.scores import hash_own_profile, resolve_score_reading
+from app.reports.inputs.scores import hash_own_profile, resolve_score_reading
 from app.services.campaigns.campaigns import get_campaign
 from app.stats.ratings import RatingRole, Ratings
 from app.storage import campaigns, exports, ratings

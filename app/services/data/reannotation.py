@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from app import protocols
 from app.domain.errors import Conflict, Invalid, Place
 from app.formats.base import JudgmentRow
-from app.protocols import make_prefill
+from app.protocols import anonymize_prior_errors
 from app.protocols.base import Span
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
@@ -71,7 +71,7 @@ def prefill_from_campaign(
     ids = plans.load_output_ids(session, row.id, {document for _, document, _ in chosen})
     rows, errors = [], 0
     for address, record in sorted(chosen.items()):
-        spans, priors = make_prefill(_spans(record), prior_rater=record.rater)
+        spans, priors = anonymize_prior_errors(_spans(record), prior_rater=record.rater)
         how = {"from": source, "prior": [{"id": p.id, "rater": p.prior_rater, "error": p.prior_error} for p in priors]}
         rows.append((ids[address].id, [span.model_dump(mode="json") for span in spans], how))
         errors += len(spans)

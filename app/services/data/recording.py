@@ -159,7 +159,7 @@ def _list_unknown_names(session: Session, campaign_id: int, sent: Sequence[SentJ
         "document": external_judgments.filter_known_documents(session, campaign_id, documents),
         "system": external_judgments.filter_known_systems(session, campaign_id, sorted({one.system for one in sent})),
     }
-    segments = external_judgments.load_document_positions(session, campaign_id, documents)
+    segments = external_judgments.load_segment_positions(session, campaign_id, documents)
     for i, judgment in enumerate(sent):
         for noun, keys in there.items():
             if getattr(judgment, noun) not in keys:

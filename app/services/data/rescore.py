@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from app.protocols.base import JudgedTexts, Protocol, ScoringOptions
-from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
-from app.reports.source.scores import GIVEN
+from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
+from app.reports.inputs.scores import GIVEN
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.stats.scoring import WeightProfile
@@ -96,7 +96,7 @@ def _compare_profile(
         if len(wrong) + len(absent) >= BLOCK:
             _store(session, campaign_id, profile, wrong, absent, put_right=put_right)
     _store(session, campaign_id, profile, wrong, absent, put_right=put_right)
-    places = stored_scores.describe_judgment_places(session, campaign_id, [one.judgment_id for _, one in shown])
+    places = stored_scores.format_judgment_addresses(session, campaign_id, [one.judgment_id for _, one in shown])
     checked.first = [f"{places[is_.judgment_id]}: {was.score!r} is stored, {is_.score!r} it is" for was, is_ in shown]
     return checked
 

@@ -110,7 +110,7 @@ def get_outputs_of_systems(
     }
 
 
-def list_documents_with_outputs(
+def count_outputs_by_document(
     session: Session, campaign: str, system: str, *, after: str | None, limit: int
 ) -> list[DocumentOutputCount]:
     """Documents that a system has outputs on, by key after `after`. Raises NotFound."""

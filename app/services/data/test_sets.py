@@ -14,7 +14,7 @@ from app.domain.errors import Conflict, Invalid, Place
 from app.protocols import assign_error_ids, list_known_severities
 from app.protocols import span_faults as faults
 from app.protocols.base import JudgedTexts, Span
-from app.reports.source.campaign import find_campaign_protocol, make_campaign_info, parse_campaign_scoring_options
+from app.reports.inputs.campaign import find_campaign_protocol, make_campaign_info, parse_campaign_scoring_options
 from app.services.campaigns import audit, exclusions
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data import known_documents

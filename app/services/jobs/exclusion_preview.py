@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict
 
 from app.domain.recipe import ExclusionRule, Recipe
 from app.reports.exclusion_preview.forecasts import StabilityForecast, StabilityForecasts, forecast_stability
+from app.reports.inputs.registration import read_stored_recipe
 from app.reports.kit.report import ReportWork
 from app.reports.kit.store import make_report_key
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.view import RankingView
-from app.reports.source.registration import read_stored_recipe
 from app.services.campaigns import exclusions
 from app.services.campaigns.exclusions import ExclusionEffect, RankingPair
 from app.services.jobs import jobs, rankings

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from app.domain.recipe import Recipe
+from app.reports.inputs import snapshot
+from app.reports.inputs.expected_time import AT_ONCE, QUICK_JUDGMENTS, CampaignSize, estimate_ranking_seconds
+from app.reports.inputs.registration import read_stored_recipe
 from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.input import RANKING
 from app.reports.ranking.report import RankingLookup
-from app.reports.source import snapshot
-from app.reports.source.expected_time import AT_ONCE, QUICK_JUDGMENTS, CampaignSize, estimate_ranking_seconds
-from app.reports.source.registration import read_stored_recipe
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobInputsChanged, JobView
 from app.storage import judgments
@@ -39,7 +39,7 @@ def find_or_queue_ranking(
         is_long = are_rankings_slow(session, [wanted])
     if not is_long:
         return ranking_report.compute_missing_ranking(database, wanted)
-    wanted.check_computable()
+    wanted.check_large_extra()
     about, given = wanted.about, {"recipe": recipe.as_json()}
     return ask(database, jobs.JobRequest(KIND, wanted.key, {about.campaign.key: about.version}, given))
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 from datetime import datetime
 
 from app.domain.recipe import Recipe
+from app.reports.inputs.expected_time import QUICK_JUDGMENTS
+from app.reports.inputs.registration import read_stored_recipe
+from app.reports.inputs.snapshot import Snapshot, load_snapshot
 from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.input import load_ranking_input, make_ranking_key
 from app.reports.ranking.renderings import render_segment_scores
-from app.reports.source.expected_time import QUICK_JUDGMENTS
-from app.reports.source.registration import read_stored_recipe
-from app.reports.source.snapshot import Snapshot, load_snapshot
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobInputsChanged, JobView
 from app.storage import judgments, reports

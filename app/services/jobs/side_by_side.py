@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict
 
+from app.reports.inputs.registration import read_stored_recipe
+from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import ReportWork
 from app.reports.kit.store import make_report_key
 from app.reports.ranking.report import RankingLookup
@@ -18,8 +20,6 @@ from app.reports.ranking.view import RankingView
 from app.reports.side_by_side import report as side_by_side
 from app.reports.side_by_side import series
 from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide, arrange_rankings
-from app.reports.source.registration import read_stored_recipe
-from app.reports.source.snapshot import Snapshot
 from app.services.jobs import jobs, rankings
 from app.services.jobs.jobs import JobRequest, JobView
 from app.stats.ranking.result import METHOD_VERSION
@@ -139,7 +139,7 @@ def _find_or_request(
     key = make_report_key(first.campaign_id, kind, first.version, parts, seed=0, method_version=METHOD_VERSION)
     body = stored.find_report(session, key)
     for lookup in lookups if body is None else ():
-        lookup.check_computable()
+        lookup.check_large_extra()
     return (
         JobRequest(kind, key, versions, {"subject": subject, "columns": asked})
         if body is None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from app.design.parse import parse_design
 from app.design.plan import Bucket, Group, Plan, PlanItem, PlannedDocument, Task
 from app.design.values import WorkSize
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.pearmut.documents import LoadedCampaign, LoadedDocument

@@ -8,7 +8,7 @@ from typing import Any
 from app.domain.errors import Invalid, Place
 from app.protocols import list_judged_levels, make_rater_form
 from app.protocols.base import JudgmentMeasure, Spans
-from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
+from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.services.people.answer_rule import AnswerRule
 from app.services.people.qualification_marks import QualificationItem, compute_payload_measures
 from app.services.people.rule_bounds import list_impossible_bounds

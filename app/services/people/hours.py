@@ -12,9 +12,9 @@ from pydantic import Field
 from app.domain.errors import Conflict, Invalid, Place
 from app.domain.languages import has_word_spaces
 from app.protocols.base import is_empty_field
+from app.reports.inputs.campaign import CampaignInfo
 from app.reports.kit.render.csv_text import render_csv
 from app.reports.kit.table import Cell
-from app.reports.source.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign

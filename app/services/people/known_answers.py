@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from app.domain.errors import Invalid, Place
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.people.answer_rule import MOST_COLUMNS, MOST_RULES, AnswerRule
 from app.services.people.answer_rules import check_answer_rules, list_broken_rules
 from app.services.people.qualification_marks import QualificationItem, check_qualification_item

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from app.domain.errors import Conflict, Invalid, Place
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign as campaign_view

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_faults
 from app.protocols.base import JudgedTexts, Protocol, ScoringOptions
-from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
+from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

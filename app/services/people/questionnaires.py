@@ -17,7 +17,7 @@ from app.domain.questionnaires import (
     parse_answers,
     read_questionnaires,
 )
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.settings import change_campaign
 from app.services.people.raters import ActingRater

@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 
 from app.domain.errors import Invalid, NotFound, Place
 from app.domain.faults import list_first_faults
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import get_display_settings
 from app.services.people.answer_rule import AnswerRule

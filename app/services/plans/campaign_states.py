@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from app.domain.errors import Conflict, Place
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.plans import staleness

@@ -8,9 +8,9 @@ from typing import Any
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED
-from app.reports.source.campaign import CampaignInfo
-from app.reports.source.recipe_ratings import load_recipe_ratings
-from app.reports.source.snapshot import Snapshot, load_snapshot
+from app.reports.inputs.campaign import CampaignInfo
+from app.reports.inputs.recipe_ratings import load_recipe_ratings
+from app.reports.inputs.snapshot import Snapshot, load_snapshot
 from app.stats.components.fit_for_forecast import FEWEST_RATINGS, fit_forecast_components, parse_components
 from app.stats.planning.forecast_components import ForecastComponents
 from app.stats.planning.planning import BETWEEN, NoComponents, VarianceComponents, default_components

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.design.design import Design
 from app.design.entropy import RESTARTS
-from app.reports.source.expected_time import AT_ONCE
+from app.reports.inputs.expected_time import AT_ONCE
 from app.services.plans.plan_input import PlanInput
 
 # Of one processor that another wants as well: twice the processor time of compiling, checking, forecasting, hashing and

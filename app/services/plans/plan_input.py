@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from app.design.values import DesignDocument, Rater, System, TestSet
 from app.domain.errors import Conflict
 from app.domain.languages import has_word_spaces
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.storage import attention, plans
 from app.storage.db import Session
 

@@ -16,10 +16,10 @@ from pydantic import Base64Bytes, BaseModel, ConfigDict
 
 from app.design.compile import hash_design_inputs
 from app.domain.errors import Conflict, Invalid, NotFound
+from app.reports.inputs.campaign import CampaignInfo
+from app.reports.inputs.snapshot import Snapshot, load_snapshot
 from app.reports.kit.report import ReportWork, make_undivided_work
 from app.reports.kit.store import make_report_key
-from app.reports.source.campaign import CampaignInfo
-from app.reports.source.snapshot import Snapshot, load_snapshot
 from app.services.jobs.jobs import JobInputsChanged, JobRequest, RandomDrawFailed
 from app.services.plans import components as plan_components
 from app.services.plans import expected_time, plans

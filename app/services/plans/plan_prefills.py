@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from app.design.design import Arm, Design
 from app.domain.errors import Conflict, Invalid, Place
-from app.reports.source.campaign import CampaignInfo, find_campaign_protocol
+from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol
 from app.storage import prefills
 from app.storage.db import Session
 from app.storage.test_sets import DEFAULT_PREFILL

@@ -11,7 +11,7 @@ from typing import Any
 
 from app.design.checks import PlanChecks, PlannedLoad, check_plan
 from app.design.plan import Plan
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.people import idle_raters
 from app.services.plans.plan_chart import MOST_RATERS, MOST_SYSTEMS, PlanPicture, RaterLoad, draw_plan_chart
 from app.services.plans.plan_input import PlanInput

@@ -10,7 +10,7 @@ from app.design.controls import DonorTexts, degrade_text
 from app.design.plan import Group, Plan, PlanItem, Task
 from app.domain.errors import Invalid, Place
 from app.domain.media_elements import find_media_element
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns.campaigns import PRESENTATIONS
 from app.services.plans import plan_prefills
 from app.services.plans.plan_input import PlanInput

@@ -16,7 +16,7 @@ from app.design.design import Design
 from app.design.parse import parse_design
 from app.design.plan import Plan
 from app.domain.errors import Conflict, Invalid, Place
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.plans import components as plan_components

@@ -10,7 +10,7 @@ from app.design.plan import Group, Plan, Task
 from app.design.replan import Replan, replan
 from app.design.values import System
 from app.domain.errors import Conflict, Invalid, Place
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.plans import components as plan_components

@@ -8,7 +8,7 @@ from dataclasses import replace
 from app.design.buckets import keep_one_account_per_person
 from app.design.compile import hash_design_inputs
 from app.design.plan import Plan
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get_campaign
 from app.services.plans import plan_input, plan_prefills, plans
 from app.services.plans.plan_input import SEAT, CalibrationSetMissing, NoRaterEnrolled, NothingToJudge, PlanInput

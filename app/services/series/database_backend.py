@@ -75,7 +75,13 @@ class DatabaseBackend:
         """Enrol a rater; the same again changes nothing."""
         with self._database.transaction() as session:
             raters.put_rater(
-                session, campaign, rater.key, rater.to_enrolment(), given=rater.stated_identity, seen=None, by=self._by
+                session,
+                campaign,
+                rater.key,
+                rater.to_enrolment(),
+                given=rater.stated_identity_fields,
+                seen=None,
+                by=self._by,
             )
 
     def find_plan(self, campaign: str) -> FrozenPlan | None:

@@ -71,7 +71,7 @@ class ManifestRater(_ManifestModel):
         return Enrolment(**said, contact=contact, buckets=buckets, languages=tuple(self.languages))
 
     @property
-    def stated_identity(self) -> frozenset[str]:
+    def stated_identity_fields(self) -> frozenset[str]:
         """Of person and contact, what is said."""
         return frozenset({"person", "contact"} & self.model_fields_set)
 

@@ -21,7 +21,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_faults
 from app.protocols import list_known_severities, span_faults
 from app.protocols.base import JudgedTexts, Span
-from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
+from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.services.campaigns.attention_settings import AttentionSettings, get_attention_settings
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.quality_settings import parse_quality_settings

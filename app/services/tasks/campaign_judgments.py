@@ -14,7 +14,7 @@ from app.domain.attention import KIND, ROLE
 from app.domain.cells import escape_formula
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
-from app.reports.source.scores import find_profile_id, resolve_score_reading
+from app.reports.inputs.scores import find_profile_id, resolve_score_reading
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.stats.ratings import RatingRole

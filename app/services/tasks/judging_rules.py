@@ -10,8 +10,8 @@ from typing import Any
 from app.domain.recipe import ScoringChoice
 from app.protocols import RaterForm, list_judged_levels, make_rater_form
 from app.protocols.base import Basis, Level, Protocol, ScoringOptions
-from app.reports.source import campaign
-from app.reports.source.scores import find_profile_id, resolve_score_reading
+from app.reports.inputs import campaign
+from app.reports.inputs.scores import find_profile_id, resolve_score_reading
 from app.services.campaigns.display_settings import DisplaySettings, get_display_settings
 from app.services.campaigns.setting_numbers import get_lease_duration
 from app.storage import campaigns

@@ -19,8 +19,8 @@ from app.services.tasks.progress_view import (
     ProgressSnapshot,
     RaterProgress,
     TaskStateAmount,
-    WorkAmount,
     WorkBalance,
+    WorkCounts,
 )
 from app.stats.timing.pace import RaterWorkload, forecast_campaign_end
 from app.stats.timing.pace import tasks_per_time_unit as usual_pace
@@ -46,9 +46,9 @@ class CountedTask:
     last: datetime | None
 
 
-def sum_work_amounts(tasks: Sequence[CountedTask]) -> WorkAmount:
+def sum_work_amounts(tasks: Sequence[CountedTask]) -> WorkCounts:
     """How much some tasks hold, and how much of it is judged."""
-    return WorkAmount(
+    return WorkCounts(
         tasks=len(tasks),
         items=sum(one.items for one in tasks),
         segments=sum(one.segments for one in tasks),

@@ -52,7 +52,7 @@ class FrozenValue(BaseModel):
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
 
-class WorkAmount(FrozenValue):
+class WorkCounts(FrozenValue):
     """How much of something. judgments: answers that count, each once however often it was revised."""
 
     tasks: int
@@ -62,7 +62,7 @@ class WorkAmount(FrozenValue):
     judgments: int
 
 
-class TaskStateAmount(WorkAmount):
+class TaskStateAmount(WorkCounts):
     """What is in one state."""
 
     state: str
@@ -177,7 +177,7 @@ class Progress(FrozenValue):
     state: str
     at: datetime = Field(description="The minute of the server's clock.")
     data_version: int
-    total: WorkAmount
+    total: WorkCounts
     share: float | None = Field(description="Segments handed in, of all; tasks where segments are not known.")
     states: list[TaskStateAmount]
     pace: CampaignPace

@@ -10,8 +10,8 @@ import secrets
 from dataclasses import dataclass
 
 from app.domain.errors import Invalid
-from app.reports.source.judged_ratings import load_control_ratings, load_judged_ratings
-from app.reports.source.snapshot import Snapshot, load_snapshot
+from app.reports.inputs.judged_ratings import load_control_ratings, load_judged_ratings
+from app.reports.inputs.snapshot import Snapshot, load_snapshot
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.quality_settings import CODE, QualitySettings, parse_quality_settings

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from app.domain.errors import Invalid, NotFound, Place
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns.campaigns import NewCampaign, create_campaign
 from app.services.people.guidelines import put_guidelines
 from app.services.templates import guidelines as texts

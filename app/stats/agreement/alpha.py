@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 from app.stats.agreement.pooled_values import PooledValues, count_agreeing_pairs, pool_values
-from app.stats.agreement.units import OfDocuments, UnitValues
+from app.stats.agreement.units import OfDocuments, ValuesByUnit
 from app.stats.ratings import Floats
 
 Metric = Literal["interval", "ratio", "ordinal", "nominal"]
@@ -25,7 +25,7 @@ MOST_COINCIDENT = 200
 """Distinct values up to which it pays to count how often two meet."""
 
 
-def krippendorff_alpha(units: UnitValues, metric: Metric, *, tolerance: float = 0.0) -> OfDocuments:
+def krippendorff_alpha(units: ValuesByUnit, metric: Metric, *, tolerance: float = 0.0) -> OfDocuments:
     """α of the units with at least two values; missing values are none.
 
     metric: `interval` (c − k)²; `ratio` ((c − k)/(c + k))², 0/0 being 0; `ordinal` by ranks of the pooled values;
@@ -49,7 +49,7 @@ def _alpha(observed: Floats, expected: Floats, n: Floats) -> Floats:
     return np.where(expected > 1e-12 * np.maximum(n, 1), alpha, np.nan)
 
 
-def _observed_disagreement(units: UnitValues, value: Floats) -> Floats:
+def _observed_disagreement(units: ValuesByUnit, value: Floats) -> Floats:
     """Σ over ordered pairs of (c − k)²/(m − 1) of each unit, shape (U,)."""
     size = units.counts()
     mean = np.bincount(units.unit, weights=value, minlength=size.size) / size
@@ -57,7 +57,7 @@ def _observed_disagreement(units: UnitValues, value: Floats) -> Floats:
     return np.asarray(2 * size * np.bincount(units.unit, weights=off * off, minlength=size.size) / (size - 1))
 
 
-def _interval(units: UnitValues) -> OfDocuments:
+def _interval(units: ValuesByUnit) -> OfDocuments:
     centre = units.value - (units.value.mean() if units.value.size else 0.0)
     sums = units.sum_by_document(
         np.column_stack(
@@ -79,7 +79,7 @@ def _interval(units: UnitValues) -> OfDocuments:
     return value
 
 
-def _nominal(units: UnitValues, pool: PooledValues, tolerance: float) -> OfDocuments:
+def _nominal(units: ValuesByUnit, pool: PooledValues, tolerance: float) -> OfDocuments:
     size = units.counts()
     differ = (size * (size - 1) / 2 - count_agreeing_pairs(units, pool, tolerance)) * 2 / (size - 1)
     sums = units.sum_by_document(differ)
@@ -87,12 +87,12 @@ def _nominal(units: UnitValues, pool: PooledValues, tolerance: float) -> OfDocum
     def value(weights: Floats) -> Floats:
         histogram = pool.weighted_counts(weights)
         n = histogram.sum(axis=1)
-        return _alpha(weights @ sums, n * n - pool.count_pairs_within(histogram, tolerance), n)
+        return _alpha(weights @ sums, n * n - pool.count_pairs_within_tolerance(histogram, tolerance), n)
 
     return value
 
 
-def _ratio(units: UnitValues, pool: PooledValues) -> OfDocuments:
+def _ratio(units: ValuesByUnit, pool: PooledValues) -> OfDocuments:
     sums = units.sum_by_document(_ratio_inside(units))
 
     def value(weights: Floats) -> Floats:
@@ -112,7 +112,7 @@ def _relative(first: Floats, second: Floats) -> Floats:
     return np.asarray(((first - second) / np.where(total == 0, 1.0, total)) ** 2 * (total != 0), dtype=np.float64)
 
 
-def _ratio_inside(units: UnitValues) -> Floats:
+def _ratio_inside(units: ValuesByUnit) -> Floats:
     """Σ over ordered pairs of the relative distance/(m − 1), taking each value with the one `lag` places further."""
     size = units.counts()
     out = np.zeros(units.n_units)
@@ -123,7 +123,7 @@ def _ratio_inside(units: UnitValues) -> Floats:
     return np.asarray(out / (size - 1), dtype=np.float64)
 
 
-def _ordinal(units: UnitValues, pool: PooledValues) -> OfDocuments:
+def _ordinal(units: ValuesByUnit, pool: PooledValues) -> OfDocuments:
     """By mid-ranks of the pooled values: Σ_{g=c..k} n_g − (n_c + n_k)/2 is the distance of their mid-ranks."""
     inside = _by_unit(units, pool) if pool.values.size > MOST_COINCIDENT else _by_coincidence(units, pool)
 
@@ -137,7 +137,7 @@ def _ordinal(units: UnitValues, pool: PooledValues) -> OfDocuments:
     return value
 
 
-def _by_unit(units: UnitValues, pool: PooledValues) -> Callable[[Floats, Floats], Floats]:
+def _by_unit(units: ValuesByUnit, pool: PooledValues) -> Callable[[Floats, Floats], Floats]:
     """Σ_u of squared distances of ranks/(m − 1) of every draw, unit by unit."""
 
     def inside(weights: Floats, ranks: Floats) -> Floats:
@@ -149,7 +149,7 @@ def _by_unit(units: UnitValues, pool: PooledValues) -> Callable[[Floats, Floats]
     return inside
 
 
-def _by_coincidence(units: UnitValues, pool: PooledValues) -> Callable[[Floats, Floats], Floats]:
+def _by_coincidence(units: ValuesByUnit, pool: PooledValues) -> Callable[[Floats, Floats], Floats]:
     """The same by how often two values meet in each document: a draw costs the square of the number of values."""
     k, size = max(pool.values.size, 1), units.counts()
     parts = []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.agreement.units import OfDocuments, UnitValues
+from app.stats.agreement.units import OfDocuments, ValuesByUnit
 from app.stats.document_draws import count_draws_in_block
 from app.stats.intervals import t_quantile
 from app.stats.ratings import Floats
@@ -16,7 +16,7 @@ MOST_UNDEFINED = 0.05
 FEWEST_DOCUMENTS = 2
 
 
-def bootstrap_weights(units: UnitValues, draws: int, *, seed: int, part: int) -> Floats:
+def bootstrap_weights(units: ValuesByUnit, draws: int, *, seed: int, part: int) -> Floats:
     """How often each document is drawn, shape (draws, D).
 
     Documents with a unit that two raters share are drawn among themselves, so that each draw has as many of them. So
@@ -32,7 +32,7 @@ def bootstrap_weights(units: UnitValues, draws: int, *, seed: int, part: int) ->
     )
 
 
-def draw_statistic(statistic: OfDocuments, units: UnitValues, draws: int, *, seed: int) -> Floats:
+def draw_statistic(statistic: OfDocuments, units: ValuesByUnit, draws: int, *, seed: int) -> Floats:
     """A statistic in every draw, shape (draws,); the draws are those of part 0 at once, held in blocks."""
     shared = np.unique(units.with_two_values().document)
     subsets = shared, np.setdiff1d(np.arange(units.n_documents), shared)
@@ -83,7 +83,7 @@ def percentile_interval(values: Floats, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def jackknife_interval(statistic: OfDocuments, units: UnitValues, level: float) -> tuple[float, float]:
+def jackknife_interval(statistic: OfDocuments, units: ValuesByUnit, level: float) -> tuple[float, float]:
     """Interval from leaving out one document at a time: θ̂ ± t·√((D − 1)/D · Σ(θ_D − mean)²), within [−1, 1].
 
     NaN below two documents, and where the statistic is not defined without one of them.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from app.stats.agreement.units import UnitValues
+from app.stats.agreement.units import ValuesByUnit
 from app.stats.ratings import Floats
 
 _LARGEST = 1e6
@@ -56,7 +56,7 @@ def _probability_within(variance: float, reach: float) -> float:
     return float(scipy.special.erf(reach / np.sqrt(4 * variance))) if variance > 0 else 1.0
 
 
-def fit_unit_rater_variances(units: UnitValues) -> UnitRaterVariances | None:
+def fit_unit_rater_variances(units: ValuesByUnit) -> UnitRaterVariances | None:
     """REML estimates; None where there are too few units, raters or repeats of either to tell, or no variation.
 
     Source: Patterson & Thompson 1971; docs/reports/agreement.md.
@@ -72,7 +72,7 @@ def fit_unit_rater_variances(units: UnitValues) -> UnitRaterVariances | None:
 class _Sufficient:
     """All that the likelihood needs, by number of ratings of a unit: it costs nothing to look at again."""
 
-    def __init__(self, units: UnitValues, rater: np.ndarray, n_raters: int) -> None:
+    def __init__(self, units: ValuesByUnit, rater: np.ndarray, n_raters: int) -> None:
         centre = units.value - units.value.mean()
         size = units.counts()
         total: Floats = np.bincount(units.unit, weights=centre, minlength=size.size).astype(np.float64)
@@ -88,7 +88,7 @@ class _Sufficient:
 
     @staticmethod
     def _class(
-        units: UnitValues, rater: np.ndarray, k: int, size: np.ndarray, total: Floats, n_raters: int
+        units: ValuesByUnit, rater: np.ndarray, k: int, size: np.ndarray, total: Floats, n_raters: int
     ) -> tuple[int, int, Floats, Floats, float]:
         """Units with k ratings: k, their number, Σ s s', Σ s·T and Σ T², s being the counts (all, by rater)."""
         mine = np.flatnonzero(size == k)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.agreement.pairs import pearson
-from app.stats.agreement.units import SLACK, UnitValues
+from app.stats.agreement.units import SLACK, ValuesByUnit
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Bools, Floats, ScoreScale
 
@@ -109,7 +109,7 @@ def _round_width(width: float) -> float:
     return float(next(round(step * decade, 12) for step in (1, 2, 2.5, 5, 10) if step * decade >= width * (1 - SLACK)))
 
 
-def unit_medians(units: UnitValues) -> Floats:
+def unit_medians(units: ValuesByUnit) -> Floats:
     """Median over raters of each unit (of an even number the midpoint), shape (U,)."""
     order = np.lexsort((units.value, units.unit))
     size, starts = units.counts(), units.starts()
@@ -117,13 +117,13 @@ def unit_medians(units: UnitValues) -> Floats:
     return np.asarray((value[starts + (size - 1) // 2] + value[starts + size // 2]) / 2, dtype=np.float64)
 
 
-def select_complete_raters(units: UnitValues) -> UnitValues:
+def select_complete_raters(units: ValuesByUnit) -> ValuesByUnit:
     """Only raters who rated every unit; empty where nobody did."""
     rated = np.bincount(units.rater, minlength=len(units.raters))
     return units.where((rated == units.n_units)[units.rater])
 
 
-def compute_rater_use(units: UnitValues, into: HistogramBins, scale: ScoreScale | None) -> tuple[RaterUse, ...]:
+def compute_rater_use(units: ValuesByUnit, into: HistogramBins, scale: ScoreScale | None) -> tuple[RaterUse, ...]:
     """Every rater on the units that somebody else rated too, by name."""
     units = units.with_two_values()
     middle, size = unit_medians(units), units.counts()
@@ -158,7 +158,7 @@ def _shares_at_ends(value: Floats, pool: Floats, scale: ScoreScale | None) -> tu
 
 
 def compute_system_use(
-    units: UnitValues,
+    units: ValuesByUnit,
     labels: tuple[str, ...],
     into: HistogramBins,
     scale: ScoreScale | None,

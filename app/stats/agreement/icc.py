@@ -13,14 +13,14 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from app.stats.agreement.units import OfDocuments, UnitValues
+from app.stats.agreement.units import OfDocuments, ValuesByUnit
 from app.stats.ratings import Bools, Floats
 
 TwoWay = Literal["A1", "C1", "Ak", "Ck"]
 MOST_SETS = 2000
 
 
-def icc_one_way(units: UnitValues, *, mean_of_raters: bool = False) -> OfDocuments:
+def icc_one_way(units: ValuesByUnit, *, mean_of_raters: bool = False) -> OfDocuments:
     """ICC(1), or ICC(k) of the mean of as many raters as a unit has, also where units have unequal numbers of them.
 
     k0 = (N − Σk_i²/N)/(n − 1), (MSB − MSW)/(MSB + (k0 − 1)MSW); of means (MSB − MSW)/MSB.
@@ -52,12 +52,12 @@ def _share(part: Floats, whole: Floats) -> Floats:
 class CompleteBlock:
     """Units that all of some raters rated: units, and values as a matrix, shape (n, k)."""
 
-    units: UnitValues
+    units: ValuesByUnit
     values: Floats
     raters: tuple[str, ...]
 
 
-def find_complete_block(units: UnitValues) -> CompleteBlock | None:
+def find_complete_block(units: ValuesByUnit) -> CompleteBlock | None:
     """The complete block with most values among the sets of raters that a unit has and all pairs of raters.
 
     None where no two raters share a unit. Of equal blocks the one with more units, then by name of the raters.

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from app.stats.agreement.pooled_values import PooledValues, count_agreeing_pairs, pool_values
-from app.stats.agreement.units import SLACK, OfDocuments, UnitValues
+from app.stats.agreement.units import SLACK, OfDocuments, ValuesByUnit
 from app.stats.ratings import Floats
 
 Weights = Literal["identity", "linear", "quadratic"]
@@ -33,7 +33,7 @@ def chance_within_steps(levels: int, steps: int) -> float:
     return (levels * (2 * steps + 1) - steps * (steps + 1)) / levels**2
 
 
-def share_within_tolerance(units: UnitValues, tolerance: float, pool: PooledValues | None = None) -> OfDocuments:
+def share_within_tolerance(units: ValuesByUnit, tolerance: float, pool: PooledValues | None = None) -> OfDocuments:
     """Share of pairs of raters within the tolerance, every pair of a unit counting once.
 
     tolerance: in the unit of the values. pool: of the units with two values; None computes it. Returns a function of
@@ -50,7 +50,7 @@ def share_within_tolerance(units: UnitValues, tolerance: float, pool: PooledValu
     return lambda weights: _ratio(*(weights @ sums).T)
 
 
-def tolerance_kappa(units: UnitValues, tolerance: float, *, chance: float | None = None) -> OfDocuments:
+def tolerance_kappa(units: ValuesByUnit, tolerance: float, *, chance: float | None = None) -> OfDocuments:
     """κ = (P_a − P_e)/(1 − P_e), where raters agree who are at most `tolerance` apart.
 
     chance: P_e of a closed form, see `chance_within_steps`; None takes it from the pooled scores of all raters.
@@ -66,7 +66,7 @@ def tolerance_kappa(units: UnitValues, tolerance: float, *, chance: float | None
             return _beyond_chance(share(weights), np.asarray(chance))
         histogram = pool.weighted_counts(weights)
         return _beyond_chance(
-            share(weights), _ratio(pool.count_pairs_within(histogram, tolerance), histogram.sum(axis=1) ** 2)
+            share(weights), _ratio(pool.count_pairs_within_tolerance(histogram, tolerance), histogram.sum(axis=1) ** 2)
         )
 
     return value
@@ -91,14 +91,14 @@ def agreement_weights(levels: int, kind: Weights) -> Floats:
     return np.asarray(1 - (distance if kind == "linear" else distance**2), dtype=np.float64)
 
 
-def count_categories(units: UnitValues, levels: int) -> Floats:
+def count_categories(units: ValuesByUnit, levels: int) -> Floats:
     """How many raters put each unit into each category, shape (U, K). Values are categories 0 … K−1."""
     out = np.zeros((units.n_units, levels))
     np.add.at(out, (units.unit, units.value.astype(np.intp)), 1.0)
     return out
 
 
-def fleiss_kappa(units: UnitValues, levels: int, *, weights: Weights = "identity") -> OfDocuments:
+def fleiss_kappa(units: ValuesByUnit, levels: int, *, weights: Weights = "identity") -> OfDocuments:
     """Fleiss' κ; `weights` other than identity give its weighted form.
 
     Units may differ in the number of ratings n_i: P_i = (Σn_ij² − n_i)/(n_i(n_i − 1)), and P̄ weighs them by pairs.
@@ -119,7 +119,7 @@ def fleiss_kappa(units: UnitValues, levels: int, *, weights: Weights = "identity
     return value
 
 
-def gwet_ac(units: UnitValues, levels: int, *, weights: Weights = "identity") -> OfDocuments:
+def gwet_ac(units: ValuesByUnit, levels: int, *, weights: Weights = "identity") -> OfDocuments:
     """Gwet's AC1 (identity weights) or AC2: steady where nearly all ratings fall into one category.
 
     Every unit counts alike, whatever its number of ratings: units rated once say how often a category is used, and

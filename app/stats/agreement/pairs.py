@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy
 
 from app.stats.agreement.kappa import agreement_weights
-from app.stats.agreement.units import SLACK, Indices, OfDocuments, UnitValues
+from app.stats.agreement.units import SLACK, Indices, OfDocuments, ValuesByUnit
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Floats
 
@@ -31,13 +31,13 @@ class ValuePairs:
     raters: npt.NDArray[np.int64]
 
 
-def count_value_pairs(units: UnitValues) -> int:
+def count_value_pairs(units: ValuesByUnit) -> int:
     """How many pairs of values there are."""
     size = units.counts()
     return int((size * (size - 1) // 2).sum())
 
 
-def list_value_pairs(units: UnitValues) -> ValuePairs:
+def list_value_pairs(units: ValuesByUnit) -> ValuePairs:
     """All pairs of values, a rater always on the same side of a pair. Raises ValueError beyond `MOST_PAIRS`."""
     if count_value_pairs(units) > MOST_PAIRS:
         raise ValueError("too many pairs of ratings to hold at once")
@@ -81,7 +81,7 @@ class RaterPair:
     weighted: float | None = None
 
 
-def compare_rater_pairs(units: UnitValues, *, levels: int | None = None) -> tuple[RaterPair, ...]:
+def compare_rater_pairs(units: ValuesByUnit, *, levels: int | None = None) -> tuple[RaterPair, ...]:
     """Every two raters who share a unit, by name. levels: number of categories, where the values are 0 … levels−1."""
     pairs = list_value_pairs(units)
     order = np.argsort(pairs.pair, kind="stable")
@@ -153,7 +153,7 @@ def cohen_kappa(x: Floats, y: Floats, levels: int, *, quadratic: bool = False) -
     return float(((table * like).sum() - chance) / (1 - chance)) if 1 - chance > SLACK else float("nan")
 
 
-def mean_pearson(units: UnitValues) -> OfDocuments:
+def mean_pearson(units: ValuesByUnit) -> OfDocuments:
     """Unweighted mean over rater pairs of Pearson's correlation, where it is defined; NaN without a pair."""
     pairs = list_value_pairs(units)
     centre = float(units.value.mean()) if units.value.size else 0.0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from app.stats.agreement.units import SLACK, Indices, UnitValues
+from app.stats.agreement.units import SLACK, Indices, ValuesByUnit
 from app.stats.ratings import Floats
 
 
@@ -23,7 +23,7 @@ class PooledValues:
         """How often each distinct value is there, where documents count `weights` times; shapes (B, D) → (B, K)."""
         return np.asarray((self.counts.T @ weights.T).T, dtype=np.float64)
 
-    def count_pairs_within(self, histogram: Floats, tolerance: float) -> Floats:
+    def count_pairs_within_tolerance(self, histogram: Floats, tolerance: float) -> Floats:
         """Ordered pairs of values within the tolerance, each with itself included; shapes (B, K) → (B,)."""
         low, high = self.tolerance_bounds(tolerance)
         up = np.zeros((len(histogram), self.values.size + 1))
@@ -37,7 +37,7 @@ class PooledValues:
         return low, np.searchsorted(self.values, self.values + reach, side="right")
 
 
-def pool_values(units: UnitValues) -> PooledValues:
+def pool_values(units: ValuesByUnit) -> PooledValues:
     """The values of all units as a histogram."""
     values, code = np.unique(units.value, return_inverse=True)
     shape = (units.n_documents, max(values.size, 1))
@@ -46,7 +46,7 @@ def pool_values(units: UnitValues) -> PooledValues:
     return PooledValues(values, np.asarray(code, dtype=np.intp), counts)
 
 
-def count_agreeing_pairs(units: UnitValues, pool: PooledValues, tolerance: float) -> Floats:
+def count_agreeing_pairs(units: ValuesByUnit, pool: PooledValues, tolerance: float) -> Floats:
     """Unordered pairs of values of each unit that lie within the tolerance, shape (U,).
 
     Counted by rank, so that a unit with m values costs m·log n, not m².
@@ -59,7 +59,7 @@ def count_agreeing_pairs(units: UnitValues, pool: PooledValues, tolerance: float
     return np.bincount(unit, weights=last - np.arange(unit.size) - 1, minlength=units.n_units).astype(np.float64)
 
 
-def sum_pair_distances(units: UnitValues) -> Floats:
+def sum_pair_distances(units: ValuesByUnit) -> Floats:
     """Sum of |a − b| over the unordered pairs of each unit, shape (U,)."""
     order = np.lexsort((units.value, units.unit))
     size = units.counts()[units.unit]

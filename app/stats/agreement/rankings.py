@@ -17,7 +17,7 @@ import scipy
 
 from app.stats.aggregate import round_scores
 from app.stats.agreement.pairs import ValuePairs, list_value_pairs, masked_row_means
-from app.stats.agreement.units import Indices, OfDocuments, UnitValues
+from app.stats.agreement.units import Indices, OfDocuments, ValuesByUnit
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Floats
 
@@ -42,7 +42,7 @@ class RaterPairSums:
     n_systems: int
 
 
-def sum_rater_pairs(units: UnitValues) -> RaterPairSums:
+def sum_rater_pairs(units: ValuesByUnit) -> RaterPairSums:
     """All cells of the rater pairs of the units."""
     pairs: ValuePairs = list_value_pairs(units)
     systems = int(units.system.max(initial=-1)) + 1
@@ -92,7 +92,7 @@ def tau_by_document(pair_cells: RaterPairSums) -> tuple[Indices, Indices, Floats
     return pair, document, np.concatenate(taus)
 
 
-def mean_document_tau(units: UnitValues) -> OfDocuments:
+def mean_document_tau(units: ValuesByUnit) -> OfDocuments:
     """Mean over rater pairs of the mean τ over the documents where it is defined."""
     pair_cells = sum_rater_pairs(units)
     pair, document, tau = tau_by_document(pair_cells)
@@ -116,7 +116,7 @@ def _by_document(
     return table if shape[0] * shape[1] > _HELD else np.asarray(table.toarray(), dtype=np.float64)
 
 
-def mean_shared_tau(units: UnitValues) -> OfDocuments:
+def mean_shared_tau(units: ValuesByUnit) -> OfDocuments:
     """Mean over rater pairs of τ between the rankings from all documents that both rated."""
     pair_cells = sum_rater_pairs(units)
     bounds = np.searchsorted(pair_cells.pair, np.arange(len(pair_cells.raters) + 1))
@@ -148,7 +148,7 @@ class PairRanking:
     n_documents: int
 
 
-def compare_rater_rankings(units: UnitValues) -> dict[tuple[str, str], PairRanking]:
+def compare_rater_rankings(units: ValuesByUnit) -> dict[tuple[str, str], PairRanking]:
     """The rankings of every two raters who share a unit, by their names in code order."""
     pair_cells = sum_rater_pairs(units)
     pair, _, tau = tau_by_document(pair_cells)

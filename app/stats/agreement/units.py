@@ -27,7 +27,7 @@ SLACK = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class UnitValues:
+class ValuesByUnit:
     """Values sorted by unit and rater, one of each (unit, rater).
 
     unit, rater, value: shape (n,). document, system: codes of each unit, shape (U,). place: of each
@@ -100,7 +100,7 @@ class UnitValues:
         return np.ones((1, self.n_documents))
 
 
-def make_segment_units(ratings: Ratings, *, repeated: Repeated = "average") -> UnitValues:
+def make_segment_units(ratings: Ratings, *, repeated: Repeated = "average") -> ValuesByUnit:
     """One unit an output of a segment (segment × system).
 
     repeated: of several ratings of it by one rater the mean, the latest, or the first.
@@ -109,13 +109,13 @@ def make_segment_units(ratings: Ratings, *, repeated: Repeated = "average") -> U
     return _units(rows, rows.segment.astype(np.int64) * max(rows.n_systems, 1) + rows.system, repeated)
 
 
-def make_document_units(ratings: Ratings, *, repeated: Repeated = "average") -> UnitValues:
+def make_document_units(ratings: Ratings, *, repeated: Repeated = "average") -> ValuesByUnit:
     """One unit a document of one system, by the scores that raters gave to it as a whole."""
     rows = ratings.documents()
     return _units(rows, _item(rows), repeated)
 
 
-def make_averaged_units(ratings: Ratings, *, repeated: Repeated = "average") -> UnitValues:
+def make_averaged_units(ratings: Ratings, *, repeated: Repeated = "average") -> ValuesByUnit:
     """One unit a document of one system, by the mean of each rater's segment scores.
 
     Where raters gave scores to documents too, only what has one counts, so that both levels speak of the same.
@@ -140,7 +140,7 @@ def _item(rows: Ratings) -> Keys:
     return rows.document.astype(np.int64) * max(rows.n_systems, 1) + rows.system
 
 
-def _units(rows: Ratings, key: Keys, repeated: Repeated) -> UnitValues:
+def _units(rows: Ratings, key: Keys, repeated: Repeated) -> ValuesByUnit:
     if repeated != "average":
         nth = -rows.nth if repeated == "latest" else rows.nth
         order = np.lexsort((nth, rows.rater, key))
@@ -151,7 +151,7 @@ def _units(rows: Ratings, key: Keys, repeated: Repeated) -> UnitValues:
     return _units_by_key(key, rows.rater, rows.score, rows.document, rows)
 
 
-def _units_by_key(key: Keys, rater: Codes, score: Floats, document: Codes, of: Ratings) -> UnitValues:
+def _units_by_key(key: Keys, rater: Codes, score: Floats, document: Codes, of: Ratings) -> ValuesByUnit:
     """The mean of each (key, rater); the columns are parallel. A key is a (segment or document) × system."""
     labels, n_systems = of.labels, max(of.n_systems, 1)
     n = max(len(labels.raters), 1)
@@ -161,7 +161,7 @@ def _units_by_key(key: Keys, rater: Codes, score: Floats, document: Codes, of: R
     cells, unit = np.unique(cell, return_inverse=True)
     whose = np.zeros(cells.size, dtype=np.int32)
     whose[unit[group]] = document
-    return UnitValues(
+    return ValuesByUnit(
         unit=unit.astype(np.int32),
         rater=who.astype(np.int32),
         value=np.round(value, 10) + 0.0,

@@ -115,7 +115,7 @@ def is_length_within(length: Counted, low: int, high: int | None) -> Bools:
     return np.asarray((length >= low) & (length <= (high if high is not None else np.iinfo(np.int64).max)))
 
 
-def split_durations_by_kind(work: TimedJudgments) -> Mapping[tuple[str, str], UnitDurations]:
+def measure_durations_by_unit(work: TimedJudgments) -> Mapping[tuple[str, str], UnitDurations]:
     """Durations by (kind of unit, which documents), those that there are.
 
     Kinds: `segment`, `per_word` (seconds a word of the source, of segments), `first_third` and `last_third` (segments

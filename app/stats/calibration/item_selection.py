@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.stats.agreement.distributions import unit_medians
-from app.stats.agreement.units import SLACK, UnitValues
+from app.stats.agreement.units import SLACK, ValuesByUnit
 from app.stats.ratings import Floats, ScoreScale
 
 MOST_LEVELS = 7
@@ -47,7 +47,7 @@ def divide_scale_into_strata(scale: ScoreScale) -> tuple[tuple[str, float, float
     return tuple((f"{low:g} to {high:g}", low, high) for low, high in pairwise(at))
 
 
-def unit_median_and_deviation(units: UnitValues) -> tuple[Floats, Floats]:
+def unit_median_and_deviation(units: ValuesByUnit) -> tuple[Floats, Floats]:
     """Median over raters of each unit, and how far raters are from it: root mean square; shapes (U,)."""
     middle = unit_medians(units)
     off = units.value - middle[units.unit]
@@ -56,7 +56,7 @@ def unit_median_and_deviation(units: UnitValues) -> tuple[Floats, Floats]:
 
 
 def choose_calibration_items(
-    units: UnitValues, scale: ScoreScale, *, per_stratum: int, fewest: int = 2, apart: float | None = None
+    units: ValuesByUnit, scale: ScoreScale, *, per_stratum: int, fewest: int = 2, apart: float | None = None
 ) -> list[StratumSample]:
     """The items of each stratum that raters agreed about most; of equal ones those with more ratings, then the first.
 

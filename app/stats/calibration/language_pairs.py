@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.stats.agreement.distributions import unit_medians
-from app.stats.agreement.units import UnitValues
+from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration.lines import (
     FixedPoints,
     Method,
@@ -37,7 +37,7 @@ class CalibrationPairs:
     units: one unit a pair. pair: of each unit its number over all languages. consensus: its agreed score; shape (U,).
     """
 
-    units: UnitValues
+    units: ValuesByUnit
     pair: Indices
     consensus: Floats
 
@@ -47,8 +47,8 @@ class LanguagePairRatings:
     """One language pair in one direction. systems, humans: units of translations and of human references."""
 
     name: str
-    systems: UnitValues
-    humans: UnitValues
+    systems: ValuesByUnit
+    humans: ValuesByUnit
     anchors: CalibrationPairs
     sign: int = 1
 
@@ -73,7 +73,7 @@ class CalibratedSystem:
     moved: Mapping[Method, CalibratedScore]
 
 
-def mean_of_medians(units: UnitValues) -> float:
+def mean_of_medians(units: ValuesByUnit) -> float:
     """Average over units of the median over raters; NaN without any.
 
     Source: Licht et al. 2022, §5.2.
@@ -223,7 +223,7 @@ def calibrate_by_rater(
     usable = np.isfinite(slope) & np.isfinite(intercept)
     slope, intercept = np.where(usable, slope, 1.0), np.where(usable, intercept, 0.0)
 
-    def moved(units: UnitValues) -> UnitValues:
+    def moved(units: ValuesByUnit) -> ValuesByUnit:
         return units.with_value(slope[units.rater] * units.value + intercept[units.rater])
 
     names = pair.systems.raters
@@ -235,7 +235,7 @@ def calibrate_by_rater(
     return replace(pair, systems=moved(pair.systems), humans=moved(pair.humans), anchors=anchors), known, left
 
 
-def _rater_mean(units: UnitValues, value: Floats, size: int) -> Floats:
+def _rater_mean(units: ValuesByUnit, value: Floats, size: int) -> Floats:
     n = np.bincount(units.rater, minlength=size)
     total = np.bincount(units.rater, weights=value, minlength=size)
     return np.asarray(np.divide(total, n, out=np.full(size, np.nan), where=n > 0), dtype=np.float64)

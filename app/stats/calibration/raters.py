@@ -12,7 +12,7 @@ import numpy as np
 
 from app.stats.agreement.distributions import unit_medians
 from app.stats.agreement.pairs import pearson
-from app.stats.agreement.units import UnitValues
+from app.stats.agreement.units import ValuesByUnit
 from app.stats.intervals import t_quantile
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Floats
@@ -40,12 +40,12 @@ class RaterOffset:
     correlation: float | None
 
 
-def panel_consensus(units: UnitValues) -> Floats:
+def panel_consensus(units: ValuesByUnit) -> Floats:
     """What stands for an agreed score where none was given: the median over raters of each unit, shape (U,)."""
     return unit_medians(units)
 
 
-def compute_rater_offsets(units: UnitValues, consensus: Floats, *, level: float = 0.95) -> tuple[RaterOffset, ...]:
+def compute_rater_offsets(units: ValuesByUnit, consensus: Floats, *, level: float = 0.95) -> tuple[RaterOffset, ...]:
     """Every rater against the agreed scores, by name.
 
     consensus: of each unit, NaN where there is none; shape (U,).
@@ -80,7 +80,7 @@ def _offset(rater: str, own: Floats, agreed: Floats, others: Floats, level: floa
     )
 
 
-def _mean_of_others(units: UnitValues) -> Floats:
+def _mean_of_others(units: ValuesByUnit) -> Floats:
     """Mean of the other raters of the same unit, NaN where there are none; shape (n,)."""
     n = units.counts()[units.unit]
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)[units.unit]
@@ -88,7 +88,7 @@ def _mean_of_others(units: UnitValues) -> Floats:
     return np.asarray(mean, dtype=np.float64)
 
 
-def standardize_by_rater(units: UnitValues, by: UnitValues) -> tuple[UnitValues, tuple[str, ...]]:
+def standardize_by_rater(units: ValuesByUnit, by: ValuesByUnit) -> tuple[ValuesByUnit, tuple[str, ...]]:
     """Scores minus each rater's mean over its standard deviation, both taken on other items, `by`.
 
     Who gave `by` fewer than two scores, or one score throughout, is left out; their names come second.

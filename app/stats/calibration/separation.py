@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from app.stats.agreement.units import Indices, UnitValues
+from app.stats.agreement.units import Indices, ValuesByUnit
 from app.stats.calibration.linking import percentile_interval_of_draws
 from app.stats.document_draws import count_draws_in_block
 from app.stats.ratings import Floats
@@ -37,7 +37,7 @@ class SystemGap:
 
 def estimate_system_gap(
     means: Floats,
-    units: UnitValues,
+    units: ValuesByUnit,
     better: int,
     worse: int,
     *,

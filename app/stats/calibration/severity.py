@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.agreement.pairs import pearson
-from app.stats.agreement.units import UnitValues
+from app.stats.agreement.units import ValuesByUnit
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Floats
 
@@ -35,7 +35,7 @@ class RaterSeverity:
     split_half: float | None
 
 
-def estimate_rater_severity(units: UnitValues, *, rng: np.random.Generator, splits: int = SPLITS) -> RaterSeverity:
+def estimate_rater_severity(units: ValuesByUnit, *, rng: np.random.Generator, splits: int = SPLITS) -> RaterSeverity:
     """How far raters lie apart on the items that everyone judged.
 
     Items that a rater lacks are left out for all, so that nobody's mean is of easier items.
@@ -63,7 +63,7 @@ def _weighted_row_means(grid: Floats, weight: Floats) -> Floats:
 
 
 def _split_half(
-    shared: UnitValues, documents: Codes, n_raters: int, rng: np.random.Generator, splits: int
+    shared: ValuesByUnit, documents: Codes, n_raters: int, rng: np.random.Generator, splits: int
 ) -> float | None:
     if documents.size < 2 or n_raters < 3:
         return None

@@ -13,7 +13,7 @@ from app.design.plan import Plan
 from app.domain.errors import Invalid
 from app.stats.planning.forecast_components import ForecastComponents
 from app.stats.planning.pilot import prepare_pilot, resample_power
-from app.stats.planning.planning import PowerForecast, StudyLayout, fewest_documents_to_reach_alpha, forecast_power
+from app.stats.planning.planning import PowerForecast, StudyLayout, fewest_documents_for_significance, forecast_power
 from app.stats.planning.studies import RaterPools, RecipeTest, StudyForecast, forecast_srp, make_rater_pools
 
 ALPHA = 0.05
@@ -62,7 +62,7 @@ class _PValueFloor:
 
     @classmethod
     def of(cls, documents: int, pairs: int) -> _PValueFloor:
-        needed = fewest_documents_to_reach_alpha(pairs, ALPHA)
+        needed = fewest_documents_for_significance(pairs, ALPHA)
         return cls(min(1.0, pairs * 2.0 ** (1 - documents)), needed if documents < needed else None)
 
 

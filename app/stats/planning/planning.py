@@ -258,12 +258,12 @@ FEWEST_DOCUMENTS = 6
 """Documents below which a ranking tests no pair."""
 
 
-def fewest_documents_to_reach_alpha(pairs: int, alpha: float) -> int:
+def fewest_documents_for_significance(pairs: int, alpha: float) -> int:
     """Documents with which sign flips by document can make a pair significant: 1 + log₂(pairs/α), at least 6.
 
     pairs : that p is multiplied by under Holm; 1 without correction.
 
-    >>> [fewest_documents_to_reach_alpha(pairs, 0.05) for pairs in (3, 45, 1)]
+    >>> [fewest_documents_for_significance(pairs, 0.05) for pairs in (3, 45, 1)]
     [7, 11, 6]
     """
     return max(FEWEST_DOCUMENTS, ceil(1 + log2(pairs / alpha)))

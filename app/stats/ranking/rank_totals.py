@@ -29,7 +29,7 @@ from app.stats.testing.significance import all_system_pairs
 _BESIDE = (("rank_sets", "simultaneous rank sets"), ("influence", "influence of raters, documents and domains"))
 
 
-class RatingSums(Protocol):
+class SummableRatings(Protocol):
     """Ratings of one recipe that are summed where they are stored; codes are those of `labels`."""
 
     def count_dropped(self) -> tuple[DroppedRows, ...]:
@@ -74,7 +74,7 @@ def drop_choices_needing_rows(recipe: Recipe) -> Recipe:
 
 
 def rank_from_sums(
-    source: RatingSums, recipe: Recipe, documents: DocumentTable | None, notes: tuple[str, ...] = ()
+    source: SummableRatings, recipe: Recipe, documents: DocumentTable | None, notes: tuple[str, ...] = ()
 ) -> Ranking:
     """Rank as `rank_systems` does, without rank sets, influence and segment scores.
 
@@ -124,7 +124,7 @@ def rank_from_sums(
 
 
 def _sum_blocks(
-    source: RatingSums,
+    source: SummableRatings,
     recipe: Recipe,
     moments: RaterMoments | None,
     systems: Codes,

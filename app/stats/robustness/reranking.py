@@ -95,7 +95,7 @@ class ChangeExperiments(ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RobustnessExperiments(ChangeExperiments):
+class ChangeExperimentsFromRatings(ChangeExperiments):
     """Changes of ratings that are held at once."""
 
     rows: Ratings
@@ -103,7 +103,7 @@ class RobustnessExperiments(ChangeExperiments):
     @classmethod
     def from_ratings(
         cls, rows: Ratings, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None = None
-    ) -> RobustnessExperiments:
+    ) -> ChangeExperimentsFromRatings:
         """Settle the recipe on all data. Raises Invalid where it does not fit them."""
         return cls(
             rows=rows,

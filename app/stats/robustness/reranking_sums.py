@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.domain.recipe import Recipe
-from app.stats.ranking.rank_totals import RatingSums, rank_from_sums
+from app.stats.ranking.rank_totals import SummableRatings, rank_from_sums
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
 from app.stats.robustness.changes import ScoreChange
@@ -16,12 +16,12 @@ from app.stats.robustness.reranking import ChangeExperiments, make_experiment_fi
 from app.stats.side_tables import DocumentTable
 
 
-class ChangedSums(Protocol):
+class SummableChangedRatings(Protocol):
     """Ratings that are changed and summed where they are stored."""
 
     def open_rating_sums(
         self, recipe: Recipe, change: ScoreChange | None, unshown: frozenset[str], documents: DocumentTable | None
-    ) -> AbstractContextManager[RatingSums]:
+    ) -> AbstractContextManager[SummableRatings]:
         """Sums under a recipe after a change.
 
         unshown: systems that are not ranked; raters' moments rest on their rows all the same. Raises Invalid where the
@@ -36,12 +36,12 @@ class ChangedSums(Protocol):
 class ChangeExperimentsFromSums(ChangeExperiments):
     """Changes of ratings that are summed. base: the ranking without a change, of all systems."""
 
-    sums: ChangedSums
+    sums: SummableChangedRatings
     base: RankingPlaces
 
     @classmethod
     def from_sums(
-        cls, sums: ChangedSums, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None
+        cls, sums: SummableChangedRatings, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None
     ) -> ChangeExperimentsFromSums:
         """Settle the recipe, which `can_rank_from_sums`, on all data. Raises Invalid where it does not fit them."""
         simple = simplify_recipe(recipe)

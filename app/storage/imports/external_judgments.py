@@ -135,7 +135,7 @@ def filter_known_documents(session: Session, campaign_id: int, keys: Sequence[st
     return _find_existing_keys(session, documents, campaign_id, keys)
 
 
-def load_document_positions(session: Session, campaign_id: int, keys: Sequence[str]) -> set[tuple[str, int]]:
+def load_segment_positions(session: Session, campaign_id: int, keys: Sequence[str]) -> set[tuple[str, int]]:
     """Document and position of the segments that documents with these keys have."""
     query = (
         sa.select(documents.c.key, segments.c.position)

@@ -24,14 +24,16 @@ class MediaMissingFromBackup(NotFound):
 
 
 @dataclass(frozen=True, slots=True)
-class MediaBackup:
+class MediaBackupResult:
     """What was written. stored: files. missing: hashes of files whose bytes are not in the store, and why."""
 
     stored: int
     missing: Mapping[bytes, str]
 
 
-def backup_media(sizes: Mapping[bytes, int], store: MediaStore, file: Path, *, overwrite: bool = False) -> MediaBackup:
+def backup_media(
+    sizes: Mapping[bytes, int], store: MediaStore, file: Path, *, overwrite: bool = False
+) -> MediaBackupResult:
     """Write files by their hashes. A file of mode 0600, which appears when it is whole and on disk.
 
     A file whose bytes are not where they were stored is left out and named: one lost file must not prevent the backup
@@ -54,7 +56,7 @@ def backup_media(sizes: Mapping[bytes, int], store: MediaStore, file: Path, *, o
     finally:
         scratch.unlink(missing_ok=True)
     sync_folder(file.absolute().parent)
-    return MediaBackup(len(sizes) - len(missing), missing)
+    return MediaBackupResult(len(sizes) - len(missing), missing)
 
 
 def _add(archive: tarfile.TarFile, store: MediaStore, sha256: bytes, size: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
+from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.services.people.answer_rules import find_error_field
 from app.stats.quality.repeats import default_tolerance
 from app.ui.rater_forms import campaign_forms_json

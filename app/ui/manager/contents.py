@@ -16,7 +16,7 @@ from app import formats, protocols
 from app.domain.languages import KNOWN
 from app.domain.recipe import NAMED
 from app.reports import registry
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import recipes
 from app.services.campaigns.campaigns import BASES

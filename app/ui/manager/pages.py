@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.access.tokens import Caller, Role
 from app.services.campaigns import campaigns
 from app.services.campaigns.setup import SetupFacts, get_setup_facts

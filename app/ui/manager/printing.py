@@ -10,12 +10,12 @@ from fastapi import APIRouter, Query, Request, Response
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Recipe
 from app.reports import registry
+from app.reports.inputs import named_recipes
 from app.reports.kit import captions, store
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.request import ReportRequest
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import tables as ranking_tables
-from app.reports.source import named_recipes
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import rankings, report_requests

@@ -12,6 +12,8 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.errors import Invalid
 from app.domain.recipe import CHECKED_AGAINST, NAMED, Recipe
+from app.reports.inputs import named_recipes
+from app.reports.inputs.campaign import CampaignInfo
 from app.reports.kit import captions
 from app.reports.kit.redact import hide_raters
 from app.reports.kit.report import StoredReport
@@ -21,8 +23,6 @@ from app.reports.ranking import view as ranking_view
 from app.reports.ranking.forest import draw_forest_plot
 from app.reports.ranking.pair_matrix import draw_pair_matrix
 from app.reports.ranking.view import RankingView
-from app.reports.source import named_recipes
-from app.reports.source.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import rankings

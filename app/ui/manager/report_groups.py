@@ -8,8 +8,8 @@ from typing import Any
 
 from app.protocols.base import Protocol, Spans, TextEdit
 from app.reports import registry
+from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol
 from app.reports.kit.report import Report
-from app.reports.source.campaign import CampaignInfo, find_campaign_protocol
 from app.services.access.tokens import Caller
 from app.services.campaigns.setup import SetupFacts
 from app.ui.messages import message

@@ -9,10 +9,10 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.errors import Invalid
+from app.reports.inputs.campaign import CampaignInfo
 from app.reports.kit.redact import hide_keys
 from app.reports.side_by_side import tables as side_by_side_renderings
 from app.reports.side_by_side.series import MOST_CAMPAIGNS
-from app.reports.source.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import side_by_side

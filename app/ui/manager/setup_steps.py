@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from app.reports.source.campaign import CampaignInfo, find_campaign_protocol
+from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol
 from app.services.campaigns.setup import SetupFacts
 from app.ui.messages import PageMessages, message
 

@@ -10,12 +10,12 @@ from app.domain.errors import Invalid
 from app.protocols import (
     ALL,
     PrefillAudit,
+    anonymize_prior_errors,
     assign_error_ids,
     audit_prefill,
     audit_stored_prefill,
     check_answer,
     get_protocol,
-    make_prefill,
     make_rater_form,
     widgets_at_level,
 )
@@ -94,7 +94,7 @@ def test_a_protocol_without_errors_keeps_none() -> None:
 
 def test_anothers_errors_are_shown_without_the_rater_and_their_words() -> None:
     theirs = (TWO.model_copy(update={"prefill": "old", "note": "says rater-planted"}), ONE)
-    shown, priors = make_prefill(theirs, prior_rater="rater-planted")
+    shown, priors = anonymize_prior_errors(theirs, prior_rater="rater-planted")
     assert [span.prefill for span in shown] == [prior.id for prior in priors] == ["p1", "p2"]
     assert "planted" not in "".join(span.model_dump_json() for span in shown)
     assert [(prior.prior_rater, prior.prior_error) for prior in priors] == [("rater-planted", 0), ("rater-planted", 1)]

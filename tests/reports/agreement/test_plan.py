@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.reports.agreement.plan import MOST_DISTINCT, CoefficientSettings, categorize_units, make_level_plan
-from app.reports.source.raw_ratings import GRAVE
+from app.reports.inputs.raw_ratings import GRAVE
 from app.stats.ratings import ScoreScale
 from tests.stats.agreement.worlds import random_items, units
 

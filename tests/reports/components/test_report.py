@@ -13,11 +13,11 @@ from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
 from app.reports.components import report as components
 from app.reports.forecast import report as forecast
+from app.reports.inputs.model_ratings import RatingsModel, parse_bootstrap_draws
+from app.reports.inputs.recipe_input import NOTHING, RecipeInput
 from app.reports.power import report as power
 from app.reports.power.options import PowerOptions
 from app.reports.power.work import PowerPlanner
-from app.reports.source.model_ratings import RatingsModel, parse_bootstrap_draws
-from app.reports.source.recipe_input import NOTHING, RecipeInput
 from app.stats.planning.planning import DEFAULTS
 from app.stats.ratings import Ratings, ScoreScale
 from app.stats.side_tables import DocumentTable

@@ -10,7 +10,7 @@ import pytest
 
 from app.domain.recipe import NAMED, Aggregate
 from app.reports.gate import report as gate
-from app.reports.source.recipe_input import RecipeInput
+from app.reports.inputs.recipe_input import RecipeInput
 from app.stats.gate.gate import GateRule, decide_claim, difference_by_document
 from app.stats.robustness.reranking import ranked_score_matrix
 from tests.stats.components.worlds import crossed

@@ -20,13 +20,13 @@ import pytest
 from app.domain.errors import Invalid
 from app.jobs import work as job_work
 from app.reports import registry
+from app.reports.inputs import recipe_ratings, snapshot
 from app.reports.kit import store
 from app.reports.kit.report import LocalChunk, StoredReport
 from app.reports.kit.request import Over, ReportRequest
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.from_sums import ERRORS_NOT_LOOKED_AT, WHY, load_summed_input
 from app.reports.robustness.report import SUMMED
-from app.reports.source import recipe_ratings, snapshot
 from app.reports.stability.input import FROM_SUMS_NOTE
 from app.services.jobs import report_requests
 from app.stats.ratings import COLUMNS

@@ -11,8 +11,8 @@ import psycopg
 import pytest
 
 from app.domain.errors import Invalid, NotFound
+from app.reports.inputs import recipe_ratings
 from app.reports.ranking import report as ranking_report
-from app.reports.source import recipe_ratings
 from app.storage import campaigns
 from tests.services.data.test_imports import MQM, judgment, lines, study, void
 from tests.spine import Spine, chosen, opened

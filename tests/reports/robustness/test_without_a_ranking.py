@@ -12,14 +12,14 @@ import pytest
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, ExclusionRule
 from app.reports import validation
+from app.reports.inputs.recipe_input import RecipeInput
 from app.reports.multiverse import report as multiverse
 from app.reports.multiverse.choices import merge_same_exclusions
 from app.reports.robustness import report as robustness
-from app.reports.source.recipe_input import RecipeInput
 from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
-from app.stats.robustness.reranking import RobustnessExperiments
+from app.stats.robustness.reranking import ChangeExperimentsFromRatings
 from app.stats.validation.rates import MEANING, WORLDS, NominalRateCheck, RecipeValidation
 from app.stats.validation.studies import StudyPopulation
 from tests.stats.components.worlds import crossed
@@ -46,7 +46,7 @@ def nobody() -> Ratings:
 
 
 def said(ratings: Ratings) -> tuple[list[str], list[str], list[str]]:
-    experiments = RobustnessExperiments.from_ratings(ratings, RECIPE, frozenset())
+    experiments = ChangeExperimentsFromRatings.from_ratings(ratings, RECIPE, frozenset())
     of_robustness = robustness._warnings(cast("RecipeInput", None), experiments)
     of_validation = validation._warnings(
         RecipeValidation.from_ratings(StudyPopulation.from_ratings(ratings), RECIPE, 1), ()

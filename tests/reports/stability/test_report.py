@@ -13,13 +13,13 @@ import pytest
 
 from app.domain.errors import Invalid, NotFound
 from app.jobs.work import load_job_work
+from app.reports.inputs import named_recipes
 from app.reports.kit import store
 from app.reports.kit.processes import compute_in_processes
 from app.reports.kit.render.representations import render_report
 from app.reports.kit.report import ReportWork, StoredReport
 from app.reports.kit.request import ReportRequest
 from app.reports.kit.store import RequestAborted
-from app.reports.source import named_recipes
 from app.reports.stability.options import StabilityIn, StudyDesignIn
 from app.reports.stability.report import EARLIER, REPORT
 from app.reports.stability.view import StabilityView

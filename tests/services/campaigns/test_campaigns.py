@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import text
 
 from app.domain.errors import Conflict, Invalid, NotFound
-from app.reports.source import campaign
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs import campaign
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import NewCampaign
 from app.storage.db import Session

@@ -10,7 +10,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.formats.base import FileLine, JudgmentRow, OutputRow, ReadLog, Record, SegmentRow
-from app.reports.source.campaign import CampaignInfo
+from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import campaigns
 from app.services.data import intake, merging
 from app.storage.imports import staging

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from app.reports.source.judged_ratings import load_control_ratings, load_judged_ratings
-from app.reports.source.snapshot import load_snapshot
+from app.reports.inputs.judged_ratings import load_control_ratings, load_judged_ratings
+from app.reports.inputs.snapshot import load_snapshot
 from app.stats.quality.choices import TESTS, QualityCriteria
 from app.stats.quality.report import make_quality_report
 from app.stats.quality.verdicts import verdicts_by_controls

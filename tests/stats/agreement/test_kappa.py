@@ -19,14 +19,14 @@ from app.stats.agreement.kappa import (
     tolerance_kappa,
 )
 from app.stats.agreement.pairs import cohen_kappa
-from app.stats.agreement.units import UnitValues
+from app.stats.agreement.units import ValuesByUnit
 from tests.stats.agreement.worlds import F9, FLEISS_1971, GWET_A, GWET_B, matrix, random_items, units
 
 GRUNDKIEWICZ_TABLE_5 = {5: 0.107, 10: 0.199, 15: 0.286, 20: 0.368, 25: 0.445, 30: 0.517}
 PRINTED = {5: 0.1075, 10: 0.2, 15: 0.2875, 20: 0.37, 25: 0.4475, 30: 0.52}
 
 
-def estimate(of_documents: object, over: UnitValues) -> float:
+def estimate(of_documents: object, over: ValuesByUnit) -> float:
     return float(of_documents(over.unit_document_weights())[0])
 
 

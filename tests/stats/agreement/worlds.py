@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.stats.agreement.units import UnitValues, make_segment_units
+from app.stats.agreement.units import ValuesByUnit, make_segment_units
 from app.stats.ratings import Floats, Ratings, ScoreScale
 
 TOLERANCES = (0, 5, 10, 15, 20, 25, 30)
@@ -36,7 +36,7 @@ def rated(
     )
 
 
-def units(items: Sequence[Sequence[float | None]], *, per_document: int = 1) -> UnitValues:
+def units(items: Sequence[Sequence[float | None]], *, per_document: int = 1) -> ValuesByUnit:
     return make_segment_units(rated(items, per_document=per_document))
 
 

@@ -20,7 +20,7 @@ from app.stats.arms.times import (
     UnitDurations,
     compare_durations,
     format_length_range,
-    split_durations_by_kind,
+    measure_durations_by_unit,
 )
 from app.stats.ratings import RatingKind, Ratings
 from app.stats.timing.timing import percent_change, trim_durations
@@ -90,7 +90,7 @@ def by_hand(work: TimedJudgments) -> dict[tuple[str, str], list[float]]:
 @given(st.integers(0, 10_000))
 def test_durations_are_those_of_adding_up_by_hand(seed: int) -> None:
     work = drawn(seed)
-    found = split_durations_by_kind(work)
+    found = measure_durations_by_unit(work)
     expected = by_hand(work)
     assert found.keys() == expected.keys()
     for key, values in expected.items():

@@ -7,7 +7,7 @@ from statistics import mean, median
 import numpy as np
 import pytest
 
-from app.stats.agreement.units import UnitValues
+from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration.language_pairs import (
     CalibrationPairs,
     LanguagePairRatings,
@@ -23,12 +23,12 @@ from app.stats.calibration.raters import compute_rater_offsets, panel_consensus,
 from tests.stats.agreement.worlds import random_items, units
 
 
-def of(items: list[list[float | None]]) -> UnitValues:
+def of(items: list[list[float | None]]) -> ValuesByUnit:
     return units(items)
 
 
 def judged(seed: int = 0, *, lenient: float = 0.0) -> LanguagePairRatings:
-    def moved(s: int, up: float, missing: float = 0.1) -> UnitValues:
+    def moved(s: int, up: float, missing: float = 0.1) -> ValuesByUnit:
         found = of(random_items(s, n=30, raters=3, missing=missing))
         return found.with_value(found.value + up + lenient)
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from app.domain.recipe import NAMED
-from app.reports.source.file_sums import FileSums
+from app.reports.inputs.file_sums import SummableRatingsFile
 from app.stats.ranking.rank_totals import can_rank_from_sums, drop_choices_needing_rows, rank_from_sums
 from app.stats.ranking.ranking import rank_systems
 from app.stats.side_tables import DocumentTable
@@ -42,9 +42,9 @@ def largest_difference(folder: Path, monkeypatch: pytest.MonkeyPatch) -> float:
         documents = DocumentTable(
             tuple(f"domain {i % 4}" for i in range(n)), ("test",) * n, np.ones(n, np.int32), np.ones(n, np.int32)
         )
-        summed = rank_from_sums(FileSums(file, recipe), recipe, documents)
+        summed = rank_from_sums(SummableRatingsFile(file, recipe), recipe, documents)
         monkeypatch.setattr(reading, "BLOCK_ROWS", 1 << 40)
-        [rows] = FileSums(file, recipe).blocks()
+        [rows] = SummableRatingsFile(file, recipe).blocks()
     held = rank_systems(rows, drop_choices_needing_rows(recipe), documents)
     one, other = (numbers(json.loads(json.dumps(ranking.as_json()))) for ranking in (summed, held))
     assert one.keys() == other.keys()

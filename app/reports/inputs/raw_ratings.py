@@ -13,9 +13,9 @@ from app.domain.recipe import ScoringChoice
 from app.domain.recipe_choices import LARGEST_SEED
 from app.domain.recipe_parsing import WrongValue, parse_option
 from app.protocols.base import Spans
-from app.reports.source.data_hash import hash_report_data
-from app.reports.source.scores import ScoreReading, load_scored_ratings, resolve_score_reading
-from app.reports.source.snapshot import Snapshot, make_header_fields
+from app.reports.inputs.data_hash import hash_report_data
+from app.reports.inputs.scores import ScoreReading, load_scored_ratings, resolve_score_reading
+from app.reports.inputs.snapshot import Snapshot, make_header_fields
 from app.stats.agreement.distributions import select_complete_raters
 from app.stats.agreement.units import Repeated, make_segment_units
 from app.stats.quality.pairing import first_rows_of_judgments

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.reports.source.calibration import CampaignParts
-from app.reports.source.data_hash import hash_report_data
-from app.reports.source.registration import load_registration
+from app.reports.inputs.calibration import CampaignParts
+from app.reports.inputs.data_hash import hash_report_data
+from app.reports.inputs.registration import load_registration
 from app.stats.selection import match_exclusion
 from app.storage import texts
 from app.storage.db import Session

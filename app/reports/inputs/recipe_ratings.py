@@ -8,8 +8,8 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
-from app.reports.source.scores import ScoreReading, load_scored_ratings, resolve_score_reading
-from app.reports.source.snapshot import Snapshot
+from app.reports.inputs.scores import ScoreReading, load_scored_ratings, resolve_score_reading
+from app.reports.inputs.snapshot import Snapshot
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ratings import RatingKind, Ratings
 from app.storage import errors_without_weight as unweighed

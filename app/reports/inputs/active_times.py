@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.languages import has_word_spaces
-from app.reports.source.snapshot import Snapshot
+from app.reports.inputs.snapshot import Snapshot
 from app.stats.side_tables import EPOCH_UNKNOWN, EventTable
 from app.stats.timing.active_time import TimeSpent, compute_time_spent
 from app.storage import hours

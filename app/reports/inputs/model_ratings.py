@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from app.reports.source.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
-from app.reports.source.snapshot import Snapshot
+from app.reports.inputs.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
+from app.reports.inputs.snapshot import Snapshot
 from app.stats.components.bootstrap import ParametricBootstrap, default_number_of_draws
 from app.stats.components.fit import ComponentsFit, ModelNotEstimable, fit_observations
 from app.stats.components.generalizability import confounded_terms

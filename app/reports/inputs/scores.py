@@ -9,8 +9,8 @@ from typing import Any
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import JudgedTexts, JudgmentMeasure, Protocol, ScoringOptions
-from app.reports.source.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
-from app.reports.source.snapshot import Snapshot
+from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
+from app.reports.inputs.snapshot import Snapshot
 from app.stats import scoring
 from app.storage import judgments, profiles, ratings
 from app.storage.db import Session

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.recipe import ExclusionRule, Recipe
-from app.reports.source.campaign import find_campaign_protocol
-from app.reports.source.data_hash import ScoreSemantics, hash_columns
-from app.reports.source.scores import ScoreReading, ensure_scored_profile, make_ratings_frame
-from app.reports.source.snapshot import Snapshot
+from app.reports.inputs.campaign import find_campaign_protocol
+from app.reports.inputs.data_hash import ScoreSemantics, hash_columns
+from app.reports.inputs.scores import ScoreReading, ensure_scored_profile, make_ratings_frame
+from app.reports.inputs.snapshot import Snapshot
 from app.stats.normalize import RaterMoments
 from app.stats.ratings import Bools, Codes, Floats, RatingLabels, RatingRole, Ratings
 from app.stats.recipe_normalization import ROLES_BEHIND_MOMENTS
@@ -89,8 +89,8 @@ def _code(labels: RatingLabels, exclusion: ExclusionRule) -> int | None:
 
 
 @dataclass(frozen=True)
-class FileSums:
-    """Sums over a file of ratings under a recipe: `RatingSums` of `stats.ranking.rank_totals`.
+class SummableRatingsFile:
+    """Sums over a file of ratings under a recipe: `SummableRatings` of `stats.ranking.rank_totals`.
 
     unshown: codes of systems that are not ranked, though raters' moments rest on their rows.
     """
@@ -210,7 +210,7 @@ class FileColumns:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A file of ratings that is read with changes: `ChangedSums` of `stats.robustness.reranking_sums`.
+    """A file of ratings that is read with changes: `SummableChangedRatings` of `stats.robustness.reranking_sums`.
 
     It is opened for each change, by any process of this machine.
     """
@@ -221,7 +221,7 @@ class ChangedFile:
     @contextmanager
     def open_rating_sums(
         self, recipe: Recipe, change: ScoreChange | None, unshown: frozenset[str], documents: DocumentTable | None
-    ) -> Iterator[FileSums]:
+    ) -> Iterator[SummableRatingsFile]:
         """Sums under a recipe after a change.
 
         Raises LargeExtraNeeded, RatingsFileGone, Invalid where the scale has no end to move scores towards.
@@ -230,12 +230,12 @@ class ChangedFile:
         how = UNCHANGED if change is None else _find_file_change(change, labels, self.frame, documents)
         codes = tuple(code for code, key in enumerate(labels.systems) if key in unshown)
         with closing(RatingsFile.open(self.folder, self.frame, how)) as file:
-            yield FileSums(file, recipe, codes)
+            yield SummableRatingsFile(file, recipe, codes)
 
     def load_units(self, recipe: Recipe) -> Ratings:
         """A row for each document, rater and role that is ranked or of a reference."""
         with closing(RatingsFile.open(self.folder, self.frame)) as file:
-            document, rater, role = file.list_units(FileSums(file, recipe).changeable_rows)
+            document, rater, role = file.list_units(SummableRatingsFile(file, recipe).changeable_rows)
             nothing = np.zeros(document.size, dtype=np.int32)
             columns = {"system": nothing, "document": document, "segment": nothing, "rater": rater}
             return file.make_ratings({**columns, "score": np.zeros(document.size), "role": role})

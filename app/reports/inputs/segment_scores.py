@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.domain.errors import Invalid, Place
-from app.reports.source.data_hash import hash_report_data
-from app.reports.source.recipe_input import RecipeInput
+from app.reports.inputs.data_hash import hash_report_data
+from app.reports.inputs.recipe_input import RecipeInput
 from app.stats.normalize import Method, moments_per_rater, normalize_ratings
 from app.stats.ratings import Ratings
 from app.stats.selection import DroppedRows, drop_excluded, match_exclusion, select_rows

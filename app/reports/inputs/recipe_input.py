@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import ExclusionRule, Recipe, parse_recipe_options
 from app.domain.recipe_choices import LARGEST_SEED
-from app.reports.source import named_recipes
-from app.reports.source.data_hash import hash_report_data
-from app.reports.source.recipe_ratings import MarkedRatings, load_marked_ratings
-from app.reports.source.registration import add_standing_exclusions, load_registration
-from app.reports.source.snapshot import Snapshot
+from app.reports.inputs import named_recipes
+from app.reports.inputs.data_hash import hash_report_data
+from app.reports.inputs.recipe_ratings import MarkedRatings, load_marked_ratings
+from app.reports.inputs.registration import add_standing_exclusions, load_registration
+from app.reports.inputs.snapshot import Snapshot
 from app.stats.ranking.caveats import NO_RATINGS
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ratings import RatingLabels, Ratings

@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
-from app.reports.source.active_times import add_active_times
-from app.reports.source.data_hash import hash_report_data
-from app.reports.source.scores import load_scored_ratings, resolve_score_reading
-from app.reports.source.snapshot import Snapshot
+from app.reports.inputs.active_times import add_active_times
+from app.reports.inputs.data_hash import hash_report_data
+from app.reports.inputs.scores import load_scored_ratings, resolve_score_reading
+from app.reports.inputs.snapshot import Snapshot
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import Codes, Floats, Ratings
 from app.stats.side_tables import DocumentTable, EventTable

@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import Count, Protocol, TextEdit
-from app.reports.source.campaign import find_campaign_protocol, parse_campaign_scoring_options
-from app.reports.source.registration import StandingExclusion, load_registration
-from app.reports.source.scores import load_scored_ratings, resolve_score_reading
-from app.reports.source.snapshot import Snapshot, make_header_fields
+from app.reports.inputs.campaign import find_campaign_protocol, parse_campaign_scoring_options
+from app.reports.inputs.registration import StandingExclusion, load_registration
+from app.reports.inputs.scores import load_scored_ratings, resolve_score_reading
+from app.reports.inputs.snapshot import Snapshot, make_header_fields
 from app.stats.postediting.compare import OwnPostEdit, SegmentEdits, SegmentTexts, count_segment_edits
 from app.stats.postediting.operations import EditOperations, Tokenization
 from app.stats.ratings import RatingRole, Ratings

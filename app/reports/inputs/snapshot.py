@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from app.domain.errors import Invalid, Place
-from app.reports.source.campaign import CampaignInfo, make_campaign_info
+from app.reports.inputs.campaign import CampaignInfo, make_campaign_info
 from app.storage import campaigns
 from app.storage.db import Session
 

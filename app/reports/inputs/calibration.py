@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from app.reports.source.raw_ratings import ROLES, RawRatings, RawRatingsOptions, load_raw_ratings
-from app.reports.source.snapshot import Snapshot
-from app.stats.agreement.units import Repeated, UnitValues, make_segment_units
+from app.reports.inputs.raw_ratings import ROLES, RawRatings, RawRatingsOptions, load_raw_ratings
+from app.reports.inputs.snapshot import Snapshot
+from app.stats.agreement.units import Repeated, ValuesByUnit, make_segment_units
 from app.stats.calibration.language_pairs import CalibrationPairs, LanguagePairRatings
 from app.stats.ratings import Bools, Floats, RatingRole
 from app.storage import texts
@@ -118,7 +118,7 @@ def list_raters_for_warning(keys: Sequence[str], most: int = 5) -> str:
     return shown if len(keys) <= most else f"{shown} and {len(keys) - most} more"
 
 
-def make_unit_values(parts: CampaignParts, rows: Bools, repeats: Repeated) -> UnitValues:
+def make_unit_values(parts: CampaignParts, rows: Bools, repeats: Repeated) -> ValuesByUnit:
     """The units of some rows of a campaign."""
     return make_segment_units(parts.ratings.rows.where(rows), repeated=repeats)
 
@@ -129,7 +129,7 @@ def have_same_source(first: CampaignParts, second: CampaignParts, address: Addre
     return ours is None or theirs is None or ours == theirs
 
 
-def match_units_to_calibration_pairs(parts: CampaignParts, units: UnitValues) -> list[Pair]:
+def match_units_to_calibration_pairs(parts: CampaignParts, units: ValuesByUnit) -> list[Pair]:
     """The calibration pair of each unit."""
     labels = parts.ratings.rows.labels
     keys = [labels.documents[d] for d in units.document.tolist()]
@@ -137,7 +137,7 @@ def match_units_to_calibration_pairs(parts: CampaignParts, units: UnitValues) ->
     return [(k, p, parts.digests.get((k, p))) for k, p in zip(keys, positions, strict=True)]
 
 
-def find_agreed_scores(parts: CampaignParts, units: UnitValues) -> Floats:
+def find_agreed_scores(parts: CampaignParts, units: ValuesByUnit) -> Floats:
     """The agreed score of each unit, NaN where none was given."""
     labels = parts.ratings.rows.labels
     known = [parts.items.get(labels.documents[d]) for d in units.document.tolist()]
@@ -150,7 +150,9 @@ def count_unagreed_items(parts: CampaignParts, repeats: Repeated) -> list[dict[s
     return [{"reason": UNAGREED, "n": n, "campaign": parts.key}] if n else []
 
 
-def pool_calibration_units(parts: Sequence[tuple[CampaignParts, UnitValues]]) -> tuple[UnitValues, list[Pair], Floats]:
+def pool_calibration_units(
+    parts: Sequence[tuple[CampaignParts, ValuesByUnit]],
+) -> tuple[ValuesByUnit, list[Pair], Floats]:
     """Calibration pairs of several campaigns of one language: accounts of one person are one rater, scores averaged.
 
     Pairs without an agreed score are left out. Gives units, the pair of each, and its agreed score.
@@ -169,7 +171,7 @@ def pool_calibration_units(parts: Sequence[tuple[CampaignParts, UnitValues]]) ->
     rows = [(u, code[r], float(np.mean(v))) for u, p in enumerate(order) for r, v in sorted(scores[p].items())]
     unit, rater, value = zip(*rows, strict=True) if rows else ((), (), ())
     n = np.arange(len(order), dtype=np.int32)
-    pooled = UnitValues(
+    pooled = ValuesByUnit(
         unit=np.array(unit, dtype=np.int32),
         rater=np.array(rater, dtype=np.int32),
         value=np.array(value, dtype=np.float64),
@@ -182,7 +184,7 @@ def pool_calibration_units(parts: Sequence[tuple[CampaignParts, UnitValues]]) ->
     return pooled, order, np.array([agreed[pair] for pair in order], dtype=np.float64)
 
 
-def merge_units_by_person(units: UnitValues, people: Sequence[str], raters: tuple[str, ...]) -> UnitValues:
+def merge_units_by_person(units: ValuesByUnit, people: Sequence[str], raters: tuple[str, ...]) -> ValuesByUnit:
     """The same units with people for raters, coded by labels that hold all of them.
 
     Of several accounts of one person on one unit the scores are averaged.
@@ -195,7 +197,7 @@ def merge_units_by_person(units: UnitValues, people: Sequence[str], raters: tupl
     return replace(units, unit=unit, rater=rater, value=value, raters=raters)
 
 
-def find_sampling_units(parts: CampaignParts, units: UnitValues) -> UnitValues:
+def find_sampling_units(parts: CampaignParts, units: ValuesByUnit) -> ValuesByUnit:
     """What intervals draw: documents where they are known, else each segment."""
     if parts.ratings.rows.documents_known:
         return units
@@ -205,7 +207,7 @@ def find_sampling_units(parts: CampaignParts, units: UnitValues) -> UnitValues:
 
 def make_language_pair_ratings(
     direction: CampaignParts, group: Sequence[CampaignParts], pairs: dict[Pair, int], repeats: Repeated
-) -> tuple[LanguagePairRatings, UnitValues]:
+) -> tuple[LanguagePairRatings, ValuesByUnit]:
     """A direction with the calibration items of its language. pairs: number of each over all languages; grows."""
     units, keys, agreed = pool_calibration_units(
         [(one, make_unit_values(one, one.calibration, repeats)) for one in group]
