@@ -14,6 +14,7 @@ from markupsafe import Markup
 from app.ui.messages import PLACE, REFUSALS, PageMessages, load_catalogue, mark_code, put_values
 
 NUMBER = re.compile(r"\d{1,3}(?:,\d{3})*|\d+")
+ENGLISH = re.compile(r"[a-z]{2,} [a-z0-9]")
 DEEPEST = 3
 """How often what stands in a message is itself looked up."""
 LONGEST = 1_000
@@ -36,15 +37,19 @@ def _compile(message: str) -> re.Pattern[str]:
 
 
 def translate_refusal(words: PageMessages, message: str, *, depth: int = 0) -> str | None:
-    """A message in the language of the page; None where its catalogue has none like it, or it is too long."""
+    """A message in the language of the page; None where its catalogue has none like it, or it is too long.
+
+    A value that reads as English, and is in no catalogue, keeps a pattern from being used: half a sentence is no help.
+    """
     if depth == DEEPEST or len(message) > LONGEST:
         return None
     if message in words.known:
         return words.translate(message)
     for pattern, text in load_patterns(words.language):
         if match := pattern.fullmatch(message):
-            values = {str(n): _value(words, value, depth + 1) for n, value in enumerate(match.groups(), 1)}
-            return put_values(text, values)
+            values = [_value(words, value, depth + 1) for value in match.groups()]
+            if None not in values:
+                return put_values(text, {str(n): value for n, value in enumerate(values, 1)})
     return None
 
 
@@ -54,7 +59,8 @@ def show_refusal(words: PageMessages, message: str) -> Markup:
     return words.translate_sentence(message) if text is None else mark_code(text[:1].upper() + text[1:])
 
 
-def _value(words: PageMessages, value: str, depth: int) -> str:
+def _value(words: PageMessages, value: str, depth: int) -> str | None:
     if NUMBER.fullmatch(value):
         return str(words.translate_cell(value))
-    return translate_refusal(words, value, depth=depth) or value
+    said = translate_refusal(words, value, depth=depth)
+    return value if said is None and not ENGLISH.search(value) else said

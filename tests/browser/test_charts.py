@@ -105,7 +105,7 @@ def test_a_chart_is_zoomed_and_its_values_are_a_table_that_sorts(ranking):
     heading = chart.get_by_role("columnheader", name="Value")
     heading.get_by_role("button").click()
     assert heading.get_attribute("aria-sort") == "ascending"
-    values = [float(text) for text in chart.locator("tbody td:nth-child(3)").all_inner_texts()]
+    values = [float(text.replace("−", "-")) for text in chart.locator("tbody td:nth-child(3)").all_inner_texts()]
     assert values == sorted(values)
 
 

@@ -53,7 +53,7 @@ def test_modules_speak_german_with_its_figures_and_dates(german, demo):
     expect(page.locator(".note [lang=en]")).to_contain_text("No degraded items")
 
 
-def test_what_the_interface_refuses_is_read_aloud_in_english_and_our_own_words_are_not(german):
+def test_what_is_refused_is_said_in_german_and_read_aloud_in_english_where_nobody_translated_it(german):
     page = german.page
     german.open("/new-campaign")
     page.get_by_label("Schlüssel").fill("demo-2")
@@ -67,8 +67,13 @@ def test_what_the_interface_refuses_is_read_aloud_in_english_and_our_own_words_a
     assert said.get_attribute("lang") is None
     weights.fill("Major: -5")
     page.get_by_role("button", name="Anlegen").click()
+    expect(said).to_contain_text("muss endlich sein und von 0 bis 1.000.000 gehen")
+    assert said.get_attribute("lang") is None
+    fault = {"loc": ["body", "key"], "msg": "nobody has translated this"}
+    page.route("**/v1/campaigns", lambda route: route.fulfill(status=422, json={"title": "No", "errors": [fault]}))
+    page.get_by_role("button", name="Anlegen").click()
+    expect(said).to_have_text("nobody has translated this")
     expect(said).to_have_attribute("lang", "en")
-    assert said.inner_text()
 
 
 def test_a_share_may_be_typed_with_a_comma(german, demo):

@@ -20,6 +20,7 @@ ENGLISH_WORDS = {  # of pydantic, for which the translation gives an example
     "Input should be a valid datetime or date, {1}": "{1}",
     "Input should be a valid date or datetime, {1}": "{1}",
     "Input should be a valid URL, {1}": "{1}",
+    "Input should be a valid dictionary or instance of {1}": "{1}",
     **{
         f"{{1}} should have at {bound} {{2}} {items} after validation, not {{3}}": "{1}"
         for bound in ("least", "most")

@@ -102,6 +102,8 @@ SAID = {
     "lines 2–4, 9: is not enrolled": "Zeilen 2–4, 9: ist nicht eingetragen",
     "Value error, must be in the future": "muss in der Zukunft liegen",
     "nobody says this": None,
+    "must be what nobody has translated yet": None,
+    "Value error, nobody has translated this": None,
 }
 
 

@@ -41,15 +41,16 @@ function pattern([message, said]) {
 function refusal(message, depth = 0) {
   if (!patterns || depth === DEEPEST) return null;
   for (const [like, said] of patterns) {
-    const values = like.exec(message);
-    if (values) return said.replace(/\{(\d)\}/g, (_place, n) => value(values[n], depth + 1));
+    const values = like.exec(message)?.map((one, n) => (n ? value(one, depth + 1) : one));
+    if (values && !values.includes(null)) return said.replace(/\{(\d)\}/g, (_place, n) => values[n]);
   }
   return null;
 }
 
 function value(text, depth) {
   if (/^(?:\d{1,3}(?:,\d{3})*|\d+)$/.test(text)) return number(Number(text.replaceAll(",", "")));
-  return known[text] === undefined ? refusal(text, depth) ?? text : t(text);
+  if (known[text] !== undefined) return t(text);
+  return refusal(text, depth) ?? (/[a-z]{2,} [a-z0-9]/.test(text) ? null : text); // half a sentence helps nobody
 }
 
 export function t(message, values = {}) {
