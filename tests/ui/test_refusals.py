@@ -104,6 +104,7 @@ SAID = {
     "nobody says this": None,
     "must be what nobody has translated yet": None,
     "Value error, nobody has translated this": None,
+    f"must be one of {', '.join(['a'] * 400)}": None,
 }
 
 

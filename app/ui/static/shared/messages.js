@@ -20,6 +20,7 @@ export async function loadMessages() {
 // `app/ui/refusals.py` does the same for what the server shows.
 let patterns = null;
 const DEEPEST = 3; // how often what stands in a message is itself looked up
+const LONGEST = 1_000; // characters of a message that is looked up
 
 export async function loadRefusals() {
   const address = document.querySelector("meta[name=refusals]")?.content;
@@ -39,7 +40,7 @@ function pattern([message, said]) {
 }
 
 function refusal(message, depth = 0) {
-  if (!patterns || depth === DEEPEST) return null;
+  if (!patterns || depth === DEEPEST || message.length > LONGEST) return null;
   for (const [like, said] of patterns) {
     const values = like.exec(message)?.map((one, n) => (n ? value(one, depth + 1) : one));
     if (values && !values.includes(null)) return said.replace(/\{(\d)\}/g, (_place, n) => values[n]);
