@@ -14,7 +14,7 @@ from markupsafe import Markup
 from app.ui.messages import PLACE, REFUSALS, PageMessages, load_catalogue, mark_code, put_values
 
 NUMBER = re.compile(r"\d{1,3}(?:,\d{3})*|\d+")
-ENGLISH = re.compile(r"[a-z]{2,} [a-z0-9]")
+ENGLISH = re.compile(r"[a-z]{2} [a-z0-9]")
 DEEPEST = 3
 """How often what stands in a message is itself looked up."""
 LONGEST = 1_000

@@ -51,7 +51,7 @@ function refusal(message, depth = 0) {
 function value(text, depth) {
   if (/^(?:\d{1,3}(?:,\d{3})*|\d+)$/.test(text)) return number(Number(text.replaceAll(",", "")));
   if (known[text] !== undefined) return t(text);
-  return refusal(text, depth) ?? (/[a-z]{2,} [a-z0-9]/.test(text) ? null : text); // half a sentence helps nobody
+  return refusal(text, depth) ?? (/[a-z]{2} [a-z0-9]/.test(text) ? null : text); // half a sentence helps nobody
 }
 
 export function t(message, values = {}) {
