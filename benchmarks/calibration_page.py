@@ -24,8 +24,8 @@ HEAD: Final = """# Calibration: how often claims err
 
 Every test, interval and flag has a nominal error rate. This rate holds only under certain assumptions: many documents
 of equal length, raters who differ only in severity, symmetric scores, and a single look at the data. Real campaigns
-violate them. To see what happens then, up to {n:,} campaigns were simulated in each of {worlds} worlds, and the errors
-were counted. `python -m benchmarks.calibration` regenerates this page.
+violate them. To see the effect, up to {n:,} campaigns were simulated in each of {worlds} worlds, and the errors were
+counted. `python -m benchmarks.calibration` regenerates this page.
 
 ![Measured shares of each claim in each world, next to the nominal level](pictures/calibration.svg)
 
@@ -34,7 +34,7 @@ In every world, no system is better than another. For a gate, the candidate lies
 {described}
 
 A share of false claims should be at most its level, and a coverage should be at least its level. **!** marks a share
-that misses its level by more than three standard errors. In these cases the program warns; the warnings are quoted
+that misses its level by more than three standard errors, if the program warns about this case; the warnings are quoted
 below the tables. **!!** marks such a share if the program does not warn.
 """
 
