@@ -8,6 +8,7 @@ import re
 import psycopg
 import pytest
 
+from app.storage.tables import documents
 from tests.collecting import collect
 
 URL = "/v1/campaigns/live"
@@ -79,6 +80,43 @@ def test_a_page_of_a_document_leads_to_the_next_and_figures_are_those_of_its_lan
     )
     assert f'href="{last}"' in admin.get(first, **pages).text
     assert "Next document" not in admin.get(last, **pages).text
+
+
+KINDS = ("test", "calibration", "tutorial", "attention")
+
+
+def test_the_kinds_of_documents_are_all_of_the_table():
+    [rule] = [str(one.sqltext) for one in documents.constraints if str(one.name).endswith("kind_known")]
+    assert re.findall(r"'(\w+)'", rule) == list(KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_documents_of_the_test_set_are_shown(kind, admin, live, ask):
+    """Documents with known answers are used again in other campaigns: who has read them would know these answers."""
+    close(admin)
+    address = admin.put(f"{URL}/archive").json()["address"]
+    [document] = admin.get(f"/v1/archive/{address}").json()["documents"]
+    ask(f"UPDATE documents SET kind = '{kind}'")
+    paths = [
+        f"/v1/archive/{address}/documents/{document['document']}",
+        f"/archive/{address}/documents/{document['document']}",
+    ]
+    shown = kind == "test"
+    assert len(admin.get(f"/v1/archive/{address}").json()["documents"]) == shown
+    assert ("/documents/" in admin.get(f"/archive/{address}", headers={"Accept": "text/html"}).text) == shown
+    assert [admin.get(path).status_code for path in paths] == [200 if shown else 404] * 2
+    assert admin.get(f"{paths[0]}/media/m_{'0' * 32}").status_code == 404
+
+
+@pytest.mark.parametrize(("kind", "leads_on"), [(kind, kind == "test") for kind in KINDS])
+def test_the_next_document_is_one_of_the_test_set(kind, leads_on, admin, database, ask):
+    collect(database, key="sliders", protocol="da", documents=2, segments=1)
+    ask("UPDATE campaigns SET state = 'closed' WHERE key = 'sliders'")
+    address = admin.put("/v1/campaigns/sliders/archive").json()["address"]
+    first, last = (one["document"] for one in admin.get(f"/v1/archive/{address}").json()["documents"])
+    ask(f"UPDATE documents SET kind = '{kind}' WHERE key = '{last}'")
+    page = admin.get(f"/archive/{address}/documents/{first}", headers={"Accept": "text/html"}).text
+    assert ("Next document" in page) == leads_on
 
 
 def test_a_document_has_its_judgments_without_names_notes_and_what_is_void(admin, live):

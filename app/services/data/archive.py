@@ -26,6 +26,8 @@ from app.storage import archive_links, campaigns, test_sets
 from app.storage.db import Session
 
 PAGE = 200
+SHOWN = "test"
+"""The kind of document that is shown. Those with known answers are also asked in other campaigns."""
 MOST_JUDGMENTS = 20_000
 """Of one document; those of a longer one are in the exports."""
 WITHHELD = frozenset({"note", "link", "comment", "texts"})
@@ -155,9 +157,9 @@ def find_archived_campaign(session: Session, address: str) -> str:
 
 
 def load_archive_index(session: Session, campaign: str, *, after: str | None = None) -> ArchiveIndex:
-    """A page of the documents that have a test set's texts. Raises NotFound."""
+    """A page of the documents of the test set. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign)
-    documents = test_sets.load_documents_page(session, row.id, after=after, limit=PAGE + 1)
+    documents = test_sets.load_documents_page(session, row.id, kind=SHOWN, after=after, limit=PAGE + 1)
     shown = tuple((one.key, one.name or one.key) for one in documents[:PAGE])
     return ArchiveIndex(get_campaign(session, campaign), shown, shown[-1][0] if len(documents) > PAGE else None)
 
@@ -165,7 +167,8 @@ def load_archive_index(session: Session, campaign: str, *, after: str | None = N
 def find_next_document(session: Session, campaign: str, document: str) -> str | None:
     """Key of the document that comes after another in the list; None where that is the last. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign)
-    return next((one.key for one in test_sets.load_documents_page(session, row.id, after=document, limit=1)), None)
+    following = test_sets.load_documents_page(session, row.id, kind=SHOWN, after=document, limit=1)
+    return next((one.key for one in following), None)
 
 
 def load_archived_document(session: Session, campaign: str, document: str) -> ArchivedDocument:
@@ -217,7 +220,7 @@ def open_document_media(session: Session, policy: MediaPolicy, campaign: str, do
 def _find_document(session: Session, campaign: str, document: str) -> tuple[Any, Any]:
     row = campaigns.load_campaign(session, campaign)
     text = test_sets.find_document(session, row.id, document)
-    if text is None:
+    if text is None or text.kind != SHOWN:
         raise ArchiveNotFound("there is no such document")
     return row, text
 
