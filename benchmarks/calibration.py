@@ -34,7 +34,7 @@ from app.stats.aggregate import average_segment_scores, make_score_matrix
 from app.stats.gate.gate import GateRule, decide_claim
 from app.stats.inference.by_document import estimate_precision
 from app.stats.quality.choices import CHECKS
-from app.stats.quality.report import make_quality_report
+from app.stats.quality.report import make_rater_quality_report
 from app.stats.ranking import caveats
 from app.stats.ranking.design_checks import connected_systems
 from app.stats.ranking.ranking import rank_systems
@@ -301,7 +301,7 @@ def _flags_once(world: SimulatedWorld, number: int) -> Trial | None:
         rows = made.ratings()
         scores = np.repeat(level, made.lengths, axis=1).ravel() + world.process.segment * noise.normal(size=len(rows))
         parts.append(rows.with_score(scores))
-    report = make_quality_report(together(parts[0], parts[1]))
+    report = make_rater_quality_report(together(parts[0], parts[1]))
     raised = {check for rater in report.raters for check in rater.beyond}
     return Trial({f"any {check} flag": float(check in raised) for check in CHECKS}, report.warnings)
 

@@ -33,7 +33,7 @@ from app.reports.stability.view import StabilityView
 from app.services.data import imports
 from app.services.jobs import jobs, report_requests
 from app.services.jobs.jobs import JobView
-from app.stats.stability.extraction import MultiplyRated
+from app.stats.stability.extraction import MultiplyRatedDocuments
 from app.storage import embedded, migrate
 from app.storage.db import Database
 from benchmarks import hot_data
@@ -46,7 +46,7 @@ SECONDS = 2.0  # of posting in each turn
 ROUNDS = 8
 
 
-def table(data: MultiplyRated, file: Path) -> None:
+def table(data: MultiplyRatedDocuments, file: Path) -> None:
     """The campaign as a file of MQM: its errors minor or major as its scores say."""
     with file.open("w") as out:
         out.write(HEAD)

@@ -26,10 +26,10 @@ from app.reports.kit.report import ReportWork
 from app.reports.stability.report import StudyChunks
 from app.stats.stability.chunks import ChunkOutcome, StabilitySimulator
 from app.stats.stability.curves import compute_curves
-from app.stats.stability.extraction import MultiplyRated
+from app.stats.stability.extraction import MultiplyRatedDocuments
 from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign, paper_designs
 from app.stats.stability.srp import order_pairs, stable_rankings
-from app.stats.stability.studies import document_sums, gather_study_ratings
+from app.stats.stability.studies import gather_study_ratings, normalized_document_sums
 from app.stats.stability.testing import SignificanceRule, draw_signs, find_significant_claims, permutation_p_values
 from benchmarks import stability_plain
 from tests.stats.stability import naive
@@ -40,7 +40,7 @@ MOST_TIMES, FEWEST_TIMES = 3, 3
 DOCUMENTS, SEGMENTS, SYSTEMS, RATERS, STUDIES, PERMUTATIONS = 181, 1315, 15, 7, 250, 500
 
 
-def campaign(seed: int = 1) -> MultiplyRated:
+def campaign(seed: int = 1) -> MultiplyRatedDocuments:
     """A campaign of the size and layout of the paper's English–German: 7 buckets, each of 3 raters.
 
     Errors are counts by system and rater severity; their weights 1 and 5.
@@ -54,7 +54,7 @@ def campaign(seed: int = 1) -> MultiplyRated:
     quality = 0.5 + 0.1 * np.arange(SYSTEMS) + rng.gamma(1.0, 0.3, (SEGMENTS, 1))
     errors = rng.poisson(quality[:, :, None] * severity[:, None, :]).astype(np.float64)
     score = errors + 4.0 * rng.binomial(errors.astype(np.int64), 0.3)
-    return MultiplyRated(
+    return MultiplyRatedDocuments(
         systems=tuple(f"system{n:02}" for n in range(SYSTEMS)),
         documents=tuple(f"document{n:03}" for n in range(DOCUMENTS)),
         raters=tuple(f"rater{n}" for n in range(RATERS)),
@@ -68,7 +68,7 @@ def campaign(seed: int = 1) -> MultiplyRated:
     )
 
 
-def one_set(data: MultiplyRated) -> None:
+def one_set(data: MultiplyRatedDocuments) -> None:
     """Print a set's seconds beside those of the product, for each grouping and normalization; fail where it is slow."""
     (piece,) = draw_signs(np.random.default_rng(1), 1, PERMUTATIONS, DOCUMENTS)
     signs = piece.unpack(0)
@@ -87,13 +87,13 @@ def one_set(data: MultiplyRated) -> None:
             assert ratio <= MOST_TIMES, "slower than promised"
 
 
-def simulated(data: MultiplyRated, design: StudyDesign) -> StabilitySimulator:
+def simulated(data: MultiplyRatedDocuments, design: StudyDesign) -> StabilitySimulator:
     """One set of a design on all documents."""
     request = StabilityRequest((design,), documents=(DOCUMENTS,), studies=STUDIES, per_set=STUDIES, seed=1)
     return StabilitySimulator(data, request.resolve(DOCUMENTS, SYSTEMS))
 
 
-def against_plain(data: MultiplyRated) -> None:
+def against_plain(data: MultiplyRatedDocuments) -> None:
     """Print how much faster a set is than plain numpy, and check that both find the same."""
     simulator = simulated(data, StudyDesign())
     simulator.run_chunk(0)
@@ -107,13 +107,13 @@ def against_plain(data: MultiplyRated) -> None:
     assert times >= FEWEST_TIMES, "slower than promised"
 
 
-def check_plain(data: MultiplyRated, simulator: StabilitySimulator, studies: int = 10) -> None:
+def check_plain(data: MultiplyRatedDocuments, simulator: StabilitySimulator, studies: int = 10) -> None:
     """Assert that some studies of the same raters and signs have the same means and claims by plain numpy."""
     documents = simulator.documents_of_set(DOCUMENTS, 0)
     raters = simulator._raters(simulator.chunks[0], 0, 0, documents, studies)
     (piece,) = draw_signs(np.random.default_rng(1), studies, PERMUTATIONS, DOCUMENTS)
     collected = gather_study_ratings(simulator.item_sums, documents, raters)
-    sums, rule = document_sums(collected, "z"), SignificanceRule()
+    sums, rule = normalized_document_sums(collected, "z"), SignificanceRule()
     signed = -sums.transpose(0, 2, 1)[:, None]
     made = find_significant_claims(signed, permutation_p_values(signed, [piece], exact=False, rule=rule), rule)[:, 0]
     for number in range(studies):
@@ -122,7 +122,7 @@ def check_plain(data: MultiplyRated, simulator: StabilitySimulator, studies: int
         assert (claimed == made[number]).all()
 
 
-def against_loops(data: MultiplyRated, studies: int = 4) -> None:
+def against_loops(data: MultiplyRatedDocuments, studies: int = 4) -> None:
     """Check that pure Python finds the same, study for study; how much slower it is says little."""
     request = StabilityRequest((StudyDesign(),), documents=(DOCUMENTS,), studies=studies, per_set=studies, seed=1)
     simulator = StabilitySimulator(data, request.resolve(DOCUMENTS, SYSTEMS))
@@ -133,7 +133,7 @@ def against_loops(data: MultiplyRated, studies: int = 4) -> None:
 
     def ours() -> tuple[np.ndarray, list[set[tuple[int, int]]], float]:
         found = gather_study_ratings(simulator.item_sums, documents, raters)
-        sums = document_sums(found, "z")
+        sums = normalized_document_sums(found, "z")
         signed = -sums.transpose(0, 2, 1)[:, None]
         made = find_significant_claims(
             signed, permutation_p_values(signed, [piece], exact=False, rule=SignificanceRule()), SignificanceRule()
@@ -157,7 +157,7 @@ def against_loops(data: MultiplyRated, studies: int = 4) -> None:
     print(f"{studies} studies: loops {theirs:.2f} s, ours {quick * 1e3:.1f} ms, {theirs / quick:.0f} × (flatters)")
 
 
-def paper(data: MultiplyRated, workers: int) -> None:
+def paper(data: MultiplyRatedDocuments, workers: int) -> None:
     """Print the seconds of Figures 3–8, and the memory of this process and its largest child."""
     request = StabilityRequest(paper_designs(), seed=1).resolve(DOCUMENTS, SYSTEMS)
     simulator, started = StabilitySimulator(data, request), time.perf_counter()

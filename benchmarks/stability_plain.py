@@ -10,10 +10,10 @@ import numpy as np
 
 from app.design.values import Codes
 from app.stats.ratings import Floats
-from app.stats.stability.extraction import MultiplyRated
+from app.stats.stability.extraction import MultiplyRatedDocuments
 
 
-def one_set(data: MultiplyRated, studies: int, permutations: int, seed: int) -> tuple[Floats, Codes]:
+def one_set(data: MultiplyRatedDocuments, studies: int, permutations: int, seed: int) -> tuple[Floats, Codes]:
     """Means of every system in so many studies of all documents, (n, S), and their claims of all pairs, (n, pairs)."""
     rng = np.random.default_rng(seed)
     means, claimed = [], []
@@ -26,7 +26,7 @@ def one_set(data: MultiplyRated, studies: int, permutations: int, seed: int) -> 
     return np.array(means), np.array(claimed)
 
 
-def dealt(data: MultiplyRated, rng: np.random.Generator) -> Codes:
+def dealt(data: MultiplyRatedDocuments, rng: np.random.Generator) -> Codes:
     """A rater for each document, all its systems: those of a bucket in turn, in random order; shape (D,)."""
     raters = np.empty(len(data.documents), dtype=np.int64)
     for bucket, pool in enumerate(data.pools):
@@ -36,7 +36,7 @@ def dealt(data: MultiplyRated, rng: np.random.Generator) -> Codes:
     return raters
 
 
-def study(data: MultiplyRated, raters: Codes, signs: Floats) -> tuple[Floats, Codes]:
+def study(data: MultiplyRatedDocuments, raters: Codes, signs: Floats) -> tuple[Floats, Codes]:
     """Means of the systems by z-scores, and claims of all pairs. raters : of each document. signs : shape (B, D)."""
     place = np.array([np.flatnonzero(data.pools[b] == r)[0] for b, r in zip(data.bucket, raters, strict=True)])
     score, rater = data.score[np.arange(len(data.document)), :, place[data.document]], raters[data.document]
@@ -44,7 +44,7 @@ def study(data: MultiplyRated, raters: Codes, signs: Floats) -> tuple[Floats, Co
         own = rater == code
         sd = score[own].std(ddof=1)
         score[own] = (score[own] - score[own].mean()) / sd if sd > 0 else 0.0
-    sums = np.add.reduceat(score, data.starts, axis=0)
+    sums = np.add.reduceat(score, data.document_starts, axis=0)
     first, second = np.triu_indices(score.shape[1], k=1)
     apart = sums[:, second] - sums[:, first]  # penalties: less is better
     observed = apart.sum(axis=0)

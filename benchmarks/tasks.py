@@ -178,7 +178,7 @@ def change_file(folder: str) -> Figures:
     import numpy as np
 
     from app.domain.recipe import NAMED
-    from app.reports.inputs.file_sums import ChangedFile
+    from app.reports.inputs.file_sums import ChangedRatingsFile
     from app.stats.robustness.reranking_sums import ChangeExperimentsFromSums
     from app.stats.side_tables import DocumentTable
 
@@ -187,7 +187,7 @@ def change_file(folder: str) -> Figures:
     n = len(file.labels.documents)
     documents = DocumentTable((None,) * n, ("test",) * n, np.ones(n, np.int32), np.ones(n, np.int32))
     experiments = ChangeExperimentsFromSums.from_sums(
-        ChangedFile(file.folder, file.frame), NAMED["recommended"], frozenset(), documents
+        ChangedRatingsFile(file.folder, file.frame), NAMED["recommended"], frozenset(), documents
     )
     settled = time.process_time()
     changes, _ = experiments.list_changes(("lowest",))

@@ -11,7 +11,7 @@ from app.demo.people import TEMPERS
 from app.formats.base import FileLine, JudgmentRow, ReadLog
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data.intake import ImportIntake, import_records
-from app.simulation import CampaignForms, SimulatedRater, text_key
+from app.simulation import CampaignForms, SimulatedRater, hash_text_with_source
 from app.simulation.answers import AnswerContext, answer_form
 from app.simulation.task_view import SeenSegment, SeenText
 from app.storage.db import Database
@@ -63,8 +63,8 @@ def judgments(seed: int) -> Iterator[JudgmentRow]:
 
 
 def _payload(mind: SimulatedRater, forms: CampaignForms, source: str, text: str) -> dict[str, object]:
-    pair = text_key(text, source)
-    opinion = mind.opinion(pair if pair in mind.model.texts else text_key(text))
+    pair = hash_text_with_source(text, source)
+    opinion = mind.form_opinion(pair if pair in mind.model.texts else hash_text_with_source(text))
     shown = SeenSegment(1, (SeenText("Source", source, "source"), SeenText("Text", text, "target")), None, None)
     sheet = AnswerContext(shown, opinion, mind.draws, mind.traits.taste, forms.lower)
     return answer_form(forms.protocol.name, forms.at["segment"], sheet)

@@ -13,7 +13,7 @@ from app.api.kit.jobs import LATER, Prefer, find_report_or_job, job_response
 from app.api.models.exclusions import EFFECT, EXAMPLE, LIFTED, ExclusionEffectOut, ExclusionIn, ExclusionOut, Reason
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
-from app.domain.recipe import ExclusionRule, Subject
+from app.domain.recipe import NamedExclusion, Subject
 from app.reports.inputs import named_recipes
 from app.reports.kit.report import StoredReport
 from app.services.access.idempotency import IdempotentAnswer
@@ -114,7 +114,7 @@ def exclusion_preview_response(request: Request, report: StoredReport) -> Respon
 
 
 def _store_exclusion(
-    caller: Caller, campaign: str, wanted: ExclusionRule, reason: str, database: Database, once: IdempotentCreation
+    caller: Caller, campaign: str, wanted: NamedExclusion, reason: str, database: Database, once: IdempotentCreation
 ) -> Response:
     with database.transaction() as session:
 
@@ -127,7 +127,7 @@ def _store_exclusion(
         return once(session, caller, make)
 
 
-def _preview_effect(campaign: str, wanted: ExclusionRule, name: str, database: Database) -> ExclusionEffect | JobView:
+def _preview_effect(campaign: str, wanted: NamedExclusion, name: str, database: Database) -> ExclusionEffect | JobView:
     with database.transaction(snapshot=True) as session:
         recipe = named_recipes.find_recipe(session, campaign, name)
     return exclusion_preview.find_or_queue_preview(database, campaign, wanted, recipe=recipe)
@@ -175,7 +175,7 @@ def lift_exclusion(
     return ExclusionOut.from_view(exclusions.lift_exclusion(session, campaign, n, reason=reason, actor=caller.actor))
 
 
-def _single_rule(named: list[ExclusionRule]) -> ExclusionRule:
+def _single_rule(named: list[NamedExclusion]) -> NamedExclusion:
     """The one thing that is named. Raises Invalid."""
     if len(named) != 1:
         raise Invalid(ONE_OF, places=(Place(("body",), ONE_OF),))

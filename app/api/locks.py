@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from app.api.models.recipe import Key
 from app.api.models.times import Time
 from app.domain.recipe import NAMED
-from app.reports.kit.redact import hide_keys
+from app.reports.kit.redact import hide_rater_and_task_keys
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.campaigns import locks
 from app.services.campaigns.locks import LockChain, LockRequest
@@ -164,4 +164,6 @@ def get_lock(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> Lock
     lock = locks.get_lock(session, campaign)
     if caller.has_rights_of("manager"):
         return make_lock_out(lock)
-    return LockOut.model_validate(hide_keys(make_lock_out(locks.redact_lock_raters(session, lock)).model_dump()))
+    return LockOut.model_validate(
+        hide_rater_and_task_keys(make_lock_out(locks.redact_lock_raters(session, lock)).model_dump())
+    )

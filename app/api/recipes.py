@@ -12,7 +12,7 @@ from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.domain.recipe import NAMED
 from app.reports.inputs.named_recipes import NamedRecipe
-from app.reports.kit.redact import hide_keys
+from app.reports.kit.redact import hide_rater_and_task_keys
 from app.services.access.tokens import Caller
 from app.services.campaigns import recipes
 from app.web.access import Manager, Viewer
@@ -47,7 +47,7 @@ def _make_recipe_out(named: NamedRecipe, caller: Caller) -> NamedRecipeOut:
     plain = {"name": named.name, "revision": named.revision, "actor": named.actor, "at": named.at}
     choices = {**recipe.as_json(), "hash": recipe.hash}
     return NamedRecipeOut.model_validate(
-        {**plain, "recipe": choices if caller.has_rights_of("manager") else hide_keys(choices)}
+        {**plain, "recipe": choices if caller.has_rights_of("manager") else hide_rater_and_task_keys(choices)}
     )
 
 

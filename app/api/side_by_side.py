@@ -16,7 +16,7 @@ from app.api.kit.jobs import LATER, Prefer, find_report_or_job, job_response
 from app.api.models.side_by_side import EXAMPLE, SideBySideOut
 from app.api.models.times import parse_as_of
 from app.domain.recipe import NAMED
-from app.reports.kit.redact import hide_keys
+from app.reports.kit.redact import hide_rater_and_task_keys
 from app.reports.kit.report import StoredReport
 from app.reports.ranking.renderings import MEDIA_TYPES
 from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide
@@ -143,8 +143,10 @@ def hide_raters(rankings: RankingsSideBySide) -> RankingsSideBySide:
 def _blind(column: ComparedRanking) -> ComparedRanking:
     view = column.view
     if view is not None:
-        view = view.model_copy(update={"warnings": tuple(str(hide_keys(text)) for text in view.warnings)})
-    why = None if column.why is None else str(hide_keys(column.why))
+        view = view.model_copy(
+            update={"warnings": tuple(str(hide_rater_and_task_keys(text)) for text in view.warnings)}
+        )
+    why = None if column.why is None else str(hide_rater_and_task_keys(column.why))
     return replace(column, view=view, why=why, etag=f"{column.etag}.blind")
 
 

@@ -17,7 +17,7 @@ from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.kit.terminal import format_plain_table
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
-from app.domain.recipe import ExclusionRule, Subject
+from app.domain.recipe import NamedExclusion, Subject
 from app.reports.inputs import named_recipes
 from app.reports.kit import captions
 from app.reports.kit.table import Table
@@ -98,7 +98,7 @@ def _load_exclusions(campaign: str) -> list[dict[str, object]]:
     return rows
 
 
-def _exclude(campaign: str, wanted: ExclusionRule, reason: str) -> bytes:
+def _exclude(campaign: str, wanted: NamedExclusion, reason: str) -> bytes:
     with context.open_database() as database, database.transaction() as session:
         view = service.create_exclusion(session, campaign, wanted, reason=reason, actor=context.find_actor())
         return ExclusionOut.from_view(view).model_dump_json().encode()
@@ -113,7 +113,7 @@ def _over_http(remote: _remote.Remote, campaign: str, body: Mapping[str, str], p
         return long_reports.wait_for_report(remote, "POST", _path(campaign), query, body=body, on_progress=on_progress)
 
 
-def _effect(campaign: str, wanted: ExclusionRule, recipe: str) -> bytes:
+def _effect(campaign: str, wanted: NamedExclusion, recipe: str) -> bytes:
     with context.open_database() as database:
         with database.transaction(snapshot=True) as session:
             chosen = named_recipes.find_recipe(session, campaign, recipe, place=("--recipe",))
@@ -121,12 +121,12 @@ def _effect(campaign: str, wanted: ExclusionRule, recipe: str) -> bytes:
     return ExclusionEffectOut.from_effect(effect).model_dump_json().encode()
 
 
-def _parse_rule(text: str) -> ExclusionRule:
+def _parse_rule(text: str) -> NamedExclusion:
     what, separator, key = text.partition(":")
     if what not in get_args(Subject) or not separator or not key:
         there = ", ".join(f"{subject}:KEY" for subject in get_args(Subject))
         raise Invalid("the arguments are not valid", places=(Place((text[:200],), f"must be one of {there}"),))
-    return ExclusionRule(cast("Subject", what), key)
+    return NamedExclusion(cast("Subject", what), key)
 
 
 def _show(campaign: str, body: bytes, *, as_json: bool) -> None:

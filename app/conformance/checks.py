@@ -42,13 +42,13 @@ class RaterFrontEnd:
         """For a task."""
         return self.send("POST", f"{self.campaign}/lease")
 
-    def lease(self) -> Mapping[str, Any] | None:
+    def lease_task(self) -> Mapping[str, Any] | None:
         """The task that is given, if there is one."""
         answer = self.request_task()
         task: Mapping[str, Any] | None = answer.json()["task"] if answer.status_code == httpx.codes.OK else None
         return task
 
-    def judge(
+    def send_judgment(
         self, task: Mapping[str, Any], item: int, segment: int | None, payload: object, seen: int | None = None
     ) -> httpx.Response:
         """Send an answer."""
@@ -60,6 +60,6 @@ class RaterFrontEnd:
         task_content: Mapping[str, Any] = self.send("GET", f"/v1/tasks/{task['task']}").json()
         return task_content
 
-    def submit(self, task: Mapping[str, Any]) -> httpx.Response:
+    def hand_in_task(self, task: Mapping[str, Any]) -> httpx.Response:
         """Hand in."""
         return self.send("POST", f"/v1/tasks/{task['task']}/submit")

@@ -28,7 +28,7 @@ Told = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class OutputToShow:
+class OutputToJudge:
     """An output to judge, and what is shown with it."""
 
     source: str
@@ -43,7 +43,7 @@ class CampaignSetup:
     protocol: str
     options: Mapping[str, object]
     basis: str
-    texts: Sequence[Sequence[OutputToShow]]
+    texts: Sequence[Sequence[OutputToJudge]]
     raters: Sequence[str] = ("r1",)
 
 
@@ -123,7 +123,7 @@ def _session(bench: ConformanceRun, protocol: Told) -> list[CheckResult]:
     first, *rest = [one for one in protocol["examples"] if one["prefill"] is None]
     same = [one for one in rest if _key(one, protocol) == _key(first, protocol)]
     other = next((one for one in same if one["payload"] != first["payload"]), first)
-    text = OutputToShow(first["source"], _make_longer_text(first["output"], other["output"]))
+    text = OutputToJudge(first["source"], _make_longer_text(first["output"], other["output"]))
     options, basis = _options(first, protocol), protocol["bases"][0]
     setup = CampaignSetup(protocol["name"], options, basis, [[text] * 3, [text] * 3], ("r1", "r2"))
     managed, fronts = bench.open_new_campaign(setup)
@@ -151,12 +151,12 @@ def _examples(bench: ConformanceRun, protocol: Told) -> Iterator[CheckResult]:
 def _check_examples(
     bench: ConformanceRun, protocol: Told, members: Sequence[tuple[int, Told]], names: Mapping[int, str]
 ) -> Iterator[CheckResult]:
-    texts = [[OutputToShow(one["source"], one["output"], one["prefill"])] for _, one in members]
+    texts = [[OutputToJudge(one["source"], one["output"], one["prefill"])] for _, one in members]
     options = _options(members[0][1], protocol)
     _, (front,) = bench.open_new_campaign(CampaignSetup(protocol["name"], options, protocol["bases"][0], texts))
     left, checks = dict(members), {}
     while left:
-        task = front.lease()
+        task = front.lease_task()
         if task is None:
             break
         for item in task["items"]:
@@ -165,9 +165,9 @@ def _check_examples(
                 continue
             example = left.pop(n)
             segment = None if protocol["level"] == "document" else 1
-            answer = front.judge(task, item["item"], segment, example["payload"], 0)
+            answer = front.send_judgment(task, item["item"], segment, example["payload"], 0)
             checks[n] = _check_score(names[n], answer, example["score"])
-        if front.submit(task).status_code != httpx.codes.OK:
+        if front.hand_in_task(task).status_code != httpx.codes.OK:
             break
     for n, name in names.items():
         yield checks.get(n) or CheckResult(name, ok=False, detail="its text is in no task")

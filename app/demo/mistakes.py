@@ -28,7 +28,7 @@ class Mistake:
 
 
 @dataclass(frozen=True, slots=True)
-class PieceEdit:
+class PieceReplacement:
     """Pieces first … last become `text`. omitted: the English words that the text then lacks."""
 
     first: int
@@ -64,7 +64,7 @@ class _EditContext:
         return [i for i, p in enumerate(self.pieces) if p.is_word and len(p.text) > longer_than and i in self.free]
 
 
-Maker = Callable[[_EditContext, np.random.Generator], PieceEdit | None]
+Maker = Callable[[_EditContext, np.random.Generator], PieceReplacement | None]
 
 
 def plant_errors(
@@ -72,7 +72,7 @@ def plant_errors(
 ) -> TranslationWithErrors:
     """A translation with one error of each given severity, as many as the sentence has room for."""
     pieces = segment.split_translation(variant)
-    edits: dict[int, tuple[Severity, PieceEdit]] = {}
+    edits: dict[int, tuple[Severity, PieceReplacement]] = {}
     free = set(range(len(pieces)))
     for severity in severities:
         edit = _edit(_EditContext(segment, domain, pieces, frozenset(free)), severity, rng)
@@ -82,17 +82,17 @@ def plant_errors(
     return _assemble(segment, pieces, edits)
 
 
-def _edit(place: _EditContext, severity: Severity, rng: np.random.Generator) -> PieceEdit | None:
+def _edit(place: _EditContext, severity: Severity, rng: np.random.Generator) -> PieceReplacement | None:
     makers = MAKERS[severity]
     for i in rng.permutation(len(makers)):
-        edit: PieceEdit | None = makers[int(i)](place, rng)
+        edit: PieceReplacement | None = makers[int(i)](place, rng)
         if edit is not None:
             return edit
     return None
 
 
 def _assemble(
-    segment: Segment, pieces: Sequence[TextPiece], edits: dict[int, tuple[Severity, PieceEdit]]
+    segment: Segment, pieces: Sequence[TextPiece], edits: dict[int, tuple[Severity, PieceReplacement]]
 ) -> TranslationWithErrors:
     text, mistakes, i = "", [], 0
     while i < len(pieces):
@@ -112,54 +112,54 @@ def _assemble(
     return TranslationWithErrors(text, tuple(mistakes))
 
 
-def _wrong_phrase(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:
+def _wrong_phrase(place: _EditContext, rng: np.random.Generator) -> PieceReplacement | None:
     """Another filling of the slot: fluent, and wrong."""
     slots = place.slots()
     if not slots:
         return None
     at, name = choose_option(rng, slots)
     others = [german for english, german in place.domain.slots[name] if german != place.pieces[at].text]
-    return PieceEdit(at, at, choose_option(rng, others), "Accuracy/Mistranslation")
+    return PieceReplacement(at, at, choose_option(rng, others), "Accuracy/Mistranslation")
 
 
-def _plant_untranslated(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:
+def _plant_untranslated(place: _EditContext, rng: np.random.Generator) -> PieceReplacement | None:
     """The English words left standing."""
     slots = [(i, name) for i, name in place.slots() if place.segment.filling[name][0] != place.pieces[i].text]
     if not slots:
         return None
     at, name = choose_option(rng, slots)
-    return PieceEdit(at, at, place.segment.filling[name][0], "Accuracy/Untranslated text")
+    return PieceReplacement(at, at, place.segment.filling[name][0], "Accuracy/Untranslated text")
 
 
-def _omission(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:
+def _omission(place: _EditContext, rng: np.random.Generator) -> PieceReplacement | None:
     """An adverbial lost, with the space before it."""
     slots = [(i, n) for i, n in place.slots() if n in place.domain.omissible and i - 1 in place.free]
     slots = [(i, n) for i, n in slots if i > 0 and place.pieces[i - 1].text.isspace()]
     if not slots:
         return None
     at, name = choose_option(rng, slots)
-    return PieceEdit(at - 1, at, "", "Accuracy/Omission", omitted=place.segment.filling[name][0])
+    return PieceReplacement(at - 1, at, "", "Accuracy/Omission", omitted=place.segment.filling[name][0])
 
 
-def _poor_term(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:
+def _poor_term(place: _EditContext, rng: np.random.Generator) -> PieceReplacement | None:
     words = [i for i in place.words() if place.pieces[i].text in POOR_TERMS]
     if not words:
         return None
     at = choose_option(rng, words)
-    return PieceEdit(at, at, POOR_TERMS[place.pieces[at].text], "Terminology/Inappropriate for context")
+    return PieceReplacement(at, at, POOR_TERMS[place.pieces[at].text], "Terminology/Inappropriate for context")
 
 
-def _word_order(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:
+def _word_order(place: _EditContext, rng: np.random.Generator) -> PieceReplacement | None:
     """Two neighbouring words the wrong way round; never the first, whose capital would give it away."""
     words = set(place.words(0))
     pairs = [i for i in words if i > 0 and i + 2 in words and i + 1 in place.free and place.pieces[i + 1].text == " "]
     if not pairs:
         return None
     at = choose_option(rng, sorted(pairs))
-    return PieceEdit(at, at + 2, f"{place.pieces[at + 2].text} {place.pieces[at].text}", "Fluency/Grammar")
+    return PieceReplacement(at, at + 2, f"{place.pieces[at + 2].text} {place.pieces[at].text}", "Fluency/Grammar")
 
 
-def _spelling(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:
+def _spelling(place: _EditContext, rng: np.random.Generator) -> PieceReplacement | None:
     """Two letters inside a long word exchanged."""
     words = [i for i in place.words(_LONG_WORD) if _swappable(place.pieces[i].text)]
     if not words:
@@ -167,30 +167,30 @@ def _spelling(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None
     at = choose_option(rng, words)
     word = place.pieces[at].text
     j = choose_option(rng, _swappable(word))
-    return PieceEdit(at, at, f"{word[:j]}{word[j + 1]}{word[j]}{word[j + 2 :]}", "Fluency/Spelling")
+    return PieceReplacement(at, at, f"{word[:j]}{word[j + 1]}{word[j]}{word[j + 2 :]}", "Fluency/Spelling")
 
 
 def _swappable(word: str) -> list[int]:
     return [j for j in range(2, len(word) - 2) if word[j] != word[j + 1]]
 
 
-def _addition(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:
+def _addition(place: _EditContext, rng: np.random.Generator) -> PieceReplacement | None:
     """A short word said twice."""
     words = [i for i in place.words() if len(place.pieces[i].text) < _LONG_WORD and i > 0]
     if not words:
         return None
     at = choose_option(rng, words)
-    return PieceEdit(at, at, f"{place.pieces[at].text} {place.pieces[at].text}", "Accuracy/Addition")
+    return PieceReplacement(at, at, f"{place.pieces[at].text} {place.pieces[at].text}", "Accuracy/Addition")
 
 
-def _punctuation(place: _EditContext, rng: np.random.Generator) -> PieceEdit | None:
+def _punctuation(place: _EditContext, rng: np.random.Generator) -> PieceReplacement | None:
     """A comma lost: marked at the word before it."""
     words = set(place.words(0))
     commas = [i for i, p in enumerate(place.pieces) if p.text == "," and i in place.free and i - 1 in words]
     if not commas:
         return None
     at = choose_option(rng, commas)
-    return PieceEdit(at - 1, at, place.pieces[at - 1].text, "Fluency/Punctuation")
+    return PieceReplacement(at - 1, at, place.pieces[at - 1].text, "Fluency/Punctuation")
 
 
 MAKERS: dict[Severity, tuple[Maker, ...]] = {

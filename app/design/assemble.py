@@ -12,7 +12,7 @@ from app.design.arms import assign_arms_to_groups, assign_arms_to_raters
 from app.design.item_positions import assign_task_numbers
 from app.design.order import SystemOrders
 from app.design.plan import Group, Task, UnmetRequest
-from app.design.task_maker import TaskInputs, TaskMaker, UnmetRequests
+from app.design.task_maker import TaskInputs, TaskMaker, UnmetRequestCollector
 
 Rngs = Callable[..., np.random.Generator]
 
@@ -34,14 +34,14 @@ def assemble_tasks(rngs: Rngs, work: TaskInputs) -> AssembledTasks:
         by_rater[group.rater].append((group, of))
     orders = SystemOrders(rngs("orders"), work.systems)
     starts = rngs("starts").permutation(len(work.raters))
-    troubles = UnmetRequests()
+    troubles = UnmetRequestCollector()
     groups = tuple(group for group, _ in planned)
     tasks: list[Task] = []
     for n, rater in enumerate(work.raters):
         maker = TaskMaker(rngs("rater", n), work, orders, troubles)
         drafts = maker.make_tasks(rater.key, by_rater[rater.key], int(starts[n]))
         tasks += assign_task_numbers(rngs("sides", n), rater.key, drafts, groups, first_number=len(tasks) + 1)
-    return AssembledTasks(tuple(tasks), groups, troubles.list_statements(work.design))
+    return AssembledTasks(tuple(tasks), groups, troubles.list_unmet_requests(work.design))
 
 
 def make_planned_groups(rngs: Rngs, work: TaskInputs) -> list[tuple[Group, int]]:

@@ -153,7 +153,9 @@ def compute_rater_loads(layout: AllocationInput, raters: Codes) -> Codes:
     return result[:, :-1]
 
 
-def draw_documents(rng: np.random.Generator, sizes: Codes, total: int, draws: int) -> list[tuple[Codes, ...]]:
+def draw_documents_from_buckets(
+    rng: np.random.Generator, sizes: Codes, total: int, draws: int
+) -> list[tuple[Codes, ...]]:
     """Draw `total` documents, equally from the buckets, in `draws` independent draws.
 
     What buckets cannot share equally goes one by one to randomly ordered buckets that still have documents.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.assignment import draw_documents
+from app.design.assignment import draw_documents_from_buckets
 from app.design.design import BucketRules, Design, ExplicitBucket
 from app.design.values import Codes, Rater
 from app.domain.errors import Invalid, Place
@@ -62,7 +62,7 @@ def _bucket_of_documents(rng: np.random.Generator, documents: int, buckets: Code
     """A bucket for each document: equally many, what is left over one by one to randomly ordered buckets."""
     if not documents:
         return np.empty(0, dtype=np.int64)
-    drawn = draw_documents(rng, np.full(len(buckets), documents, dtype=np.int64), documents, 1)[0]
+    drawn = draw_documents_from_buckets(rng, np.full(len(buckets), documents, dtype=np.int64), documents, 1)[0]
     return np.repeat(buckets, [len(some) for some in drawn])
 
 

@@ -80,7 +80,7 @@ def draw_common_documents(rng: np.random.Generator, wanted: int, items: Codes) -
     return np.sort(order[:enough])
 
 
-def place_calibration(
+def place_calibration_items(
     blocks: Sequence[ScreenBlock], calibration: Sequence[ScreenBlock], placement: Placement
 ) -> list[ScreenBlock]:
     """A rater's work with the calibration items first, spread evenly, or half first and half last."""

@@ -62,7 +62,7 @@ class ControlDensity:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanChecks:
+class PlanCheckReport:
     """The report of a plan.
 
     normalized_entropy: of regular items over raters. rater_system: regular items of each system by rater.
@@ -93,7 +93,7 @@ class PlanChecks:
     estimable: tuple[str, ...]
 
 
-def check_plan(plan: Plan) -> PlanChecks:
+def check_plan(plan: Plan) -> PlanCheckReport:
     """Look a plan over.
 
     Source: Riley et al. 2024, §6.1.2 (entropy), §3 (recommendations); Knowles 2021, §5.4; docs/designs.md.
@@ -101,7 +101,7 @@ def check_plan(plan: Plan) -> PlanChecks:
     rated = [(task, item) for task in plan.tasks for item in task.items if item.role == "rating"]
     rater_system = _rater_system(plan, rated)
     together = _system_system(plan)
-    return PlanChecks(
+    return PlanCheckReport(
         loads=_loads(plan),
         spreads=_spreads(plan, rated),
         normalized_entropy=_entropy(plan, rated),

@@ -16,7 +16,7 @@ from app.design.grouping import GroupedOutputs, group_outputs, make_allocation_i
 from app.design.latin_square import assign_latin_squares, explain_unmet_cells
 from app.design.layout import AllocationInput
 from app.design.order import UnplacedItem
-from app.design.overlap import choose_overlap
+from app.design.overlap import choose_overlap_documents
 from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, Task, UnmetRequest, hash_json
 from app.design.sampling import choose_documents, choose_systems
 from app.design.task_maker import TaskInputs
@@ -195,7 +195,7 @@ def _ratings(draw: SeedStreams, design: Design, grouped: GroupedOutputs, buckets
     ratings = np.full(len(grouped.groups), design.ratings_per_item, dtype=np.int64)
     if design.overlap:
         sizes = np.array([len(pool) for pool in buckets.pools])
-        several = choose_overlap(draw.rng("overlap"), design.overlap, buckets.of_document, sizes)
+        several = choose_overlap_documents(draw.rng("overlap"), design.overlap, buckets.of_document, sizes)
         document = np.array([grouped.stretches[grouped.stretch_of(g)].document for g in range(len(grouped.groups))])
         ratings[np.isin(document, several)] = design.overlap.ratings_per_item
     return ratings

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.design.assignment import count_groups_by_bucket, draw_documents
+from app.design.assignment import count_groups_by_bucket, draw_documents_from_buckets
 from app.design.design import Overlap
 from app.design.layout import AllocationInput
 from app.design.values import Codes
 
 
-def choose_overlap(rng: np.random.Generator, overlap: Overlap, bucket_of_document: Codes, pool_sizes: Codes) -> Codes:
+def choose_overlap_documents(
+    rng: np.random.Generator, overlap: Overlap, bucket_of_document: Codes, pool_sizes: Codes
+) -> Codes:
     """Indices of the documents that several people judge, drawn equally from the buckets with enough people.
 
     bucket_of_document: shape (D,), −1 for documents that are not dealt. At least one document where the share is
@@ -23,7 +25,7 @@ def choose_overlap(rng: np.random.Generator, overlap: Overlap, bucket_of_documen
     wanted = min(max(1, int(overlap.share * dealt + 0.5)), int(sizes.sum())) if overlap.share > 0 else 0
     if not wanted:
         return np.empty(0, dtype=np.int64)
-    drawn = draw_documents(rng, sizes, wanted, 1)[0]
+    drawn = draw_documents_from_buckets(rng, sizes, wanted, 1)[0]
     return np.sort(np.concatenate([documents[of] for documents, of in zip(members, drawn, strict=True)]))
 
 

@@ -54,7 +54,7 @@ class Replan:
         return Counter(change.what for change in self.changes)
 
 
-def replan(
+def plan_remaining_tasks(
     plan: Plan,
     test_set: TestSet,
     systems: Sequence[System],

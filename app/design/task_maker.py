@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from app.design.arms import alternate_task_arms
-from app.design.calibration import place_calibration
+from app.design.calibration import place_calibration_items
 from app.design.control_items import MissingControl, add_controls
 from app.design.control_screens import add_control_screens
 from app.design.design import Design, Placement
@@ -51,14 +51,14 @@ class TaskInputs:
 
 
 @dataclass(slots=True, eq=False)
-class UnmetRequests:
+class UnmetRequestCollector:
     """What did not work out, gathered over all raters. oversize: items that are too long, by document."""
 
     oversize: Counter[str] = field(default_factory=Counter)
     narrowed: set[str] = field(default_factory=set)
     short: list[MissingControl] = field(default_factory=list)
 
-    def list_statements(self, design: Design) -> tuple[UnmetRequest, ...]:
+    def list_unmet_requests(self, design: Design) -> tuple[UnmetRequest, ...]:
         """As statements."""
         result = []
         if self.oversize:
@@ -88,7 +88,7 @@ class TaskMaker:
     rng: np.random.Generator
     work: TaskInputs
     orders: SystemOrders
-    troubles: UnmetRequests
+    troubles: UnmetRequestCollector
 
     def make_tasks(self, rater: str, planned: Sequence[tuple[Group, int]], start: int) -> list[TaskDraft]:
         """The rater's tasks in order. start: turns which arm comes first."""
@@ -124,7 +124,7 @@ class TaskMaker:
     def _drafts(
         self, planned: Sequence[tuple[Group, int]], shared: Sequence[tuple[UnplacedItem, ...]]
     ) -> list[PartialTask]:
-        blocks = place_calibration(
+        blocks = place_calibration_items(
             self._blocks(planned), [self._copy_shared_items(pack) for pack in shared], self._placement()
         )
         room = TaskCapacity.for_rater(

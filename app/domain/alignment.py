@@ -56,13 +56,13 @@ def find_alignment_fault(alignment: str, *, source: str | None, text: str | None
     return None
 
 
-def adapt_alignment(alignment: str, before: str, after: str) -> str:
+def transfer_alignment_to_edited_text(alignment: str, before: str, after: str) -> str:
     """The alignment of a text for another version of it.
 
     Words that stay keep their links. Those in the place of others take over the links of what stood there, so that
     nobody can tell by the links that a text was changed.
 
-    >>> adapt_alignment("0-0 1-1 2-2", "der Hund bellte", "der alte Kater bellte")
+    >>> transfer_alignment_to_edited_text("0-0 1-1 2-2", "der Hund bellte", "der alte Kater bellte")
     '0-0 1-1 1-2 2-3'
     """
     links: dict[int, list[int]] = {}

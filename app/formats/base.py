@@ -375,7 +375,7 @@ Reader = Callable[[Sequence[InputFile], ReadContext, ReadLog], Iterator[Record]]
 PartsReader = Callable[[Sequence[InputFile], ReadContext, ReadLog], Iterator[tuple[str, Iterator[Record]]]]
 
 
-class DocumentLines(Protocol):
+class DocumentLineCollector(Protocol):
     """The lines about some of the documents, of all files: all are taken in first, then given as records."""
 
     def open(self, file: str, number: int, line: str) -> bool:
@@ -385,7 +385,7 @@ class DocumentLines(Protocol):
         """Take in one line; what is wrong with it goes to the log."""
 
     def campaign_facts(self) -> object:
-        """What the lines say of the campaign, for `ParallelReading.make_campaign_row`."""
+        """What the lines say of the campaign, for `ParallelReadHooks.make_campaign_row`."""
 
     def records(self) -> Iterator[Record | GroupedAnswers]:
         """All records of the lines but the campaign's, document by document; once only."""
@@ -395,7 +395,7 @@ class DocumentLines(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ParallelReading:
+class ParallelReadHooks:
     """How the lines of large files are shared out among several readers, each of which has whole documents.
 
     make_reader: of some of the lines of files by these names. make_document_finder: for the first line of a file, what
@@ -404,7 +404,7 @@ class ParallelReading:
     judgment are refused. finish_log: notes to the log of all readers what only all records together can tell.
     """
 
-    make_reader: Callable[[Sequence[str], ReadContext, ReadLog], DocumentLines]
+    make_reader: Callable[[Sequence[str], ReadContext, ReadLog], DocumentLineCollector]
     make_document_finder: Callable[[FileLine, str, ReadLog], tuple[Callable[[str], str], bool]]
     make_campaign_row: Callable[[Sequence[str], Sequence[Any]], CampaignRow]
     requires_judgments: bool = False
@@ -448,6 +448,6 @@ class Format:
     options: Mapping[str, str] = field(default_factory=dict)
     by_document: bool = False
     by_segment: bool = False
-    spread: ParallelReading | None = None
+    spread: ParallelReadHooks | None = None
     paths: bool = False
     whole: bool = False

@@ -35,7 +35,7 @@ from app.formats.base import (
     Record,
     SystemRecord,
 )
-from app.formats.kit.names import KeyNames
+from app.formats.kit.names import KeyAssigner
 from app.formats.kit.reading import count_unread_columns, read_lines, refuse_file
 from app.formats.kit.sorting import ExternalSorter
 
@@ -186,11 +186,11 @@ class _Comparisons:
     documents: Sequence[tuple[str, int]]
     log: ReadLog
     n: int = 0
-    names: dict[str, KeyNames] = field(default_factory=dict)
+    names: dict[str, KeyAssigner] = field(default_factory=dict)
 
     def of(self, lines: Iterator[_RankedLine]) -> Iterator[Record]:
         """All records. Raises Invalid where nothing is compared."""
-        self.names = {noun: KeyNames(noun, self.log) for noun in ("system", "document", "rater")}
+        self.names = {noun: KeyAssigner(noun, self.log) for noun in ("system", "document", "rater")}
         for (judge, screen), group in groupby(lines, key=lambda line: (line.judge, line.screen)):
             same = list(group)
             try:
@@ -211,8 +211,8 @@ class _Comparisons:
         if not 2 <= len(columns) <= MOST_RANKED:
             raise ValueError(f"a ranking of {len(columns)} outputs; there can be from 2 to {MOST_RANKED}")
         name, place = self._document(position)
-        document, new_document = self.names["document"].find_key(name)
-        rater, new_rater = self.names["rater"].find_key(judge)
+        document, new_document = self.names["document"].assign_key(name)
+        rater, new_rater = self.names["rater"].assign_key(judge)
         if new_document:
             yield DocumentRecord(at, document, name)
         if new_rater:
@@ -221,7 +221,7 @@ class _Comparisons:
         for column in columns:
             credited = []
             for system in ALIKE.join(column).split(ALIKE):
-                key, is_new = self.names["system"].find_key(system)
+                key, is_new = self.names["system"].assign_key(system)
                 credited.append(key)
                 if is_new:
                     yield SystemRecord(at, key, system)

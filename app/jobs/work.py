@@ -51,7 +51,7 @@ MAY_FIT_LATER = (RandomDrawFailed, LargeExtraNeeded, MemoryTooSmall)
 def _earlier_stability(database: Database, request: JobRequest) -> ReportWork[Any]:
     ((campaign, version),) = request.campaigns.items()
     with database.transaction() as session:
-        return stability.make_legacy_work(session, load_snapshot(session, campaign, version), request.arguments)
+        return stability.make_work_for_old_jobs(session, load_snapshot(session, campaign, version), request.arguments)
 
 
 OWN: Mapping[str, Callable[[Database, JobRequest], ReportWork[Any]]] = MappingProxyType(
@@ -192,7 +192,7 @@ class QueueComputer:
     def _finish(self, row: stored.Row) -> None:
         if row.state != "finishing":
             return
-        body = store.finish_report(self._work(row), ChunkResults(self._database, row.id, row.n_chunks))
+        body = store.assemble_report(self._work(row), ChunkResults(self._database, row.id, row.n_chunks))
         key = JobRequest.from_json(row.kind, row.request).key
         with self._database.transaction() as session:
             held = stored.lock_job(session, row.id)
@@ -222,7 +222,7 @@ def load_job_work(database: Database, request: JobRequest) -> ReportWork[Any]:
     kind = report_requests.find_report_definition(request.kind)
     given = parse_options(kind, request.arguments)
     with database.transaction() as session:
-        about = store.select_relevant_settings(
+        about = store.keep_settings_read_by_report(
             kind, [load_snapshot(session, key, version) for key, version in request.campaigns.items()]
         )
         if store.compute_report_key(session, kind, about, given) != request.key:

@@ -22,7 +22,7 @@ from app.protocols.base import (
     Spans,
     WorkedExample,
 )
-from app.protocols.kit.marked_errors import Marks, check_errors_and_score, choose_score_or_weight
+from app.protocols.kit.marked_errors import Marks, check_errors_and_score, choose_score_or_error_penalty
 from app.protocols.kit.scales import Number
 from app.stats.ratings import ScoreScale
 
@@ -73,7 +73,7 @@ def score_judgment(payload: CESAPayload, shown: JudgedTexts, options: ScoringOpt
     """The slider, the weight of the errors (lower is better), or 1 for an output free of errors; and their number."""
     if options.measure == "error_free":
         return JudgmentScore(float(not payload.errors and payload.score >= GOOD), len(payload.errors))
-    return choose_score_or_weight(payload.errors, payload.score, options)
+    return choose_score_or_error_penalty(payload.errors, payload.score, options)
 
 
 _SOURCE = "Translate formally: do you want to come along?"

@@ -23,7 +23,7 @@ from app.protocols.base import (
     Spans,
     WorkedExample,
 )
-from app.protocols.kit.marked_errors import Marks, check_errors_and_score, choose_score_or_weight
+from app.protocols.kit.marked_errors import Marks, check_errors_and_score, choose_score_or_error_penalty
 from app.protocols.kit.scales import Number
 from app.stats.ratings import ScoreScale
 
@@ -76,7 +76,7 @@ def check_payload(payload: ESAPayload, shown: JudgedTexts, options: ScoringOptio
 
 def score_judgment(payload: ESAPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)
     """The slider (higher is better), or the weight of the errors (lower is better); and the number of errors."""
-    return choose_score_or_weight(payload.errors, payload.score, options)
+    return choose_score_or_error_penalty(payload.errors, payload.score, options)
 
 
 _SOURCE = "The dog barked, and nobody woke up."

@@ -18,7 +18,7 @@ from app.protocols.base import (
 from app.protocols.kit.marked_errors import (
     MarkedErrorsPayload,
     check_marked_errors,
-    keep_weighted_severities,
+    limit_widget_to_weighted_severities,
     score_marked_errors,
 )
 
@@ -67,7 +67,7 @@ PROTOCOL = Protocol(
     score=score_marked_errors,
     uses_profile=True,
     options=SideBySideMarkingOptions,
-    adapt=keep_weighted_severities,
+    adapt=limit_widget_to_weighted_severities,
     examples=(
         WorkedExample(source=_SOURCE, output=_OUTPUT, payload=MQMPayload(), score=0.0, why="no error is a judgment"),
         WorkedExample(

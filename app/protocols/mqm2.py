@@ -20,7 +20,7 @@ from app.protocols.base import (
 from app.protocols.kit.marked_errors import (
     MarkedErrorsPayload,
     check_marked_errors,
-    keep_weighted_severities,
+    limit_widget_to_weighted_severities,
     score_marked_errors,
 )
 
@@ -108,7 +108,7 @@ PROTOCOL = Protocol(
     score=score_marked_errors,
     uses_profile=True,
     options=SideBySideMarkingOptions,
-    adapt=keep_weighted_severities,
+    adapt=limit_widget_to_weighted_severities,
     weights="mqm2",
     examples=(
         WorkedExample(_SOURCE, _WRONG.replace(" ein,", " aus,"), MQM2Payload(), 0.0, "no error is a judgment", "mqm2"),

@@ -50,7 +50,7 @@ class JudgedDocument(FiniteResultPart):
     counts: list[int]
 
 
-class JudgedOnDocuments(FiniteResultPart):
+class SystemOnJudgedDocuments(FiniteResultPart):
     """One system over the documents that it was judged on."""
 
     system: str
@@ -75,7 +75,7 @@ class DifficultyView(ReportHeader):
     same_documents: bool
     document_sd: float | None = Field(description="SD (n − 1) of the means of documents.")
     system_sd: float | None = Field(description="SD (n − 1) of the means of systems.")
-    systems: list[JudgedOnDocuments] = Field(description="Best first.")
+    systems: list[SystemOnJudgedDocuments] = Field(description="Best first.")
     documents: list[JudgedDocument] = Field(description="Easiest first.")
 
 
@@ -96,7 +96,7 @@ def _result(inputs: RecipeInput, options: DifficultyOptions, scores: ScoredSegme
     done = "judged" if options.metric is None else "scored"
     systems = _systems(means, inputs, scores)
     return DifficultyView(
-        **inputs.head(scores.dropped, _warnings(means, scores, systems, done), scores.data_hash),
+        **inputs.header_fields(scores.dropped, _warnings(means, scores, systems, done), scores.data_hash),
         recipe=inputs.recipe.name,
         normalize=options.normalize,
         metric=options.metric,
@@ -110,10 +110,10 @@ def _result(inputs: RecipeInput, options: DifficultyOptions, scores: ScoredSegme
     )
 
 
-def _systems(means: DocumentDifficulty, inputs: RecipeInput, scores: ScoredSegments) -> list[JudgedOnDocuments]:
+def _systems(means: DocumentDifficulty, inputs: RecipeInput, scores: ScoredSegments) -> list[SystemOnJudgedDocuments]:
     names = scores.rows.labels.systems
     return [
-        JudgedOnDocuments(
+        SystemOnJudgedDocuments(
             system=names[code],
             kind="human" if names[code] in inputs.humans else "mt",
             n=int(means.system_n[j]),
@@ -139,7 +139,7 @@ def _documents(means: DocumentDifficulty, scores: ScoredSegments) -> Iterator[Ju
 
 
 def _warnings(
-    means: DocumentDifficulty, scores: ScoredSegments, systems: list[JudgedOnDocuments], done: str
+    means: DocumentDifficulty, scores: ScoredSegments, systems: list[SystemOnJudgedDocuments], done: str
 ) -> Iterator[str]:
     yield from scores.warnings
     if not means.documents.size:
@@ -173,7 +173,7 @@ def _tables(result: DifficultyView) -> Sequence[TableSection]:
     if not result.documents:
         return []
     digits = captions.choose_decimals([*(row.mean for row in result.documents), *(row.mean for row in result.systems)])
-    systems: list[Column[JudgedOnDocuments]] = [
+    systems: list[Column[SystemOnJudgedDocuments]] = [
         Column(heading="System", key="system", names=True),
         Column(heading="Kind", key="kind"),
         Column(heading="Scores", key="n", digits=0),
@@ -199,7 +199,7 @@ class _Cell(NamedTuple):
     """One system on one document; without scores it has no mean."""
 
     document: JudgedDocument
-    system: JudgedOnDocuments
+    system: SystemOnJudgedDocuments
     mean: float | None
     n: int
 

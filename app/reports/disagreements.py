@@ -89,7 +89,7 @@ def _compute(inputs: RecipeInput, options: DisagreementOptions) -> DisagreementV
     elif not any(each.spread for each in disagreements):
         warnings.append("no two of these scores differ, so there is no disagreement to show: look at other outputs")
     return DisagreementView(
-        **inputs.head(scored.dropped, warnings, scored.data_hash),
+        **inputs.header_fields(scored.dropped, warnings, scored.data_hash),
         recipe=inputs.recipe.name,
         between="raters" if options.other is None else "systems",
         higher_is_better=rows.higher_is_better,

@@ -168,7 +168,9 @@ def _result(inputs: RecipeInput, answers: _Answers | None) -> RaterGroupsView:
     pairs = compute_group_pairs(rows, group, len(named), seed=inputs.recipe.seed)
     spread = float(rows.score.std(ddof=1)) if len(rows) > 1 else 0.0
     return RaterGroupsView(
-        **inputs.head(scores.dropped, [*scores.warnings, *_warnings(rows, answers, figures)], scores.data_hash),
+        **inputs.header_fields(
+            scores.dropped, [*scores.warnings, *_warnings(rows, answers, figures)], scores.data_hash
+        ),
         recipe=inputs.recipe.name,
         question=None if answers is None else answers.question.name,
         label=None if answers is None else _label(answers.question),

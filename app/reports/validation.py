@@ -17,7 +17,7 @@ from app.reports.kit.charts.rates import draw_rates
 from app.reports.kit.columns import NONE, Column, make_csv_file_maker, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
 from app.stats.selection import select_rows
-from app.stats.validation.rates import WORLDS, NominalRateCheck, RecipeValidation, World, compute_kept_rates
+from app.stats.validation.rates import WORLDS, NominalRateCheck, RecipeValidation, World, check_nominal_rates
 from app.stats.validation.studies import StudyPopulation
 from app.storage.db import Session
 
@@ -144,9 +144,9 @@ def _result(
     studies_by_world: Mapping[World, Sequence[Mapping[str, float]]],
 ) -> ValidationView:
     recipe, population = validation.recipe, validation.population
-    shares = compute_kept_rates(validation, studies_by_world)
+    shares = check_nominal_rates(validation, studies_by_world)
     return ValidationView(
-        **inputs.head(select_rows(inputs.rows, inputs.recipe).dropped, _warnings(validation, shares)),
+        **inputs.header_fields(select_rows(inputs.rows, inputs.recipe).dropped, _warnings(validation, shares)),
         recipe=inputs.recipe.name,
         recipe_hash=inputs.hash_of(inputs.recipe),
         normalize=recipe.normalize,

@@ -11,8 +11,8 @@ from app.simulation.model import (
     RaterModelVariances,
     RaterTraits,
     TextTruth,
+    hash_text_with_source,
     read_model,
-    text_key,
     write_model,
 )
 from app.simulation.questionnaires import draw_answers
@@ -49,10 +49,10 @@ __all__ = [
     "SimulatedRater",
     "TextTruth",
     "draw_answers",
+    "hash_text_with_source",
     "list_session_actions",
     "make_model_template",
     "read_model",
     "read_task",
-    "text_key",
     "write_model",
 ]

@@ -41,7 +41,7 @@ class AnswerContext:
     stray_marks: float = 0.0
     lower_is_better: frozenset[str] = frozenset()
 
-    def directed_opinion(self, name: str) -> float:
+    def opinion_in_field_direction(self, name: str) -> float:
         """The opinion from 0 to 1, in the direction of a field or criterion."""
         value = self.opinion.value / 100.0
         return 1.0 - value if name in self.lower_is_better else value
@@ -76,12 +76,16 @@ def _field_value(widget: Widget, sheet: AnswerContext) -> Mapping[str, object]:
         case Slider():
             return {
                 widget.field: _on_scale(
-                    sheet.directed_opinion(widget.field), widget.minimum, widget.maximum, widget.step
+                    sheet.opinion_in_field_direction(widget.field), widget.minimum, widget.maximum, widget.step
                 )
             }
         case Choice():
             points = [value for value, _ in sorted(widget.points)]
-            return {widget.field: points[min(int(sheet.directed_opinion(widget.field) * len(points)), len(points) - 1)]}
+            return {
+                widget.field: points[
+                    min(int(sheet.opinion_in_field_direction(widget.field) * len(points)), len(points) - 1)
+                ]
+            }
         case Criteria():
             return {widget.field: {one.name: _criterion(one, sheet) for one in widget.criteria}}
         case Count():
@@ -117,7 +121,7 @@ def _on_scale(value: float, minimum: float, maximum: float, step: float | None) 
 def _criterion(scale: CriterionScale, sheet: AnswerContext) -> float:
     """One criterion: mostly the opinion, a little of its own."""
     own = 0.1 * (sheet.draws.uniform(*sheet.opinion.key, scale.name) - 0.5)
-    value = min(max(sheet.directed_opinion(scale.name) + own, 0.0), 1.0)
+    value = min(max(sheet.opinion_in_field_direction(scale.name) + own, 0.0), 1.0)
     if scale.points:
         values = sorted(point for point, _ in scale.points)
         return values[min(int(value * len(values)), len(values) - 1)]
@@ -192,7 +196,7 @@ def _mark(widget: Spans, sheet: AnswerContext, severity: str, n: int) -> Span:
     words = text.split()
     if not words:
         return Span(severity=chosen, category=category, omission=widget.omission)
-    word = words[sheet.draws.below(len(words), *sheet.opinion.key, "word", n)]
+    word = words[sheet.draws.whole_number_below(len(words), *sheet.opinion.key, "word", n)]
     start = text.index(word)
     return Span(start=start, end=start + len(word), severity=chosen, category=category)
 

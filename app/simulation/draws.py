@@ -35,7 +35,7 @@ class Draws:
         """Standard normal."""
         return _STANDARD.inv_cdf(self.uniform(*key))
 
-    def below(self, n: int, *key: Key) -> int:
+    def whole_number_below(self, n: int, *key: Key) -> int:
         """A whole number from 0 to n − 1, each as likely."""
         return int(self.uniform(*key) * n)
 

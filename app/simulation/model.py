@@ -91,8 +91,8 @@ class RaterModel(_Value):
     """Everything that simulated raters are made of.
 
     systems: planted quality, 0 to 100, more is better. unknown: quality of texts that the model does not know, such as
-    degraded ones. texts: by `text_key` the text, which every rater can compute. protocol, options, basis: of the
-    campaign, from which follows the form that is filled in.
+    degraded ones. texts: by `hash_text_with_source` the text, which every rater can compute. protocol, options, basis:
+    of the campaign, from which follows the form that is filled in.
     """
 
     plumbline_raters: Literal[1] = 1
@@ -113,7 +113,7 @@ class RaterModel(_Value):
         return tuple(sorted(self.systems, key=lambda key: (-self.systems[key], key)))
 
 
-def text_key(text: str, source: str | None = None) -> str:
+def hash_text_with_source(text: str, source: str | None = None) -> str:
     """SHA-256 of a text in UTF-8, in hex; with its source before it where a text alone does not say what it is of."""
     return hashlib.sha256((text if source is None else f"{source}\0{text}").encode()).hexdigest()
 

@@ -26,13 +26,13 @@ def _answer(draws: Draws, rater: str, question: Question) -> object:
     key = ("questionnaire", rater, question.name)
     values = [option.value for option in question.options]
     if question.kind == "choice":
-        return values[draws.below(len(values), *key)]
+        return values[draws.whole_number_below(len(values), *key)]
     if question.kind == "choices":
         chosen = [value for value in values if draws.happens(0.5, *key, value)]
-        return chosen or [values[draws.below(len(values), *key)]]
+        return chosen or [values[draws.whole_number_below(len(values), *key)]]
     if question.kind == "number":
         return _number(draws, question, key)
-    return f"Simulated answer {1 + draws.below(1000, *key)}"
+    return f"Simulated answer {1 + draws.whole_number_below(1000, *key)}"
 
 
 def _number(draws: Draws, question: Question, key: tuple[str, ...]) -> float:

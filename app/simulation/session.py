@@ -13,7 +13,7 @@ from typing import Any
 from app.protocols import RaterForm, get_protocol, list_judged_levels, make_rater_form
 from app.protocols.base import Level, Preference, Protocol, resolve_scoring_options
 from app.simulation.answers import AnswerContext, answer_form, make_preference_payload
-from app.simulation.model import RaterModel, text_key
+from app.simulation.model import RaterModel, hash_text_with_source
 from app.simulation.simulated_rater import Opinion, SimulatedRater
 from app.simulation.task_view import SeenAnswer, SeenItem, SeenScreen, SeenSegment, SeenTask
 
@@ -178,11 +178,11 @@ def _opinion(session: _Session, item: int, segment: SeenSegment) -> Opinion:
     """Of the text that the model knows, beside another or by itself; where none is known, of the one that is judged."""
     texts = [one.text for one in reversed(segment.texts) if one.text is not None and one.side != "source"]
     others = [one.text for one in segment.texts if one.text is not None]
-    pairs = (text_key(text, other) for text in texts for other in others)
-    alone = (text_key(text) for text in texts)
+    pairs = (hash_text_with_source(text, other) for text in texts for other in others)
+    alone = (hash_text_with_source(text) for text in texts)
     known = (key for key in (*pairs, *alone) if key in session.mind.model.texts)
     unread = _is_unread(session, item, segment.segment)
-    return session.mind.opinion(next(known, text_key(segment.judged_text)), unread=unread)
+    return session.mind.form_opinion(next(known, hash_text_with_source(segment.judged_text)), unread=unread)
 
 
 def _judge(

@@ -52,10 +52,10 @@ class SimulatedRater:
         """How they judge and work."""
         return self.model.raters[self.rater]
 
-    def opinion(self, sha256: str, *, unread: bool = False) -> Opinion:
+    def form_opinion(self, sha256: str, *, unread: bool = False) -> Opinion:
         """Their opinion of a text, which they meet once more by asking for it. unread: they do not look at it."""
         if self.traits.copies is not None:
-            return replace(self, rater=self.traits.copies).opinion(sha256)
+            return replace(self, rater=self.traits.copies).form_opinion(sha256)
         self.met[sha256] += 1
         key = ("opinion", self.rater, sha256, str(self.met[sha256]))
         if self.traits.always is not None:

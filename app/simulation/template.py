@@ -9,7 +9,7 @@ from math import sqrt
 from app.domain.errors import Conflict
 from app.protocols.base import Span
 from app.simulation.draws import Draws
-from app.simulation.model import RaterModel, RaterModelVariances, RaterTraits, TextTruth, text_key
+from app.simulation.model import RaterModel, RaterModelVariances, RaterTraits, TextTruth, hash_text_with_source
 
 MEAN_QUALITY = 75.0
 
@@ -84,9 +84,9 @@ def _texts(outputs: Iterable[PlantedText]) -> dict[str, TextTruth]:
     truths: dict[str, TextTruth] = {}
     for text, places in there.items():
         for same in places.values():
-            key = text_key(text) if len(places) == 1 else text_key(text, same[0].source)
+            key = hash_text_with_source(text) if len(places) == 1 else hash_text_with_source(text, same[0].source)
             truths.setdefault(key, _truth(same))
-        truths.setdefault(text_key(text), _truth(next(iter(places.values()))))
+        truths.setdefault(hash_text_with_source(text), _truth(next(iter(places.values()))))
     return truths
 
 

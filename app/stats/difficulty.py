@@ -73,7 +73,7 @@ def compute_document_difficulty(ratings: Ratings) -> DocumentDifficulty:
     >>> found.cell.tolist(), found.expected.tolist()
     ([[90.0, nan], [60.0, 40.0]], [70.0, 50.0])
     """
-    rows = ratings.segments()
+    rows = ratings.segment_ratings()
     shape = (len(rows.labels.documents), rows.n_systems)
     at = rows.document.astype(np.int64) * max(shape[1], 1) + rows.system
     size = shape[0] * shape[1]

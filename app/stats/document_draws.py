@@ -45,10 +45,10 @@ def sum_drawn_documents(rng: np.random.Generator, documents: int, draws: int, su
     ----------
     sums : what each document adds, shape (D,) each. The result has shape (draws,) for each.
     """
-    return multiply_counts(draw_document_counts(rng, documents, draws), sums)
+    return sum_documents_by_draw(draw_document_counts(rng, documents, draws), sums)
 
 
-def multiply_counts(blocks: Iterable[Floats], sums: Sequence[Floats]) -> list[Floats]:
+def sum_documents_by_draw(blocks: Iterable[Floats], sums: Sequence[Floats]) -> list[Floats]:
     """Every sum in every draw of the blocks, shape (draws,) each."""
     parts: list[list[Floats]] = [[np.empty(0)] for _ in sums]
     for counts in blocks:

@@ -134,11 +134,11 @@ class Ratings:
         """The same rows with other scores; the scale no longer holds."""
         return replace(self, score=np.asarray(score, dtype=np.float64), scale=None)
 
-    def segments(self) -> Self:
+    def segment_ratings(self) -> Self:
         """Ratings of segments only."""
         return self.where(self.kind == RatingKind.SEGMENT)
 
-    def documents(self) -> Self:
+    def document_ratings(self) -> Self:
         """Ratings of whole documents only."""
         return self.where(self.kind == RatingKind.DOCUMENT)
 
@@ -150,7 +150,7 @@ class Ratings:
             segment_document=np.arange(n, dtype=np.int32),
             segment_position=np.ones(n, dtype=np.int32),
         )
-        rows = self.documents()
+        rows = self.document_ratings()
         kind = np.full(len(rows), RatingKind.SEGMENT, dtype=np.int8)
         return replace(rows, segment=rows.document.astype(np.int32), kind=kind, labels=alone)
 

@@ -9,7 +9,7 @@ from typing import NoReturn
 import numpy as np
 
 from app.domain.errors import Invalid, Place
-from app.domain.recipe import ExclusionRule, Recipe
+from app.domain.recipe import NamedExclusion, Recipe
 from app.stats.rater_plausibility import LEAST_PLAUSIBLE, compute_rater_plausibility
 from app.stats.ratings import Bools, Codes, RatingRole, Ratings
 
@@ -44,7 +44,7 @@ def select_rows(ratings: Ratings, recipe: Recipe) -> RowSelection:
 
     Raises `Invalid` where an exclusion names nothing.
     """
-    rows = ratings.segments()
+    rows = ratings.segment_ratings()
     of_documents, excluded = len(ratings) - len(rows), []
     for exclusion in recipe.exclude:
         kept = rows.where(~_matches(rows, exclusion))
@@ -69,7 +69,7 @@ def can_select_from_sums(recipe: Recipe) -> bool:
     return recipe.implausible_raters == "keep" and recipe.scoring.cap is None
 
 
-def drop_excluded(ratings: Ratings, exclusions: Sequence[ExclusionRule]) -> Ratings:
+def drop_excluded(ratings: Ratings, exclusions: Sequence[NamedExclusion]) -> Ratings:
     """The ratings that none of the exclusions names, as if there were no others; as they are where that is all."""
     keep = np.ones(len(ratings), dtype=np.bool_)
     for exclusion in exclusions:
@@ -77,27 +77,27 @@ def drop_excluded(ratings: Ratings, exclusions: Sequence[ExclusionRule]) -> Rati
     return ratings if keep.all() else ratings.where(keep).canonical()
 
 
-def match_exclusion(rows: Ratings, exclusion: ExclusionRule) -> Bools:
+def match_exclusion(rows: Ratings, exclusion: NamedExclusion) -> Bools:
     """Which rows an exclusion names, shape (rows,); none where there is no such thing among them."""
     labels, codes = _names_and_codes(rows, exclusion)
     code = labels.index(exclusion.key) if exclusion.key in labels else -1
     return np.asarray(codes == code, dtype=np.bool_)
 
 
-def _matches(rows: Ratings, exclusion: ExclusionRule) -> Bools:
+def _matches(rows: Ratings, exclusion: NamedExclusion) -> Bools:
     if exclusion.key not in _names_and_codes(rows, exclusion)[0]:
         refuse_unknown_exclusion(exclusion)
     return match_exclusion(rows, exclusion)
 
 
-def refuse_unknown_exclusion(exclusion: ExclusionRule) -> NoReturn:
+def refuse_unknown_exclusion(exclusion: NamedExclusion) -> NoReturn:
     """Raise Invalid: what is to be excluded is not there."""
     what = f"there is no {exclusion.what} {exclusion.key!r} to exclude"
     raise Invalid(what, places=(Place(("query", "exclude"), what),))
 
 
 def list_dropped_rows(
-    exclusions: Sequence[ExclusionRule], of_documents: int, excluded: Sequence[int], by_role: int, rejected: int
+    exclusions: Sequence[NamedExclusion], of_documents: int, excluded: Sequence[int], by_role: int, rejected: int
 ) -> tuple[DroppedRows, ...]:
     """Rows left out by reason, only reasons that occurred. excluded: by each exclusion that none before it names."""
     counts = (
@@ -109,7 +109,7 @@ def list_dropped_rows(
     return tuple(dropped for dropped in counts if dropped.n)
 
 
-def _names_and_codes(rows: Ratings, exclusion: ExclusionRule) -> tuple[tuple[str, ...], Codes]:
+def _names_and_codes(rows: Ratings, exclusion: NamedExclusion) -> tuple[tuple[str, ...], Codes]:
     names = {
         "system": (rows.labels.systems, rows.system),
         "rater": (rows.labels.raters, rows.rater),

@@ -306,7 +306,7 @@ def compiling(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[int], None
     """Let something happen each time that a replan has compiled its plan and not stored it yet."""
 
     def hook(happens: Callable[[int], None]) -> list[int]:
-        compile_it, times = replanning.replan, list[int]()
+        compile_it, times = replanning.plan_remaining_tasks, list[int]()
 
         def compiled(*args: Any, **given: Any) -> Any:
             found = compile_it(*args, **given)
@@ -314,7 +314,7 @@ def compiling(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[int], None
             happens(times[-1])
             return found
 
-        monkeypatch.setattr(replanning, "replan", compiled)
+        monkeypatch.setattr(replanning, "plan_remaining_tasks", compiled)
         return times
 
     return hook

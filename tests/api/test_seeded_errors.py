@@ -11,10 +11,10 @@ import psycopg
 
 from app.stats.quality.seeded_errors import (
     AttentionCheckCounts,
+    SeededErrorHits,
     SeededSegment,
-    SpanHits,
     count_attention_checks,
-    count_span_hits,
+    count_seeded_error_hits,
     overlaps_change,
 )
 from app.stats.ratings import RatingRole
@@ -99,6 +99,6 @@ def test_hits_and_checks_are_counted_by_rater() -> None:
         SeededSegment("a", [(0, 3)], [(3, 5)]),
         SeededSegment("b", [], [(0, 9)]),
     ]
-    assert count_span_hits(seeded) == {"a": SpanHits(2, 1)}
+    assert count_seeded_error_hits(seeded) == {"a": SeededErrorHits(2, 1)}
     assert overlaps_change([(0, 1), (8, 9)], [(2, 9)])
     assert count_attention_checks({"a": ["Found ", "MISSED"], "b": ["?"]}) == {"a": AttentionCheckCounts(1, 1)}

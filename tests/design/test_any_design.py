@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from app.design.checks import check_plan
 from app.design.compile import compile_plan
 from app.design.parse import parse_design
-from app.design.replan import replan
+from app.design.replan import plan_remaining_tasks
 from app.design.values import DesignDocument, Rater, System, TestSet
 from app.domain.errors import Invalid
 from tests.design.worlds import World, ratings_of
@@ -83,6 +83,8 @@ def test_a_design_is_compiled_by_its_rules_or_refused(
         assert max(Counter(person[key] for key in held).values()) == 1
     assert 0 <= check_plan(plan).normalized_entropy <= 1 + 1e-9
     handed_in = {task.number for task in plan.tasks if task.queue <= done * len(plan.tasks_of_rater(task.rater))}
-    again = replan(plan, test_set, systems[: len(systems) // 2 + 1], raters[len(raters) // 2 :], handed_in=handed_in)
+    again = plan_remaining_tasks(
+        plan, test_set, systems[: len(systems) // 2 + 1], raters[len(raters) // 2 :], handed_in=handed_in
+    )
     assert handed_in <= set(again.kept_tasks)
     assert check_plan(again.plan).total.items == sum(len(task.items) for task in again.plan.tasks)

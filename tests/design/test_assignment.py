@@ -15,7 +15,7 @@ from app.design.assignment import (
     assign_groups_to_pool,
     assign_simulated_studies,
     compute_rater_loads,
-    draw_documents,
+    draw_documents_from_buckets,
 )
 from app.design.capacity import assign_by_capacity
 from app.design.entropy import TOLERANCE, assign_to_entropy, estimate_reachable_entropies, normalized_entropy
@@ -220,18 +220,18 @@ def test_evening_out_reaches_what_brute_force_finds(seed: int) -> None:
 
 def test_documents_are_drawn_equally_and_what_is_left_over_one_by_one() -> None:
     sizes = np.array([26, 26, 3, 25])
-    for drawn in draw_documents(np.random.default_rng(2), sizes, 30, 50):
+    for drawn in draw_documents_from_buckets(np.random.default_rng(2), sizes, 30, 50):
         taken = [len(documents) for documents in drawn]
         assert taken[2] == 3
         assert sum(taken) == 30
         assert taken[0] == taken[1] == taken[3] == 9
-    for drawn in draw_documents(np.random.default_rng(2), sizes, 10, 50):
+    for drawn in draw_documents_from_buckets(np.random.default_rng(2), sizes, 10, 50):
         assert sorted(len(documents) for documents in drawn) == [2, 2, 3, 3]
 
 
 def test_more_documents_than_there_are_is_refused() -> None:
     with pytest.raises(Invalid, match="11 documents are asked for; the buckets hold 10"):
-        draw_documents(np.random.default_rng(2), np.array([5, 5]), 11, 1)
+        draw_documents_from_buckets(np.random.default_rng(2), np.array([5, 5]), 11, 1)
 
 
 @pytest.mark.parametrize("seed", range(3))

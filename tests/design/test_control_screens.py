@@ -15,7 +15,7 @@ from app.design.control_items import MissingControl, add_controls
 from app.design.order import Screen
 from app.design.plan import Plan, PlanItem
 from app.design.repeats import RaterHistory
-from app.design.replan import replan
+from app.design.replan import plan_remaining_tasks
 from app.design.task_packing import PartialTask, TaskCapacity
 from app.domain.errors import Invalid
 from tests.design.test_any_design import worlds
@@ -157,7 +157,7 @@ def test_whatever_is_asked_and_replanned_no_width_tells_a_control(
         roles = [item.role for item in items if item.role != "calibration"]
         assert roles.count("degraded") >= rate * len(roles) - 1e-9
     handed_in = {task.number for task in plan.tasks if task.queue <= done}
-    again = replan(plan, test_set, systems[: len(systems) // 2 + 1], raters, handed_in=handed_in)
+    again = plan_remaining_tasks(plan, test_set, systems[: len(systems) // 2 + 1], raters, handed_in=handed_in)
     assert told_by_width(again.plan) == 0
 
 

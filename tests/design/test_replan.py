@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.design.plan import Plan
-from app.design.replan import Replan, replan
+from app.design.replan import Replan, plan_remaining_tasks
 from app.design.values import DesignDocument, Rater, System, TestSet
 from tests.design.worlds import World, compiled, world
 
@@ -58,7 +58,7 @@ def test_after_a_dropout_every_output_still_gets_k_people(seed: int, grouping: s
     plan = compiled(design, before, seed=seed)
     left = raters[leavers + 1 :]
     staying = {rater.key for rater in left}
-    again = replan(plan, test_set, systems, left, handed_in=first_tasks(plan, share))
+    again = plan_remaining_tasks(plan, test_set, systems, left, handed_in=first_tasks(plan, share))
     found = outcome(plan, again, staying)
     assert len(found) == sum(3 for document in test_set.documents)
     for raters_of in found.values():
@@ -74,7 +74,7 @@ def test_nobody_gets_again_what_another_account_of_theirs_has_done() -> None:
     second = raters[1].key
     done = {task.number for task in plan.tasks_of_rater(second)}
     linked = [replace(rater, person="one") if n < 2 else rater for n, rater in enumerate(raters)]
-    again = replan(plan, test_set, systems, linked, handed_in=done)
+    again = plan_remaining_tasks(plan, test_set, systems, linked, handed_in=done)
     theirs = {item.document for number in done for item in plan.tasks[number - 1].items}
     now = {item.document for task in again.plan.tasks_of_rater(raters[0].key) for item in task.items}
     assert theirs
@@ -87,7 +87,7 @@ def test_finished_groups_stay_and_open_ones_of_those_who_stay_do_not_move() -> N
     test_set, systems, raters = before
     plan = compiled(DESIGN, before)
     handed_in = first_tasks(plan, 0.5)
-    again = replan(plan, test_set, systems, raters[1:], handed_in=handed_in)
+    again = plan_remaining_tasks(plan, test_set, systems, raters[1:], handed_in=handed_in)
     assert set(again.kept_tasks) >= handed_in
     counts = again.count_ratings()
     assert counts["stayed"] + counts["moved"] + counts["redone"] == len(plan.groups)
@@ -104,7 +104,7 @@ def test_a_half_done_group_is_judged_again_whole_and_its_work_becomes_surplus() 
     test_set, systems, raters = before
     plan = compiled({"overlap": None, "task": {"max_segments": 10}}, before)
     task = next(task for task in plan.tasks_of_rater("r00") if task.chain is not None)
-    again = replan(plan, test_set, systems, raters[1:], handed_in={task.number})
+    again = plan_remaining_tasks(plan, test_set, systems, raters[1:], handed_in={task.number})
     begun = {item.group for item in task.items} - set(again.kept_groups)
     assert begun
     assert set(again.surplus) == begun
@@ -125,7 +125,7 @@ def test_a_started_chain_of_one_who_stays_is_left_to_them() -> None:
     test_set, systems, raters = before
     plan = compiled({"overlap": None, "task": {"max_segments": 10}}, before)
     task = next(task for task in plan.tasks_of_rater("r01") if task.chain is not None)
-    again = replan(plan, test_set, systems, raters[1:], handed_in=(), started={task.number})
+    again = plan_remaining_tasks(plan, test_set, systems, raters[1:], handed_in=(), started={task.number})
     chain = {other.number for other in plan.tasks if other.chain == task.chain}
     assert chain <= set(again.kept_tasks)
     assert again.surplus == ()
@@ -148,7 +148,7 @@ def test_a_late_system_is_judged_everywhere_by_those_who_judge_the_others() -> N
     plan = compiled(DESIGN, before)
     handed_in = first_tasks(plan, 0.5)
     test_set, systems, raters = late(before, identical=False)
-    again = replan(plan, test_set, systems, raters, handed_in=handed_in)
+    again = plan_remaining_tasks(plan, test_set, systems, raters, handed_in=handed_in)
     found = outcome(plan, again, {rater.key for rater in raters})
     for document in test_set.documents:
         assert found[document.key, 1, "late"] == found[document.key, 1, "s00"]
@@ -158,7 +158,7 @@ def test_a_late_text_that_was_judged_already_is_credited_not_judged_again() -> N
     before = world(8, 3, 4)
     plan = compiled(DESIGN, before)
     everything = {task.number for task in plan.tasks}
-    again = replan(plan, *late(before, identical=True), handed_in=everything)
+    again = plan_remaining_tasks(plan, *late(before, identical=True), handed_in=everything)
     assert again.plan.tasks == ()
     assert Counter(again.credited) == Counter((group.number, "late") for group in plan.groups)
 
@@ -167,7 +167,7 @@ def test_a_withdrawn_system_leaves_open_groups_and_stays_in_finished_ones() -> N
     before = world(8, 3, 4)
     test_set, systems, raters = before
     plan = compiled(DESIGN, before)
-    again = replan(plan, test_set, systems[1:], raters, handed_in=first_tasks(plan, 0.5))
+    again = plan_remaining_tasks(plan, test_set, systems[1:], raters, handed_in=first_tasks(plan, 0.5))
     assert {name for task in again.plan.tasks for item in task.items for name in item.systems} == {"s01", "s02"}
     assert len(again.kept_groups) > 0
 
@@ -179,7 +179,9 @@ def test_bought_documents_go_to_the_buckets_with_fewest() -> None:
     more = DesignDocument("bought", (5, 6))
     outputs = dict(test_set.outputs) | {("bought", s.key): (f"{s.key}1", f"{s.key}2") for s in systems}
     wider = TestSet((*test_set.documents, more), outputs)
-    again = replan(plan, wider, systems, raters, handed_in={task.number for task in plan.tasks}, bought=["bought"])
+    again = plan_remaining_tasks(
+        plan, wider, systems, raters, handed_in={task.number for task in plan.tasks}, bought=["bought"]
+    )
     fresh = [change for change in again.changes if change.what == "new"]
     assert [(change.document, change.nth) for change in fresh] == [("bought", 1), ("bought", 2)]
     assert len({change.after for change in fresh}) == 2
@@ -191,7 +193,7 @@ def test_less_capacity_moves_whole_groups_to_others_with_room() -> None:
     test_set, systems, raters = before
     plan = compiled(DESIGN | {"buckets": {"raters_per_bucket": 4}}, before)
     able = [replace(raters[0], capacity=6), *raters[1:]]
-    again = replan(plan, test_set, systems, able, handed_in=())
+    again = plan_remaining_tasks(plan, test_set, systems, able, handed_in=())
     done = Counter(group.rater for group in again.plan.groups)
     assert done["r00"] == 2
     assert sum(done.values()) == 24
@@ -202,7 +204,7 @@ def test_what_nobody_can_take_over_is_said() -> None:
     before = world(4, 2, 2)
     test_set, systems, raters = before
     plan = compiled({"ratings_per_item": 2, "buckets": {"raters_per_bucket": 2}}, before)
-    again = replan(plan, test_set, systems, raters[1:], handed_in=())
+    again = plan_remaining_tasks(plan, test_set, systems, raters[1:], handed_in=())
     assert again.plan.unmet[0].what == "4 ratings are not made"
     assert "nobody is left" in again.plan.unmet[0].why
 
@@ -212,7 +214,7 @@ def test_open_groups_keep_their_arm(cross: str) -> None:
     before = world(12, 2, 4)
     test_set, systems, raters = before
     plan = compiled(DESIGN | {"arms": [{"name": "a"}, {"name": "b"}], "cross": cross}, before)
-    again = replan(plan, test_set, systems, [*raters[1:], Rater("r09")], handed_in=())
+    again = plan_remaining_tasks(plan, test_set, systems, [*raters[1:], Rater("r09")], handed_in=())
     arms = {(group.document, group.first, group.nth): group.arm for group in plan.groups}
     by_rater = {group.rater: group.arm for group in plan.groups}
     for group in again.plan.groups:
@@ -233,7 +235,7 @@ def test_calibration_items_not_yet_judged_are_given_again_and_to_newcomers_all()
     }
     plan = compiled(design, before)
     handed_in = {plan.tasks_of_rater("r01")[0].number}
-    again = replan(plan, test_set, systems, [*raters, Rater("r09")], handed_in=handed_in)
+    again = plan_remaining_tasks(plan, test_set, systems, [*raters, Rater("r09")], handed_in=handed_in)
 
     def common(of: Plan, rater: str, tasks: set[int] | None = None) -> Counter[tuple[str, str | None]]:
         return Counter(
@@ -245,7 +247,7 @@ def test_calibration_items_not_yet_judged_are_given_again_and_to_newcomers_all()
         )
 
     assert common(again.plan, "r09") == common(plan, "r00")
-    later = replan(again.plan, test_set, systems[1:], [*raters, Rater("r10")], handed_in=())
+    later = plan_remaining_tasks(again.plan, test_set, systems[1:], [*raters, Rater("r10")], handed_in=())
     assert common(later.plan, "r10") == Counter({key: n for key, n in common(plan, "r00").items() if key[1] != "s00"})
     assert common(plan, "r01", set(again.kept_tasks)) + common(again.plan, "r01") == common(plan, "r00")
 
@@ -258,16 +260,16 @@ def test_what_is_free_is_shared_evenly_with_newcomers_when_asked(design: dict[st
     plan = compiled(design, before, seed=3)
     done = first_tasks(plan, 0.3)
     crowd = [*raters, *(Rater(f"x{n}") for n in range(4))]
-    alone = replan(plan, test_set, systems, crowd, handed_in=done, seed=5)
+    alone = plan_remaining_tasks(plan, test_set, systems, crowd, handed_in=done, seed=5)
     assert {task.rater for task in alone.plan.tasks} <= set(plan.raters)
-    shared = replan(plan, test_set, systems, crowd, handed_in=done, seed=5, rebalance=True)
+    shared = plan_remaining_tasks(plan, test_set, systems, crowd, handed_in=done, seed=5, rebalance=True)
     loads = Counter(group.rater for group in shared.plan.groups)
     assert max(loads.values()) - min(loads[rater.key] for rater in crowd) <= 1
     assert shared.kept_tasks == alone.kept_tasks
     found = outcome(plan, shared, {rater.key for rater in crowd})
     assert all(set(judged.values()) == {1} for judged in found.values())
     assert sum(map(len, found.values())) == sum(map(len, outcome(plan, alone, set(plan.raters)).values()))
-    later = replan(alone.plan, test_set, systems, crowd, handed_in=(), rebalance=True, seed=6)
+    later = plan_remaining_tasks(alone.plan, test_set, systems, crowd, handed_in=(), rebalance=True, seed=6)
     assert len({group.rater for group in later.plan.groups}) == 9, "those whom an earlier replan gave nothing, too"
 
 
@@ -276,9 +278,9 @@ def test_late_outputs_that_others_judge_than_the_rest_are_told() -> None:
     plan = compiled({"overlap": None}, before, seed=2)
     everything = {task.number for task in plan.tasks}
     test_set, systems, raters = late(before, identical=False)
-    again = replan(plan, test_set, systems, raters, handed_in=everything)
+    again = plan_remaining_tasks(plan, test_set, systems, raters, handed_in=everything)
     assert not [unmet for unmet in again.plan.unmet if "late outputs" in unmet.what]
-    without = replan(plan, test_set, systems, raters[1:], handed_in=everything)
+    without = plan_remaining_tasks(plan, test_set, systems, raters[1:], handed_in=everything)
     moved = sum(group.rater == raters[0].key for group in plan.groups)
     assert [unmet.what for unmet in without.plan.unmet] == [
         f"{moved} late outputs are judged by others than the rest of their documents"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.design.plan import Plan, Task
-from app.design.replan import Replan, replan
+from app.design.replan import Replan, plan_remaining_tasks
 from app.design.values import DesignDocument, Rater, System, TestSet
 from app.services.plans.replanning import merge_plans
 from tests.design.worlds import World, compiled, ratings_of, world
@@ -40,7 +40,7 @@ def with_bought(given: World, key: str) -> World:
 def go_on(plan: Plan, given: World, done: set[int], bought: tuple[str, ...] = ()) -> tuple[Replan, Plan]:
     """A replan where so many tasks are handed in, and the plan in force after it."""
     test_set, systems, raters = given
-    again = replan(plan, test_set, systems, raters, handed_in=done, bought=bought)
+    again = plan_remaining_tasks(plan, test_set, systems, raters, handed_in=done, bought=bought)
     return again, merge_plans(plan, again).plan
 
 

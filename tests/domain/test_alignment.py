@@ -8,10 +8,10 @@ import pytest
 
 from app.domain.alignment import (
     MOST_LINKS,
-    adapt_alignment,
     canonicalize_alignment,
     find_alignment_fault,
     parse_alignment,
+    transfer_alignment_to_edited_text,
 )
 
 SOURCE, TEXT = "the dog barked", "der\u00a0Hund\n bellte laut"
@@ -70,5 +70,5 @@ def test_a_text_of_one_word_and_of_none_is_said_so() -> None:
     ],
 )
 def test_a_changed_text_keeps_the_links_of_what_stays_and_of_what_stood_there(after: str, links: str) -> None:
-    assert adapt_alignment("0-0 1-1 2-2 3-3", "a b c d", after) == links
+    assert transfer_alignment_to_edited_text("0-0 1-1 2-2 3-3", "a b c d", after) == links
     assert find_alignment_fault(links, source="a b c d", text=after) is None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from app.design.plan import Plan
 from app.protocols.base import JudgedTexts, ScoringOptions, resolve_scoring_options
-from app.simulation import CampaignForms, RaterModel, SimulatedRater, text_key
+from app.simulation import CampaignForms, RaterModel, SimulatedRater, hash_text_with_source
 from app.simulation.answers import AnswerContext, answer_form
 from app.simulation.task_view import SeenSegment, SeenText
 from app.stats.ratings import Ratings
@@ -37,8 +37,8 @@ def rate(plan: Plan, model: RaterModel, texts: Texts) -> Ratings:
 
 
 def _score(mind: SimulatedRater, forms: CampaignForms, options: ScoringOptions, source: str, text: str) -> float:
-    pair = text_key(text, source)
-    opinion = mind.opinion(pair if pair in mind.model.texts else text_key(text))
+    pair = hash_text_with_source(text, source)
+    opinion = mind.form_opinion(pair if pair in mind.model.texts else hash_text_with_source(text))
     mind.judged += 1
     shown = SeenSegment(1, (SeenText("Source", source, "source"), SeenText("Text", text, "target")), None, None)
     sheet = AnswerContext(shown, opinion, mind.draws, mind.traits.taste, forms.lower)

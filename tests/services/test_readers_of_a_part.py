@@ -24,7 +24,7 @@ from app.simulation import (
     list_session_actions,
     make_model_template,
 )
-from app.stats.quality.report import QualityReport
+from app.stats.quality.report import RaterQualityReport
 from app.stats.ratings import RatingRole
 from tests.services.test_simulated_quality import Given, reported, shown
 
@@ -56,7 +56,7 @@ def plan_of(structure: str, seed: int, n_documents: int) -> Plan:
     return compile_plan(parse_design(design), TestSet(documents, outputs), [System(s) for s in SYSTEMS], people, seed)
 
 
-def judged(structure: str, seed: int, documents: int) -> QualityReport:
+def judged(structure: str, seed: int, documents: int) -> RaterQualityReport:
     plan, known, rng, given = plan_of(structure, seed, documents), texts(documents), Random(seed), list[Given]()
     made = make_model_template(
         CampaignFacts("c", "da", {}, "source"),

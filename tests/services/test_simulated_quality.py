@@ -22,7 +22,7 @@ from app.simulation import (
     make_model_template,
 )
 from app.simulation.task_view import SeenItem, SeenScreen, SeenSegment, SeenTask, SeenText, UnansweredAddress
-from app.stats.quality.report import QualityReport, make_quality_report
+from app.stats.quality.report import RaterQualityReport, make_rater_quality_report
 from app.stats.ratings import RatingRole, Ratings, ScoreScale
 from app.stats.side_tables import EventTable
 
@@ -103,7 +103,7 @@ def tasks(rater: str, documents: list[str], rng: Random) -> list[list[tuple[Plan
     return found
 
 
-def campaign(*, bad: bool, seed: int) -> QualityReport:
+def campaign(*, bad: bool, seed: int) -> RaterQualityReport:
     """Every document of a group is judged by two of its four raters."""
     made, rng, given = raters(bad=bad, seed=seed), Random(seed), list[Given]()
     forms, protocol = CampaignForms.from_model(made), get_protocol("da")
@@ -129,7 +129,7 @@ def campaign(*, bad: bool, seed: int) -> QualityReport:
     return reported(given)
 
 
-def reported(given: list[Given]) -> QualityReport:
+def reported(given: list[Given]) -> RaterQualityReport:
     """The report, on rows in their canonical order: no two of them share system, place, rater, role and score."""
     columns = Ratings.from_columns(
         system=[one.text.system for one in given],
@@ -162,7 +162,7 @@ def reported(given: list[Given]) -> QualityReport:
         first_score=columns.score,
     )
     assert [one.score for one in by_row] == columns.score.tolist()
-    return make_quality_report(columns, events, np.full(len(given), 20.0))
+    return make_rater_quality_report(columns, events, np.full(len(given), 20.0))
 
 
 def test_twelve_bad_raters_of_forty_are_found_and_the_honest_ones_left_alone() -> None:

@@ -150,8 +150,8 @@ def test_better_opinions_score_better_in_every_protocol_that_ranks(name):
 
 
 def test_the_same_seed_thinks_the_same_and_another_another():
-    thought = [SimulatedRater.start(model(), "r1").opinion(sha(TEXTS[0].text)) for _ in range(2)]
-    other = SimulatedRater.start(model(seed=6), "r1").opinion(sha(TEXTS[0].text))
+    thought = [SimulatedRater.start(model(), "r1").form_opinion(sha(TEXTS[0].text)) for _ in range(2)]
+    other = SimulatedRater.start(model(seed=6), "r1").form_opinion(sha(TEXTS[0].text))
 
     assert thought[0] == thought[1] != other
 
@@ -162,7 +162,7 @@ def test_opinions_follow_what_is_planted_and_a_careless_rater_does_not():
 
     def means(one):
         mind = SimulatedRater.start(one, "r1")
-        return [fmean(mind.opinion(sha(t.text)).value for t in TEXTS if t.system == s) for s in one.order]
+        return [fmean(mind.form_opinion(sha(t.text)).value for t in TEXTS if t.system == s) for s in one.order]
 
     assert means(planted) == sorted(means(planted), reverse=True)
     assert max(means(careless)) - min(means(careless)) < 15
@@ -171,14 +171,14 @@ def test_opinions_follow_what_is_planted_and_a_careless_rater_does_not():
 def test_a_text_that_the_model_does_not_know_is_a_bad_one():
     mind = SimulatedRater.start(model(), "r1")
 
-    assert fmean(mind.opinion(sha(f"degraded {n}")).value for n in range(50)) < 40
+    assert fmean(mind.form_opinion(sha(f"degraded {n}")).value for n in range(50)) < 40
 
 
 def test_leniency_spread_and_drift_move_what_is_thought():
     def mean(temper, judged=0):
         mind = SimulatedRater.start(model(raters={"r1": temper}), "r1")
         mind.judged = judged
-        values = [mind.opinion(sha(t.text)).value for t in TEXTS]
+        values = [mind.form_opinion(sha(t.text)).value for t in TEXTS]
         return fmean(values), max(values) - min(values)
 
     plain = mean(RaterTraits())
@@ -194,7 +194,7 @@ def test_known_errors_are_marked_where_they_are_and_some_are_missed():
     found = found.model_copy(update={"raters": {"r1": RaterTraits(attention=0.7, mistakes=0.0)}})
     mind = SimulatedRater.start(found, "r1")
 
-    seen = [mind.opinion(sha(t.text)).errors for t in texts]
+    seen = [mind.form_opinion(sha(t.text)).errors for t in texts]
 
     assert set(seen) <= {(error,), ()}
     assert 0.5 < sum(map(bool, seen)) / len(seen) < 0.95

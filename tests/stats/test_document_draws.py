@@ -98,7 +98,7 @@ def separation(documents: int) -> object:
 def language_pairs(documents: int) -> object:
     units = judged_twice(documents)
     anchors = CalibrationPairs(units, np.arange(units.n_units) // 2, normal(units.n_units))
-    pair = LanguagePairRatings("x", units, units.with_value(units.value + 2), anchors)
+    pair = LanguagePairRatings("x", units, units.with_replaced_values(units.value + 2), anchors)
     drawn = draw_bootstrap_counts(pair, documents, draws=501, seed=1, number=0)
     return calibrate_systems(pair, 3.0, dict.fromkeys(METHODS), drawn)
 
@@ -169,7 +169,7 @@ def test_rankings_of_many_raters_on_many_documents_take_little_memory() -> None:
     units = judged_twice(20_000, raters=40)
     tracemalloc.start()
     try:
-        tau = rankings.mean_document_tau(units)(units.unit_document_weights())
+        tau = rankings.mean_document_tau(units)(units.one_weight_per_document())
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -18,7 +18,7 @@ from app.cli import bundle
 from app.cli.kit import long_reports
 from app.cli.kit.files import fill_folder
 from app.client.remote import Remote
-from app.domain.recipe import ExclusionRule
+from app.domain.recipe import NamedExclusion
 from app.main import create_app
 from app.services.access import tokens
 from app.services.access.tokens import THE_OPERATOR
@@ -49,7 +49,7 @@ def fill(database: Database) -> None:
         campaigns.create_campaign(session, NewCampaign(key="demo", protocol="mqm", series="wmt"), actor="test")
     spine.take("demo", "mqm-tsv", MQM.encode())
     with database.transaction() as session:
-        for wanted, why in ((ExclusionRule("rater", "r0"), "=asleep"), (ExclusionRule("system", "B"), "late")):
+        for wanted, why in ((NamedExclusion("rater", "r0"), "=asleep"), (NamedExclusion("system", "B"), "late")):
             exclusions.create_exclusion(session, "demo", wanted, reason=why, actor="test")
         locks.lock_analysis(
             session, "demo", locks.LockRequest(recipe="google-mqm", hypotheses=["A is best"], reason="late"), actor="t"
@@ -197,7 +197,7 @@ def test_what_was_waited_for_is_shown_although_the_data_have_moved_on(
         answer = ask(self, method, path, *how, **options)
         if path.endswith("/report"):
             with database.transaction() as session:
-                exclusions.create_exclusion(session, "demo", ExclusionRule("system", "A"), reason="late", actor="test")
+                exclusions.create_exclusion(session, "demo", NamedExclusion("system", "A"), reason="late", actor="test")
         return answer
 
     monkeypatch.setattr(Remote, "ask_without_waiting", ask_then_exclude)

@@ -23,7 +23,7 @@ from app.formats.base import (
 from app.formats.kit.appraise_names import parse_appraise_document, parse_appraise_systems
 from app.formats.kit.appraise_spans import parse_appraise_spans
 from app.formats.kit.json_stream import JsonPiece, stream_json_pieces
-from app.formats.kit.names import KeyNames
+from app.formats.kit.names import KeyAssigner
 from app.formats.kit.reading import count_unread_columns
 from app.formats.kit.records import LONGEST_NAME
 from app.formats.kit.strict_json import canonical_json
@@ -77,7 +77,7 @@ class AppraiseBatchReader:
         self._context, self._log = context, log
         self._longest: dict[str, list[bytes]] = {}
         self._said: dict[Languages, FileLine] = {}
-        self._documents, self._systems = KeyNames("document", log), KeyNames("system", log)
+        self._documents, self._systems = KeyAssigner("document", log), KeyAssigner("system", log)
         self.at = FileLine("", 0)
         self.documents_known = False
         self._at_line: dict[int, bytes] = {}
@@ -146,7 +146,7 @@ class AppraiseBatchReader:
 
     def _records(self, at: FileLine, run: Sequence[_Item], first: int) -> Iterator[Record]:
         document = run[0].document
-        key, is_new = self._documents.find_key(document)
+        key, is_new = self._documents.assign_key(document)
         if is_new:
             yield DocumentRecord(at, key, document)
         for n, item in enumerate(run, first + 1):
@@ -157,7 +157,7 @@ class AppraiseBatchReader:
                 position = self._by_source[item.digest]
             yield SegmentRow(at, key, position, item.source)
             for name in item.systems:
-                system, is_new = self._systems.find_key(name)
+                system, is_new = self._systems.assign_key(name)
                 if is_new:
                     yield SystemRecord(at, system, name)
                 yield OutputRow(at, system, key, position, item.text, item.prefill)

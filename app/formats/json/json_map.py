@@ -19,7 +19,7 @@ class _MapPart(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
 
-class MarkedErrors(_MapPart):
+class MarkedErrorsMapping(_MapPart):
     """A list of marked errors. ends: whether `end` is the last marked character, or the one behind it.
 
     words: field with the marked text, which is compared with the text at that place. An error without a place is an
@@ -37,7 +37,7 @@ class MarkedErrors(_MapPart):
     words: Name | None = None
 
 
-class AnswerList(_MapPart):
+class AnswerListMapping(_MapPart):
     """A list of answers to one output. raters: what they are called, with the place in the list from 1 behind it."""
 
     list: Name
@@ -58,10 +58,10 @@ class JsonMap(_MapPart):
     fields: dict[Meaning, Name]
     constants: dict[Literal["source_language", "target_language"], Text] = {}
     references: Name | None = None
-    answers: Annotated[tuple[AnswerList, ...], Field(strict=False, max_length=20)] = ()
+    answers: Annotated[tuple[AnswerListMapping, ...], Field(strict=False, max_length=20)] = ()
     score: Name | None = None
     criteria: Annotated[dict[Name, Name], Field(max_length=50)] = {}
-    errors: Annotated[tuple[MarkedErrors, ...], Field(strict=False, max_length=10)] = ()
+    errors: Annotated[tuple[MarkedErrorsMapping, ...], Field(strict=False, max_length=10)] = ()
     first_position: Literal[0, 1] = 1
     documents: Literal["field", "position"] = "field"
     ignore: Annotated[tuple[Name, ...], Field(strict=False, max_length=100)] = ()

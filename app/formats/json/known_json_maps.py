@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from app.formats.json.json_map import AnswerList, JsonMap, MarkedErrors
+from app.formats.json.json_map import AnswerListMapping, JsonMap, MarkedErrorsMapping
 
 QUALITIES = ("coherence", "consistency", "fluency", "relevance")
 
@@ -20,8 +20,8 @@ def _five(name: str) -> JsonValue:
     return {"name": name, "minimum": 1.0, "maximum": 5.0}
 
 
-def _errors(side: Literal["source", "target"]) -> MarkedErrors:
-    return MarkedErrors(
+def _errors(side: Literal["source", "target"]) -> MarkedErrorsMapping:
+    return MarkedErrorsMapping(
         list=f"{side}_errors",
         side=side,
         start="startIndex",
@@ -54,8 +54,8 @@ MAPS: Mapping[str, JsonMap] = {
         constants={"source_language": "en", "target_language": "en"},
         references="references",
         answers=(
-            AnswerList(list="expert_annotations", raters="expert"),
-            AnswerList(list="turker_annotations", raters="crowd"),
+            AnswerListMapping(list="expert_annotations", raters="expert"),
+            AnswerListMapping(list="turker_annotations", raters="crowd"),
         ),
         criteria={name: name for name in QUALITIES},
     ),

@@ -22,10 +22,10 @@ from app.formats.base import (
     SystemRecord,
 )
 from app.formats.json.documents import DocumentNumbers
-from app.formats.json.json_map import AnswerList, JsonMap, MarkedErrors, Meaning
+from app.formats.json.json_map import AnswerListMapping, JsonMap, MarkedErrorsMapping, Meaning
 from app.formats.json.output_parts import join_parts
 from app.formats.kit.cells import LONGEST, parse_position
-from app.formats.kit.names import KeyNames
+from app.formats.kit.names import KeyAssigner
 from app.formats.kit.numbers import parse_number
 from app.formats.kit.strict_json import canonical_json
 from app.formats.kit.whitespace import WhitespaceStripper
@@ -64,14 +64,14 @@ class JsonJudgments:
     numbers: DocumentNumbers[_Output] = field(default_factory=DocumentNumbers)
     n_judgments: int = 0
     _pair: tuple[str, str] | None = None
-    _names: dict[str, KeyNames] = field(init=False)
+    _names: dict[str, KeyAssigner] = field(init=False)
     _strip: WhitespaceStripper = field(init=False)
     _told: set[tuple[object, ...]] = field(default_factory=set)
     _given: dict[tuple[str, str, str, int], int] = field(default_factory=dict)
     _unused: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self._names = {noun: KeyNames(noun, self.log) for noun in ("system", "document", "rater")}
+        self._names = {noun: KeyAssigner(noun, self.log) for noun in ("system", "document", "rater")}
         self._strip = WhitespaceStripper(self.log)
 
     def campaign(self, at: FileLine) -> CampaignRow:
@@ -127,7 +127,7 @@ class JsonJudgments:
             return [(self._name(value, "rater"), value)]
         return [one for answers in self.fields.answers for one in self._read_answer_list(answers, value)]
 
-    def _read_answer_list(self, answers: AnswerList, value: Object) -> Iterator[tuple[str, Object]]:
+    def _read_answer_list(self, answers: AnswerListMapping, value: Object) -> Iterator[tuple[str, Object]]:
         for n, answer in enumerate(_list(value, answers.list, MOST_ANSWERS), 1):
             if not isinstance(answer, Mapping):
                 raise ValueError(f"{answers.list}: must be a list of objects")
@@ -184,7 +184,7 @@ class JsonJudgments:
             payload["errors"] = [error for marks in fields.errors for error in self._errors(marks, answer, output)]
         return payload
 
-    def _errors(self, marks: MarkedErrors, answer: Object, output: _Output) -> Iterator[dict[str, object]]:
+    def _errors(self, marks: MarkedErrorsMapping, answer: Object, output: _Output) -> Iterator[dict[str, object]]:
         text = output.source if marks.side == "source" else output.target
         for error in _list(answer, marks.list, MOST_ERRORS):
             if not isinstance(error, Mapping):
@@ -201,7 +201,7 @@ class JsonJudgments:
                 mark |= {name: said.strip()} if isinstance(said, str) and said.strip() else {}
             yield mark | ({"side": "source"} if marks.side == "source" else {})
 
-    def _place(self, marks: MarkedErrors, error: Object, text: str | None) -> dict[str, object]:
+    def _place(self, marks: MarkedErrorsMapping, error: Object, text: str | None) -> dict[str, object]:
         """Where an error is. Raises ValueError."""
         start, end = error.get(marks.start), error.get(marks.end)
         if start is None and end is None:
@@ -220,7 +220,7 @@ class JsonJudgments:
 
     def _key(self, noun: str, name: str) -> tuple[str, bool]:
         """The key of a name, and whether it comes for the first time."""
-        key, _ = self._names[noun].find_key(name)
+        key, _ = self._names[noun].assign_key(name)
         new = (noun, key) not in self._told
         self._told.add((noun, key))
         return key, new

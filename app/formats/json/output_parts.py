@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from app.formats.base import FileLine, ReadLog
-from app.formats.json.json_map import JsonMap, MarkedErrors
+from app.formats.json.json_map import JsonMap, MarkedErrorsMapping
 
 JOINED = "objects with the next sentence of the output before them: joined to it"
 MOST_PARTS = 20
@@ -50,7 +50,7 @@ def join_parts(objects: Iterator[Placed], fields: JsonMap, log: ReadLog) -> Iter
         yield before
 
 
-def _add_marks(marks: MarkedErrors, first: Object, second: Object, by: int) -> object:
+def _add_marks(marks: MarkedErrorsMapping, first: Object, second: Object, by: int) -> object:
     """The errors of both parts, those of the second where its text now stands; what is no list stays to be named."""
     given, more = first.get(marks.list) or [], second.get(marks.list) or []
     if not isinstance(given, list) or not isinstance(more, list):
@@ -58,7 +58,7 @@ def _add_marks(marks: MarkedErrors, first: Object, second: Object, by: int) -> o
     return [*given, *(more if marks.side == "source" else (_move_mark(marks, mark, by) for mark in more))]
 
 
-def _move_mark(marks: MarkedErrors, mark: object, by: int) -> object:
+def _move_mark(marks: MarkedErrorsMapping, mark: object, by: int) -> object:
     if not isinstance(mark, Mapping):
         return mark
     ends = {name: mark[name] for name in (marks.start, marks.end) if name and type(mark.get(name)) is int}

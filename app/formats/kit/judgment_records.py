@@ -21,7 +21,7 @@ from app.formats.base import (
     SystemRecord,
 )
 from app.formats.kit.judgment_rows import TEXT, SortableRow, unpack_time
-from app.formats.kit.names import KeyNames
+from app.formats.kit.names import KeyAssigner
 
 Again = Literal["revision", "repeat"]
 Payload = Callable[[SortableRow, str | None], Mapping[str, object]]
@@ -37,16 +37,16 @@ class JudgmentTableRecords:
 
     def __init__(self, log: ReadLog, payload: Payload, again: Again) -> None:
         self._log, self._payload, self._again = log, payload, again
-        self._systems, self._raters = KeyNames("system", log), KeyNames("rater", log)
-        self._documents = KeyNames("document", log)
+        self._systems, self._raters = KeyAssigner("system", log), KeyAssigner("rater", log)
+        self._documents = KeyAssigner("document", log)
         self._told: set[str] = set()
-        self._tasks, self._items = KeyNames("task", log, report=False), KeyNames("item", log, report=False)
+        self._tasks, self._items = KeyAssigner("task", log, report=False), KeyAssigner("item", log, report=False)
 
     def make_records(self, rows: Iterable[SortableRow]) -> Iterator[Record]:
         """All records of sorted rows."""
         for _, document in groupby(rows, key=attrgetter("document")):
             first, all_rows = _peek_first_row(document)
-            key, _ = self._documents.find_key(first.document)
+            key, _ = self._documents.assign_key(first.document)
             if key != first.document or first.domain:
                 yield DocumentRecord(first.file_line, key, first.document, domain=first.domain or None)
             for _, segment in groupby(all_rows, key=attrgetter("position")):
@@ -82,16 +82,18 @@ class JudgmentTableRecords:
     def _outputs(self, row: SortableRow, document: str) -> Iterator[Record]:
         for name in row.system.split("+"):
             yield from self._system(row, name)
-            yield OutputRow(row.file_line, self._systems.find_key(name)[0], document, int(row.position), row.target[1:])
+            yield OutputRow(
+                row.file_line, self._systems.assign_key(name)[0], document, int(row.position), row.target[1:]
+            )
 
     def _system(self, row: SortableRow, name: str) -> Iterator[Record]:
-        key, is_new = self._systems.find_key(name)
+        key, is_new = self._systems.assign_key(name)
         if is_new:
             yield SystemRecord(row.file_line, key, name)
 
     def _judgments(self, rows: list[SortableRow], document: str, target: str) -> Iterator[Record]:
         first = rows[0]
-        rater, _ = self._raters.find_key(first.rater)
+        rater, _ = self._raters.assign_key(first.rater)
         for name in first.system.split("+"):
             yield from self._system(first, name)
         if len(rows) > 1:
@@ -124,9 +126,9 @@ class JudgmentTableRecords:
         role: RoleName = "repeat" if again and row.role == "rating" else row.role  # type: ignore[assignment]  # as sorted
         return JudgmentRow(
             row.file_line,
-            self._tasks.find_key(row.task)[0],
-            self._items.find_key(f"{name}:{n}" if again else name)[0],
-            tuple(sorted(self._systems.find_key(system)[0] for system in row.system.split("+"))),
+            self._tasks.assign_key(row.task)[0],
+            self._items.assign_key(f"{name}:{n}" if again else name)[0],
+            tuple(sorted(self._systems.assign_key(system)[0] for system in row.system.split("+"))),
             document,
             int(row.position) or None,
             rater,

@@ -34,12 +34,12 @@ class NameAliases:
         return name
 
 
-def fits_path(name: str) -> bool:
+def is_name_valid_in_path(name: str) -> bool:
     """Whether a name can stand in a path and before a tab, whatever the system of files, and be read as it was."""
     plain = name == name.strip() and name.isprintable() and not name.startswith(".")
     return plain and not set(name) & set('/\\:*?"<>|') and len(name.encode()) <= 180
 
 
-def fits_line(name: str) -> bool:
+def is_name_valid_at_line_end(name: str) -> bool:
     """Whether a name can stand at the end of a line."""
     return name == name.strip() and name.isprintable() and bool(name)

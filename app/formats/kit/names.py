@@ -12,7 +12,7 @@ MOST: Mapping[str, int] = {"system": 10_000, "rater": 100_000, "document": 1_000
 FORGET_AT = 10_000
 
 
-class KeyNames:
+class KeyAssigner:
     """Keys of one kind of name. Systems, raters and documents are bounded; others are only remembered for speed.
 
     report: say in the log which names became other keys.
@@ -22,7 +22,7 @@ class KeyNames:
         self._noun, self._log, self._report = noun, log, report
         self._known: dict[str, str] = {}
 
-    def find_key(self, name: str) -> tuple[str, bool]:
+    def assign_key(self, name: str) -> tuple[str, bool]:
         """The key of a name, and whether a record must keep the name. Raises Invalid beyond the limit."""
         key = self._known.get(name)
         if key is not None:

@@ -16,7 +16,7 @@ from itertools import chain
 from typing import IO, NoReturn
 
 from app.domain.errors import Invalid, Place
-from app.formats.base import DocumentLines, FileLine, InputFile, ReaderLimits, ReadLog
+from app.formats.base import DocumentLineCollector, FileLine, InputFile, ReaderLimits, ReadLog
 
 BLOCK = 1 << 18
 GZIP_MAGIC = b"\x1f\x8b"
@@ -64,7 +64,9 @@ def count_unread_columns(log: ReadLog, what: str, names: Iterable[str]) -> None:
         log.dropped[told] += 1
 
 
-def read_lines_into(part: DocumentLines, files: Sequence[InputFile], limits: ReaderLimits, log: ReadLog) -> None:
+def feed_lines_to_reader(
+    part: DocumentLineCollector, files: Sequence[InputFile], limits: ReaderLimits, log: ReadLog
+) -> None:
     """Let one reader take in all lines of all files. Raises Invalid as `read_lines` does, and for a wrong header."""
     take = part.add_line
     for file in files:

@@ -44,7 +44,7 @@ class JudgedAddress:
 
 
 @dataclass(slots=True)
-class RecordTable:
+class RecordsToWrite:
     """Records brought together for writing; names by key."""
 
     lost: Counter[str]
@@ -104,10 +104,10 @@ class RecordTable:
 
 
 @contextmanager
-def gather_records(records: Iterable[Record], lost: Counter[str]) -> Iterator[RecordTable]:
+def gather_records_to_write(records: Iterable[Record], lost: Counter[str]) -> Iterator[RecordsToWrite]:
     """Sort records for writing one row per judgment; scores of whole items have no row and are counted as lost."""
     with ExternalSorter() as entries:
-        gathered = RecordTable(lost, entries)
+        gathered = RecordsToWrite(lost, entries)
         for record in records:
             gathered.add_record(record)
         yield gathered

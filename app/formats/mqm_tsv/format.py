@@ -23,14 +23,14 @@ from app.formats.base import (
     GroupedAnswers,
     InputFile,
     JudgmentRow,
-    ParallelReading,
+    ParallelReadHooks,
     ReadContext,
     ReadLog,
     Record,
 )
 from app.formats.kit.campaigns_in_file import OPTION
 from app.formats.kit.parallel_lines import parse_list_option
-from app.formats.kit.reading import read_lines, read_lines_into, refuse_file
+from app.formats.kit.reading import feed_lines_to_reader, read_lines, refuse_file
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.mqm_tsv.language_pairs import split_by_language_pair
 from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, find_metadata_languages, make_text_rows, parse_metadata
@@ -45,10 +45,10 @@ OPTIONS = {"split": OPTION, HUMAN: "names of the systems that are human translat
 FIRST_LINE = "; the first line was taken for data, as it names no columns"
 
 
-class MQMDocumentLines:
+class MQMDocumentLineCollector:
     """Rows of the lines that this reader has, sorted; see `Part`."""
 
-    def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:  # noqa: ARG002 (see ParallelReading)
+    def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:  # noqa: ARG002 (see ParallelReadHooks)
         _check_options(context)
         self._human = parse_list_option(context.options, HUMAN)
         if "split" in context.options:
@@ -91,8 +91,8 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
     names = [file.name for file in files]
     n = 0
-    with closing(MQMDocumentLines(names, context, log)) as part:
-        read_lines_into(part, files, context.limits, log)
+    with closing(MQMDocumentLineCollector(names, context, log)) as part:
+        feed_lines_to_reader(part, files, context.limits, log)
         log.finish()
         yield _campaign(names, [part.campaign_facts()])
         for record in split_grouped_answers(part.records()):
@@ -200,8 +200,8 @@ FORMAT = Format(
     judged_by=("mqm",),
     options=OPTIONS,
     by_document=True,
-    spread=ParallelReading(
-        make_reader=MQMDocumentLines,
+    spread=ParallelReadHooks(
+        make_reader=MQMDocumentLineCollector,
         make_document_finder=make_document_finder,
         make_campaign_row=_campaign,
         requires_judgments=True,

@@ -13,7 +13,7 @@ from app.formats.base import FileLine, InputFile, ReadContext, ReadLog
 from app.formats.kit.campaigns_in_file import CampaignsInFile, RowCampaign, parse_split_option
 from app.formats.kit.parallel_lines import parse_list_option
 from app.formats.kit.sorting import ExternalSorter
-from app.formats.mqm_tsv.mapped_errors import Parts, split_error_rows
+from app.formats.mqm_tsv.mapped_errors import Parts, split_error_rows_by_campaign
 from app.formats.mqm_tsv.metadata import EVALUATION, find_metadata_languages, parse_metadata
 from app.formats.mqm_tsv.records import note_unmatched_human_names
 from app.formats.mqm_tsv.rows import MqmRow
@@ -51,7 +51,7 @@ def split_by_language_pair(
         if not abouts.found:
             abouts.campaign("", files)
         human = parse_list_option(context.options, "human")
-        yield from split_error_rows(texts_by_pair, abouts, files, log, human=human)
+        yield from split_error_rows_by_campaign(texts_by_pair, abouts, files, log, human=human)
         note_unmatched_human_names(human, log)
 
 

@@ -49,10 +49,10 @@ def read_errors_by_campaign(
         log.finish()
         if not abouts.found:
             abouts.campaign("", files)
-        yield from split_error_rows(rows, abouts, files, log, texts="target" in columns.columns)
+        yield from split_error_rows_by_campaign(rows, abouts, files, log, texts="target" in columns.columns)
 
 
-def split_error_rows(
+def split_error_rows_by_campaign(
     rows: Iterable[bytes],
     abouts: CampaignsInFile,
     files: Sequence[InputFile],

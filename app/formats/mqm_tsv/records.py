@@ -21,7 +21,7 @@ from app.formats.base import (
     SegmentRow,
     SystemRecord,
 )
-from app.formats.kit.names import KeyNames
+from app.formats.kit.names import KeyAssigner
 from app.formats.mqm_tsv.judgments import JudgedOutput, JudgmentMaker
 from app.formats.mqm_tsv.metadata import collect_tokens, parse_metadata
 from app.formats.mqm_tsv.rows import MqmMark, group_by_output
@@ -55,8 +55,8 @@ class MQMRecords:
     def __init__(self, log: ReadLog, *, texts: bool = True, human: Collection[str] = ()) -> None:
         self._log, self._texts, self._human = log, texts, frozenset(human)
         self._declared: set[str] = set()
-        self._systems = KeyNames("system", log)
-        self._raters = KeyNames("rater", log)
+        self._systems = KeyAssigner("system", log)
+        self._raters = KeyAssigner("rater", log)
         self._make = JudgmentMaker(log)
         self._items: dict[tuple[str, str], str] = {}
 
@@ -96,7 +96,7 @@ class MQMRecords:
             known = source if self._texts else None
             yield SegmentRow(place, at.document, at.position, known, at.references or None, meta)
         at.system, at.output = name, first
-        system, is_new = self._systems.find_key(name)
+        system, is_new = self._systems.assign_key(name)
         human = name in self._human
         if is_new or (human and name not in self._declared):
             self._declared.add(name)
@@ -120,7 +120,7 @@ class MQMRecords:
             if not name:
                 tokens = collect_tokens(mark.metadata for mark in group)
                 continue
-            rater, is_new = self._raters.find_key(name)
+            rater, is_new = self._raters.assign_key(name)
             made = self._make.make_judgment(where, rater, group, tokens)
             if made is None:
                 continue

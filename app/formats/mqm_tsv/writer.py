@@ -16,7 +16,7 @@ from app.domain.spans import insert_span_marks
 from app.formats.base import CampaignRow, JudgmentRow, Record, SegmentRow
 from app.formats.kit.media_spans import format_time_span
 from app.formats.kit.strict_json import canonical_json
-from app.formats.kit.written_judgments import JudgedAddress, RecordTable, gather_records
+from app.formats.kit.written_judgments import JudgedAddress, RecordsToWrite, gather_records_to_write
 from app.formats.mqm_tsv.rows import COLUMNS, parse_metadata_timestamp
 
 BLANKS = str.maketrans("\t\n\r\0", "    ")
@@ -27,7 +27,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
     """One row an error, in canonical order; what has no column is counted in `lost`."""
     lost = Counter() if lost is None else lost
     yield _line(COLUMNS)
-    with gather_records(records, lost) as gathered:
+    with gather_records_to_write(records, lost) as gathered:
         if gathered.campaign is not None and gathered.campaign.options:
             lost["options of the campaign: say its weights again"] += 1
         about, once = _SegmentMetadata(gathered.campaign), _FirstAnswers()
@@ -108,7 +108,7 @@ def _count_losses(judgment: JudgmentRow, lost: Counter[str]) -> None:
 
 
 def _rows(
-    judged: JudgedAddress, system: str, names: RecordTable, about: Mapping[str, object], lost: Counter[str]
+    judged: JudgedAddress, system: str, names: RecordsToWrite, about: Mapping[str, object], lost: Counter[str]
 ) -> Iterator[tuple[str, ...]]:
     """The rows of one judgment for one system: errors, attention checks, or one `No-error`."""
     judgment, meta = judged.judgment, judged.judgment.meta or {}

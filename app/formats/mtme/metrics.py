@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from app.domain.errors import Invalid, Place
 from app.domain.keys import make_key
 from app.formats.base import FileLine, InputFile, MetricRow, ReadContext, ReadLog
-from app.formats.kit.names import KeyNames
+from app.formats.kit.names import KeyAssigner
 from app.formats.kit.numbers import parse_number
 from app.formats.mtme.blocks import NONE, read_block_lines, read_system_blocks
 
@@ -52,7 +52,7 @@ class MetricScoreFiles:
         """All scores; higher is better, as the convention of these files is. Raises Invalid for a block of another
         length than the test set's.
         """
-        systems, seen = KeyNames("system", self.log), set[tuple[str, str]]()
+        systems, seen = KeyAssigner("system", self.log), set[tuple[str, str]]()
         for name, level, file in self.files:
             metric = make_key(name)
             if metric != name:
@@ -66,7 +66,7 @@ class MetricScoreFiles:
                 except ValueError as fault:
                     self.log.record_bad_line(at, str(fault))
                     continue
-                key, _ = systems.find_key(system)
+                key, _ = systems.assign_key(system)
                 if place is None and (metric, key) in seen:
                     self.log.record_bad_line(at, "a second score of this system")
                     continue

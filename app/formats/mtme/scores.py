@@ -13,7 +13,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import make_key
 from app.domain.spans import parse_severity
 from app.formats.base import FileLine, InputFile, JudgmentRow, ReadContext, ReadLog
-from app.formats.kit.names import KeyNames
+from app.formats.kit.names import KeyAssigner
 from app.formats.kit.numbers import parse_number
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import parse_json_value
@@ -95,7 +95,7 @@ class HumanScoreFiles:
         addresses: Sequence[tuple[str, int | None]] = (
             [(key, None) for key in dict.fromkeys(key for key, _ in places)] if documents else places
         )
-        systems, raters = KeyNames("system", self.log), KeyNames("rater", self.log)
+        systems, raters = KeyAssigner("system", self.log), KeyAssigner("rater", self.log)
         for files in self.files:
             for system, index, parts in self._answers(files, len(addresses), with_canary):
                 at = parts[0][1]
@@ -105,7 +105,7 @@ class HumanScoreFiles:
                     self.log.record_bad_line(at, str(fault))
                     continue
                 document, position = addresses[index]
-                key, rater = systems.find_key(system)[0], raters.find_key(name or files.name)[0]
+                key, rater = systems.assign_key(system)[0], raters.assign_key(name or files.name)[0]
                 task = make_key(files.name if not name or name == files.name else f"{files.name}:{name}")
                 item = make_key(f"{key}:{document}")
                 yield JudgmentRow(at, task, item, (key,), document, position, rater, payload)

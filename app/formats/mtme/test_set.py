@@ -18,7 +18,7 @@ from app.formats.base import (
     SystemRecord,
     VoidRow,
 )
-from app.formats.kit.name_aliases import NameAliases, fits_line, fits_path
+from app.formats.kit.name_aliases import NameAliases, is_name_valid_at_line_end, is_name_valid_in_path
 from app.formats.kit.written_judgments import Address
 
 NO_DOMAIN = "all"
@@ -104,7 +104,7 @@ def read_test_set_names(records: Iterable[Record], lost: Counter[str]) -> TestSe
         sign=1 if known_protocol is None or known_protocol.higher_is_better else -1,
         by_document=known_protocol is not None and known_protocol.level == "document",
         pair=pair,
-        systems=NameAliases(fits_path, lost, systems),
+        systems=NameAliases(is_name_valid_in_path, lost, systems),
         references=NameAliases(_in_reference, lost, {}),
         raters=raters,
         voided=voided,
@@ -116,7 +116,7 @@ def read_test_set_names(records: Iterable[Record], lost: Counter[str]) -> TestSe
 
 def _in_reference(name: str) -> bool:
     """Whether mt-metrics-eval takes a name for a reference: `all` and `src` say something else in names of metrics."""
-    return fits_path(name) and not set(name) & set(".-") and name not in {"all", "src"}
+    return is_name_valid_in_path(name) and not set(name) & set(".-") and name not in {"all", "src"}
 
 
 def _find_protocol_and_languages(campaign: CampaignRow | None, lost: Counter[str]) -> tuple[str, str]:
@@ -140,7 +140,9 @@ def _set_order(
     ranked = sorted(test, key=lambda key: (getattr(documents[key], "position", None) or LAST, key))
     ranked = [key for key in ranked if key in positions or known.by_document]
     lost["documents without segments, or not of the test"] += len(documents) - len(ranked)
-    names = NameAliases(fits_line, lost, {key: row.name for key, row in documents.items() if row is not None})
+    names = NameAliases(
+        is_name_valid_at_line_end, lost, {key: row.name for key, row in documents.items() if row is not None}
+    )
     known.order = {key: n for n, key in enumerate(ranked)}
     known.names = [(_domain(documents[key], lost), names.find_alias(key)) for key in ranked]
     known.positions = [sorted(positions.get(key, {1})) for key in ranked]

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 from app.formats.base import CampaignContents, JudgmentRow, MetricRow, OutputRow, Record, SegmentRow
-from app.formats.kit.name_aliases import NameAliases, fits_line, fits_path
+from app.formats.kit.name_aliases import NameAliases, is_name_valid_at_line_end, is_name_valid_in_path
 from app.formats.kit.records import decode_record, encode_record
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import canonical_json
@@ -90,8 +90,8 @@ class _Lines:
 
     def __init__(self, known: TestSetNames, lines: ExternalSorter, lost: Counter[str]) -> None:
         self._known, self._lines, self._lost = known, lines, lost
-        self._raters = NameAliases(fits_line, lost, known.raters)
-        self._metrics = NameAliases(fits_path, lost, {})
+        self._raters = NameAliases(is_name_valid_at_line_end, lost, known.raters)
+        self._metrics = NameAliases(is_name_valid_in_path, lost, {})
         self._texts: dict[str, int] = {}
 
     def _add(self, path: str, system: str, order: int, position: int, line: str) -> None:

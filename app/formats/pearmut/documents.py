@@ -32,7 +32,7 @@ NOT_WRITTEN = frozenset({"item_id", "src", "ref", "tgt", "models", "error_spans"
 
 
 @dataclass(slots=True)
-class PearmutNames:
+class PearmutCampaignFacts:
     """What documents, systems and raters are called, what was set aside, and how the campaign judges."""
 
     protocol: str
@@ -69,7 +69,7 @@ class PearmutDocument:
         return max([*self.segments, *self.outputs, *judged], default=0)
 
 
-def collect_pearmut_names(records: Iterable[Record], lost: Counter[str]) -> PearmutNames:
+def collect_pearmut_campaign_facts(records: Iterable[Record], lost: Counter[str]) -> PearmutCampaignFacts:
     """Read all records once, for names and what was set aside."""
     campaign: CampaignRow | None = None
     systems: dict[str, str] = {}
@@ -105,7 +105,7 @@ def collect_pearmut_names(records: Iterable[Record], lost: Counter[str]) -> Pear
     lost["documents that are not of the test"] += len(left)
     options = (campaign.options if campaign else None) or {}
     criteria = options.get("criteria")
-    return PearmutNames(
+    return PearmutCampaignFacts(
         protocol=(campaign.protocol if campaign else None) or "",
         criteria=[one for one in criteria if isinstance(one, Mapping)] if isinstance(criteria, list | tuple) else [],
         systems=NameAliases(_is_no_number, lost, systems),
@@ -129,7 +129,7 @@ def _is_named_by_first_item(name: str) -> bool:
 
 
 def group_documents(
-    records: Iterable[Record], names: PearmutNames, lost: Counter[str], *, judgments: bool
+    records: Iterable[Record], names: PearmutCampaignFacts, lost: Counter[str], *, judgments: bool
 ) -> Iterator[PearmutDocument]:
     """Test documents by key; one is held at a time."""
     with ExternalSorter() as entries:
@@ -163,7 +163,7 @@ def _document(key: str, entries: Iterable[tuple[list[str], str]], lost: Counter[
     return document
 
 
-def _has_place(judgment: JudgmentRow, names: PearmutNames, lost: Counter[str]) -> bool:
+def _has_place(judgment: JudgmentRow, names: PearmutCampaignFacts, lost: Counter[str]) -> bool:
     """Whether a line of the log can hold the judgment; what it cannot say of it is counted."""
     why = _left_out(judgment, names)
     if why is not None:
@@ -174,7 +174,7 @@ def _has_place(judgment: JudgmentRow, names: PearmutNames, lost: Counter[str]) -
     return True
 
 
-def _left_out(judgment: JudgmentRow, names: PearmutNames) -> str | None:
+def _left_out(judgment: JudgmentRow, names: PearmutCampaignFacts) -> str | None:
     payload = judgment.payload.get("protocol")
     if payload not in ("da", "esa", "cesa", "mqm", "rating"):
         return f"judgments by {str(payload)[:40]}"

@@ -24,7 +24,7 @@ from app.domain.errors import Invalid
 from app.formats.base import Format, InputFile, ReadContext, ReadLog, Record
 from app.formats.kit.reading import read_blocks
 from app.formats.kit.whitespace import WhitespaceStripper
-from app.formats.pearmut.items import BY_CRITERIA, PROTOCOLS, PearmutItems
+from app.formats.pearmut.items import BY_CRITERIA, PROTOCOLS, PearmutItemReader
 from app.formats.pearmut.log import PearmutLogReader, is_downloaded_log
 from app.formats.pearmut.writer import write_tree
 
@@ -41,7 +41,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     if unknown:
         raise Invalid(f"pearmut has no option {unknown[0][:40]!r}; there is {', '.join(OPTIONS)}")
     logs = [file for file in files if _is_log(file, context)]
-    items = PearmutItems(context, log)
+    items = PearmutItemReader(context, log)
     strip = WhitespaceStripper(log)
     for file in (file for file in files if file not in logs):
         for record in items.read(file):

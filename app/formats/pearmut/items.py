@@ -22,7 +22,7 @@ from app.formats.base import (
     SystemRecord,
 )
 from app.formats.kit.json_stream import JsonPiece, stream_json_pieces
-from app.formats.kit.names import KeyNames
+from app.formats.kit.names import KeyAssigner
 from app.formats.kit.parallel_lines import parse_list_option
 from app.formats.kit.records import LONGEST_NAME
 from app.formats.kit.strict_json import canonical_json
@@ -52,7 +52,7 @@ FIRST = re.compile(r"(?P<document>.+?)(_#+_|[-_.:/# ])0+")
 Item = Mapping[str, object]
 
 
-class PearmutItems:
+class PearmutItemReader:
     """Documents as they come by. protocol, at: what a campaign file says that it judges by, and where."""
 
     def __init__(self, context: ReadContext, log: ReadLog) -> None:
@@ -62,7 +62,7 @@ class PearmutItems:
         self.spans = SpanReader(counts_without_line_ends(context.options.get("pearmut")), log)
         self._places: dict[str, tuple[str, int]] = {}
         self._first: dict[str, str] = {}
-        self._documents, self._systems = KeyNames("document", log), KeyNames("system", log)
+        self._documents, self._systems = KeyAssigner("document", log), KeyAssigner("system", log)
         self._told: set[str] = set()
         self.protocol: str | None = None
         self.at: FileLine | None = None
@@ -76,13 +76,13 @@ class PearmutItems:
             else:
                 yield from self._read_piece(piece)
 
-    def is_wanted(self, campaign_id: object) -> bool:
+    def is_requested_campaign(self, campaign_id: object) -> bool:
         """Whether a campaign is the one that was asked for; without a wish all are."""
         return self._campaign_id in (None, campaign_id)
 
     def _read_campaign(self, at: FileLine, campaign: Item) -> Iterator[Record]:
         """A campaign of a list, member by member."""
-        if not self.is_wanted(campaign.get("campaign_id")):
+        if not self.is_requested_campaign(campaign.get("campaign_id")):
             self._log.dropped[OTHERS] += 1
             return
         for key, value in campaign.items():
@@ -124,18 +124,18 @@ class PearmutItems:
 
     def _read_or_refuse(self, at: FileLine, document: object) -> Iterator[Record]:
         try:
-            records = list(self.records(at, parse_document_items(document)))
+            records = list(self.make_document_records(at, parse_document_items(document)))
         except ValueError as fault:
             self._log.record_bad_line(at, str(fault))
             return
         yield from records
 
-    def records(self, at: FileLine, items: Sequence[Item]) -> Iterator[Record]:
+    def make_document_records(self, at: FileLine, items: Sequence[Item]) -> Iterator[Record]:
         """A document with the outputs that it shows. Raises ValueError before the first record."""
         if is_check_document(items):
             self._log.dropped[CHECKS] += 1
             return
-        places, texts = self.places(items), [parse_item_outputs(item) for item in items]
+        places, texts = self.find_item_places(items), [parse_item_outputs(item) for item in items]
         prefills = [_read_prefilled_errors(item, shown, self.spans) for item, shown in zip(items, texts, strict=True)]
         sources = [(_text(item, "src"), _text(item, "ref")) for item in items]
         name = self._first[places[0][0]]
@@ -150,13 +150,13 @@ class PearmutItems:
             references = {"ref": reference} if reference is not None else None
             yield SegmentRow(at, document, position, source, references, meta or None)
             for model, text in shown.items():
-                key, renamed = self._systems.find_key(model)
+                key, renamed = self._systems.assign_key(model)
                 if renamed or (model in self._human and f"\0{key}" not in self._told):
                     self._told.add(f"\0{key}")
                     yield SystemRecord(at, key, model, "human" if model in self._human else "mt")
                 yield OutputRow(at, key, document, position, text, spans.get(model))
 
-    def places(self, items: Sequence[Item]) -> list[tuple[str, int]]:
+    def find_item_places(self, items: Sequence[Item]) -> list[tuple[str, int]]:
         """Document and position of each item. Raises ValueError where they were elsewhere before."""
         ids = [_id(item) for item in items]
         known = [self._places.get(one) for one in ids]
@@ -178,7 +178,7 @@ class PearmutItems:
         for name in ([match["document"]] if match else []) + [first]:
             key = make_key(name)
             if key not in self._first:
-                self._documents.find_key(name)
+                self._documents.assign_key(name)
                 self._first[key] = name
                 return key
         raise ValueError(f"item_id: another document is called {first[:80]} too")

@@ -12,14 +12,14 @@ from app.domain.keys import make_key
 from app.formats.base import FileLine, InputFile, JudgmentRow, ReadContext, ReaderLimits, ReadLog, Record
 from app.formats.kit.json_stream import stream_json_pieces
 from app.formats.kit.judgment_rows import LATEST_TIME
-from app.formats.kit.names import KeyNames
+from app.formats.kit.names import KeyAssigner
 from app.formats.kit.reading import read_blocks, read_lines
 from app.formats.kit.strict_json import NotStrictError, parse_json_value
 from app.formats.pearmut.answers import COMMENT, KINDS, extract_answer_beyond_payload, parse_answer
 from app.formats.pearmut.items import (
     OTHERS,
     UNANSWERED,
-    PearmutItems,
+    PearmutItemReader,
     is_check_document,
     parse_document_items,
     parse_item_outputs,
@@ -52,10 +52,10 @@ def is_downloaded_log(file: InputFile, limits: ReaderLimits) -> bool:
 class PearmutLogReader:
     """Logs of one campaign. protocol: what its answers are answers to."""
 
-    def __init__(self, protocol: str, items: PearmutItems, context: ReadContext, log: ReadLog) -> None:
+    def __init__(self, protocol: str, items: PearmutItemReader, context: ReadContext, log: ReadLog) -> None:
         self._protocol, self._items, self._log = protocol, items, log
         self._limits = replace(context.limits, line_bytes=max(LONGEST_LINE, context.limits.line_bytes))
-        self._raters = KeyNames("rater", log)
+        self._raters = KeyAssigner("rater", log)
 
     def read(self, file: InputFile) -> Iterator[Record]:
         """Texts and judgments of a log."""
@@ -85,7 +85,7 @@ class PearmutLogReader:
 
     def _downloaded(self, file: InputFile, log: ReadLog) -> Iterator[Entry]:
         for piece in stream_json_pieces(file, self._limits, log):
-            if not self._items.is_wanted(piece.key):
+            if not self._items.is_requested_campaign(piece.key):
                 log.dropped[OTHERS if not piece.element else f"lines of {OTHERS}"] += 1
             elif isinstance(piece.value, dict) and "annotation" in piece.value:
                 yield piece.at, piece.key, piece.value
@@ -115,11 +115,11 @@ class PearmutLogReader:
             raise ValueError("user_id: must be a text")
         if not isinstance(given, list) or len(given) != len(items):
             raise ValueError("annotation: must be a list, one entry for each item")
-        yield from self._items.records(at, items)
-        rater, (started, submitted) = self._raters.find_key(user)[0], _times(entry.get("actions"))
+        yield from self._items.make_document_records(at, items)
+        rater, (started, submitted) = self._raters.assign_key(user)[0], _times(entry.get("actions"))
         self._count_unread(entry)
         comment = {COMMENT: said} if (said := entry.get(COMMENT)) and isinstance(said, str) else {}
-        for item, (document, position), answers in zip(items, self._items.places(items), given, strict=True):
+        for item, (document, position), answers in zip(items, self._items.find_item_places(items), given, strict=True):
             texts = parse_item_outputs(item)
             for model, answer in _iterate_answers(answers, texts):
                 payload = (

@@ -26,7 +26,7 @@ class _User:
     ended: list[float] = field(default_factory=list)
 
 
-class PearmutProgress:
+class PearmutProgressBuilder:
     """The progress of one campaign. by_model: it is kept of each model of a document, else of whole documents."""
 
     def __init__(self, campaign_id: str, by_model: bool) -> None:

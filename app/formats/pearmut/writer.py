@@ -21,13 +21,13 @@ from app.formats.kit.strict_json import canonical_json
 from app.formats.pearmut.answers import COMMENT, format_answer, format_marks
 from app.formats.pearmut.documents import (
     NOT_WRITTEN,
+    PearmutCampaignFacts,
     PearmutDocument,
-    PearmutNames,
-    collect_pearmut_names,
+    collect_pearmut_campaign_facts,
     group_documents,
 )
 from app.formats.pearmut.items import BY_CRITERIA, UNANSWERED
-from app.formats.pearmut.progress import PearmutProgress
+from app.formats.pearmut.progress import PearmutProgressBuilder
 from app.formats.pearmut.spans import INSTRUCTIONS, MISSING
 
 TOKENS: Mapping[str, object] = {"cESA": [MISSING, INSTRUCTIONS]}
@@ -43,8 +43,8 @@ def write_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple
 
     What has no place is counted in `lost`. The files are to be read one after another.
     """
-    names = collect_pearmut_names(contents.records(), lost)
-    progress = PearmutProgress(contents.key, names.alike)
+    names = collect_pearmut_campaign_facts(contents.records(), lost)
+    progress = PearmutProgressBuilder(contents.key, names.alike)
     yield "campaign.json", _campaign(contents, names, progress, lost)
     lines = _log(contents, names, progress, lost)
     first = next(lines, None)
@@ -65,7 +65,7 @@ def _wrap_lines_in_member(key: str, lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _shown_documents(
-    contents: CampaignContents, names: PearmutNames, lost: Counter[str]
+    contents: CampaignContents, names: PearmutCampaignFacts, lost: Counter[str]
 ) -> Iterator[tuple[PearmutDocument, list[str]]]:
     """The documents of the campaign file in its order, each with the systems that it shows."""
     for document in group_documents(contents.records(), names, lost, judgments=True):
@@ -76,7 +76,7 @@ def _shown_documents(
 
 
 def _campaign(
-    contents: CampaignContents, names: PearmutNames, progress: PearmutProgress, lost: Counter[str]
+    contents: CampaignContents, names: PearmutCampaignFacts, progress: PearmutProgressBuilder, lost: Counter[str]
 ) -> Iterator[bytes]:
     """Campaign, then a document a line, so that nothing but one document is held."""
     protocol = PROTOCOLS.get(names.protocol, "DA")
@@ -102,7 +102,12 @@ def _slider(criterion: Mapping[str, object], lost: Counter[str]) -> dict[str, ob
 
 
 def _items(
-    document: PearmutDocument, shown: Sequence[str], names: PearmutNames, lost: Counter[str], *, prefill: bool = False
+    document: PearmutDocument,
+    shown: Sequence[str],
+    names: PearmutCampaignFacts,
+    lost: Counter[str],
+    *,
+    prefill: bool = False,
 ) -> list[dict[str, object]]:
     """The items of a document, each with the outputs of the same systems."""
     name = names.documents.find_alias(document.key)
@@ -132,7 +137,7 @@ def _items(
 
 
 def _log(
-    contents: CampaignContents, names: PearmutNames, progress: PearmutProgress, lost: Counter[str]
+    contents: CampaignContents, names: PearmutCampaignFacts, progress: PearmutProgressBuilder, lost: Counter[str]
 ) -> Iterator[bytes]:
     for item_i, (document, systems) in enumerate(_shown_documents(contents, names, lost)):
         for rater, group in groupby(document.answers, key=lambda one: one.rater):
@@ -165,7 +170,7 @@ def _line(
     answers: Sequence[Answer],
     document: PearmutDocument,
     shown: Sequence[str],
-    names: PearmutNames,
+    names: PearmutCampaignFacts,
     lost: Counter[str],
 ) -> dict[str, object]:
     unanswered = {names.systems.find_alias(key): OPEN for key in shown}

@@ -18,7 +18,7 @@ from app.formats.base import (
 )
 from app.formats.kit.cells import RowCells, parse_position, split_cells
 from app.formats.kit.column_map import ColumnMap
-from app.formats.kit.names import KeyNames
+from app.formats.kit.names import KeyAssigner
 from app.formats.kit.parallel_lines import name_single_line_document
 from app.formats.kit.reading import count_unread_columns, refuse_file
 from app.formats.kit.table_lines import read_table_lines
@@ -44,7 +44,7 @@ class _Texts:
 
     def __init__(self, columns: ColumnMap, context: ReadContext, log: ReadLog) -> None:
         self._map, self._context, self._log = columns, context, log
-        self._documents, self._systems = KeyNames("document", log), KeyNames("system", log)
+        self._documents, self._systems = KeyAssigner("document", log), KeyAssigner("system", log)
         self._told: set[str] = set()
         self._counts: dict[tuple[str, str], int] = {}
 
@@ -90,7 +90,7 @@ class _Texts:
         if "system" in self._map.columns and not system:
             raise ValueError("the system is empty")
         name, position = self._place(cells, system)
-        key = self._documents.find_key(name)[0]
+        key = self._documents.assign_key(name)[0]
         domain = cells.get("domain").strip()
         if key not in self._told:
             self._told.add(key)
@@ -103,7 +103,7 @@ class _Texts:
         outputs = {system: cells.get("target")} if system else {}
         outputs |= {one: cells.column(column) for one, column in self._map.outputs.items()}
         for system_name, text in outputs.items():
-            of, is_new = self._systems.find_key(system_name)
+            of, is_new = self._systems.assign_key(system_name)
             if is_new:
                 yield SystemRecord(at, of, system_name)
             yield OutputRow(at, of, key, position, text)

@@ -26,7 +26,7 @@ from app.formats.base import (
     Format,
     InputFile,
     JudgmentRow,
-    ParallelReading,
+    ParallelReadHooks,
     RaterRow,
     ReadContext,
     ReadLog,
@@ -34,8 +34,8 @@ from app.formats.base import (
     SystemRecord,
 )
 from app.formats.kit.campaigns_in_file import MOST_PARTS, SPLITS
-from app.formats.kit.names import KeyNames
-from app.formats.kit.reading import read_lines, read_lines_into, refuse_file
+from app.formats.kit.names import KeyAssigner
+from app.formats.kit.reading import feed_lines_to_reader, read_lines, refuse_file
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.wmt_da.rows import (
     MOST_REMEMBERED,
@@ -72,7 +72,7 @@ class _CommonValues:
             self.documents[bool(row.document)] = row.file_line
 
 
-class DADocumentLines:
+class DADocumentLineCollector:
     """Rows of the lines that this reader has, sorted; see `Part`."""
 
     def __init__(self, names: Sequence[str], context: ReadContext, log: ReadLog) -> None:
@@ -114,8 +114,8 @@ class DADocumentLines:
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
     names = [file.name for file in files]
-    with closing(DADocumentLines(names, context, log)) as part:
-        read_lines_into(part, files, context.limits, log)
+    with closing(DADocumentLineCollector(names, context, log)) as part:
+        feed_lines_to_reader(part, files, context.limits, log)
         log.finish()
         yield _head_of(names, [part.campaign_facts()])
         yield from part.records()
@@ -247,10 +247,10 @@ class _Records:
 
     def __init__(self, log: ReadLog, *, two_files: bool) -> None:
         self._log, self._two_files = log, two_files
-        self._systems, self._raters = KeyNames("system", log), KeyNames("rater", log)
-        self._documents = KeyNames("document", log)
-        self._tasks = KeyNames("task", log, report=False)
-        self._items = KeyNames("item", log, report=False)
+        self._systems, self._raters = KeyAssigner("system", log), KeyAssigner("rater", log)
+        self._documents = KeyAssigner("document", log)
+        self._tasks = KeyAssigner("task", log, report=False)
+        self._items = KeyAssigner("item", log, report=False)
         self._payloads: dict[str, dict[str, object]] = {}
         self._humans: set[str] = set()
 
@@ -295,17 +295,17 @@ class _Records:
 
     def _records(self, row: DaRow, *, accepted: bool) -> Iterator[Record]:
         at = row.file_line
-        system, is_new = self._systems.find_key(row.system)
+        system, is_new = self._systems.assign_key(row.system)
         human = HUMAN in row.system
         if is_new or (human and system not in self._humans):
             yield SystemRecord(at, system, row.system, "human" if human else "mt", guessed=True)
         if human:
             self._humans.add(system)
             self._log.notes[f"judgments of {row.system}, taken for a human translation by its name"] += 1
-        rater, is_new = self._raters.find_key(row.worker)
+        rater, is_new = self._raters.assign_key(row.worker)
         if is_new:
             yield RaterRow(at, rater, row.worker)
-        document, is_new = self._documents.find_key(row.document or UNKNOWN)
+        document, is_new = self._documents.assign_key(row.document or UNKNOWN)
         if is_new:
             yield DocumentRecord(at, document, row.document)
         yield self._row(row, at, system, rater, document, accepted=accepted)
@@ -323,8 +323,8 @@ class _Records:
             item_meta["item"] = row.item
         return JudgmentRow(
             at,
-            self._tasks.find_key(f"{row.hit_id}:{rater}")[0],
-            self._items.find_key(f"{presented}:{document}" if row.document else presented)[0],
+            self._tasks.assign_key(f"{row.hit_id}:{rater}")[0],
+            self._items.assign_key(f"{presented}:{document}" if row.document else presented)[0],
             (system,),
             document,
             position,
@@ -363,7 +363,7 @@ FORMAT = Format(
     options=OPTIONS,
     by_document=True,
     by_segment=True,
-    spread=ParallelReading(
-        make_reader=DADocumentLines, make_document_finder=make_document_finder, make_campaign_row=_head_of
+    spread=ParallelReadHooks(
+        make_reader=DADocumentLineCollector, make_document_finder=make_document_finder, make_campaign_row=_head_of
     ),
 )

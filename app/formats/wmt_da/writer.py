@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from app.formats.base import CampaignRow, JudgmentRow, Record
 from app.formats.kit.references_judged import NO_SYSTEM, list_credited_systems
-from app.formats.kit.written_judgments import RecordTable, gather_records
+from app.formats.kit.written_judgments import RecordsToWrite, gather_records_to_write
 from app.formats.wmt_da.rows import COLUMNS, ROLES, UNKNOWN
 
 _TYPES = {role: kind for kind, role in ROLES.items()}
@@ -17,14 +17,14 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
     """One row a judgment and system, in canonical order; what has no column is counted in `lost`."""
     lost = Counter() if lost is None else lost
     yield _line(COLUMNS)
-    with gather_records(records, lost) as gathered:
+    with gather_records_to_write(records, lost) as gathered:
         if gathered.campaign is not None and gathered.campaign.options:
             lost["options of the campaign: say again whether scores are standardised"] += 1
         for judged in gathered.iterate_judged_addresses():
             yield from _rows(judged.judgment, gathered, lost)
 
 
-def _rows(judgment: JudgmentRow, names: RecordTable, lost: Counter[str]) -> Iterator[bytes]:
+def _rows(judgment: JudgmentRow, names: RecordsToWrite, lost: Counter[str]) -> Iterator[bytes]:
     kind, score = _TYPES.get(judgment.role), judgment.payload.get("score")
     by = judgment.payload.get("protocol", "da")
     if by != "da" or kind is None or isinstance(score, bool) or not isinstance(score, int | float):

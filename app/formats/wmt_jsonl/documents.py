@@ -24,7 +24,7 @@ from app.formats.base import (
     SegmentRow,
     SystemRecord,
 )
-from app.formats.kit.names import KeyNames
+from app.formats.kit.names import KeyAssigner
 from app.formats.kit.parallel_lines import parse_list_option
 from app.formats.kit.reading import count_unread_columns, read_lines, refuse_file
 from app.formats.kit.records import LONGEST_NAME, decode_record, encode_record
@@ -61,7 +61,7 @@ class WmtJsonlDocuments:
         self._context, self._log = context, log
         self._whole = "segments" in context.options
         self._human = frozenset(parse_list_option(context.options, "human"))
-        self._keys, self._systems = KeyNames("document", log), KeyNames("system", log)
+        self._keys, self._systems = KeyAssigner("document", log), KeyAssigner("system", log)
         self._known: dict[str, _Document] = {}
         self._told: set[tuple[int, str]] = set()
         self._judged: dict[int, FileLine] = {}
@@ -120,7 +120,7 @@ class WmtJsonlDocuments:
         name, index = _name(line), None
         if judged and isinstance(line["src_text"], str) and (part := split_numbered_name(name)):
             name, index = part
-        key = self._keys.find_key(name)[0]
+        key = self._keys.assign_key(name)[0]
         known = self._known.get(key)
         if known is not None and not judged:
             raise ValueError(f"the document {name[:80]} stands twice")
@@ -181,7 +181,7 @@ class WmtJsonlDocuments:
 
     def _declare_system(self, at: FileLine, system: str, known: _Document) -> Iterator[Keyed]:
         """What is known of a system, once for each language pair."""
-        key, _ = self._systems.find_key(system)
+        key, _ = self._systems.assign_key(system)
         if (known.pair, key) in self._told:
             return
         self._told.add((known.pair, key))

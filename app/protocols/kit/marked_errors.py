@@ -73,7 +73,7 @@ def check_errors_and_score(errors: Sequence[Span], score: float, shown: JudgedTe
         raise Invalid(f"score {why}", places=(Place(("score",), why),))
 
 
-def keep_weighted_severities(widget: Widget, options: ScoringOptions) -> Widget:
+def limit_widget_to_weighted_severities(widget: Widget, options: ScoringOptions) -> Widget:
     """A widget with those severities alone that weigh something under the profile, or nothing whatever the profile.
 
     Where no severity is left that weighs, all are offered: the ranking says what weighs nothing.
@@ -86,7 +86,7 @@ def keep_weighted_severities(widget: Widget, options: ScoringOptions) -> Widget:
     return replace(widget, severities=named) if set(named) - set(WEIGHTLESS) else widget
 
 
-def choose_score_or_weight(errors: Sequence[Span], score: float, options: ScoringOptions) -> JudgmentScore:
+def choose_score_or_error_penalty(errors: Sequence[Span], score: float, options: ScoringOptions) -> JudgmentScore:
     """The score (higher is better), or the weight of the errors (lower is better); and the number of errors."""
     return score_errors(errors, options) if options.measure == "spans" else JudgmentScore(score + 0.0, len(errors))
 

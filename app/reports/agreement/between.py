@@ -13,7 +13,7 @@ from pydantic import Field, StringConstraints
 
 from app.reports.agreement import work
 from app.reports.agreement.between_charts import draw_campaign_agreement
-from app.reports.agreement.between_repeated import compute_repeatability
+from app.reports.agreement.between_repeated import compute_score_variation_over_campaigns
 from app.reports.agreement.between_view import (
     BetweenView,
     CampaignLine,
@@ -22,7 +22,7 @@ from app.reports.agreement.between_view import (
     make_csv,
     make_tables,
 )
-from app.reports.agreement.plan import AgreementCoefficient, CoefficientSettings, make_level_plan
+from app.reports.agreement.plan import AgreementCoefficient, CoefficientSettings, make_level_agreement_plan
 from app.reports.agreement.report import NUMBERS, make_coefficient_settings
 from app.reports.agreement.view import Statistic
 from app.reports.inputs.raw_ratings import (
@@ -63,7 +63,7 @@ class BetweenOptions(RawRatingsOptions, BootstrapOptions):
 
 
 @dataclass(frozen=True, slots=True)
-class SharedUnits:
+class UnitsSharedByCampaigns:
     """Campaigns as raters of the units that they share. differing: units left out because the sources differ.
     systems: names of the codes of the units."""
 
@@ -106,7 +106,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Between
 
 def _shared_units(
     campaign_ratings: Sequence[RawRatings], texts: Sequence[dict[tuple[str, int], str]], options: BetweenOptions
-) -> SharedUnits:
+) -> UnitsSharedByCampaigns:
     """The mean of each unit of each campaign; units of the same address whose sources differ are left out."""
     turned = len({one.rows.higher_is_better for one in campaign_ratings}) > 1
     means = [_mean_by_address(one, options, turn=turned and not one.rows.higher_is_better) for one in campaign_ratings]
@@ -132,7 +132,7 @@ def _shared_units(
         n_documents=len(documents),
         raters=tuple(one.snapshot.campaign.key for one in campaign_ratings),
     )
-    return SharedUnits(units, len(shared) - len(held), turned, tuple(systems))
+    return UnitsSharedByCampaigns(units, len(shared) - len(held), turned, tuple(systems))
 
 
 def _encode_keys(keys: Sequence[str]) -> tuple[list[str], npt.NDArray[np.int32]]:
@@ -167,7 +167,7 @@ def _statistics(
     if not units.n_units:
         return ()
     if same_scale:
-        return make_level_plan("segments", units, choices).statistics
+        return make_level_agreement_plan("segments", units, choices).statistics
     return (
         AgreementCoefficient("mean_pearson", pairs.mean_pearson(units)),
         AgreementCoefficient("tau_single_documents", rankings.mean_document_tau(units)),
@@ -177,7 +177,7 @@ def _statistics(
 
 def _view(
     campaign_ratings: Sequence[RawRatings],
-    shared: SharedUnits,
+    shared: UnitsSharedByCampaigns,
     statistics: list[Statistic],
     options: BetweenOptions,
     levels: int | None,
@@ -203,12 +203,14 @@ def _view(
         each=[_campaign_line(one, shared) for one in campaign_ratings],
         statistics=statistics,
         pairs=_pairs(shared.units, same_scale=same),
-        repeated=compute_repeatability(shared.units, shared.systems, campaign_ratings[0].scale) if same else [],
+        repeated=compute_score_variation_over_campaigns(shared.units, shared.systems, campaign_ratings[0].scale)
+        if same
+        else [],
     )
 
 
-def _campaign_line(ratings: RawRatings, shared: SharedUnits) -> CampaignLine:
-    rows = ratings.rows.segments()
+def _campaign_line(ratings: RawRatings, shared: UnitsSharedByCampaigns) -> CampaignLine:
+    rows = ratings.rows.segment_ratings()
     return CampaignLine(
         campaign=ratings.snapshot.campaign.key,
         protocol=ratings.snapshot.campaign.protocol,
@@ -242,7 +244,7 @@ def _pairs(units: ValuesByUnit, *, same_scale: bool) -> list[CampaignPair]:
     return lines
 
 
-def _warnings(campaign_ratings: Sequence[RawRatings], shared: SharedUnits, *, same_scale: bool) -> list[str]:
+def _warnings(campaign_ratings: Sequence[RawRatings], shared: UnitsSharedByCampaigns, *, same_scale: bool) -> list[str]:
     if not any(len(one.rows) for one in campaign_ratings):
         return [NOTHING]
     if not shared.units.n_units:

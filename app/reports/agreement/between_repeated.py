@@ -17,7 +17,7 @@ from app.stats.ratings import ScoreScale
 from app.stats.reproducibility import cv_star
 
 
-class RepeatedLine(FiniteResultPart):
+class ScoreVariationLine(FiniteResultPart):
     """One system, measured in several campaigns on the same units."""
 
     system: str
@@ -27,7 +27,9 @@ class RepeatedLine(FiniteResultPart):
     cv: float | None = Field(description="CV* in percent; null where the mean is at the lower end of the scale.")
 
 
-def compute_repeatability(units: ValuesByUnit, systems: Sequence[str], scale: ScoreScale | None) -> list[RepeatedLine]:
+def compute_score_variation_over_campaigns(
+    units: ValuesByUnit, systems: Sequence[str], scale: ScoreScale | None
+) -> list[ScoreVariationLine]:
     """Every system that two campaigns or more have on the same units; the campaigns are the raters of the units.
 
     systems: names of the codes of the units. Nothing where scores have no lower end that could be put to 0.
@@ -39,7 +41,7 @@ def compute_repeatability(units: ValuesByUnit, systems: Sequence[str], scale: Sc
     return [line for line in lines if line is not None]
 
 
-def _line(units: ValuesByUnit, code: int, name: str, minimum: float) -> RepeatedLine | None:
+def _line(units: ValuesByUnit, code: int, name: str, minimum: float) -> ScoreVariationLine | None:
     mine = units.where((units.system == code)[units.unit])
     campaigns = np.unique(mine.rater)
     shared = mine.where((mine.counts() == campaigns.size)[mine.unit])
@@ -47,7 +49,7 @@ def _line(units: ValuesByUnit, code: int, name: str, minimum: float) -> Repeated
         return None
     means = shared.value.reshape(shared.n_units, campaigns.size).mean(axis=0)
     names = [units.raters[c] for c in campaigns.tolist()]
-    return RepeatedLine(
+    return ScoreVariationLine(
         system=name,
         n_campaigns=int(campaigns.size),
         n_units=shared.n_units,
@@ -56,7 +58,7 @@ def _line(units: ValuesByUnit, code: int, name: str, minimum: float) -> Repeated
     )
 
 
-def make_score_variation_table(lines: Sequence[RepeatedLine]) -> Table:
+def make_score_variation_table(lines: Sequence[ScoreVariationLine]) -> Table:
     """One row a system."""
     heads = ("System", "Campaigns", "Units", "Lowest", "Highest", "CV*")
     rows = [

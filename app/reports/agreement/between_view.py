@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.reports.agreement.between_repeated import RepeatedLine, make_score_variation_table
+from app.reports.agreement.between_repeated import ScoreVariationLine, make_score_variation_table
 from app.reports.agreement.tables import NONE, PLACES, label_statistic
 from app.reports.agreement.view import Statistic
 from app.reports.kit import captions
@@ -53,7 +53,7 @@ class BetweenView(ReportHeader):
     each: list[CampaignLine]
     statistics: list[Statistic]
     pairs: list[CampaignPair]
-    repeated: list[RepeatedLine] = Field(
+    repeated: list[ScoreVariationLine] = Field(
         default_factory=list, description="Campaigns as repetitions of one measurement: CV* of every system."
     )
 

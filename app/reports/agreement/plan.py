@@ -60,7 +60,7 @@ class CoefficientSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class LevelPlan:
+class LevelAgreementPlan:
     """All that a level is computed from. units: with at least two raters."""
 
     level: Level
@@ -72,9 +72,9 @@ class LevelPlan:
     categories: int | None
 
 
-def make_level_plan(level: Level, units: ValuesByUnit, choices: CoefficientSettings) -> LevelPlan:
+def make_level_agreement_plan(level: Level, units: ValuesByUnit, choices: CoefficientSettings) -> LevelAgreementPlan:
     """The coefficients of one level."""
-    paired = units.with_two_values()
+    paired = units.with_two_or_more_values()
     model = fit_unit_rater_variances(paired)
     block = icc.find_complete_block(paired)
     sorted_out = categorize_units(paired, choices) if level != "averaged" else None
@@ -88,7 +88,9 @@ def make_level_plan(level: Level, units: ValuesByUnit, choices: CoefficientSetti
                 sorted_out[0], sorted_out[1], model, every=every[0] if every else sorted_out[0]
             )
     n_categories = None if sorted_out is None else sorted_out[1]
-    return LevelPlan(level, paired, units.n_units - paired.n_units, tuple(coefficients), model, block, n_categories)
+    return LevelAgreementPlan(
+        level, paired, units.n_units - paired.n_units, tuple(coefficients), model, block, n_categories
+    )
 
 
 def categorize_units(units: ValuesByUnit, choices: CoefficientSettings) -> tuple[ValuesByUnit, int] | None:
@@ -101,16 +103,16 @@ def categorize_units(units: ValuesByUnit, choices: CoefficientSettings) -> tuple
     if scale is None or not np.isfinite(scale.maximum - scale.minimum):
         if choices.bins is None:
             return None
-        return units.with_value(np.clip(np.floor(units.value + SLACK), 0, choices.bins - 1)), choices.bins
+        return units.with_replaced_values(np.clip(np.floor(units.value + SLACK), 0, choices.bins - 1)), choices.bins
     wide = scale.maximum - scale.minimum
     if choices.bins is not None:
         code = np.clip(np.floor((units.value - scale.minimum) / wide * choices.bins + SLACK), 0, choices.bins - 1)
-        return units.with_value(code), choices.bins
+        return units.with_replaced_values(code), choices.bins
     n = round(wide / (scale.step or 1.0)) + 1
     if n > MOST_LEVELS:
         return None
     code = np.clip(np.ceil((units.value - scale.minimum) / (scale.step or 1.0) - 0.5 - SLACK), 0, n - 1)
-    return units.with_value(code), n
+    return units.with_replaced_values(code), n
 
 
 def _coefficients_of_scores(
@@ -148,7 +150,7 @@ def _kappas(
     of = kappa.tolerance_kappa(units, t)
     expected = None if model is None else _agreement_beyond_chance(share, model.chance_share_within(t, choices.step))
     pool = pool_values(units)
-    histogram = pool.weighted_counts(units.unit_document_weights())
+    histogram = pool.weighted_counts(units.one_weight_per_document())
     by_pool = float(pool.count_pairs_within_tolerance(histogram, t)[0]) / units.value.size**2
     yield AgreementCoefficient("kappa_pooled", of, t, expected, observed, chance=by_pool)
 
@@ -168,7 +170,7 @@ def _agreement_beyond_chance(share: float | None, chance: float) -> float | None
 def _icc_of_ranks(units: ValuesByUnit) -> float | None:
     """ICC(A,1) of the model fitted to the mid-ranks of the pooled values."""
     _, code, counts = np.unique(units.value, return_inverse=True, return_counts=True)
-    model = fit_unit_rater_variances(units.with_value((np.cumsum(counts) - counts / 2)[code]))
+    model = fit_unit_rater_variances(units.with_replaced_values((np.cumsum(counts) - counts / 2)[code]))
     return None if model is None else model.agreement
 
 

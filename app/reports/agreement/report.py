@@ -12,7 +12,12 @@ from pydantic import Field, StringConstraints
 
 from app.reports.agreement import work
 from app.reports.agreement.charts import draw_rater_heat_map, draw_statistics
-from app.reports.agreement.plan import CoefficientSettings, LevelPlan, categorize_units, make_level_plan
+from app.reports.agreement.plan import (
+    CoefficientSettings,
+    LevelAgreementPlan,
+    categorize_units,
+    make_level_agreement_plan,
+)
 from app.reports.agreement.spans import make_marked_judgments
 from app.reports.agreement.tables import make_caption, make_csv, make_tables
 from app.reports.agreement.view import AgreementView, pseudonymize_raters
@@ -94,14 +99,16 @@ class _AgreementPlan:
         self.units = _units(ratings, options)
 
     @cached_property
-    def plans(self) -> list[LevelPlan]:
-        return [make_level_plan(level, self.units[level], self.choices) for level in LEVELS if level in self.units]
+    def plans(self) -> list[LevelAgreementPlan]:
+        return [
+            make_level_agreement_plan(level, self.units[level], self.choices) for level in LEVELS if level in self.units
+        ]
 
     @cached_property
-    def marks(self) -> work.SpanPlan | None:
+    def marks(self) -> work.SpanAgreementPlan | None:
         if self.errors is None or "segments" not in self.units:
             return None
-        return work.make_span_plan(make_marked_judgments(self.ratings, self.errors))
+        return work.make_span_agreement_plan(make_marked_judgments(self.ratings, self.errors))
 
     @cached_property
     def spread(self) -> work.BootstrapDraws:
@@ -152,7 +159,7 @@ def _has_spans(ratings: RawRatings, options: AgreementOptions) -> bool:
     return find_spans_field(ratings) is not None and options.units in {"all", "segments"}
 
 
-def _pairs(plans: Sequence[LevelPlan], choices: CoefficientSettings) -> tuple[list[Any], list[str]]:
+def _pairs(plans: Sequence[LevelAgreementPlan], choices: CoefficientSettings) -> tuple[list[Any], list[str]]:
     """Rater pairs of the first level that has any."""
     plan = next((p for p in plans if p.units.n_units), None)
     if plan is None:

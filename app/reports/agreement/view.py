@@ -43,7 +43,7 @@ class AgreementVarianceComponents(FiniteResultPart):
     residual: float
 
 
-class LengthLine(FiniteResultPart):
+class AgreementByLengthLine(FiniteResultPart):
     """Agreement on documents of some length."""
 
     segments: str
@@ -74,7 +74,7 @@ class LevelView(FiniteResultPart):
     n_documents: int
     categories: int | None = Field(description="Of the coefficients of categories; null: not computed.")
     statistics: list[Statistic]
-    by_length: list[LengthLine]
+    by_length: list[AgreementByLengthLine]
     components: AgreementVarianceComponents | None
     block: CompleteBlockView | None
 
@@ -112,7 +112,7 @@ class SelfAgreementLine(FiniteResultPart):
     tau_b: float | None
 
 
-class SpanLine(FiniteResultPart):
+class SpanAgreementLine(FiniteResultPart):
     """One figure of the agreement of marked errors."""
 
     statistic: Literal["character_f1", "overlap", "same_severity", "same_category"]
@@ -127,7 +127,7 @@ class SpanView(FiniteResultPart):
     n_marks: int
     n_skipped: int = Field(description="Marks without a place, or neither minor, major nor critical.")
     n_both_empty: int = Field(description="Pairs of which neither marked anything.")
-    figures: list[SpanLine]
+    figures: list[SpanAgreementLine]
 
 
 class AgreementView(ReportHeader):

@@ -15,20 +15,20 @@ from app.reports.agreement.plan import (
     WITH_WORDS,
     AgreementCoefficient,
     CoefficientSettings,
-    LevelPlan,
+    LevelAgreementPlan,
     compute_closed_form_chance,
     make_rater_pair_counter,
 )
 from app.reports.agreement.view import (
+    AgreementByLengthLine,
     AgreementVarianceComponents,
     AgreementView,
     CompleteBlockView,
     Interval,
-    LengthLine,
     LevelView,
     RaterPairLine,
     SelfAgreementLine,
-    SpanLine,
+    SpanAgreementLine,
     SpanView,
     Statistic,
 )
@@ -50,7 +50,7 @@ ONE_RATER = "no text was rated by two raters, so agreement cannot be estimated; 
 
 def count_bootstrap_chunks(units: Iterable[ValuesByUnit], draws: int) -> int:
     """Chunks of draws; none where nothing was rated twice."""
-    return -(-draws // DRAWS_A_CHUNK) if any(one.with_two_values().n_units for one in units) else 0
+    return -(-draws // DRAWS_A_CHUNK) if any(one.with_two_or_more_values().n_units for one in units) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class BootstrapDraws:
 
 
 @dataclass(frozen=True, slots=True)
-class SpanPlan:
+class SpanAgreementPlan:
     """Agreement of marked errors."""
 
     marked: spans.MarkedJudgments
@@ -90,7 +90,7 @@ class SpanPlan:
     of: dict[str, Any]
 
 
-def make_span_plan(marked: spans.MarkedJudgments) -> SpanPlan | None:
+def make_span_agreement_plan(marked: spans.MarkedJudgments) -> SpanAgreementPlan | None:
     """None where no text was judged twice or nothing is marked on one."""
     characters = spans.count_character_overlaps(marked)
     if not characters.first.size or not marked.row.size:
@@ -99,11 +99,11 @@ def make_span_plan(marked: spans.MarkedJudgments) -> SpanPlan | None:
         "character_f1": spans.character_f1(marked, characters),
         **spans.overlap_shares(spans.count_mark_overlaps(marked)),
     }
-    return SpanPlan(marked, characters, of)
+    return SpanAgreementPlan(marked, characters, of)
 
 
 def make_level_view(
-    plan: LevelPlan,
+    plan: LevelAgreementPlan,
     intervals: Sequence[Interval | None],
     choices: CoefficientSettings,
     length: Codes,
@@ -137,7 +137,7 @@ def make_statistic_view(
     coefficient: AgreementCoefficient, ends: Interval | None, units: ValuesByUnit, level: float | None
 ) -> Statistic:
     """One coefficient as it is shown. level: of intervals, None where none are asked for."""
-    value = number_or_none(float(coefficient.estimate(units.unit_document_weights())[0]))
+    value = number_or_none(float(coefficient.estimate(units.one_weight_per_document())[0]))
     if coefficient.jackknife and level is not None:
         raters, documents = np.unique(units.rater).size, np.unique(units.document).size
         few = documents * raters * (raters - 1) // 2 <= MOST_LEFT_OUT
@@ -150,13 +150,13 @@ def make_statistic_view(
         expected=None if coefficient.expected is None else number_or_none(coefficient.expected),
         observed=None
         if coefficient.observed is None
-        else number_or_none(float(coefficient.observed(units.unit_document_weights())[0])),
+        else number_or_none(float(coefficient.observed(units.one_weight_per_document())[0])),
         chance=coefficient.chance,
         word=landis_koch_label(value) if value is not None and coefficient.key in WITH_WORDS else None,
     )
 
 
-def _by_length(plan: LevelPlan, choices: CoefficientSettings, length: Codes) -> list[LengthLine]:
+def _by_length(plan: LevelAgreementPlan, choices: CoefficientSettings, length: Codes) -> list[AgreementByLengthLine]:
     """Only buckets that have units; the tolerance is the one that the report shows first (15 of a slider)."""
     units = plan.units
     if not units.n_units:
@@ -172,7 +172,7 @@ def _by_length(plan: LevelPlan, choices: CoefficientSettings, length: Codes) -> 
         n = int(inside[units.document].sum())
         if n:
             lines.append(
-                LengthLine(
+                AgreementByLengthLine(
                     segments=f"{low}–{high}" if high else f"{low} and more",
                     n_units=n,
                     n_pairs=int(count(weights)),
@@ -192,7 +192,7 @@ def choose_main_tolerance(choices: CoefficientSettings) -> float | None:
 
 
 def list_rater_pairs(
-    plan: LevelPlan, categories: tuple[ValuesByUnit, int] | None
+    plan: LevelAgreementPlan, categories: tuple[ValuesByUnit, int] | None
 ) -> tuple[list[RaterPairLine], list[str]]:
     """Rater pairs, those who share most first where there are too many; and what was left out."""
     units = plan.units
@@ -211,14 +211,14 @@ def list_rater_pairs(
     return sorted(most, key=lambda line: line.rater), [warning]
 
 
-def _categorical(units: ValuesByUnit, n: int) -> dict[tuple[str, str], pairs.RaterPair]:
+def _categorical(units: ValuesByUnit, n: int) -> dict[tuple[str, str], pairs.RaterPairAgreement]:
     return {(one.first, one.second): one for one in pairs.compare_rater_pairs(units, levels=n)}
 
 
 def _pair_line(
-    pair: pairs.RaterPair,
-    ranked: dict[tuple[str, str], rankings.PairRanking],
-    categorical: dict[tuple[str, str], pairs.RaterPair],
+    pair: pairs.RaterPairAgreement,
+    ranked: dict[tuple[str, str], rankings.RaterPairKendallTau],
+    categorical: dict[tuple[str, str], pairs.RaterPairAgreement],
 ) -> RaterPairLine:
     key = (pair.first, pair.second)
     order, sorted_out = ranked.get(key), categorical.get(key)
@@ -290,7 +290,7 @@ def _self_line(
     )
 
 
-def make_span_view(plan: SpanPlan, intervals: Sequence[Interval | None]) -> SpanView:
+def make_span_view(plan: SpanAgreementPlan, intervals: Sequence[Interval | None]) -> SpanView:
     """Marked errors as they are shown."""
     once: Floats = np.ones((1, plan.marked.n_documents))
     values = {name: number_or_none(float(of(once)[0])) for name, of in plan.of.items()}
@@ -301,13 +301,15 @@ def make_span_view(plan: SpanPlan, intervals: Sequence[Interval | None]) -> Span
         n_skipped=plan.marked.skipped,
         n_both_empty=int(empty.sum()),
         figures=[
-            SpanLine(statistic=name, value=values[name], interval=ends)
+            SpanAgreementLine(statistic=name, value=values[name], interval=ends)
             for name, ends in zip(plan.of, intervals, strict=True)
         ],
     )
 
 
-def list_agreement_warnings(ratings: RawRatings, plans: Sequence[LevelPlan], choices: CoefficientSettings) -> list[str]:
+def list_agreement_warnings(
+    ratings: RawRatings, plans: Sequence[LevelAgreementPlan], choices: CoefficientSettings
+) -> list[str]:
     """What a reader has to know."""
     if not len(ratings.rows):
         return [NOTHING]
@@ -324,7 +326,7 @@ def list_agreement_warnings(ratings: RawRatings, plans: Sequence[LevelPlan], cho
                 "have more documents rated by two raters"
             )
         missing = sorted(
-            {one.key for one in plan.statistics if np.isnan(one.estimate(plan.units.unit_document_weights())[0])}
+            {one.key for one in plan.statistics if np.isnan(one.estimate(plan.units.one_weight_per_document())[0])}
         )
         if missing:
             messages.append(
@@ -351,4 +353,4 @@ def make_agreement_view(
     marks: SpanView | None,
 ) -> AgreementView:
     """The report."""
-    return AgreementView(**ratings.head, **head, levels=levels, pairs=pairs_found, own=own, spans=marks)
+    return AgreementView(**ratings.header_fields, **head, levels=levels, pairs=pairs_found, own=own, spans=marks)

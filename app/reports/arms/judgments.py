@@ -80,7 +80,9 @@ class JudgmentsByCondition:
         return JudgmentPaces(rows.rater[keep], rows.task[keep], self.condition[keep], self.events.submitted[keep], pace)
 
 
-def load_conditions(session: Session, snapshot: Snapshot, options: InclusionOptions) -> JudgmentsByCondition:
+def load_judgments_by_condition(
+    session: Session, snapshot: Snapshot, options: InclusionOptions
+) -> JudgmentsByCondition:
     """Read a campaign by its arms; without arms by presentation, and without these as one condition."""
     read = load_judged_ratings(session, snapshot)
     arms = load_task_arms(session, snapshot.campaign_id, read.rows.labels.tasks)

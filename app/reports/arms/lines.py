@@ -44,7 +44,7 @@ NO_TIMES = "no judgment has start and end times, so there are no durations; impo
 FEW_RATERS = 5
 
 
-class ArmVolume(FiniteResultPart):
+class ArmWorkVolume(FiniteResultPart):
     """How much was judged under a condition, and how fast."""
 
     arm: str
@@ -110,13 +110,13 @@ class ArmRevisions(FiniteResultPart):
     document_change: float | None
 
 
-def count_arm_volume(condition: ArmCondition, work: TimedJudgments) -> ArmVolume:
+def count_arm_volume(condition: ArmCondition, work: TimedJudgments) -> ArmWorkVolume:
     """Count what one condition holds."""
     once = work.one_row_per_judgment()
     rows = once.rows
     known = ~np.isnan(once.seconds)
     segment = rows.kind == RatingKind.SEGMENT
-    return ArmVolume(
+    return ArmWorkVolume(
         arm=condition.name,
         presentation=condition.presentation,
         n_raters=np.unique(rows.rater).size,
@@ -216,7 +216,7 @@ def measure_condition_times(parts: Sequence[tuple[TimedJudgments, EventTable]]) 
 
 
 def list_time_warnings(
-    volumes: Sequence[ArmVolume], paces: Sequence[ArmPace], lines: Sequence[ArmTime]
+    volumes: Sequence[ArmWorkVolume], paces: Sequence[ArmPace], lines: Sequence[ArmTime]
 ) -> Iterator[str]:
     """What must be known to read the times."""
     if not any(one.judgments for one in volumes):
@@ -255,7 +255,7 @@ def describe_unit_kind(line: ArmTime) -> str:
     return f"{words} {known}" if line.what == "document" else f"{words}, document {known}"
 
 
-def make_volume_table(lines: Sequence[ArmVolume]) -> Table:
+def make_volume_table(lines: Sequence[ArmWorkVolume]) -> Table:
     """One row a condition."""
     heads = (
         "Condition",

@@ -13,7 +13,7 @@ from app.reports.arms.judgments import (
     InclusionOptions,
     JudgmentsByCondition,
     list_unfinished_task_states,
-    load_conditions,
+    load_judgments_by_condition,
 )
 from app.reports.arms.prefilled_errors import Counts, count_prefills, summarize_arm_prefills
 from app.reports.arms.time_model import ArmModel, fit_arm_model
@@ -42,7 +42,7 @@ class ArmsOptions(InclusionOptions):
 
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: ArmsOptions) -> ReportWork[ArmsView]:
-    conditions = load_conditions(session, snapshots[0], options)
+    conditions = load_judgments_by_condition(session, snapshots[0], options)
     order = order_conditions([one.name for one in conditions.names], options.baseline)
     counts = count_prefills(session, conditions)
     return make_undivided_work(lambda: _view(conditions, options, order, counts))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from app.reports.arms import lines
-from app.reports.arms.lines import ArmPace, ArmRevisions, ArmTime, ArmVolume
+from app.reports.arms.lines import ArmPace, ArmRevisions, ArmTime, ArmWorkVolume
 from app.reports.arms.prefilled_errors import ArmPrefill, list_prefill_figures, make_prefill_table
 from app.reports.arms.time_model import ArmModel, make_model_table
 from app.reports.kit import captions
@@ -35,7 +35,7 @@ class ArmsView(ReportHeader):
     rejected: bool = Field(default=False, description="Tasks that quality control rejected count, too.")
     raters: str = Field("all", description="Or complete: only those who finished their work.")
     baseline: str | None
-    arms: list[ArmVolume]
+    arms: list[ArmWorkVolume]
     times: list[ArmTime]
     pace: list[ArmPace]
     revisions: list[ArmRevisions]

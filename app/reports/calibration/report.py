@@ -13,7 +13,7 @@ from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.calibration.view import (
     CalibrationView,
     RaterOffsetView,
-    SeverityView,
+    RaterSeveritySpreadView,
     SystemView,
     draw_rater_offsets,
     make_caption,
@@ -22,11 +22,11 @@ from app.reports.calibration.view import (
 )
 from app.reports.inputs.calibration import (
     UNAGREED,
-    CampaignParts,
+    CampaignCalibrationSplit,
     ScoreSourceOptions,
     find_agreed_scores,
     list_raters_for_warning,
-    load_campaign_parts,
+    load_campaign_calibration_split,
     make_comparison_header,
     make_unit_values,
 )
@@ -36,8 +36,13 @@ from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats.aggregate import round_scores
 from app.stats.agreement.distributions import select_complete_raters
 from app.stats.agreement.units import ValuesByUnit
-from app.stats.calibration.raters import RaterOffset, compute_rater_offsets, panel_consensus, standardize_by_rater
-from app.stats.calibration.severity import estimate_rater_severity
+from app.stats.calibration.raters import (
+    RaterOffset,
+    compute_rater_offsets,
+    median_consensus_by_unit,
+    standardize_by_rater,
+)
+from app.stats.calibration.severity import estimate_rater_severity_spread
 from app.stats.ratings import Floats
 from app.storage.db import Session
 
@@ -63,26 +68,26 @@ class CalibrationOptions(ScoreSourceOptions):
 def _prepare(
     session: Session, snapshots: tuple[Snapshot, ...], options: CalibrationOptions
 ) -> ReportWork[CalibrationView]:
-    parts = load_campaign_parts(session, snapshots[0], options)
+    parts = load_campaign_calibration_split(session, snapshots[0], options)
     return make_undivided_work(lambda: _view(parts, options))
 
 
-def _items(parts: CampaignParts, options: CalibrationOptions) -> tuple[str, ValuesByUnit, str, Floats]:
+def _items(parts: CampaignCalibrationSplit, options: CalibrationOptions) -> tuple[str, ValuesByUnit, str, Floats]:
     """Which items are used, what raters gave to them, where agreed scores come from, and the score of each."""
     known = bool(parts.calibration.any())
     which = "calibration" if options.items == "calibration" or (options.items == "auto" and known) else "common"
     units = make_unit_values(parts, parts.calibration if which == "calibration" else parts.test, options.repeats)
     if which == "common":
-        units = units.with_two_values()
+        units = units.with_two_or_more_values()
     if options.raters == "complete":
         units = select_complete_raters(units)
     agreed = find_agreed_scores(parts, units)
     if np.isfinite(agreed).any():
         return which, units, "set", agreed
-    return which, units, "panel", panel_consensus(units)
+    return which, units, "panel", median_consensus_by_unit(units)
 
 
-def _view(parts: CampaignParts, options: CalibrationOptions) -> CalibrationView:
+def _view(parts: CampaignCalibrationSplit, options: CalibrationOptions) -> CalibrationView:
     which, units, source, agreed = _items(parts, options)
     rater_offsets = compute_rater_offsets(units, agreed, level=options.level)
     test = make_unit_values(parts, parts.test, options.repeats)
@@ -92,7 +97,11 @@ def _view(parts: CampaignParts, options: CalibrationOptions) -> CalibrationView:
     unknown = sorted(set(names) - {one.rater for one in rater_offsets})
     scaled, lost = standardize_by_rater(test, units)
     constant = sorted(set(lost) - set(unknown))
-    shared = estimate_rater_severity(units, rng=np.random.default_rng(options.seed)) if len(rater_offsets) > 1 else None
+    shared = (
+        estimate_rater_severity_spread(units, rng=np.random.default_rng(options.seed))
+        if len(rater_offsets) > 1
+        else None
+    )
     head = make_comparison_header([parts])
     if n := int((~np.isfinite(agreed)).sum()):
         head["dropped"].append({"reason": UNAGREED, "n": n, "campaign": parts.key})
@@ -109,18 +118,18 @@ def _view(parts: CampaignParts, options: CalibrationOptions) -> CalibrationView:
         unknown=[{"rater": name} for name in unknown],
         without_z=[{"rater": name} for name in constant],
         systems=_systems(parts, test, rater_offsets, scaled),
-        severity=None if shared is None else SeverityView(**asdict(shared)),
+        severity=None if shared is None else RaterSeveritySpreadView(**asdict(shared)),
     )
 
 
 def _systems(
-    parts: CampaignParts, test: ValuesByUnit, rater_offsets: tuple[RaterOffset, ...], scaled: ValuesByUnit
+    parts: CampaignCalibrationSplit, test: ValuesByUnit, rater_offsets: tuple[RaterOffset, ...], scaled: ValuesByUnit
 ) -> list[SystemView]:
     """Means over outputs of the mean over raters, of the same rows raw, shifted, and as z."""
     by_rater = {one.rater: one.shift for one in rater_offsets}
     shift = np.array([by_rater.get(name, np.nan) for name in test.raters] or [np.nan])
     held = np.isfinite(shift)[test.rater]
-    moved = test.with_value(test.value + np.nan_to_num(shift)[test.rater]).where(held)
+    moved = test.with_replaced_values(test.value + np.nan_to_num(shift)[test.rater]).where(held)
     raw, shifted, z = (_unit_means(units) for units in (test, moved, scaled))
     ranks = [_ranks(values, parts.sign) for values in (raw, shifted, z)]
     labels, n = parts.ratings.rows.labels.systems, np.bincount(test.system, minlength=len(parts.kinds) + 1)
@@ -152,7 +161,7 @@ def _ranks(values: Mapping[int, float], sign: int) -> dict[int, int]:
 
 
 def _warnings(
-    parts: CampaignParts,
+    parts: CampaignCalibrationSplit,
     which: str,
     source: str,
     rater_offsets: tuple[RaterOffset, ...],

@@ -45,7 +45,7 @@ class SystemView(FiniteResultPart):
     rank_z: int | None
 
 
-class SeverityView(FiniteResultPart):
+class RaterSeveritySpreadView(FiniteResultPart):
     """Means of raters on the calibration items that all of them judged."""
 
     n_raters: int
@@ -70,7 +70,7 @@ class CalibrationView(ReportHeader):
     unknown: list[dict[str, str]] = Field(description="Raters without calibration items: nothing is known of them.")
     without_z: list[dict[str, str]] = Field(description="Raters of one score throughout, or of a single item.")
     systems: list[SystemView]
-    severity: SeverityView | None
+    severity: RaterSeveritySpreadView | None
 
 
 def _figure(value: float | None) -> str:

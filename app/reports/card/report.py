@@ -12,11 +12,11 @@ from app.reports.card.charts import draw_coverage_map
 from app.reports.card.view import (
     BucketPart,
     CardView,
-    DomainPart,
-    RaterPart,
+    CountSpreadView,
+    DomainRatingCounts,
+    RaterRatingCounts,
     RolePart,
-    SpreadView,
-    SystemPart,
+    SystemRatingCounts,
     make_caption,
     make_csv,
     make_tables,
@@ -80,7 +80,7 @@ def make_card_view(snapshot: Snapshot, ratings: JudgedRatings, kinds: Mapping[st
         outputs=int(used.size) * segments,
         rated_outputs=int(outputs.size),
         by_system=[
-            SystemPart(
+            SystemRatingCounts(
                 system=names.systems[one.code],
                 kind=kinds.get(names.systems[one.code], "mt"),
                 ratings=one.ratings,
@@ -92,7 +92,7 @@ def make_card_view(snapshot: Snapshot, ratings: JudgedRatings, kinds: Mapping[st
             for one in stats.count_ratings_by_code(rows, rows.system, len(names.systems))
         ],
         by_rater=[
-            RaterPart(
+            RaterRatingCounts(
                 rater=names.raters[one.code],
                 ratings=one.ratings,
                 judgments=one.judgments,
@@ -121,11 +121,11 @@ def _map(rows: Ratings, lengths: Codes, used: Codes) -> tuple[list[int], list[li
     return [int(group.size) for group in groups], grid
 
 
-def _domains(rows: Ratings, ratings: JudgedRatings, lengths: Codes) -> list[DomainPart]:
+def _domains(rows: Ratings, ratings: JudgedRatings, lengths: Codes) -> list[DomainRatingCounts]:
     codes, labels = ratings.documents.domain_codes()
     of_rows = codes[rows.document]
     return [
-        DomainPart(
+        DomainRatingCounts(
             domain=label,
             documents=int(((codes == n) & (lengths > 0)).sum()),
             segments=int(lengths[codes == n].sum()),
@@ -163,8 +163,8 @@ def _warnings(rows: Ratings, *, known: bool, words: int | None) -> list[str]:
     return warnings + ([] if words is not None else [UNKNOWN_WORDS])
 
 
-def _make_spread_view(spread: stats.CountSummary | None) -> SpreadView | None:
-    return None if spread is None else SpreadView(least=spread.least, median=spread.median, most=spread.most)
+def _make_spread_view(spread: stats.CountSummary | None) -> CountSpreadView | None:
+    return None if spread is None else CountSpreadView(least=spread.least, median=spread.median, most=spread.most)
 
 
 REPORT = Report(

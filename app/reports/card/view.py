@@ -12,7 +12,7 @@ from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Alignment, Cell, Table
 
 
-class SpreadView(FiniteResultPart):
+class CountSpreadView(FiniteResultPart):
     """Least, median and most."""
 
     least: int
@@ -20,7 +20,7 @@ class SpreadView(FiniteResultPart):
     most: int
 
 
-class SystemPart(FiniteResultPart):
+class SystemRatingCounts(FiniteResultPart):
     """One system. mean: of its scores as they were given, controls left out."""
 
     system: str
@@ -32,7 +32,7 @@ class SystemPart(FiniteResultPart):
     mean: float | None
 
 
-class RaterPart(FiniteResultPart):
+class RaterRatingCounts(FiniteResultPart):
     """Ratings of one rater."""
 
     rater: str
@@ -42,7 +42,7 @@ class RaterPart(FiniteResultPart):
     mean: float | None
 
 
-class DomainPart(FiniteResultPart):
+class DomainRatingCounts(FiniteResultPart):
     """One domain of the test set."""
 
     domain: str
@@ -78,17 +78,17 @@ class CardView(ReportHeader):
     documents: int | None = Field(description="Of the test set; null where documents are unknown.")
     segments: int
     words: int | None = Field(description="Of all sources, counted at white space; null where a source is unknown.")
-    segments_per_document: SpreadView | None
+    segments_per_document: CountSpreadView | None
     systems: int
     raters: int
     ratings: int = Field(description="Ratings and repeats, one a judgment and system.")
     judgments: int
-    ratings_per_output: SpreadView | None
+    ratings_per_output: CountSpreadView | None
     outputs: int = Field(description="Systems that were rated × segments of the test set.")
     rated_outputs: int
-    by_system: list[SystemPart]
-    by_rater: list[RaterPart]
-    by_domain: list[DomainPart]
+    by_system: list[SystemRatingCounts]
+    by_rater: list[RaterRatingCounts]
+    by_domain: list[DomainRatingCounts]
     by_role: list[RolePart]
     buckets: list[BucketPart]
     columns: list[int] = Field(description="Documents in each column of the map, in the order of their keys.")
@@ -174,7 +174,7 @@ def _format_integer(value: int | None) -> str:
     return "unknown" if value is None else f"{value:,}"
 
 
-def _format_spread(value: SpreadView | None) -> str:
+def _format_spread(value: CountSpreadView | None) -> str:
     if value is None:
         return "–"
     same = value.least == value.most

@@ -9,11 +9,11 @@ import numpy as np
 import scipy
 
 from app.reports.components.view import (
-    AdjustedLine,
+    AdjustedMeanLine,
     ComponentLine,
     ContrastLine,
-    DecisionLine,
-    SeverityLine,
+    DecisionStudyLine,
+    RaterSeverityLine,
     TendencyLine,
 )
 from app.stats.aggregate import average_segment_scores, make_score_matrix, round_scores
@@ -22,7 +22,7 @@ from app.stats.components.bootstrap import component_interval
 from app.stats.components.fit import ComponentsFit, RandomEffects
 from app.stats.components.generalizability import (
     DecisionStudy,
-    contrast_components,
+    components_with_confounded_system_terms,
     estimate_reliability,
     mean_ratings_per_item,
     system_variance,
@@ -53,7 +53,7 @@ def _line(
     return ComponentLine(term=term, name=NAMES[term], variance=variance, share=share, interval=span, why=why)
 
 
-def list_adjusted_systems(fitted: ComponentsFit, ratings: Ratings) -> list[AdjustedLine]:
+def list_adjusted_systems(fitted: ComponentsFit, ratings: Ratings) -> list[AdjustedMeanLine]:
     """Best first; equal means share the better rank."""
     matrix = make_score_matrix(average_segment_scores(ratings), ratings.labels)
     raw = dict(zip((ratings.labels.systems[i] for i in matrix.systems), matrix.means(), strict=True))
@@ -63,7 +63,7 @@ def list_adjusted_systems(fitted: ComponentsFit, ratings: Ratings) -> list[Adjus
     errors = np.sqrt(np.maximum(np.diag(fitted.covariance), 0.0))
     names = fitted.rows.systems
     return [
-        AdjustedLine(
+        AdjustedMeanLine(
             system=names[i],
             rank=1 + int((sign * means > sign * means[i]).sum()),
             mean=float(fitted.means[i]),
@@ -106,7 +106,7 @@ def list_system_contrasts(fitted: ComponentsFit, sign: int) -> list[ContrastLine
     ]
 
 
-def list_rater_severities(fitted: ComponentsFit) -> list[SeverityLine]:
+def list_rater_severities(fitted: ComponentsFit) -> list[RaterSeverityLine]:
     """Lowest scores first."""
     effects = fitted.raters
     if effects is None:
@@ -114,7 +114,7 @@ def list_rater_severities(fitted: ComponentsFit) -> list[SeverityLine]:
     count = np.bincount(fitted.rows.rater, minlength=len(fitted.rows.raters))
     lows, highs = _spans(effects)
     return [
-        SeverityLine(
+        RaterSeverityLine(
             rater=fitted.rows.raters[i],
             severity=float(effects.predicted[i]),
             interval=(float(lows[i]), float(highs[i])),
@@ -141,11 +141,11 @@ def list_rater_tendencies(fitted: ComponentsFit) -> list[TendencyLine]:
     ]
 
 
-def estimate_study_reliability(fitted: ComponentsFit) -> DecisionLine:
+def estimate_study_reliability(fitted: ComponentsFit) -> DecisionStudyLine:
     """Reliability of the study at hand, as if every document had its mean number of raters."""
     rows = fitted.rows
     decision_study = estimate_reliability(
-        contrast_components(fitted, fitted.components),
+        components_with_confounded_system_terms(fitted, fitted.components),
         system_variance(fitted),
         documents=max(rows.n_units_of_a_system, 1),
         segments=rows.n_segments / max(rows.n_units, 1),
@@ -155,6 +155,6 @@ def estimate_study_reliability(fitted: ComponentsFit) -> DecisionLine:
     return describe_decision_reliability(decision_study)
 
 
-def describe_decision_reliability(study_decision: DecisionStudy) -> DecisionLine:
+def describe_decision_reliability(study_decision: DecisionStudy) -> DecisionStudyLine:
     """Reliability as it is shown."""
-    return DecisionLine(**asdict(study_decision))
+    return DecisionStudyLine(**asdict(study_decision))

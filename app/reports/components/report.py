@@ -64,7 +64,7 @@ def _view(model: RatingsModel, draws: Sequence[Draw]) -> ComponentsView:
         draws=len(draws),
         seed=inputs.recipe.seed,
     )
-    return plain if model.fit is None else _add_fit(plain, model.fit, model.ratings, draws)
+    return plain if model.components_fit is None else _add_fit(plain, model.components_fit, model.ratings, draws)
 
 
 def _add_fit(plain: ComponentsView, fitted: ComponentsFit, ratings: Ratings, draws: Sequence[Draw]) -> ComponentsView:
@@ -88,7 +88,7 @@ def _add_fit(plain: ComponentsView, fitted: ComponentsFit, ratings: Ratings, dra
 
 
 def _warnings(model: RatingsModel) -> list[str]:
-    fitted = model.fit
+    fitted = model.components_fit
     if fitted is None:
         return [model.no_fit_reason or ""]
     warnings = []

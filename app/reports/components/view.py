@@ -26,7 +26,7 @@ class ComponentLine(ResultPart):
     why: str | None = None
 
 
-class AdjustedLine(ResultPart):
+class AdjustedMeanLine(ResultPart):
     """One system. mean: adjusted for who rated what; error: of new documents and raters."""
 
     system: str
@@ -50,7 +50,7 @@ class ContrastLine(ResultPart):
     p_adjusted: float = Field(description="Holm over all pairs.")
 
 
-class SeverityLine(ResultPart):
+class RaterSeverityLine(ResultPart):
     """How far a rater's scores lie from those of the others on the same outputs (BLUP, shrunk towards 0)."""
 
     rater: str
@@ -68,7 +68,7 @@ class TendencyLine(ResultPart):
     error: float
 
 
-class DecisionLine(ResultPart):
+class DecisionStudyLine(ResultPart):
     """Reliability of a study of this size."""
 
     documents: int
@@ -99,12 +99,12 @@ class ComponentsView(ReportHeader):
         None, description="Root mean square standard error of a difference of two systems."
     )
     degrees: int | None = Field(None, description="The fewest degrees of freedom of a pair, rounded down.")
-    systems: list[AdjustedLine] = Field(default_factory=list)
+    systems: list[AdjustedMeanLine] = Field(default_factory=list)
     pairs: list[ContrastLine] = Field(default_factory=list)
-    raters: list[SeverityLine] = Field(default_factory=list)
+    raters: list[RaterSeverityLine] = Field(default_factory=list)
     rater_system: list[TendencyLine] = Field(default_factory=list)
-    study: DecisionLine | None = Field(None, description="Reliability of the study at hand.")
-    decisions: list[DecisionLine] = Field(default_factory=list)
+    study: DecisionStudyLine | None = Field(None, description="Reliability of the study at hand.")
+    decisions: list[DecisionStudyLine] = Field(default_factory=list)
 
 
 def make_tables(view: ComponentsView) -> Sequence[TableSection]:
@@ -152,7 +152,7 @@ def _components(lines: Sequence[ComponentLine]) -> Table:
     return make_aligned_table(heads, rows)
 
 
-def _systems(lines: Sequence[AdjustedLine]) -> Table:
+def _systems(lines: Sequence[AdjustedMeanLine]) -> Table:
     places = captions.choose_decimals(line.error for line in lines)
     heads: list[tuple[str, Alignment]] = [
         ("Rank", "right"),
@@ -202,7 +202,7 @@ def _pairs(lines: Sequence[ContrastLine]) -> Table:
     return make_aligned_table(heads, rows)
 
 
-def _raters(lines: Sequence[SeverityLine]) -> Table:
+def _raters(lines: Sequence[RaterSeverityLine]) -> Table:
     places = captions.choose_decimals(abs(line.severity) for line in lines)
     heads: list[tuple[str, Alignment]] = [
         ("Rater", "left"),
@@ -216,7 +216,7 @@ def _raters(lines: Sequence[SeverityLine]) -> Table:
     return make_aligned_table(heads, rows)
 
 
-def _decisions(lines: Sequence[DecisionLine]) -> Table:
+def _decisions(lines: Sequence[DecisionStudyLine]) -> Table:
     heads: list[tuple[str, Alignment]] = [
         ("Documents", "right"),
         ("Raters per item", "right"),

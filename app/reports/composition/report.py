@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.composition.view import (
     CompositionView,
-    PartShare,
     RaterContents,
+    ShareOfRatersAndTasks,
     SystemCoOccurrences,
     TaskContents,
     draw_system_pairs_by_rater,
@@ -88,7 +88,7 @@ def _view(
         n_judgments=int(by_rater.judgments.sum()),
         systems=names,
         humans=[name for name, code in zip(names, used.tolist(), strict=True) if humans[code]],
-        shares=[PartShare(part=p, raters=by_rater.share(p), tasks=by_task.share(p)) for p in PARTS],
+        shares=[ShareOfRatersAndTasks(part=p, raters=by_rater.share(p), tasks=by_task.share(p)) for p in PARTS],
         by_task=_summarize_meetings(met[0]),
         by_rater=_summarize_meetings(met[1]),
         raters=list(_rater_lines(rows, task, by_rater)),

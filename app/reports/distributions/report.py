@@ -82,16 +82,18 @@ def _view(
     named: tuple[str, ...],
 ) -> DistributionsView:
     into = spread.make_histogram_bins(units.value, ratings.scale)
-    common = units.with_two_values()
-    raters = spread.compute_rater_use(units, into, ratings.scale) if common.n_units else ()
+    common = units.with_two_or_more_values()
+    raters = spread.compute_rater_score_distribution(units, into, ratings.scale) if common.n_units else ()
     of_units = None if words is None else words[units.place]
-    systems = spread.compute_system_use(units, ratings.rows.labels.systems, into, ratings.scale, words=of_units)
+    systems = spread.compute_system_score_distribution(
+        units, ratings.rows.labels.systems, into, ratings.scale, words=of_units
+    )
     better = ratings.rows.higher_is_better
     ranks = spread.rank_values([one.mean for one in systems], higher_is_better=better)
     by_words = spread.rank_values([one.per_1000_words for one in systems], higher_is_better=better)
     means = [one.mean for one in raters]
     return DistributionsView(
-        **ratings.head,
+        **ratings.header_fields,
         on=options.on,
         scoring=options.scoring,
         repeats=options.repeats,

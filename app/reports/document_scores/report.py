@@ -78,7 +78,7 @@ def _view(ratings: RawRatings, every: Ratings, options: DocumentScoresOptions) -
     ):
         if n:
             dropped.append({"reason": reason, "n": n})
-    head = {**ratings.head, "dropped": dropped}
+    head = {**ratings.header_fields, "dropped": dropped}
     return DocumentScoresView(
         **head,
         scoring=options.scoring,
@@ -165,7 +165,7 @@ def _points(data: DocumentAndSegmentScores) -> list[tuple[float, float]]:
 def _warnings(ratings: RawRatings, data: DocumentAndSegmentScores) -> list[str]:
     if not len(ratings.rows):
         return [NOTHING]
-    if not len(ratings.rows.documents()):
+    if not len(ratings.rows.document_ratings()):
         return ["no document was scored as a whole, so there is nothing to compare; ask raters for document scores too"]
     if not data.n:
         return ["no rater scored a document both as a whole and segment by segment; ask the same raters for both"]

@@ -31,7 +31,11 @@ from app.reports.power.options import PowerOptions
 from app.reports.power.work import PowerPlanner
 from app.stats.aggregate import ScoreMatrix, average_segment_scores, make_score_matrix, round_scores
 from app.stats.components.bootstrap import ParametricBootstrap
-from app.stats.components.generalizability import contrast_components, mean_ratings_per_item, to_planning_components
+from app.stats.components.generalizability import (
+    components_with_confounded_system_terms,
+    mean_ratings_per_item,
+    to_planning_components,
+)
 from app.stats.gate.failures import RARE, chance_of_no_failure, documents_needed_to_see_failure
 from app.stats.gate.gate import difference_by_document
 from app.stats.planning.pilot import forecast_bootstrap, prepare_pilot
@@ -122,7 +126,7 @@ class StabilityForecaster:
             return {"why": planner.components}
         rows = self.data.rows
         if each is None:
-            each = max(1, round(mean_ratings_per_item(self.data.fit))) if self.data.fit else 1
+            each = max(1, round(mean_ratings_per_item(self.data.components_fit))) if self.data.components_fit else 1
         layout = StudyLayout(
             max(rows.n_units_of_a_system, 1), planner.segments, planner.raters, min(each, planner.raters)
         )
@@ -148,14 +152,16 @@ class StabilityForecaster:
         self, planner: PowerPlanner, components: VarianceComponents, rng: np.random.Generator
     ) -> list[tuple[VarianceComponents, Floats | None, int]]:
         """Components and true means of each world: drawn by how well they are known, where the campaign tells them."""
-        fitted, means = self.data.fit, planner.true_means
+        fitted, means = self.data.components_fit, planner.true_means
         if fitted is None or len(self.data.ratings) > MOST_REDRAWN:
             return [(components, means, WORLDS)]
         redraw, error = ParametricBootstrap(fitted), fitted.typical_error() ** 2 / 2
         between = planner.between_systems_variance
         spread = np.sqrt(between * error / (between + error)) if between + error > 0 else 0.0
         drawn = [
-            to_planning_components(contrast_components(fitted, redraw.draw_components(rng)), source=components.source)
+            to_planning_components(
+                components_with_confounded_system_terms(fitted, redraw.draw_components(rng)), source=components.source
+            )
             for _ in range(WORLDS)
         ]
         # The truth lies around what is known of it as the judgments leave open.
@@ -233,7 +239,7 @@ def _view(forecast: StabilityForecaster, parts: Sequence[bytes]) -> ForecastView
     data = forecast.data
     planner = PowerPlanner(PowerOptions(), data, forecast.protocol)
     known = bool(parts) and not isinstance(planner.components, str)
-    each = mean_ratings_per_item(data.fit) if data.fit else None
+    each = mean_ratings_per_item(data.components_fit) if data.components_fit else None
     return ForecastView(
         campaigns=data.inputs.campaigns,
         data_hash=data.inputs.data_hash,

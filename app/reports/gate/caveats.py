@@ -6,7 +6,7 @@ from app.domain.recipe import Recipe
 from app.reports.inputs.recipe_input import RecipeInput
 from app.stats.gate.failures import RARE, chance_of_no_failure, documents_needed_to_see_failure
 from app.stats.gate.gate import GateDecision, GateRule
-from app.stats.gate.skewness import documents_for_skewness
+from app.stats.gate.skewness import documents_needed_at_skewness
 from app.stats.ranking.design_checks import connected_systems
 from app.stats.selection import select_rows
 
@@ -24,7 +24,7 @@ def list_decision_caveats(decision: GateDecision, rule: GateRule) -> list[str]:
             f"down to the baseline in {let} of simulated campaigns of 6 to 30 documents; judge {enough} documents, or "
             "bound the share of documents with a critical error (`max_critical`)"
         )
-    if decision.skewness is not None and n < (needed := documents_for_skewness(decision.skewness)):
+    if decision.skewness is not None and n < (needed := documents_needed_at_skewness(decision.skewness)):
         caveats.append(
             f"differences of documents are skewed ({decision.skewness:.1f}): Student's t needs about {needed:,} "
             f"documents, and there are {n}; bounds are corrected for the skewness of these documents, so judge more if "

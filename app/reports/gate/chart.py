@@ -15,7 +15,7 @@ WIDTH, AXIS, TALL = 640.0, 150.0, 190.0
 
 
 @dataclass(frozen=True, slots=True)
-class GatePicture:
+class GateChartContent:
     """What is drawn. margin: None without one. two_sided: the claim asks for both ends. notes: sentences below."""
 
     title: str
@@ -29,7 +29,7 @@ class GatePicture:
     notes: Sequence[str]
 
 
-def _declare_gate(view: GatePicture) -> RowChart:
+def _declare_gate(view: GateChartContent) -> RowChart:
     margin = view.margin or 0.0
     lines = {0.0, -margin, *([margin] if view.two_sided else [])}
     interval = None if view.low is None or view.high is None else (view.low, view.high)
@@ -40,7 +40,7 @@ def _declare_gate(view: GatePicture) -> RowChart:
 
 
 @declares_chart(_declare_gate)
-def draw_gate_chart(view: GatePicture) -> bytes:
+def draw_gate_chart(view: GateChartContent) -> bytes:
     """A line from one bound to the other, the region where the claim holds shaded; as SVG."""
     sentences = wrap_sentences(view.notes, WIDTH)
     with canvas.drawing_lock():
@@ -55,7 +55,7 @@ def draw_gate_chart(view: GatePicture) -> bytes:
         return canvas.figure_to_svg(sheet.figure, title=view.title)
 
 
-def _interval(sheet: ChartSheet, view: GatePicture, low: float, middle: float, high: float) -> None:
+def _interval(sheet: ChartSheet, view: GateChartContent, low: float, middle: float, high: float) -> None:
     margin = view.margin or 0.0
     least, most = min(low, -margin, 0.0), max(high, margin if view.two_sided else 0.0, 0.0)
     room = (most - least) * 0.12 or 1.0

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.reports.gate.chart import GatePicture, draw_gate_chart
+from app.reports.gate.chart import GateChartContent, draw_gate_chart
 from app.reports.gate.earlier_looks import Promise
 from app.reports.kit import captions
 from app.reports.kit.columns import Column, File, make_csv_file
@@ -326,7 +326,7 @@ def _failure_sentence(view: GateView) -> str:
 def draw_gate_interval(view: GateView) -> bytes:
     """The interval against 0 and the margin."""
     low, high = view.interval or (None, None)
-    drawn = GatePicture(
+    drawn = GateChartContent(
         title=make_claim_sentence(view),
         verdict=f"{'Holds' if view.holds else 'Does not hold'}: {VERDICTS[view.verdict]}",
         holds=view.holds,

@@ -43,7 +43,7 @@ class ScoreSourceOptions(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class CampaignParts:
+class CampaignCalibrationSplit:
     """A campaign in its parts. test: rows of systems and human translations that count, without calibration items.
 
     items: what is known of calibration documents, by key. kinds: mt or human, by system. digests: of known sources.
@@ -78,7 +78,9 @@ class CampaignParts:
         return {who: PLUS.join(sorted(keys)) for who, keys in keys_by_person.items()}
 
 
-def load_campaign_parts(session: Session, snapshot: Snapshot, options: ScoreSourceOptions) -> CampaignParts:
+def load_campaign_calibration_split(
+    session: Session, snapshot: Snapshot, options: ScoreSourceOptions
+) -> CampaignCalibrationSplit:
     """Read a campaign. Raises Invalid where the question does not fit it."""
     question = RawRatingsOptions(scoring=options.scoring, roles=",".join(ROLES), repeats=options.repeats)
     ratings = load_raw_ratings(session, snapshot, question)
@@ -91,7 +93,9 @@ def load_campaign_parts(session: Session, snapshot: Snapshot, options: ScoreSour
     references = ~calibration & ((ranked & human) | (rows.role == RatingRole.REFERENCE))
     digests = load_source_digests(session, snapshot.campaign_id)
     people = _people(snapshot, rows.labels.raters, load_linked_people(session, snapshot.campaign_id))
-    return CampaignParts(ratings, ranked & ~calibration, calibration, references, items, kinds, digests, people)
+    return CampaignCalibrationSplit(
+        ratings, ranked & ~calibration, calibration, references, items, kinds, digests, people
+    )
 
 
 def _people(snapshot: Snapshot, raters: Sequence[str], linked: Mapping[str, str]) -> tuple[str, ...]:
@@ -101,7 +105,7 @@ def _people(snapshot: Snapshot, raters: Sequence[str], linked: Mapping[str, str]
     )
 
 
-def find_raters_sharing_keys(group: Sequence[CampaignParts]) -> list[str]:
+def find_raters_sharing_keys(group: Sequence[CampaignCalibrationSplit]) -> list[str]:
     """Keys that raters of several of these campaigns have, of whom nobody said that they are one person."""
     alone = [
         key
@@ -118,18 +122,18 @@ def list_raters_for_warning(keys: Sequence[str], most: int = 5) -> str:
     return shown if len(keys) <= most else f"{shown} and {len(keys) - most} more"
 
 
-def make_unit_values(parts: CampaignParts, rows: Bools, repeats: Repeated) -> ValuesByUnit:
+def make_unit_values(parts: CampaignCalibrationSplit, rows: Bools, repeats: Repeated) -> ValuesByUnit:
     """The units of some rows of a campaign."""
     return make_segment_units(parts.ratings.rows.where(rows), repeated=repeats)
 
 
-def have_same_source(first: CampaignParts, second: CampaignParts, address: Address) -> bool:
+def have_same_source(first: CampaignCalibrationSplit, second: CampaignCalibrationSplit, address: Address) -> bool:
     """Whether both campaigns have one source there; a text that is not known is no reason to leave anything out."""
     ours, theirs = (each.digests.get(address[:2]) for each in (first, second))
     return ours is None or theirs is None or ours == theirs
 
 
-def match_units_to_calibration_pairs(parts: CampaignParts, units: ValuesByUnit) -> list[Pair]:
+def match_units_to_calibration_pairs(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> list[Pair]:
     """The calibration pair of each unit."""
     labels = parts.ratings.rows.labels
     keys = [labels.documents[d] for d in units.document.tolist()]
@@ -137,21 +141,21 @@ def match_units_to_calibration_pairs(parts: CampaignParts, units: ValuesByUnit) 
     return [(k, p, parts.digests.get((k, p))) for k, p in zip(keys, positions, strict=True)]
 
 
-def find_agreed_scores(parts: CampaignParts, units: ValuesByUnit) -> Floats:
+def find_agreed_scores(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> Floats:
     """The agreed score of each unit, NaN where none was given."""
     labels = parts.ratings.rows.labels
     known = [parts.items.get(labels.documents[d]) for d in units.document.tolist()]
     return np.array([np.nan if k is None or k.consensus is None else k.consensus for k in known], dtype=np.float64)
 
 
-def count_unagreed_items(parts: CampaignParts, repeats: Repeated) -> list[dict[str, Any]]:
+def count_unagreed_items(parts: CampaignCalibrationSplit, repeats: Repeated) -> list[dict[str, Any]]:
     """What is dropped of the calibration items of a campaign, where any has no agreed score."""
     n = int((~np.isfinite(find_agreed_scores(parts, make_unit_values(parts, parts.calibration, repeats)))).sum())
     return [{"reason": UNAGREED, "n": n, "campaign": parts.key}] if n else []
 
 
 def pool_calibration_units(
-    parts: Sequence[tuple[CampaignParts, ValuesByUnit]],
+    parts: Sequence[tuple[CampaignCalibrationSplit, ValuesByUnit]],
 ) -> tuple[ValuesByUnit, list[Pair], Floats]:
     """Calibration pairs of several campaigns of one language: accounts of one person are one rater, scores averaged.
 
@@ -197,7 +201,7 @@ def merge_units_by_person(units: ValuesByUnit, people: Sequence[str], raters: tu
     return replace(units, unit=unit, rater=rater, value=value, raters=raters)
 
 
-def find_sampling_units(parts: CampaignParts, units: ValuesByUnit) -> ValuesByUnit:
+def find_sampling_units(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> ValuesByUnit:
     """What intervals draw: documents where they are known, else each segment."""
     if parts.ratings.rows.documents_known:
         return units
@@ -206,7 +210,10 @@ def find_sampling_units(parts: CampaignParts, units: ValuesByUnit) -> ValuesByUn
 
 
 def make_language_pair_ratings(
-    direction: CampaignParts, group: Sequence[CampaignParts], pairs: dict[Pair, int], repeats: Repeated
+    direction: CampaignCalibrationSplit,
+    group: Sequence[CampaignCalibrationSplit],
+    pairs: dict[Pair, int],
+    repeats: Repeated,
 ) -> tuple[LanguagePairRatings, ValuesByUnit]:
     """A direction with the calibration items of its language. pairs: number of each over all languages; grows."""
     units, keys, agreed = pool_calibration_units(
@@ -225,7 +232,7 @@ def make_language_pair_ratings(
     ), units
 
 
-def make_comparison_header(parts: Sequence[CampaignParts]) -> dict[str, Any]:
+def make_comparison_header(parts: Sequence[CampaignCalibrationSplit]) -> dict[str, Any]:
     """What the view of a comparison begins with."""
     campaign_ratings = [one.ratings for one in parts]
     return {

@@ -16,17 +16,17 @@ from app.stats.side_tables import DocumentTable
 from app.storage import texts
 
 
-class HashedColumns(Protocol):
+class HashableColumns(Protocol):
     """The columns of ratings in canonical order, each as a whole or some rows at a time."""
 
     @property
     def labels(self) -> RatingLabels:
         """What the codes stand for."""
 
-    def occurring(self, name: str, n: int) -> Bools:
+    def mask_occurring_codes(self, name: str, n: int) -> Bools:
         """Which of the n codes of a column occur."""
 
-    def column(self, name: str) -> Iterator[npt.NDArray[Any]]:
+    def iterate_column(self, name: str) -> Iterator[npt.NDArray[Any]]:
         """All of one column."""
 
 
@@ -51,12 +51,12 @@ class _HeldColumns:
         """What the codes stand for."""
         return self.rows.labels
 
-    def occurring(self, name: str, n: int) -> Bools:
+    def mask_occurring_codes(self, name: str, n: int) -> Bools:
         """Which of the n codes of a column occur."""
         codes = getattr(self.rows, name)
         return np.bincount(codes[codes >= 0], minlength=n) > 0
 
-    def column(self, name: str) -> Iterator[npt.NDArray[Any]]:
+    def iterate_column(self, name: str) -> Iterator[npt.NDArray[Any]]:
         """All of one column."""
         yield getattr(self.rows, name)
 
@@ -72,7 +72,7 @@ def hash_report_data(rows: Ratings, documents: DocumentTable, known: Mapping[str
 
 
 def hash_columns(
-    source: HashedColumns,
+    source: HashableColumns,
     meaning: ScoreSemantics,
     documents: DocumentTable,
     known: Mapping[str, texts.SystemDescription],
@@ -80,7 +80,7 @@ def hash_columns(
     """The same of ratings that need not be in memory."""
     digest, names = hashlib.sha256(), source.labels
     labels = {"system": names.systems, "document": names.documents, "rater": names.raters, "task": names.tasks}
-    occurs = {name: source.occurring(name, len(words)) for name, words in labels.items()}
+    occurs = {name: source.mask_occurring_codes(name, len(words)) for name, words in labels.items()}
     beside = [
         (meaning.higher_is_better, meaning.documents_known, meaning.standardised),
         meaning.scale and astuple(meaning.scale),
@@ -92,13 +92,13 @@ def hash_columns(
     for name, words in labels.items():
         digest.update("\n".join(words[i] for i in np.flatnonzero(occurs[name])).encode() + b"\0")
         numbers[name] = _number(occurs[name])
-    shown = source.occurring("segment", names.segment_position.size)
+    shown = source.mask_occurring_codes("segment", names.segment_position.size)
     # A rating of a whole document has the code −1, which finds the last entry.
     numbers["segment"] = np.append(_number(shown), -1)
     digest.update(np.ascontiguousarray(numbers["document"][names.segment_document[shown]]).tobytes())
     digest.update(np.ascontiguousarray(names.segment_position[shown]).tobytes())
     for name in COLUMNS:
-        for part in source.column(name):
+        for part in source.iterate_column(name):
             digest.update(np.ascontiguousarray(numbers[name][part] if name in numbers else part).data)
     return "sha256:" + digest.hexdigest()
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.recipe import ExclusionRule, Recipe
+from app.domain.recipe import NamedExclusion, Recipe
 from app.reports.inputs.campaign import find_campaign_protocol
 from app.reports.inputs.data_hash import ScoreSemantics, hash_columns
 from app.reports.inputs.scores import ScoreReading, ensure_scored_profile, make_ratings_frame
@@ -49,7 +49,7 @@ def list_key_parts_of_sums(session: Session, about: Snapshot) -> list[object]:
     return [] if find_ratings_folder_if_large(session, about) is None else [FROM_SUMS]
 
 
-def require_summable(session: Session, about: Snapshot) -> None:
+def check_large_extra_for_sums(session: Session, about: Snapshot) -> None:
     """Raise LargeExtraNeeded where a campaign is large and cannot be summed here."""
     if find_ratings_folder_if_large(session, about) is not None:
         check_engine_installed()
@@ -73,17 +73,17 @@ def load_ratings_file(session: Session, about: Snapshot, read: ScoreReading, fol
     return RatingsFile.open(path, make_ratings_frame(about.campaign, read))
 
 
-def hash_file_data(
+def hash_included_ratings_in_file(
     file: RatingsFile, counting: Recipe, documents: DocumentTable, words: Mapping[str, texts.SystemDescription]
 ) -> str:
     """The digest of what a recipe includes, as ratings in memory have it. The file is opened a second time."""
     frame = file.frame
     meaning = ScoreSemantics(frame.higher_is_better, frame.documents_known, frame.standardised, frame.scale)
     with closing(file.again()) as again:
-        return hash_columns(FileColumns(again, counting.exclude), meaning, documents, words)
+        return hash_columns(HashableFileColumns(again, counting.exclude), meaning, documents, words)
 
 
-def _code(labels: RatingLabels, exclusion: ExclusionRule) -> int | None:
+def _code(labels: RatingLabels, exclusion: NamedExclusion) -> int | None:
     names: tuple[str, ...] = getattr(labels, f"{exclusion.what}s")
     return names.index(exclusion.key) if exclusion.key in names else None
 
@@ -185,19 +185,19 @@ class SummableRatingsFile:
         return self.file.blocks(self._ranked(), numbered=self.recipe.repeats in {"latest", "first"})
 
 
-class FileColumns:
+class HashableFileColumns:
     """The columns of a file without what some exclusions name, for the digest of the data."""
 
-    def __init__(self, file: RatingsFile, exclusions: tuple[ExclusionRule, ...]) -> None:
+    def __init__(self, file: RatingsFile, exclusions: tuple[NamedExclusion, ...]) -> None:
         self.file, self.labels = file, file.labels
         codes = [(rule.what, _code(file.labels, rule)) for rule in exclusions]
         self.excluded = [(column, code) for column, code in codes if code is not None]
 
-    def occurring(self, name: str, n: int) -> Bools:
+    def mask_occurring_codes(self, name: str, n: int) -> Bools:
         """Which of the n codes of a column occur."""
         return self.file.occurring(self.excluded, name, n)
 
-    def column(self, name: str) -> Iterator[npt.NDArray[Any]]:
+    def iterate_column(self, name: str) -> Iterator[npt.NDArray[Any]]:
         """All of one column; judgments are numbered anew where some are left out."""
         rows = self.file.rows_without(self.excluded, name)
         if name != "judgment" or not self.excluded:
@@ -209,7 +209,7 @@ class FileColumns:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedFile:
+class ChangedRatingsFile:
     """A file of ratings that is read with changes: `SummableChangedRatings` of `stats.robustness.reranking_sums`.
 
     It is opened for each change, by any process of this machine.

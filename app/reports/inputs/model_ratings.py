@@ -13,7 +13,7 @@ from app.reports.inputs.recipe_input import NOTHING, RecipeInput, RecipeOptions,
 from app.reports.inputs.snapshot import Snapshot
 from app.stats.components.bootstrap import ParametricBootstrap, default_number_of_draws
 from app.stats.components.fit import ComponentsFit, ModelNotEstimable, fit_observations
-from app.stats.components.generalizability import confounded_terms
+from app.stats.components.generalizability import confounded_system_terms
 from app.stats.components.observations import ModelObservations, make_observations
 from app.stats.components.terms import NAMES
 from app.stats.ratings import Ratings
@@ -52,7 +52,7 @@ class RatingsModel:
             return f"no model: {error.detail or error.title()}"
 
     @property
-    def fit(self) -> ComponentsFit | None:
+    def components_fit(self) -> ComponentsFit | None:
         """The fit; None where `why` says why not."""
         return None if isinstance(self._fit_or_reason, str) else self._fit_or_reason
 
@@ -75,7 +75,7 @@ class RatingsModel:
         return warnings + [
             f"{NAMES[one.term]} is {one.why} and is taken to be as large, which is too much for studies in which the "
             "systems share documents and raters; let the same raters rate all systems of a document to separate the two"
-            for one in (confounded_terms(self.fit) if self.fit is not None else ())
+            for one in (confounded_system_terms(self.components_fit) if self.components_fit is not None else ())
         ]
 
     @property
@@ -85,9 +85,9 @@ class RatingsModel:
 
     def compute_chunk(self, number: int) -> bytes:
         """Components of some drawn studies."""
-        if self.fit is None:
+        if self.components_fit is None:
             return b"[]"
-        redraw, first = ParametricBootstrap(self.fit), number * DRAWS_OF_A_CHUNK
+        redraw, first = ParametricBootstrap(self.components_fit), number * DRAWS_OF_A_CHUNK
         numbers = range(first, min(first + DRAWS_OF_A_CHUNK, self.draws))
         seeds = [np.random.default_rng([self.inputs.recipe.seed, 1, draw]) for draw in numbers]
         return json.dumps([redraw.draw_components(rng) for rng in seeds]).encode()

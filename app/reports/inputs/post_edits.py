@@ -83,7 +83,7 @@ class PostEdits:
     warnings: tuple[str, ...]
 
     @property
-    def head(self) -> dict[str, Any]:
+    def header_fields(self) -> dict[str, Any]:
         """What every view begins with."""
         return make_header_fields(self.snapshot, self.data_hash, self.dropped)
 

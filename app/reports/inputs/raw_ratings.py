@@ -83,7 +83,7 @@ class RawRatings:
     dropped: tuple[dict[str, Any], ...]
 
     @property
-    def head(self) -> dict[str, Any]:
+    def header_fields(self) -> dict[str, Any]:
         """What every view begins with."""
         return make_header_fields(self.snapshot, self.data_hash, self.dropped)
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.keys import KEY_PATTERN
-from app.domain.recipe import ExclusionRule, Recipe, parse_recipe_options
+from app.domain.recipe import NamedExclusion, Recipe, parse_recipe_options
 from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.inputs import named_recipes
 from app.reports.inputs.data_hash import hash_report_data
@@ -41,7 +41,7 @@ class RecipeOptions(BaseModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecipeFacts:
+class CampaignUnderRecipe:
     """A campaign under a recipe. recipe: with the standing exclusions among its own where it asks for them.
 
     own: what the recipe itself leaves out by name. data_hash: of the rows without what either names.
@@ -54,7 +54,7 @@ class RecipeFacts:
     humans: frozenset[str]
     names: dict[str, str]
     data_hash: str
-    own: tuple[ExclusionRule, ...]
+    own: tuple[NamedExclusion, ...]
 
     def hash_of(self, recipe: Recipe) -> str:
         """Hash of this recipe as it was asked for, as a ranking has it: which exclusions stand is told by the data."""
@@ -65,7 +65,9 @@ class RecipeFacts:
         """The campaign with the data version that was read."""
         return {self.snapshot.campaign.key: self.snapshot.version}
 
-    def head(self, dropped: Iterable[DroppedRows], warnings: Iterable[str], data_hash: str = "") -> dict[str, Any]:
+    def header_fields(
+        self, dropped: Iterable[DroppedRows], warnings: Iterable[str], data_hash: str = ""
+    ) -> dict[str, Any]:
         """What every report says of itself, as fields of a `ReportHeader`.
 
         data_hash: of the rows that were used, where these are others than the recipe's.
@@ -80,7 +82,7 @@ class RecipeFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecipeInput(RecipeFacts):
+class RecipeInput(CampaignUnderRecipe):
     """The same with the rows. errors_without_weight: marked errors that the weights do not know. marked: the rows with
     the judgments behind them."""
 
@@ -99,13 +101,13 @@ def find_asked_recipe(session: Session, snapshot: Snapshot, options: RecipeOptio
     return recipe
 
 
-def load_recipe_facts(
+def load_campaign_under_recipe(
     session: Session,
     snapshot: Snapshot,
     recipe: Recipe,
     labels: RatingLabels,
     make_hash: Callable[[Recipe, DocumentTable, Mapping[str, texts.SystemDescription]], str],
-) -> RecipeFacts:
+) -> CampaignUnderRecipe:
     """Read what is known of a campaign beside its ratings.
 
     labels: of the ratings. make_hash: of the rows that the recipe counts, given this recipe, domains and systems.
@@ -113,7 +115,7 @@ def load_recipe_facts(
     counting = add_standing_exclusions(recipe, load_registration(session, snapshot.campaign_id, snapshot.version))
     documents = side_tables.load_document_table(session, snapshot.campaign_id, labels)
     words = texts.load_system_descriptions(session, snapshot.campaign_id)
-    return RecipeFacts(
+    return CampaignUnderRecipe(
         snapshot=snapshot,
         recipe=counting,
         documents=documents,
@@ -132,7 +134,7 @@ def load_recipe_input(session: Session, snapshot: Snapshot, options: RecipeOptio
     recipe = find_asked_recipe(session, snapshot, options)
     marked = load_marked_ratings(session, snapshot, recipe)
     rows = marked.rows
-    facts = load_recipe_facts(
+    facts = load_campaign_under_recipe(
         session,
         snapshot,
         recipe,

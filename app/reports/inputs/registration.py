@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from app.domain.recipe import ExclusionRule, Recipe, parse_recipe_json
+from app.domain.recipe import NamedExclusion, Recipe, parse_recipe_json
 from app.stats.ranking.result import Ranking
 from app.stats.selection import DroppedRows
 from app.storage import exclusions, locks
@@ -17,7 +17,7 @@ class StandingExclusion:
     """An exclusion that stands. n: its number. withdrawal: it was made by withdrawing the system."""
 
     n: int
-    exclusion: ExclusionRule
+    exclusion: NamedExclusion
     withdrawal: bool = False
 
     @property
@@ -49,7 +49,7 @@ class Registration:
 def load_registration(session: Session, campaign_id: int, version: int) -> Registration:
     """What stood in a campaign at a data version."""
     stood = (
-        StandingExclusion(row.n, ExclusionRule(row.what, row.key), row.withdrawal)
+        StandingExclusion(row.n, NamedExclusion(row.what, row.key), row.withdrawal)
         for row in exclusions.load_standing_exclusions(session, campaign_id, version)
     )
     chain = locks.load_lock_chain(session, campaign_id, version)

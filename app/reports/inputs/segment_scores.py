@@ -35,7 +35,7 @@ class ScoredSegments:
 def load_ranked_scores(inputs: RecipeInput, scale: Method) -> ScoredSegments:
     """The scores that raters gave, of the rows that the recipe ranks."""
     chosen = select_rows(inputs.rows, inputs.recipe)
-    rows = chosen.ratings.where(chosen.ranked).segments()
+    rows = chosen.ratings.where(chosen.ranked).segment_ratings()
     scored = normalize_ratings(rows, scale, moments=moments_per_rater(rows))
     return ScoredSegments(scored.scored, inputs.documents, chosen.dropped, tuple(scored.warnings), inputs.data_hash)
 

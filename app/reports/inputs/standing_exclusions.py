@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from app.reports.inputs.calibration import CampaignParts
+from app.reports.inputs.calibration import CampaignCalibrationSplit
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.registration import load_registration
 from app.stats.selection import match_exclusion
@@ -15,7 +15,7 @@ from app.storage import texts
 from app.storage.db import Session
 
 
-def drop_excluded_rows(session: Session, parts: CampaignParts) -> CampaignParts:
+def drop_excluded_rows(session: Session, parts: CampaignCalibrationSplit) -> CampaignCalibrationSplit:
     """The same without the rows that an exclusion names which stands at the data version read; counted as dropped."""
     snapshot, rows = parts.ratings.snapshot, parts.ratings.rows
     keep, left_out = np.ones(len(rows), dtype=np.bool_), Counter[str]()

@@ -23,7 +23,7 @@ def hide_raters(report: StoredReport) -> StoredReport:
     return replace(report, body=body, etag=f"{report.etag}.blind")
 
 
-def hide_keys(value: object) -> object:
+def hide_rater_and_task_keys(value: object) -> object:
     """A JSON value without the keys of raters and tasks."""
     return _redact_value(value)
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from app.domain.errors import Invalid, Place
 from app.reports.inputs import named_recipes
 from app.reports.inputs.snapshot import Snapshot, load_snapshot
-from app.reports.kit.redact import hide_keys
+from app.reports.kit.redact import hide_rater_and_task_keys
 from app.reports.kit.report import Report, ReportWork, StoredReport
 from app.reports.kit.request import ReportRequest
 from app.storage import reports
@@ -54,14 +54,14 @@ def find_report(session: Session, request: ReportRequest) -> ReportLookup:
     if len(request.campaigns) > 1 and isinstance(request.as_of, int):
         what = "must be a time: each of several campaigns counts its own versions"
         raise Invalid("the query is not valid", places=(Place(("query", "as_of"), what),))
-    about = select_relevant_settings(
+    about = keep_settings_read_by_report(
         request.report, [load_snapshot(session, campaign, request.as_of) for campaign in request.campaigns]
     )
     key = compute_report_key(session, request.report, about, request.options)
     return ReportLookup(key, about, reports.find_report(session, key))
 
 
-def select_relevant_settings(report: Report[Any, Any], about: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
+def keep_settings_read_by_report(report: Report[Any, Any], about: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
     """The campaigns with those of their settings that this report reads, and no others."""
     return tuple(replace(each, campaign=replace(each.campaign, settings=_read(report, each))) for each in about)
 
@@ -159,7 +159,7 @@ def compute_report(
                 raise RequestAborted
             parts.append(part)
             on_progress(len(parts), work.n_chunks)
-    return finish_report(work, parts)
+    return assemble_report(work, parts)
 
 
 def _run_work(execute: Execute, work: ReportWork[Any]) -> Generator[bytes, None, None]:
@@ -167,7 +167,7 @@ def _run_work(execute: Execute, work: ReportWork[Any]) -> Generator[bytes, None,
     yield from execute(work)
 
 
-def finish_report(work: ReportWork[Any], parts: Sequence[bytes]) -> bytes:
+def assemble_report(work: ReportWork[Any], parts: Sequence[bytes]) -> bytes:
     """The bytes of a report from those of its chunks, in order."""
     made: BaseModel | bytes = work.finish(parts)
     return made if isinstance(made, bytes) else made.model_dump_json().encode()
@@ -186,6 +186,8 @@ def hide_report_raters(report: Report[Any, Any], stored: StoredReport) -> Stored
         return stored
     view = report.result.model_validate_json(stored.body)
     redacted = (
-        report.redact(view) if report.redact else report.result.model_validate(hide_keys(view.model_dump(mode="json")))
+        report.redact(view)
+        if report.redact
+        else report.result.model_validate(hide_rater_and_task_keys(view.model_dump(mode="json")))
     )
     return StoredReport(redacted.model_dump_json().encode(), f"{stored.etag}.blind", stored.data_version)

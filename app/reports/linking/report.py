@@ -13,11 +13,11 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.inputs.calibration import (
     Address,
-    CampaignParts,
+    CampaignCalibrationSplit,
     ScoreSourceOptions,
     find_sampling_units,
     have_same_source,
-    load_campaign_parts,
+    load_campaign_calibration_split,
     make_comparison_header,
     make_unit_values,
 )
@@ -28,7 +28,7 @@ from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.linking.view import (
     LinkedSystem,
     LinkingView,
-    LinkView,
+    ScaleLinkView,
     draw_linked_scores,
     make_caption,
     make_csv,
@@ -64,7 +64,7 @@ class CampaignMeans:
     calibration item, and whether it is a human translation, by address; parts: the campaign.
     """
 
-    parts: CampaignParts
+    parts: CampaignCalibrationSplit
     test: ValuesByUnit
     mean: Floats
     common: dict[Address, tuple[float, bool]]
@@ -77,14 +77,14 @@ class CampaignMeans:
 
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: LinkingOptions) -> ReportWork[LinkingView]:
-    parts = [drop_excluded_rows(session, load_campaign_parts(session, one, options)) for one in snapshots]
+    parts = [drop_excluded_rows(session, load_campaign_calibration_split(session, one, options)) for one in snapshots]
     if len({one.sign for one in parts}) > 1:
         what = "higher is better in one of these campaigns and worse in another"
         raise Invalid("the campaigns do not fit together", places=(Place(("query", "campaigns"), what),))
     return make_undivided_work(lambda: _view(parts, options))
 
 
-def _view(parts: Sequence[CampaignParts], options: LinkingOptions) -> LinkingView:
+def _view(parts: Sequence[CampaignCalibrationSplit], options: LinkingOptions) -> LinkingView:
     means = [_load_campaign_means(one, options) for one in parts]
     links, systems, head = [], [], make_comparison_header(parts)
     warnings: list[str] = []
@@ -123,7 +123,11 @@ def _view(parts: Sequence[CampaignParts], options: LinkingOptions) -> LinkingVie
 
 
 def _link_warnings(
-    base: CampaignParts, part: CampaignParts, anchored: LinkAnchors, linked: ScaleLink, options: LinkingOptions
+    base: CampaignCalibrationSplit,
+    part: CampaignCalibrationSplit,
+    anchored: LinkAnchors,
+    linked: ScaleLink,
+    options: LinkingOptions,
 ) -> Iterator[str]:
     """What is to be said of one link."""
     if linked.why:
@@ -144,7 +148,7 @@ def _link_warnings(
                 )
 
 
-def _load_campaign_means(parts: CampaignParts, options: LinkingOptions) -> CampaignMeans:
+def _load_campaign_means(parts: CampaignCalibrationSplit, options: LinkingOptions) -> CampaignMeans:
     test = make_unit_values(parts, parts.test, options.repeats)
     human = np.array([parts.kinds.get(key) == "human" for key in parts.ratings.rows.labels.systems] or [False])
     pairs = make_unit_values(parts, parts.calibration, options.repeats)
@@ -159,7 +163,9 @@ def _mean(units: ValuesByUnit) -> Floats:
     return np.asarray(total / np.maximum(units.counts(), 1), dtype=np.float64)
 
 
-def _means_by_address(parts: CampaignParts, units: ValuesByUnit, human: Bools) -> dict[Address, tuple[float, bool]]:
+def _means_by_address(
+    parts: CampaignCalibrationSplit, units: ValuesByUnit, human: Bools
+) -> dict[Address, tuple[float, bool]]:
     labels, mean = parts.ratings.rows.labels, _mean(units)
     position = labels.segment_position[units.place].tolist()
     outputs: dict[Address, tuple[float, bool]] = {}
@@ -191,11 +197,11 @@ def _choose_anchors(base: CampaignMeans, other: CampaignMeans, options: LinkingO
     return anchors, "calibration" if calibration else "common", len(both) - len(chosen)
 
 
-def _link_view(campaign: str, linked: ScaleLink, which: str, options: LinkingOptions) -> LinkView:
+def _link_view(campaign: str, linked: ScaleLink, which: str, options: LinkingOptions) -> ScaleLinkView:
     slopes, intercepts = (
         percentile_interval_of_draws(values, options.level) for values in (linked.slopes, linked.intercepts)
     )
-    return LinkView(
+    return ScaleLinkView(
         campaign=campaign,
         anchors=which,
         n=linked.n,
@@ -213,7 +219,7 @@ def _link_view(campaign: str, linked: ScaleLink, which: str, options: LinkingOpt
 
 
 def _systems(
-    parts: CampaignParts, means: CampaignMeans, linked: ScaleLink | None, options: LinkingOptions, n: int
+    parts: CampaignCalibrationSplit, means: CampaignMeans, linked: ScaleLink | None, options: LinkingOptions, n: int
 ) -> list[LinkedSystem]:
     """Every system as scored and on the base's scale: the error of its own documents, and with that of the link."""
     units, labels, shown = means.test, parts.ratings.rows.labels.systems, []

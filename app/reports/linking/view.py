@@ -17,7 +17,7 @@ PLACES = 3
 Ends = tuple[float, float] | None
 
 
-class LinkView(FiniteResultPart):
+class ScaleLinkView(FiniteResultPart):
     """How a campaign is moved to the scale of the first."""
 
     campaign: str
@@ -57,7 +57,7 @@ class LinkingView(ReportHeader):
     draws: int
     level: float
     seed: int
-    links: list[LinkView]
+    links: list[ScaleLinkView]
     systems: list[LinkedSystem] = Field(description="The best first; those that cannot be placed last.")
 
 

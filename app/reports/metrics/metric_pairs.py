@@ -46,7 +46,7 @@ def compare_metric_pair(compared: MetricEvaluation, two: Two, swaps: int) -> byt
             value_second=number_or_none(each.second),
             p_value=number_or_none(each.p_value),
             p_adjusted=None,
-            n_segments=common.segments,
+            n_segments=common.n_segments,
         )
         for each in tests
     ]

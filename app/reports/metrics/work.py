@@ -18,9 +18,9 @@ from app.stats.aggregate import ScoreMatrix
 from app.stats.metrics.agreement import (
     HumanAndMetricScores,
     SystemAgreement,
+    compute_metric_separation_from_scores,
     compute_segment_agreement,
     compute_system_agreement,
-    pair_separation,
 )
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Ratings
@@ -140,7 +140,7 @@ class MetricEvaluation:
         scores = pair_with_human_scores(panel, self.experiments.rows, metric, self.better_sign)
         systems, outputs = self._system_agreement(scores), compute_segment_agreement(scores)
         ties = outputs.ties
-        separation = pair_separation(
+        separation = compute_metric_separation_from_scores(
             scores, permutations=self.permutations, seed=self.seed, by_document=self.by_document
         )
         return MetricLine(

@@ -17,7 +17,7 @@ SHADES = ("#ffffff", "#dbe9f6", "#b0d2e9", "#75b3d8", "#3f8ec4", "#0b5fa5")
 
 
 @dataclass(frozen=True, slots=True)
-class SharedPair:
+class ChartedPairClaims:
     """Of one pair the shares of universes that claim the first, and the second, to be better; None untested."""
 
     first: str
@@ -27,7 +27,7 @@ class SharedPair:
 
 
 @dataclass(frozen=True, slots=True)
-class ChoiceBar:
+class ChoiceClaimsBar:
     """One choice: universes that make it, and the share of pairs they claim."""
 
     dimension: str
@@ -39,7 +39,7 @@ class ChoiceBar:
 def _declare_shares(
     title: str,
     systems: Sequence[str],
-    pairs: Sequence[SharedPair],
+    pairs: Sequence[ChartedPairClaims],
     notes: Sequence[str],  # noqa: ARG001
 ) -> CellChart:
     shares, place = _both_ways(pairs), {system: i for i, system in enumerate(systems)}
@@ -52,7 +52,9 @@ def _declare_shares(
 
 
 @declares_chart(_declare_shares)
-def draw_claim_shares(title: str, systems: Sequence[str], pairs: Sequence[SharedPair], notes: Sequence[str]) -> bytes:
+def draw_claim_shares(
+    title: str, systems: Sequence[str], pairs: Sequence[ChartedPairClaims], notes: Sequence[str]
+) -> bytes:
     """Percentages of universes in which the row beats the column, as SVG; pairs claimed both ways are framed."""
     names = [canvas.shorten_in_middle(system, LONGEST_NAME) for system in systems]
     longest = max(map(len, names), default=8) * CHARACTER
@@ -81,7 +83,7 @@ def draw_claim_shares(title: str, systems: Sequence[str], pairs: Sequence[Shared
         return canvas.figure_to_svg(sheet.figure, title=title)
 
 
-def _both_ways(pairs: Sequence[SharedPair]) -> dict[tuple[str, str], float | None]:
+def _both_ways(pairs: Sequence[ChartedPairClaims]) -> dict[tuple[str, str], float | None]:
     shares = {(pair.first, pair.second): pair.first_better for pair in pairs}
     return shares | {(pair.second, pair.first): pair.second_better for pair in pairs}
 
@@ -102,7 +104,7 @@ def _cell(sheet: ChartSheet, x: float, y: float, share: float | None, turned: fl
     sheet.text(x + CELL / 2, y + CELL / 2, text, ha="center", size=8.5, color=ink)
 
 
-def _declare_choices(title: str, bars: Sequence[ChoiceBar], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
+def _declare_choices(title: str, bars: Sequence[ChoiceClaimsBar], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
     marks = [
         RowMark(f"{bar.dimension}: {bar.choice}", bar.claimed, text=f"{bar.n:,} universes", bar=True) for bar in bars
     ]
@@ -110,7 +112,7 @@ def _declare_choices(title: str, bars: Sequence[ChoiceBar], notes: Sequence[str]
 
 
 @declares_chart(_declare_choices)
-def draw_claims_by_choice(title: str, bars: Sequence[ChoiceBar], notes: Sequence[str]) -> bytes:
+def draw_claims_by_choice(title: str, bars: Sequence[ChoiceClaimsBar], notes: Sequence[str]) -> bytes:
     """Bars of the share of pairs that the universes of each choice claim, as SVG."""
     names = [canvas.shorten_in_middle(bar.choice, LONGEST_NAME) for bar in bars]
     left = MARGIN + 80 + max(map(len, names), default=8) * CHARACTER + 12

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
-from app.domain.recipe import ExclusionRule, ScoringChoice
+from app.domain.recipe import NamedExclusion, ScoringChoice
 from app.domain.recipe_parsing import WrongValue, parse_option
 from app.reports.inputs.recipe_input import RecipeInput, RecipeOptions
 from app.reports.inputs.recipe_ratings import load_recipe_ratings
@@ -63,7 +63,7 @@ def _excluding(inputs: RecipeInput, more: str) -> Iterator[ExclusionChoice]:
     ranked = set(inputs.rows.labels.systems)
     yield ExclusionChoice("as the recipe says", inputs.recipe.accepted_only, own)
     yield ExclusionChoice("nothing", accepted_only=False)
-    humans = tuple(ExclusionRule("system", key) for key in sorted(inputs.humans & ranked))
+    humans = tuple(NamedExclusion("system", key) for key in sorted(inputs.humans & ranked))
     if humans:
         yield ExclusionChoice("human systems too", inputs.recipe.accepted_only, tuple(sorted({*own, *humans})))
     if more:

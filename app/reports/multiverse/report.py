@@ -19,10 +19,10 @@ from app.reports.multiverse.choices import (
     merge_same_exclusions,
 )
 from app.reports.multiverse.view import (
-    ChoiceView,
+    ChoiceClaimsView,
     InapplicableUniversesView,
     MultiverseView,
-    PairView,
+    PairClaimsView,
     draw_claim_matrix,
     draw_claims_by_dimension,
     make_caption,
@@ -93,7 +93,9 @@ def _view(
         systems=systems,
         n=claims.n,
         pairs=_pairs(systems, base, claims.pairs),
-        choices=[ChoiceView(dimension=c.dimension, choice=c.choice, n=c.n, claimed=c.claimed) for c in claims.choices],
+        choices=[
+            ChoiceClaimsView(dimension=c.dimension, choice=c.choice, n=c.n, claimed=c.claimed) for c in claims.choices
+        ],
         missing=[InapplicableUniversesView(choices=dict(m.choices), n=m.n, reason=m.reason) for m in missing],
     )
 
@@ -113,7 +115,7 @@ def _warnings(base: Ranking, n: int) -> list[str]:
     ]
 
 
-def _pairs(systems: Sequence[str], base: Ranking, pair_shares: Sequence[PairClaimShare]) -> list[PairView]:
+def _pairs(systems: Sequence[str], base: Ranking, pair_shares: Sequence[PairClaimShare]) -> list[PairClaimsView]:
     """In the order of the base ranking, the higher-ranked system first."""
     claimed = {
         frozenset((row.better, row.worse)): row.better if row.significant else row.worse
@@ -128,11 +130,11 @@ def _pairs(systems: Sequence[str], base: Ranking, pair_shares: Sequence[PairClai
     ]
 
 
-def _pair(share: PairClaimShare, pair: tuple[str, str], base: str | None) -> PairView:
+def _pair(share: PairClaimShare, pair: tuple[str, str], base: str | None) -> PairClaimsView:
     better, ahead = (share.first_better, share.second_better), (share.first_ahead, share.second_ahead)
     if share.first != pair[0]:
         better, ahead = better[::-1], ahead[::-1]
-    return PairView(
+    return PairClaimsView(
         first=pair[0],
         second=pair[1],
         base=base,

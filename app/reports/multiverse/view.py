@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.kit import captions
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
-from app.reports.multiverse.charts import ChoiceBar, SharedPair, draw_claim_shares, draw_claims_by_choice
+from app.reports.multiverse.charts import ChartedPairClaims, ChoiceClaimsBar, draw_claim_shares, draw_claims_by_choice
 from app.stats.multiverse.shares import Kind as ClaimKind
 from app.stats.multiverse.space import Dimension
 
 
-class PairView(BaseModel):
+class PairClaimsView(BaseModel):
     """One pair, the system that ranks higher under the base recipe first."""
 
     model_config = ConfigDict(frozen=True)
@@ -35,7 +35,7 @@ class PairView(BaseModel):
     spread: float | None = Field(description="By how much: share of the one claim minus share of the other.")
 
 
-class ChoiceView(BaseModel):
+class ChoiceClaimsView(BaseModel):
     """One choice."""
 
     model_config = ConfigDict(frozen=True)
@@ -65,8 +65,8 @@ class MultiverseView(ReportHeader):
     alpha: float
     systems: list[str] = Field(description="Best first under the base recipe.")
     n: int = Field(description="Universes.")
-    pairs: list[PairView]
-    choices: list[ChoiceView]
+    pairs: list[PairClaimsView]
+    choices: list[ChoiceClaimsView]
     missing: list[InapplicableUniversesView]
 
 
@@ -94,7 +94,7 @@ def _pairs_table(view: MultiverseView) -> Table:
     return Table(headings, sides, tuple(_pair_cells(one) for one in view.pairs))
 
 
-def _pair_cells(pair: PairView) -> tuple[str, ...]:
+def _pair_cells(pair: PairClaimsView) -> tuple[str, ...]:
     better, worse = pair.first_better, pair.second_better
     neither = None if better is None or worse is None else max(0.0, 1 - better - worse)
     base = "–" if pair.base is None else "better" if pair.base == pair.first else "worse"
@@ -151,14 +151,14 @@ def make_caption(view: MultiverseView) -> str:
 
 def draw_claim_matrix(view: MultiverseView) -> bytes:
     """The share of universes in which the row is significantly better than the column."""
-    pairs = [SharedPair(p.first, p.second, p.first_better, p.second_better) for p in view.pairs]
+    pairs = [ChartedPairClaims(p.first, p.second, p.first_better, p.second_better) for p in view.pairs]
     notes = _notes(view)
     return draw_claim_shares(f"Multiverse analysis of {', '.join(view.campaigns)}", view.systems, pairs, notes)
 
 
 def draw_claims_by_dimension(view: MultiverseView) -> bytes:
     """How many pairs each choice claims."""
-    bars = [ChoiceBar(one.dimension, one.choice, one.n, one.claimed) for one in view.choices]
+    bars = [ChoiceClaimsBar(one.dimension, one.choice, one.n, one.claimed) for one in view.choices]
     return draw_claims_by_choice(f"Multiverse analysis of {', '.join(view.campaigns)}", bars, _notes(view))
 
 

@@ -10,7 +10,7 @@ from app.reports.postediting.drawings import (
     draw_stacked_bars,
     draw_ter_by_references,
 )
-from app.reports.postediting.view import PosteditingView, RateView, make_caption
+from app.reports.postediting.view import EditRateView, PosteditingView, make_caption
 
 
 def draw_edit_rates(view: PosteditingView) -> bytes:
@@ -20,7 +20,7 @@ def draw_edit_rates(view: PosteditingView) -> bytes:
     return draw_rate_dots(_title(view), below, rows, [*view.warnings, make_caption(view)])
 
 
-def _rate(rate: RateView) -> tuple[float, tuple[float, float] | None] | None:
+def _rate(rate: EditRateView) -> tuple[float, tuple[float, float] | None] | None:
     return None if rate.value is None else (rate.value, rate.interval)
 
 

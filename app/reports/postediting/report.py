@@ -13,10 +13,10 @@ from app.reports.postediting.view import (
     ClosestReferenceLine,
     CurvePoint,
     EditedSystem,
-    LabLine,
-    OperationLine,
+    EditOperationsLine,
+    EditRateView,
+    LabClosenessLine,
     PosteditingView,
-    RateView,
     SufficientReferences,
     make_caption,
     make_csv,
@@ -64,7 +64,7 @@ def _view(post_edits: PostEdits, options: PostEditsOptions, segments: Sequence[S
     drawn = compute_reference_curve(segments, codes)
     systems = [_system(post_edits, segments, code, options.level) for code in judged]
     return PosteditingView(
-        **post_edits.head,
+        **post_edits.header_fields,
         warnings=[*post_edits.warnings, *_warnings(post_edits, segments, drawn)],
         tokens=post_edits.tokens.signature,
         chrf_signature=chrf_signature(),
@@ -108,9 +108,9 @@ def _output(post_edits: PostEdits, edit: PostEdit) -> str:
     return post_edits.outputs[edit.system, *edit.address]
 
 
-def _rate(sums: rates.EditSums, level: float) -> RateView:
+def _rate(sums: rates.EditSums, level: float) -> EditRateView:
     rate = sums.rate(level)
-    return RateView(value=rate.value, interval=rate.interval, n=rate.n)
+    return EditRateView(value=rate.value, interval=rate.interval, n=rate.n)
 
 
 def _per_hundred(n: int, length: int) -> float | None:
@@ -121,9 +121,9 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _operations(post_edits: PostEdits, segments: Sequence[SegmentEdits], code: int) -> OperationLine:
+def _operations(post_edits: PostEdits, segments: Sequence[SegmentEdits], code: int) -> EditOperationsLine:
     own = [one.operations for _, one in rates.list_own_post_edits(segments, code)]
-    return OperationLine(
+    return EditOperationsLine(
         system=post_edits.systems[code],
         insertions=sum(one.insertions for one in own),
         deletions=sum(one.deletions for one in own),
@@ -144,9 +144,9 @@ def _make_closest_reference_line(post_edits: PostEdits, counts: ClosestReference
     )
 
 
-def _group_by_lab(post_edits: PostEdits, lines: Sequence[ClosestReferences]) -> list[LabLine]:
+def _group_by_lab(post_edits: PostEdits, lines: Sequence[ClosestReferences]) -> list[LabClosenessLine]:
     return [
-        LabLine(
+        LabClosenessLine(
             system=post_edits.systems[one.system],
             lab=post_edits.labs[one.system] or "",
             same_lab=one.same,

@@ -18,7 +18,7 @@ Interval = tuple[float, float]
 What = Literal["other", "targeted", "external"]
 
 
-class RateView(ResultPart):
+class EditRateView(ResultPart):
     """Edits for each 100 tokens of the references."""
 
     value: float | None = Field(description="Null where the references hold no token.")
@@ -32,9 +32,9 @@ class EditedSystem(ResultPart):
     system: str
     lab: str | None
     n_post_edits: int
-    hter: RateView = Field(description="Against their own post-edits.")
-    mter: RateView = Field(description="Against the closest of all post-edits, over the average length of these.")
-    ter_external: RateView = Field(description="Against the external reference.")
+    hter: EditRateView = Field(description="Against their own post-edits.")
+    mter: EditRateView = Field(description="Against the closest of all post-edits, over the average length of these.")
+    ter_external: EditRateView = Field(description="Against the external reference.")
     words: float | None = Field(description="Edit distance in tokens without shifts, for each 100 of the post-edit.")
     characters: float | None = Field(description="Edit distance in characters, for each 100 of the post-edit.")
     chrf: float | None = Field(description="chrF2 of outputs and their post-edits, 0 to 100.")
@@ -43,7 +43,7 @@ class EditedSystem(ResultPart):
     critical_share: float | None = Field(description="Share of outputs with any.")
 
 
-class OperationLine(ResultPart):
+class EditOperationsLine(ResultPart):
     """Edits of one system's outputs to their own post-edits, by kind."""
 
     system: str
@@ -65,7 +65,7 @@ class ClosestReferenceLine(ResultPart):
     tied: int = Field(description="It is closest together with another.")
 
 
-class LabLine(ResultPart):
+class LabClosenessLine(ResultPart):
     """How often post-edits of other systems are closest, of each time that they could be."""
 
     system: str
@@ -104,9 +104,9 @@ class PosteditingView(ReportHeader):
     n_post_edits: int
     n_raters: int
     systems: list[EditedSystem] = Field(description="By mTER, fewest edits first.")
-    operations: list[OperationLine]
+    operations: list[EditOperationsLine]
     closest: list[ClosestReferenceLine]
-    labs: list[LabLine]
+    labs: list[LabClosenessLine]
     curve: list[CurvePoint]
     curve_segments: int = Field(description="Segments of which every post-edited output was edited.")
     enough: int | None = Field(description="As of the systems, of the means of the curve.")
@@ -257,7 +257,7 @@ def make_csv(view: PosteditingView) -> tuple[Sequence[str], Sequence[Sequence[Ce
     for system in view.systems:
         cells: list[Cell] = [system.system, system.lab, system.n_post_edits]
         for name in RATES:
-            rate: RateView = getattr(system, name)
+            rate: EditRateView = getattr(system, name)
             cells += [rate.value, *(rate.interval or (None, None)), rate.n]
         cells += [getattr(system, name) for name in PLAIN]
         cells += [getattr(edits.get(system.system), name, None) for name in KINDS]

@@ -30,8 +30,8 @@ from app.reports.postediting_da.view import (
     PosteditingDAView,
     ReferenceBiasView,
     ScoredCampaign,
+    ScoreEditCorrelations,
     ScoreEditPoints,
-    SystemCorrelations,
     make_caption,
     make_csv,
     make_tables,
@@ -124,7 +124,7 @@ def _view(
     each = [line for key, ones in lines.items() for line in work.make_correlations(key, ones)]
     means = [mean for key in lines for mean in _mean_correlations(key, [one for one in each if one.campaign == key])]
     looked = _compared_with(others, lines)
-    findings = work.find_disagreements(lines[looked], options.rule) if looked is not None else []
+    findings = work.find_score_edit_disagreements(lines[looked], options.rule) if looked is not None else []
     return PosteditingDAView(
         campaigns={one.campaign.key: one.version for one in snapshots},
         data_hash=" ".join([postediting.data_hash, *(one.data_hash for one in others)]),
@@ -143,7 +143,7 @@ def _view(
         compared_with=looked,
         n_few_edits=sum(one.few_edits for one in findings),
         n_many_edits=sum(not one.few_edits for one in findings),
-        conflicts=[work.make_conflict(postediting, segments, sources, one) for one in findings[: options.most]],
+        conflicts=[work.make_score_conflict(postediting, segments, sources, one) for one in findings[: options.most]],
         scatter=_scatter(lines[looked]) if looked is not None else [],
     )
 
@@ -160,7 +160,7 @@ def _make_scored_campaign(campaign: work.CampaignScores, lines: Sequence[work.Ra
     )
 
 
-def _mean_correlations(campaign: str, lines: Sequence[SystemCorrelations]) -> list[MeanCorrelation]:
+def _mean_correlations(campaign: str, lines: Sequence[ScoreEditCorrelations]) -> list[MeanCorrelation]:
     n = np.array([one.n for one in lines], dtype=np.float64)
     means = []
     for measure in MEASURES:

@@ -30,7 +30,7 @@ class ScoredCampaign(ResultPart):
     n_ratings: int
 
 
-class SystemCorrelations(ResultPart):
+class ScoreEditCorrelations(ResultPart):
     """Pearson over the segments of one system, of scores with rates of edits; negative where both agree."""
 
     campaign: str
@@ -94,7 +94,7 @@ class PosteditingDAView(ReportHeader):
     reference: str | None
     recipe: str
     scored: list[ScoredCampaign]
-    correlations: list[SystemCorrelations]
+    correlations: list[ScoreEditCorrelations]
     means: list[MeanCorrelation]
     bias: ReferenceBiasView | None = Field(description="Null without a source-based and a reference-based campaign.")
     rule: str

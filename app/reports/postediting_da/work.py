@@ -11,7 +11,7 @@ import numpy as np
 from app.reports.inputs.post_edits import PostEdits
 from app.reports.inputs.recipe_input import RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.inputs.snapshot import Snapshot
-from app.reports.postediting_da.view import ScoreConflict, SystemCorrelations
+from app.reports.postediting_da.view import ScoreConflict, ScoreEditCorrelations
 from app.stats.aggregate import average_segment_scores
 from app.stats.plain_values import number_or_none
 from app.stats.postediting import rates, relation
@@ -81,7 +81,7 @@ def load_scores(
 
 def _mean_by_output(rows: Ratings, inputs: RecipeInput) -> dict[Output, tuple[float, int]]:
     """Mean of the ratings of each output, higher is better, and their number."""
-    segments = rows.segments()
+    segments = rows.segment_ratings()
     means = average_segment_scores(segments, repeats=inputs.recipe.repeats)
     names, sign = rows.labels, 1.0 if rows.higher_is_better else -1.0
     addresses = (
@@ -148,10 +148,10 @@ def _hter(at: SegmentEdits, code: int) -> float:
     return 100.0 * sum(one.edits for one in own) / length if length else float("nan")
 
 
-def make_correlations(campaign: str, lines: Sequence[RatesAndScores]) -> list[SystemCorrelations]:
+def make_correlations(campaign: str, lines: Sequence[RatesAndScores]) -> list[ScoreEditCorrelations]:
     """One a system."""
     return [
-        SystemCorrelations(
+        ScoreEditCorrelations(
             campaign=campaign,
             system=one.system,
             n=len(one.at),
@@ -165,7 +165,7 @@ def make_correlations(campaign: str, lines: Sequence[RatesAndScores]) -> list[Sy
 
 
 @dataclass(frozen=True, slots=True)
-class Disagreement:
+class ScoreEditDisagreement:
     """One disagreement: which line, which of its outputs, and of which sort."""
 
     line: RatesAndScores
@@ -174,20 +174,20 @@ class Disagreement:
     residual: float
 
 
-def find_disagreements(lines: Sequence[RatesAndScores], rule: Rule) -> list[Disagreement]:
+def find_score_edit_disagreements(lines: Sequence[RatesAndScores], rule: Rule) -> list[ScoreEditDisagreement]:
     """Disagreements of every system, the farthest from its line first."""
-    disagreements = list[Disagreement]()
+    disagreements = list[ScoreEditDisagreement]()
     for line in lines:
         known = np.flatnonzero(np.isfinite(line.rates["mter"]))
         conflicts = relation.find_score_conflicts(line.rates["mter"][known], line.score[known], rule)
         for place in np.flatnonzero(conflicts.low | conflicts.high).tolist():
             residual = float(conflicts.residual[place])
-            disagreements.append(Disagreement(line, int(known[place]), bool(conflicts.low[place]), residual))
+            disagreements.append(ScoreEditDisagreement(line, int(known[place]), bool(conflicts.low[place]), residual))
     return sorted(disagreements, key=lambda one: (-round(abs(one.residual), 10), one.line.system, one.n))
 
 
-def make_conflict(
-    post_edits: PostEdits, segments: Sequence[SegmentEdits], sources: Mapping[Any, str], finding: Disagreement
+def make_score_conflict(
+    post_edits: PostEdits, segments: Sequence[SegmentEdits], sources: Mapping[Any, str], finding: ScoreEditDisagreement
 ) -> ScoreConflict:
     """What to look at, and why it may be so."""
     place = finding.line.at[finding.n]
@@ -214,7 +214,7 @@ def make_conflict(
     )
 
 
-def _tags(post_edits: PostEdits, place: int, finding: Disagreement, closest: str) -> Iterator[str]:
+def _tags(post_edits: PostEdits, place: int, finding: ScoreEditDisagreement, closest: str) -> Iterator[str]:
     address = post_edits.addresses[place]
     output = post_edits.outputs[(finding.line.system, *address)]
     words = len(post_edits.tokens.tokenize(output))

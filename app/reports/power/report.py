@@ -55,7 +55,9 @@ def _view(planner: PowerPlanner, parts: Sequence[bytes]) -> PowerView:
         if len(planner.judgment_source.ratings)
         else None,
         pilot=None if planner.pilot is None else planner.pilot.inputs.snapshot.campaign.key,
-        difference=planner.difference if known and (planner.designs or options.difference is not None) else None,
+        difference=planner.difference
+        if known and (planner.feasible_designs or options.difference is not None)
+        else None,
         power=options.power,
         alpha=options.alpha,
         alpha_each=planner.alpha_each,
@@ -99,7 +101,7 @@ def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
             f"components: {planner.components.source}, not the campaign's own, so they have no interval; run a "
             "pilot to measure them"
         )
-    if planner.options.difference is None and planner.designs:
+    if planner.options.difference is None and planner.feasible_designs:
         warnings.append(
             "no difference was given, so the planner uses the one that the first design detects at the campaign's "
             "size; give the `difference` that matters to you"
@@ -111,7 +113,7 @@ def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
     if planner.has_measured_components:
         warnings += planner.judgment_source.warn_of_imbalance()
     warnings += planner.score_model.warnings
-    left = [design for design in planner.options.designs() if design not in planner.designs]
+    left = [design for design in planner.options.designs() if design not in planner.feasible_designs]
     if left:
         warnings.append(
             f"{captions.pluralize(len(left), 'design')} left out for needing "

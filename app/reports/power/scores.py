@@ -69,7 +69,9 @@ class ScoreModel:
         share = n_claims / n
         return {"simulated": share, "simulated_error": sqrt(share * (1 - share) / n)}
 
-    def simulate_size(self, layout: StudyLayout, *, alpha: float, studies: int, rng: np.random.Generator) -> Shares:
+    def simulate_test_size(
+        self, layout: StudyLayout, *, alpha: float, studies: int, rng: np.random.Generator
+    ) -> Shares:
         """Share of studies of equal systems that find one better, of normal scores, and its error. Raises TooLarge."""
         if self.why is not None or layout.documents < 2:
             return {}
@@ -78,7 +80,7 @@ class ScoreModel:
         share = 2 * n_claims / n
         return {"size": share, "size_error": 2 * sqrt(share / 2 * (1 - share / 2) / n)}
 
-    def expect_clusters(
+    def simulate_expected_clusters(
         self,
         options: PowerOptions,
         layout: StudyLayout,

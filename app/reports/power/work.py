@@ -17,7 +17,7 @@ from app.reports.power.scores import ScoreModel, make_score_model
 from app.reports.power.sizes import StudySizes
 from app.reports.power.view import ComponentsLine, DesignLine, StudySizeLine
 from app.stats.components.generalizability import (
-    contrast_components,
+    components_with_confounded_system_terms,
     planning_components_of_fit,
     system_variance,
     to_planning_components,
@@ -54,9 +54,10 @@ class PowerPlanner(StudySizes):
         if own_components is not None:
             return own_components
         key = self.judgment_source.inputs.snapshot.campaign.key
-        if self.judgment_source.fit is not None:
+        if self.judgment_source.components_fit is not None:
             return planning_components_of_fit(
-                self.judgment_source.fit, source=key + (", own judgments" if self.has_own_components else ", pilot")
+                self.judgment_source.components_fit,
+                source=key + (", own judgments" if self.has_own_components else ", pilot"),
             )
         if self.pilot is not None:
             return f"the pilot {key} cannot be used: {self.pilot.no_fit_reason}"
@@ -68,7 +69,7 @@ class PowerPlanner(StudySizes):
     @property
     def has_measured_components(self) -> bool:
         """The components are of judgments that are at hand."""
-        return self.options.components is None and self.judgment_source.fit is not None
+        return self.options.components is None and self.judgment_source.components_fit is not None
 
     @property
     def has_own_components(self) -> bool:
@@ -81,7 +82,7 @@ class PowerPlanner(StudySizes):
         return self.options.alpha / self.pairs if self.options.adjust == "holm" else self.options.alpha
 
     @cached_property
-    def designs(self) -> tuple[tuple[Grouping, int], ...]:
+    def feasible_designs(self) -> tuple[tuple[Grouping, int], ...]:
         """Those that the raters suffice for."""
         return tuple(one for one in self.options.designs() if one[1] <= self.raters)
 
@@ -120,9 +121,9 @@ class PowerPlanner(StudySizes):
     @cached_property
     def difference(self) -> float:
         """Asked for, else what the first design finds with the campaign's own number of documents."""
-        if self.options.difference is not None or isinstance(self.components, str) or not self.designs:
+        if self.options.difference is not None or isinstance(self.components, str) or not self.feasible_designs:
             return self.options.difference or 0.0
-        own = self.make_layout(self.designs[0], self.planned_documents)
+        own = self.make_layout(self.feasible_designs[0], self.planned_documents)
         variance = planning.contrast_variance(self.components, own)
         return planning.detectable_difference(variance, alpha=self.alpha_each, power=self.options.power)
 
@@ -135,14 +136,14 @@ class PowerPlanner(StudySizes):
 
     @cached_property
     def _points(self) -> list[tuple[int, int]]:
-        return [(i, documents) for i in range(len(self.designs)) for documents in self.sizes]
+        return [(i, documents) for i in range(len(self.feasible_designs)) for documents in self.sizes]
 
     @property
     def n_chunks(self) -> int:
         """Draws of the components, where they are the campaign's own, then one chunk a design."""
         if isinstance(self.components, str):
             return 0
-        return self._n_draws + len(self.designs)
+        return self._n_draws + len(self.feasible_designs)
 
     @property
     def _n_draws(self) -> int:
@@ -163,7 +164,7 @@ class PowerPlanner(StudySizes):
         """Power by drawn studies and by drawn documents, and SRP, of one point."""
         if isinstance(self.components, str):
             return {}
-        layout, seed = self.make_layout(self.designs[design], documents), self.data.inputs.recipe.seed
+        layout, seed = self.make_layout(self.feasible_designs[design], documents), self.data.inputs.recipe.seed
         rng = np.random.default_rng([seed, 2, design, documents])
         return {
             **self._simulate_studies(layout, rng),
@@ -173,7 +174,7 @@ class PowerPlanner(StudySizes):
 
     def _clusters(self, layout: StudyLayout, rng: np.random.Generator) -> Drawing:
         """From a seed of its own, so that to ask for clusters changes nothing else."""
-        return self.score_model.expect_clusters(
+        return self.score_model.simulate_expected_clusters(
             self.options,
             layout,
             means=self.true_means,
@@ -190,7 +191,7 @@ class PowerPlanner(StudySizes):
             power = self.score_model.simulate_power(
                 layout, difference=self.difference, alpha=self.alpha_each, studies=n, rng=rng
             )
-            size = self.score_model.simulate_size(
+            size = self.score_model.simulate_test_size(
                 layout, alpha=self.alpha_each, studies=max(n, FEWEST_FOR_SIZE), rng=rng
             )
             if layout.documents < self.fewest_documents:
@@ -254,14 +255,14 @@ class PowerPlanner(StudySizes):
     @property
     def between_systems_variance(self) -> float:
         """Variance between systems: of the judgments, else published, else as much as between documents of one."""
-        if self.judgment_source.fit is not None:
-            return system_variance(self.judgment_source.fit)
+        if self.judgment_source.components_fit is not None:
+            return system_variance(self.judgment_source.components_fit)
         return planning.BETWEEN.get(self.protocol, self.difference**2)
 
     @property
     def true_means(self) -> Floats | None:
         """What the systems that were judged are taken to be truly: adjusted means drawn together by their error."""
-        fitted = self.judgment_source.fit
+        fitted = self.judgment_source.components_fit
         if fitted is None or len(fitted.means) != self.systems:
             return None
         between, error = system_variance(fitted), fitted.typical_error() ** 2 / 2
@@ -274,15 +275,18 @@ class PowerPlanner(StudySizes):
         """Every design with its points."""
         if isinstance(self.components, str):
             return []
-        fitted = self.judgment_source.fit
+        fitted = self.judgment_source.components_fit
         draws = (
-            [to_planning_components(contrast_components(fitted, draw)) for draw in self.drawn_components(parts)]
+            [
+                to_planning_components(components_with_confounded_system_terms(fitted, draw))
+                for draw in self.drawn_components(parts)
+            ]
             if fitted is not None
             else []
         )
         drawings: list[Drawing] = [one for part in parts[self._n_draws :] for one in json.loads(part)]
         by_point = dict(zip(self._points, drawings, strict=True))
-        return [self._design(i, self.components, draws, by_point) for i in range(len(self.designs))]
+        return [self._design(i, self.components, draws, by_point) for i in range(len(self.feasible_designs))]
 
     def _design(
         self,
@@ -291,7 +295,7 @@ class PowerPlanner(StudySizes):
         draws: Sequence[VarianceComponents],
         by_point: dict[tuple[int, int], Drawing],
     ) -> DesignLine:
-        design = self.designs[i]
+        design = self.feasible_designs[i]
         base = self.make_layout(design, 1)
         needed = self._find_needed_documents(components, base)
         bill = None if needed is None else self._cost(replace(base, documents=needed))

@@ -78,7 +78,7 @@ class PresentationCorrelation(FiniteResultPart):
     kendall: float | None
 
 
-class PresentationPair(FiniteResultPart):
+class ConditionComparison(FiniteResultPart):
     """Outputs judged under the first condition and under this one, each by the mean of its ratings there."""
 
     arm: str
@@ -120,7 +120,7 @@ def measure_rater_agreement(
     """Of one condition, by level and by length. lengths: segments of each document code."""
     chance, tolerance = _chance(scale, choose_agreement_tolerance(scale)), choose_agreement_tolerance(scale)
     for level in LEVELS:
-        units = _units(level, rows).with_two_values()
+        units = _units(level, rows).with_two_or_more_values()
         for documents, low, high in SETS:
             part = units.where(is_length_within(lengths.astype(np.int64), low, high)[units.document][units.unit])
             if part.n_units:
@@ -139,7 +139,7 @@ def _agreement(
     kappa = None
     if tolerance is not None:
         kappa = number_or_none(
-            float(tolerance_kappa(units, tolerance, chance=chance)(units.unit_document_weights())[0])
+            float(tolerance_kappa(units, tolerance, chance=chance)(units.one_weight_per_document())[0])
         )
     return PresentationAgreement(
         arm=name,
@@ -147,7 +147,7 @@ def _agreement(
         documents=documents,
         n_units=units.n_units,
         n_pairs=count_value_pairs(units),
-        alpha=number_or_none(float(krippendorff_alpha(units, "interval")(units.unit_document_weights())[0])),
+        alpha=number_or_none(float(krippendorff_alpha(units, "interval")(units.one_weight_per_document())[0])),
         kappa=kappa,
         absolute=None if pairs is None else float(np.abs(pairs.first - pairs.second).mean()),
     )
@@ -166,7 +166,7 @@ def correlate_documents_with_segments(name: str, rows: Ratings) -> Iterator[Pres
             yield PresentationCorrelation(arm=name, documents=documents, part=part, **asdict(coefficients))
 
 
-def compare_with_first_condition(names: Sequence[str], rows: Sequence[Ratings]) -> Iterator[PresentationPair]:
+def compare_with_first_condition(names: Sequence[str], rows: Sequence[Ratings]) -> Iterator[ConditionComparison]:
     """Each condition against the first, on the segments that both have of the same system."""
     means = [_mean_by_output(one) for one in rows]
     for name, here in zip(names[1:], means[1:], strict=True):
@@ -175,7 +175,7 @@ def compare_with_first_condition(names: Sequence[str], rows: Sequence[Ratings]) 
         systems, code = np.unique([key[2] for key in shared], return_inverse=True)
         size = np.bincount(code) if shared else np.empty(0)
         by_system = [np.round(np.bincount(code, weights=v) / size, 10) for v in (x, y)] if shared else [x, y]
-        yield PresentationPair(
+        yield ConditionComparison(
             arm=name,
             baseline=names[0],
             n=len(shared),
@@ -188,7 +188,7 @@ def compare_with_first_condition(names: Sequence[str], rows: Sequence[Ratings]) 
 
 def _mean_by_output(rows: Ratings) -> dict[tuple[str, int, str], float]:
     """Mean of each output's segment scores."""
-    rows = rows.segments()
+    rows = rows.segment_ratings()
     sums: dict[tuple[str, int, str], list[float]] = {}
     for key, score in zip(list_output_addresses(rows), rows.score.tolist(), strict=True):
         sums.setdefault(key, []).append(score)

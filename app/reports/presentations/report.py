@@ -18,7 +18,7 @@ from app.reports.arms.judgments import (
     JudgmentsByCondition,
     count_dropped_judgments,
     list_unfinished_task_states,
-    load_conditions,
+    load_judgments_by_condition,
 )
 from app.reports.arms.lines import ArmPace
 from app.reports.arms.report import ONE, order_conditions
@@ -86,7 +86,7 @@ class ComparedCondition:
 def _prepare(
     session: Session, snapshots: tuple[Snapshot, ...], options: PresentationsOptions
 ) -> Job[PresentationsView]:
-    campaign_conditions = [load_conditions(session, one, options) for one in snapshots]
+    campaign_conditions = [load_judgments_by_condition(session, one, options) for one in snapshots]
     match: Match = (
         options.match if options.match != "auto" else ("documents" if len(campaign_conditions) > 1 else "none")
     )
@@ -168,7 +168,7 @@ def _make_view(
     pace = _pace(campaign_conditions, names)
     spread = [line for one in each for line in of_scores.measure_score_spreads(one.condition.name, one.scored)]
     scale = each[0].scored.scale if each else None
-    values = np.concatenate([one.scored.segments().score for one in each]) if each else np.empty(0)
+    values = np.concatenate([one.scored.segment_ratings().score for one in each]) if each else np.empty(0)
     into = make_histogram_bins(values, scale)
     agreement = [
         line
@@ -196,9 +196,11 @@ def _make_view(
         revisions=revisions,
         spread=spread,
         histograms=[
-            of_scores.ArmScoreHistogram(arm=one.condition.name, shares=list(into.shares(one.scored.segments().score)))
+            of_scores.ArmScoreHistogram(
+                arm=one.condition.name, shares=list(into.shares(one.scored.segment_ratings().score))
+            )
             for one in each
-            if len(one.scored.segments())
+            if len(one.scored.segment_ratings())
         ],
         agreement=agreement,
         correlations=[

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from app.reports.arms.lines import ArmRevisions, ArmTime, format_percent_change
 from app.reports.kit import captions
-from app.reports.presentations.lines import PresentationAgreement, PresentationPair, PresentationSpread
+from app.reports.presentations.lines import ConditionComparison, PresentationAgreement, PresentationSpread
 
 TIMED = {"segment": "A segment score", "document": "A document", "task": "A task", "document_score": "A document score"}
 
@@ -16,7 +16,7 @@ def make_conclusions(
     revisions: Sequence[ArmRevisions],
     spread: Sequence[PresentationSpread],
     agreement: Sequence[PresentationAgreement],
-    shared: Sequence[PresentationPair],
+    shared: Sequence[ConditionComparison],
 ) -> Iterator[str]:
     """One sentence a finding; nothing is said of what was not measured. The first condition comes first everywhere."""
     yield from _times(times)

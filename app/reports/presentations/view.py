@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from app.reports.arms import lines
-from app.reports.arms.lines import ArmPace, ArmRevisions, ArmTime, ArmVolume
+from app.reports.arms.lines import ArmPace, ArmRevisions, ArmTime, ArmWorkVolume
 from app.reports.arms.view import RANGES, list_arm_figures, make_curve_panel
 from app.reports.document_scores.view import PARTS
 from app.reports.document_scores.view import describe_document_range as correlated
@@ -18,9 +18,9 @@ from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell, Table
 from app.reports.presentations.lines import (
     ArmScoreHistogram,
+    ConditionComparison,
     PresentationAgreement,
     PresentationCorrelation,
-    PresentationPair,
     PresentationSpread,
 )
 
@@ -41,7 +41,7 @@ class PresentationsView(ReportHeader):
     higher_is_better: bool
     tolerance: float | None = Field(description="Of κ; null where the scale has no bounds.")
     bins: list[str]
-    arms: list[ArmVolume]
+    arms: list[ArmWorkVolume]
     times: list[ArmTime]
     pace: list[ArmPace]
     revisions: list[ArmRevisions]
@@ -49,7 +49,7 @@ class PresentationsView(ReportHeader):
     histograms: list[ArmScoreHistogram]
     agreement: list[PresentationAgreement]
     correlations: list[PresentationCorrelation]
-    shared: list[PresentationPair]
+    shared: list[ConditionComparison]
     conclusions: list[str]
 
 
@@ -132,7 +132,7 @@ def _correlations(correlations: Sequence[PresentationCorrelation]) -> Table:
     return make_table(heads, rows, 3)
 
 
-def _pair_table(pairs: Sequence[PresentationPair]) -> Table:
+def _pair_table(pairs: Sequence[ConditionComparison]) -> Table:
     heads = ("Condition", "Against", "Outputs", "Difference", "Pearson", "Systems", "τ-b of systems")
     rows = [
         (

@@ -14,11 +14,11 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.inputs.calibration import (
     Address,
-    CampaignParts,
+    CampaignCalibrationSplit,
     ScoreSourceOptions,
     find_sampling_units,
     have_same_source,
-    load_campaign_parts,
+    load_campaign_calibration_split,
     make_comparison_header,
     make_unit_values,
 )
@@ -28,10 +28,10 @@ from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.protocols.view import (
     BridgeView,
-    GapView,
     ProtocolsView,
     ProtocolView,
-    TimeView,
+    SystemGapView,
+    WorkDurationView,
     draw_protocol_gaps,
     make_caption,
     make_csv,
@@ -42,7 +42,7 @@ from app.stats.agreement import alpha, bootstrap, pairs
 from app.stats.agreement.units import Repeated, ValuesByUnit
 from app.stats.calibration import bridge as bridges
 from app.stats.calibration.linking import percentile_interval_of_draws
-from app.stats.calibration.separation import estimate_system_gap, list_expected_pairs
+from app.stats.calibration.separation import estimate_system_gap, list_pairs_expected_to_differ
 from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
@@ -71,7 +71,7 @@ class ProtocolsOptions(ScoreSourceOptions):
 class ProtocolRatings:
     """A campaign: units of what it judged, mean over raters of each, seconds of its ratings."""
 
-    parts: CampaignParts
+    parts: CampaignCalibrationSplit
     units: ValuesByUnit
     mean: Floats
     seconds: Mapping[Timed, Floats]
@@ -84,7 +84,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Protoco
     return make_undivided_work(lambda: _view(protocols, options))
 
 
-def _check_order(parts: Sequence[CampaignParts], options: ProtocolsOptions) -> None:
+def _check_order(parts: Sequence[CampaignCalibrationSplit], options: ProtocolsOptions) -> None:
     known = {key for one in parts for key in one.kinds}
     for key in filter(None, options.order.split(",")):
         if key not in known:
@@ -93,7 +93,7 @@ def _check_order(parts: Sequence[CampaignParts], options: ProtocolsOptions) -> N
 
 
 def _protocol_ratings(session: Session, snapshot: Snapshot, options: ProtocolsOptions) -> ProtocolRatings:
-    parts = load_campaign_parts(session, snapshot, options)
+    parts = load_campaign_calibration_split(session, snapshot, options)
     units = find_sampling_units(parts, make_unit_values(parts, parts.test, options.repeats))
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
     mean = np.asarray(total / np.maximum(units.counts(), 1), dtype=np.float64)
@@ -172,7 +172,7 @@ def _view(protocols: Sequence[ProtocolRatings], options: ProtocolsOptions) -> Pr
 
 def _protocol(protocol: ProtocolRatings, options: ProtocolsOptions) -> ProtocolView:
     gaps, spent = _gaps(protocol, options), trim_durations(protocol.seconds["segment"])
-    paired = protocol.units.with_two_values()
+    paired = protocol.units.with_two_or_more_values()
     agreed = _alpha(paired, options)
     verdicts = [g.found for g in gaps if g.found is not None]
     sizes = [g.standardized for g in gaps if g.standardized is not None]
@@ -197,7 +197,7 @@ def _protocol(protocol: ProtocolRatings, options: ProtocolsOptions) -> ProtocolV
         separation=float(np.mean(sizes)) if sizes else None,
         alpha=agreed[0],
         alpha_interval=agreed[1],
-        pearson=number_or_none(float(pairs.mean_pearson(paired)(paired.unit_document_weights())[0]))
+        pearson=number_or_none(float(pairs.mean_pearson(paired)(paired.one_weight_per_document())[0]))
         if paired.n_units
         else None,
         n_pairs=pairs.count_value_pairs(paired) if paired.n_units else 0,
@@ -209,17 +209,17 @@ def _protocol(protocol: ProtocolRatings, options: ProtocolsOptions) -> ProtocolV
     )
 
 
-def _time(what: Timed, seconds: Floats) -> Iterator[TimeView]:
+def _time(what: Timed, seconds: Floats) -> Iterator[WorkDurationView]:
     trimmed_times = trim_durations(seconds)
     if trimmed_times is not None:
-        yield TimeView(what=what, **asdict(trimmed_times))
+        yield WorkDurationView(what=what, **asdict(trimmed_times))
 
 
 def _alpha(units: ValuesByUnit, options: ProtocolsOptions) -> tuple[float | None, tuple[float, float] | None]:
     if not units.n_units:
         return None, None
     of = alpha.krippendorff_alpha(units, "interval")
-    value = number_or_none(float(of(units.unit_document_weights())[0]))
+    value = number_or_none(float(of(units.one_weight_per_document())[0]))
     if value is None or not options.bootstrap:
         return value, None
     return value, percentile_interval_of_draws(
@@ -227,13 +227,13 @@ def _alpha(units: ValuesByUnit, options: ProtocolsOptions) -> tuple[float | None
     )
 
 
-def _gaps(protocol: ProtocolRatings, options: ProtocolsOptions) -> list[GapView]:
+def _gaps(protocol: ProtocolRatings, options: ProtocolsOptions) -> list[SystemGapView]:
     labels, campaign = protocol.parts.ratings.rows.labels.systems, protocol.parts
     code = {key: i for i, key in enumerate(labels)}
     there = np.unique(protocol.units.system).tolist()
     humans = [i for i in there if campaign.kinds.get(labels[i]) == "human"]
     order = [code[key] for key in options.order.split(",") if key in code and code[key] in there]
-    wanted = list_expected_pairs(order, humans, [i for i in there if i not in humans])
+    wanted = list_pairs_expected_to_differ(order, humans, [i for i in there if i not in humans])
     shown = []
     for n, (better, worse) in enumerate(wanted):
         rng = np.random.default_rng([options.seed, 5, n])
@@ -249,7 +249,7 @@ def _gaps(protocol: ProtocolRatings, options: ProtocolsOptions) -> list[GapView]
         )
         if system_gap is not None:
             shown.append(
-                GapView(
+                SystemGapView(
                     better=labels[better],
                     worse=labels[worse],
                     n=system_gap.n,

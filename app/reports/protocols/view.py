@@ -23,7 +23,7 @@ IN_WORDS = {
 Ends = tuple[float, float] | None
 
 
-class GapView(FiniteResultPart):
+class SystemGapView(FiniteResultPart):
     """One system that should stand above another."""
 
     better: str
@@ -39,7 +39,7 @@ class GapView(FiniteResultPart):
     found: bool | None = Field(description="The interval leaves out 0 on the expected side; null without an interval.")
 
 
-class TimeView(FiniteResultPart):
+class WorkDurationView(FiniteResultPart):
     """Durations of one kind of work, in seconds; mean and SD of those from the 10th to the 90th percentile."""
 
     what: Literal["segment", "document_score", "all_segments"] = Field(
@@ -61,7 +61,7 @@ class ProtocolView(FiniteResultPart):
     protocol: str
     n_units: int
     n_raters: int
-    gaps: list[GapView]
+    gaps: list[SystemGapView]
     separates: bool | None = Field(description="All gaps are found; null where none could be judged.")
     separation: float | None = Field(description="Mean standardized gap.")
     alpha: float | None = Field(description="Krippendorff's, interval metric, over segments.")
@@ -71,7 +71,7 @@ class ProtocolView(FiniteResultPart):
     seconds: float | None = Field(description="Trimmed mean (10 to 90 %) of a rating.")
     seconds_sd: float | None
     n_timed: int
-    times: list[TimeView] = Field(default_factory=list, description="Times by kind of unit, where known.")
+    times: list[WorkDurationView] = Field(default_factory=list, description="Times by kind of unit, where known.")
     why: list[str] = Field(description="Figures that are missing, and why.")
 
 
@@ -104,7 +104,7 @@ def _figure(value: float | None) -> str:
     return captions.format_number(value, PLACES)
 
 
-def _quantities(times: TimeView) -> tuple[float | None, ...]:
+def _quantities(times: WorkDurationView) -> tuple[float | None, ...]:
     return times.median, times.low, times.high, times.mean, times.sd
 
 

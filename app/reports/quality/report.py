@@ -15,14 +15,19 @@ from app.reports.kit.report import Report, ReportWork, SingleTableLayout, make_u
 from app.reports.quality.chart import draw_controls
 from app.reports.quality.tables import make_caption, make_csv, make_tables
 from app.reports.quality.view import QualityOptions, QualityView
-from app.stats.quality.choices import QualityCriteria
+from app.stats.quality.choices import RaterQualityCriteria
 from app.stats.quality.controls import ControlTest
 from app.stats.quality.drift import SeverityDrift
 from app.stats.quality.habits import ScoringHabits
-from app.stats.quality.panel import PanelComparison
+from app.stats.quality.panel import RaterPanelComparison
 from app.stats.quality.repeats import RepeatConsistency
-from app.stats.quality.report import RaterQuality, make_quality_report
-from app.stats.quality.seeded_errors import AttentionCheckCounts, SpanHits, count_attention_checks, count_span_hits
+from app.stats.quality.report import RaterQuality, make_rater_quality_report
+from app.stats.quality.seeded_errors import (
+    AttentionCheckCounts,
+    SeededErrorHits,
+    count_attention_checks,
+    count_seeded_error_hits,
+)
 from app.stats.quality.speed import RaterSpeed
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage import seeded_errors
@@ -39,7 +44,7 @@ class _SeededErrorCounts:
     """By rater, what is known of errors that were put into texts."""
 
     attention: Mapping[str, AttentionCheckCounts]
-    span_hits: Mapping[str, SpanHits]
+    span_hits: Mapping[str, SeededErrorHits]
 
 
 def _load_seeded_errors(session: Session, snapshot: Snapshot, read: JudgedRatings) -> _SeededErrorCounts:
@@ -52,12 +57,12 @@ def _load_seeded_errors(session: Session, snapshot: Snapshot, read: JudgedRating
     )
     return _SeededErrorCounts(
         count_attention_checks(seeded_errors.load_attention_checks(session, snapshot.campaign_id, read.judgment_ids)),
-        count_span_hits(texts),
+        count_seeded_error_hits(texts),
     )
 
 
 def _result(read: JudgedRatings, errors: _SeededErrorCounts, options: QualityOptions) -> QualityView:
-    evidence = make_quality_report(read.rows, read.events, read.words, options.choices())
+    evidence = make_rater_quality_report(read.rows, read.events, read.words, options.choices())
     return QualityView(
         **read.head.model_dump(),
         on=options.on,
@@ -82,7 +87,7 @@ EXAMPLE = QualityView(
     method_version=METHOD_VERSION,
     protocol="esa",
     on="score",
-    choices=QualityCriteria(),
+    choices=RaterQualityCriteria(),
     higher_is_better=True,
     unit="segment",
     n_judgments=1850,
@@ -96,7 +101,7 @@ EXAMPLE = QualityView(
             completion="complete",
             control=ControlTest(10, 0, 2.0, 0.0029296875, 0.0029296875, -28.0, 0.9, "pass"),
             repeats=RepeatConsistency(8, 6.4, 0.81, 0.75, 10.0),
-            panel=PanelComparison("panel", 120, 2.1, -2.1, 2.1, 0.94, 0.58),
+            panel=RaterPanelComparison("panel", 120, 2.1, -2.1, 2.1, 0.94, 0.58),
             habits=ScoringHabits(1850, 74, 4, 3.6, 0.31, 0.42, 11 / 101, 0.4, 0.55),
             speed=RaterSpeed(1850, 29.1, 1.2, 0.96),
             drift=SeverityDrift(120, None, 0, 3.1, 0.9, 0.04, 0.4),

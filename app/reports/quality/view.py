@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.inputs.judged_ratings import JudgedRatingsHeader, On
-from app.stats.quality.choices import MIN_PAIRS, ControlAdjust, ControlTestName, QualityCriteria
+from app.stats.quality.choices import MIN_PAIRS, ControlAdjust, ControlTestName, RaterQualityCriteria
 from app.stats.quality.report import AlikePair, RaterQuality
 
 MOST_PAIRS = 1000
@@ -25,16 +25,16 @@ class QualityOptions(BaseModel):
     adjust: ControlAdjust = Field("bh", description="Over the raters that could be tested.")
     on: On = Field("score", description="What is compared: the score, or the number of marked errors.")
 
-    def choices(self) -> QualityCriteria:
+    def choices(self) -> RaterQualityCriteria:
         """The choices of the statistics."""
-        return QualityCriteria(test=self.test, min_pairs=self.min_pairs, adjust=self.adjust)
+        return RaterQualityCriteria(test=self.test, min_pairs=self.min_pairs, adjust=self.adjust)
 
 
 class QualityView(JudgedRatingsHeader):
     """Evidence on each rater; the verdict is that of the control items alone, and flags decide nothing."""
 
     on: On
-    choices: QualityCriteria
+    choices: RaterQualityCriteria
     higher_is_better: bool
     unit: str
     n_judgments: int

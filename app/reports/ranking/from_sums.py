@@ -11,7 +11,7 @@ from app.domain.recipe import Recipe
 from app.reports.inputs.file_sums import (
     SummableRatingsFile,
     find_ratings_folder_if_large,
-    hash_file_data,
+    hash_included_ratings_in_file,
     load_ratings_file,
 )
 from app.reports.inputs.registration import (
@@ -22,7 +22,7 @@ from app.reports.inputs.registration import (
 )
 from app.reports.inputs.scores import resolve_score_reading
 from app.reports.inputs.snapshot import Snapshot
-from app.reports.ranking.input import add_note_on_human_pairs, load_names, make_ranking_key, write_ranking
+from app.reports.ranking.input import add_note_on_human_pairs, encode_ranking, load_names, make_ranking_key
 from app.stats.ranking.rank_totals import can_rank_from_sums, rank_from_sums
 from app.stats.side_tables import DocumentTable
 from app.storage import texts
@@ -71,11 +71,11 @@ class RankingInputFromSums:
         counting = add_standing_exclusions(self.recipe, self.registration)
         with closing(self.file), ThreadPoolExecutor(1, thread_name_prefix="data hash") as beside:
             # The digest reads column after column, which is a quarter of the work and needs nothing of the rest.
-            data_hash = beside.submit(hash_file_data, self.file, counting, self.documents, self.words)
+            data_hash = beside.submit(hash_included_ratings_in_file, self.file, counting, self.documents, self.words)
             notes = (WHY, *((ERRORS_NOT_LOOKED_AT,) if self.counts_errors else ()))
             ranking = rank_from_sums(SummableRatingsFile(self.file, counting), counting, self.documents, notes)
         ranking = restore_requested_recipe(add_note_on_human_pairs(ranking, self.words), self.recipe, self.registration)
-        return write_ranking(ranking, self.about, self.registration, self.words, data_hash.result())
+        return encode_ranking(ranking, self.about, self.registration, self.words, data_hash.result())
 
 
 def load_summed_input(session: Session, about: Snapshot, recipe: Recipe, folder: RatingsFolder) -> RankingInputFromSums:

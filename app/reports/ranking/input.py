@@ -74,10 +74,10 @@ class RankingInput:
     def make_body(self) -> bytes:
         """The ranking as canonical JSON. Raises Invalid where the recipe does not fit the data."""
         data_hash = hash_report_data(self.included_rows, self.documents, self.words)
-        return write_ranking(self.compute_ranking(), self.about, self.registration, self.words, data_hash)
+        return encode_ranking(self.compute_ranking(), self.about, self.registration, self.words, data_hash)
 
 
-def write_ranking(
+def encode_ranking(
     ranking: Ranking,
     about: Snapshot,
     registration: Registration,

@@ -66,12 +66,14 @@ def compute_missing_ranking(database: Database, lookup: RankingLookup) -> Stored
     body = lookup.body
     if body is None:
         with database.transaction() as session:
-            given = prepare_ranking(session, lookup.about, lookup.recipe)
+            given = load_ranking_input_or_sums(session, lookup.about, lookup.recipe)
         body = store.store_report(database, given.key, given.make_body())
     return StoredReport.from_bytes(body, lookup.about.version)
 
 
-def prepare_ranking(session: Session, about: Snapshot, recipe: Recipe) -> RankingInput | RankingInputFromSums:
+def load_ranking_input_or_sums(
+    session: Session, about: Snapshot, recipe: Recipe
+) -> RankingInput | RankingInputFromSums:
     """All that a ranking is computed from: its ratings, or the file of them where the campaign is large.
 
     Raises as `load_ranking_input`, and LargeExtraNeeded.

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 from app.domain.recipe import Recipe
 from app.reports.inputs.file_sums import (
-    ChangedFile,
+    ChangedRatingsFile,
+    check_large_extra_for_sums,
     find_ratings_folder_if_large,
-    hash_file_data,
+    hash_included_ratings_in_file,
     load_ratings_file,
-    require_summable,
 )
 from app.reports.inputs.recipe_input import (
-    RecipeFacts,
+    CampaignUnderRecipe,
     RecipeOptions,
     find_asked_recipe,
-    load_recipe_facts,
+    load_campaign_under_recipe,
     load_recipe_input,
 )
 from app.reports.inputs.scores import resolve_score_reading
@@ -35,13 +35,13 @@ from app.storage.ratings_folder import RatingsFolder
 class ChangesInput:
     """A campaign under a recipe, and its ratings or the file of them."""
 
-    facts: RecipeFacts
-    ratings: Ratings | ChangedFile
+    facts: CampaignUnderRecipe
+    ratings: Ratings | ChangedRatingsFile
 
     def prepare_experiments(self, humans: frozenset[str]) -> ChangeExperiments:
         """Settle the recipe on all data. Raises Invalid where it does not fit them."""
         about = self.facts
-        if isinstance(self.ratings, ChangedFile):
+        if isinstance(self.ratings, ChangedRatingsFile):
             return ChangeExperimentsFromSums.from_sums(self.ratings, about.recipe, humans, about.documents)
         return ChangeExperimentsFromRatings.from_ratings(self.ratings, about.recipe, humans, about.documents)
 
@@ -62,14 +62,14 @@ def load_changes_input(session: Session, snapshot: Snapshot, options: RecipeOpti
 def _load_file(session: Session, snapshot: Snapshot, recipe: Recipe, folder: RatingsFolder) -> ChangesInput:
     read = resolve_score_reading(snapshot.campaign, recipe.scoring)
     with closing(load_ratings_file(session, snapshot, read, folder)) as file:
-        facts = load_recipe_facts(
+        facts = load_campaign_under_recipe(
             session,
             snapshot,
             recipe,
             file.labels,
-            lambda counting, documents, words: hash_file_data(file, counting, documents, words),
+            lambda counting, documents, words: hash_included_ratings_in_file(file, counting, documents, words),
         )
-        return ChangesInput(facts, ChangedFile(file.folder, file.frame))
+        return ChangesInput(facts, ChangedRatingsFile(file.folder, file.frame))
 
 
 def _is_summed(snapshot: Snapshot, recipe: Recipe) -> bool:
@@ -80,4 +80,4 @@ def check_large_extra_for_changes(session: Session, snapshots: Sequence[Snapshot
     """Raise LargeExtraNeeded where a large campaign cannot be summed here."""
     for snapshot in snapshots:
         if _is_summed(snapshot, find_asked_recipe(session, snapshot, options)):
-            require_summable(session, snapshot)
+            check_large_extra_for_sums(session, snapshot)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.errors import Invalid
 from app.reports.inputs.file_sums import list_key_parts_of_sums
-from app.reports.inputs.recipe_input import RecipeFacts, RecipeOptions
+from app.reports.inputs.recipe_input import CampaignUnderRecipe, RecipeOptions
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import LocalChunk, Report, ReportHeader, ReportWork, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
@@ -74,7 +74,7 @@ class ChangeTotalsView(BaseModel):
     counts: GroupView
 
 
-class ComparedView(ReportHeader):
+class RobustnessOverCampaignsView(ReportHeader):
     """What the rankings of several campaigns depend on."""
 
     recipe: str
@@ -84,11 +84,11 @@ class ComparedView(ReportHeader):
 
 def _prepare(
     session: Session, snapshots: tuple[Snapshot, ...], options: OverCampaignsOptions
-) -> ReportWork[ComparedView]:
+) -> ReportWork[RobustnessOverCampaignsView]:
     groups = parse_change_groups(options.changes)
     campaigns = [load_changes_input(session, one, options) for one in snapshots]
     named = parse_human_systems(options.humans, *(one.facts for one in campaigns)) if options.humans else None
-    prepared: list[tuple[RecipeFacts, ChangeExperiments | None, tuple[ScoreChange, ...], str | None]] = []
+    prepared: list[tuple[CampaignUnderRecipe, ChangeExperiments | None, tuple[ScoreChange, ...], str | None]] = []
     for given in campaigns:
         campaign = given.facts
         humans = campaign.humans if named is None else named.intersection(campaign.names)
@@ -113,15 +113,15 @@ def _chunk(work: Sequence[tuple[ChangeExperiments | None, Sequence[ScoreChange]]
 
 
 def _view(
-    prepared: Sequence[tuple[RecipeFacts, ChangeExperiments | None, tuple[ScoreChange, ...], str | None]],
+    prepared: Sequence[tuple[CampaignUnderRecipe, ChangeExperiments | None, tuple[ScoreChange, ...], str | None]],
     parts: Sequence[bytes],
     recipe: str,
-) -> ComparedView:
+) -> RobustnessOverCampaignsView:
     shown = [
         _campaign(one, why, read_change_chunk(part)) for (one, _, _, why), part in zip(prepared, parts, strict=True)
     ]
     first = prepared[0][0]
-    return ComparedView(
+    return RobustnessOverCampaignsView(
         campaigns={key: version for one, _, _, _ in prepared for key, version in one.campaigns.items()},
         data_hash=" ".join(one.data_hash for one, _, _, _ in prepared),
         basis=" ".join(sorted({one.basis for one in shown})) or first.snapshot.campaign.basis,
@@ -144,14 +144,14 @@ def _warnings(shown: Sequence[CampaignView], by_campaign: Sequence[ChangeExperim
             yield f"{campaign.campaign}: {why}"
 
 
-def _campaign(inputs: RecipeFacts, why: str | None, changes: list[ChangeView]) -> CampaignView:
+def _campaign(inputs: CampaignUnderRecipe, why: str | None, changes: list[ChangeView]) -> CampaignView:
     campaign = inputs.snapshot.campaign
     style, platform = (_setting(inputs, name) for name in ("style", "platform"))
     settings = {"protocol": campaign.protocol, "basis": campaign.basis, "style": style, "platform": platform}
     return CampaignView(campaign=campaign.key, why=why, changes=changes, **settings)
 
 
-def _setting(inputs: RecipeFacts, name: str) -> str:
+def _setting(inputs: CampaignUnderRecipe, name: str) -> str:
     value = inputs.snapshot.campaign.settings.get(name)
     return value if isinstance(value, str) and value else UNKNOWN
 
@@ -181,7 +181,7 @@ def _total_name(total: ChangeTotalsView) -> str:
     return f"{IN_WORDS[total.counts.group]}{f', d = {total.what}' if total.what else ''}"
 
 
-def _tables(view: ComparedView) -> Sequence[TableSection]:
+def _tables(view: RobustnessOverCampaignsView) -> Sequence[TableSection]:
     """One table over all campaigns, and one for each property that differs between them."""
     headings, alignments = zip(*HEADS, strict=True)
     shown = []
@@ -201,7 +201,7 @@ def _cells(total: ChangeTotalsView) -> tuple[str, ...]:
     return _total_name(total), *(f"{n:,}" for n in figures), f"{counts.largest_move or 0:g}"
 
 
-def _csv(view: ComparedView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def _csv(view: RobustnessOverCampaignsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     heads = ("campaign", "protocol", "basis", "style", "platform", "group", "what", "rank_changed", "cluster_changed")
     rows = [
         (
@@ -220,7 +220,7 @@ def _csv(view: ComparedView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     return (*heads, "both", "swaps", "largest_move", "mover", "order_after", "why", "recipe"), rows
 
 
-def _picture(view: ComparedView) -> bytes:
+def _picture(view: RobustnessOverCampaignsView) -> bytes:
     rows: list[ChangeBar] = [make_change_bar(one.counts, _total_name(one)) for one in view.totals if one.of == "all"]
     return draw_change_bars(
         f"Robustness of {len(view.campaigns)} rankings", rows, [*view.warnings, f"recipe {view.recipe}"]
@@ -259,12 +259,12 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
 }
-REPORT: Report[OverCampaignsOptions, ComparedView] = Report(
+REPORT: Report[OverCampaignsOptions, RobustnessOverCampaignsView] = Report(
     name="robustness",
     title="Robustness of several rankings",
     summary="How many rankings change if systems or references are left out or changed.",
     options=OverCampaignsOptions,
-    result=ComparedView,
+    result=RobustnessOverCampaignsView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=_tables,

@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints, TypeAdapter
 
 from app.domain.errors import Invalid, Place
 from app.reports.inputs.file_sums import list_key_parts_of_sums
-from app.reports.inputs.recipe_input import RecipeFacts, RecipeOptions
+from app.reports.inputs.recipe_input import CampaignUnderRecipe, RecipeOptions
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import LocalChunk, Report, ReportWork, make_undivided_work
 from app.reports.robustness.charts import draw_degraded_ranks, draw_inflated_ranks, draw_ranking_changes
@@ -90,7 +90,7 @@ def _prepare(
     )
 
 
-def parse_human_systems(text: str, *campaigns: RecipeFacts) -> frozenset[str]:
+def parse_human_systems(text: str, *campaigns: CampaignUnderRecipe) -> frozenset[str]:
     """Keys of systems from a list with commas. Raises Invalid for one that none of the campaigns has."""
     keys = frozenset(text.split(","))
     for key in sorted(keys - {name for one in campaigns for name in one.names}):
@@ -113,7 +113,7 @@ def read_change_chunk(part: bytes) -> list[ChangeView]:
 
 
 def make_robustness_view(
-    inputs: RecipeFacts,
+    inputs: CampaignUnderRecipe,
     experiments: ChangeExperiments,
     groups: Sequence[Group],
     none: dict[Group, str],
@@ -139,7 +139,7 @@ def make_robustness_view(
     )
 
 
-def _warnings(inputs: RecipeFacts, experiments: ChangeExperiments) -> Sequence[str]:
+def _warnings(inputs: CampaignUnderRecipe, experiments: ChangeExperiments) -> Sequence[str]:
     order = experiments.facts.order
     if not order:
         return experiments.warnings

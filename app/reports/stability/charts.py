@@ -12,7 +12,7 @@ from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
 from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, declares_chart
 from app.reports.kit.charts.sheet import HEAD, LINE, MARGIN, ChartSheet, wrap_sentences
-from app.reports.stability.view import CurveView, DesignView, PointView, StabilityView
+from app.reports.stability.view import DesignView, StabilityCurveView, StabilityPointView, StabilityView
 
 Picture = Literal["documents", "power"]
 GROUPINGS = {"psxs": "pSxS", "system_balanced": "System-balanced", "none": "No grouping"}
@@ -46,7 +46,7 @@ def _declare_stability(view: StabilityView, picture: Picture = "documents") -> C
     return CurveChart(_subject(picture), frame.name, "Stable Ranking Probability", drawn, top=1.0)
 
 
-def _declare_point(point: PointView, x: float) -> ChartPoint:
+def _declare_point(point: StabilityPointView, x: float) -> ChartPoint:
     error = point.mc_error or 0.0
     pairs = f"{captions.format_number(point.mean_significant_pairs, 1)} significant pairs"
     return ChartPoint(x, point.srp, point.srp - error, min(1.0, point.srp + error), pairs)
@@ -100,16 +100,16 @@ class _Panel:
     """Curves with the names that the legend has for them."""
 
     title: str
-    curves: tuple[tuple[str, CurveView], ...]
+    curves: tuple[tuple[str, StabilityCurveView], ...]
 
 
-def _panels(curves: Sequence[CurveView]) -> list[_Panel]:
+def _panels(curves: Sequence[StabilityCurveView]) -> list[_Panel]:
     drawn = [curve for curve in curves if curve.points]
     if len(drawn) <= MOST_TOGETHER:
         return [
             _Panel("", tuple((f"{describe_design(c.design)}; {_describe_significant_pairs([c])}", c) for c in drawn))
         ]
-    curves_by_assignment: dict[str, list[tuple[str, CurveView]]] = {}
+    curves_by_assignment: dict[str, list[tuple[str, StabilityCurveView]]] = {}
     for curve in drawn:
         curves_by_assignment.setdefault(_assignment(curve.design), []).append(
             (NORMALIZED[curve.design.normalize], curve)
@@ -120,7 +120,7 @@ def _panels(curves: Sequence[CurveView]) -> list[_Panel]:
     ]
 
 
-def _describe_significant_pairs(curves: Sequence[CurveView]) -> str:
+def _describe_significant_pairs(curves: Sequence[StabilityCurveView]) -> str:
     """How many pairs the studies of some curves find significant, from the least point to the most."""
     means = [point.mean_significant_pairs for curve in curves for point in curve.points]
     low, high = (captions.format_number(value, 0) for value in (min(means), max(means)))
@@ -131,14 +131,14 @@ def _describe_significant_pairs(curves: Sequence[CurveView]) -> str:
 class _Frame:
     """What the axes of all panels span. x: of a point."""
 
-    x: Callable[[PointView], float]
+    x: Callable[[StabilityPointView], float]
     low: float
     high: float
     floor: float
     name: str
 
     @classmethod
-    def of(cls, curves: Sequence[CurveView], picture: Picture) -> _Frame:
+    def of(cls, curves: Sequence[StabilityCurveView], picture: Picture) -> _Frame:
         points = [point for curve in curves for point in curve.points]
         lowest = min((point.srp - (point.mc_error or 0.0) for point in points), default=0.0)
         of_power = picture == "power"
@@ -160,11 +160,11 @@ class _Frame:
         return levels[::-1]
 
 
-def _documents(point: PointView) -> float:
+def _documents(point: StabilityPointView) -> float:
     return float(point.documents)
 
 
-def _pairs(point: PointView) -> float:
+def _pairs(point: StabilityPointView) -> float:
     return point.mean_significant_pairs
 
 
@@ -231,7 +231,7 @@ def _axes(sheet: ChartSheet, title: str, frame: _Frame, at: _PanelPlace) -> None
     sheet.text((at.left + right) / 2, bottom + 26, frame.name, ha="center", size=8, color=QUIET)
 
 
-def do_most_studies_find_nothing(point: PointView) -> bool:
+def do_most_studies_find_nothing(point: StabilityPointView) -> bool:
     """Whether most of its studies find nothing."""
     return any(text.startswith(VACUOUS) for text in point.warnings)
 

@@ -13,10 +13,10 @@ from app.reports.inputs import named_recipes
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.file_sums import (
     SummableRatingsFile,
+    check_large_extra_for_sums,
     find_ratings_folder_if_large,
-    hash_file_data,
+    hash_included_ratings_in_file,
     load_ratings_file,
-    require_summable,
 )
 from app.reports.inputs.recipe_ratings import load_recipe_ratings
 from app.reports.inputs.scores import resolve_score_reading
@@ -26,7 +26,7 @@ from app.stats.normalize import RaterMoments, moments_per_rater
 from app.stats.ratings import Ratings
 from app.stats.selection import can_select_from_sums, drop_excluded, select_rows
 from app.stats.stability.block_sums import sum_items_by_block
-from app.stats.stability.extraction import MultiplyRated, extract_multiply_rated
+from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated
 from app.stats.stability.studies import ItemSums
 from app.storage import side_tables, texts
 from app.storage.db import Session
@@ -43,7 +43,7 @@ class StudyInput:
     their raters. data_hash: of the rows that the recipe includes. notes: for the report's warnings.
     """
 
-    data: MultiplyRated | ItemSums
+    data: MultiplyRatedDocuments | ItemSums
     ratings: Ratings
     moments: RaterMoments
     data_hash: str
@@ -84,7 +84,7 @@ def _sum_file(
             labels=file.labels,
             higher_is_better=ratings.higher_is_better,
         )
-        digest = hash_file_data(file, counting, documents, words)
+        digest = hash_included_ratings_in_file(file, counting, documents, words)
     return StudyInput(sums, ratings, moments, digest, (FROM_SUMS_NOTE,))
 
 
@@ -92,4 +92,4 @@ def check_studies_computable(session: Session, snapshots: Sequence[Snapshot], op
     """Raise LargeExtraNeeded where a large campaign cannot be summed here."""
     recipe = named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe, place=("body", "recipe"))
     if can_select_from_sums(recipe):
-        require_summable(session, snapshots[0])
+        check_large_extra_for_sums(session, snapshots[0])

@@ -28,10 +28,10 @@ from app.reports.stability.tables import (
     make_tables,
 )
 from app.reports.stability.view import (
-    CurveView,
     DesignView,
     OmittedDocuments,
-    PointView,
+    StabilityCurveView,
+    StabilityPointView,
     StabilityRequestView,
     StabilityView,
     TargetEntropy,
@@ -40,7 +40,7 @@ from app.stats.normalize import normalize_ratings
 from app.stats.stability import curves
 from app.stats.stability.chunks import STABILITY_VERSION, ChunkOutcome, StabilitySimulator
 from app.stats.stability.curves import FIXED_POOL, StabilityCurve, impossible_design_error, refuses_whole_request
-from app.stats.stability.extraction import MultiplyRated
+from app.stats.stability.extraction import MultiplyRatedDocuments
 from app.stats.stability.pairs import reported_rank_distance
 from app.stats.stability.request import StabilityRequest, StudyDesign
 from app.storage.db import Session
@@ -56,7 +56,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Stabili
     return _work(session, snapshots[0], recipe, options.to_request())
 
 
-def make_legacy_work(session: Session, snapshot: Snapshot, given: Mapping[str, Any]) -> ReportWork[StabilityView]:
+def make_work_for_old_jobs(session: Session, snapshot: Snapshot, given: Mapping[str, Any]) -> ReportWork[StabilityView]:
     """The same for a job of the name `EARLIER`, with what it keeps of its request."""
     return _work(session, snapshot, read_stored_recipe(given["recipe"]), _REQUEST.validate_python(given["request"]))
 
@@ -68,7 +68,7 @@ def _work(session: Session, snapshot: Snapshot, recipe: Recipe, request: Stabili
     """
     registration = load_registration(session, snapshot.campaign_id, snapshot.version)
     given = load_study_input(session, snapshot, recipe, add_standing_exclusions(recipe, registration))
-    rated = given.data if isinstance(given.data, MultiplyRated) else given.data.data
+    rated = given.data if isinstance(given.data, MultiplyRatedDocuments) else given.data.data
     resolved, misfits = _drop_impossible_designs(request.resolve(len(rated.documents), len(rated.systems)), given)
     notes = _list_rating_notes(recipe, registration) + _list_pair_notes(resolved, len(rated.systems)) + given.notes
     studies = StudyChunks(StabilitySimulator(given.data, resolved))
@@ -165,9 +165,9 @@ def _request(request: StabilityRequest, recipe: Recipe) -> StabilityRequestView:
     )
 
 
-def _curve(curve: StabilityCurve) -> CurveView:
-    points = [PointView.model_validate(point) for point in curve.points]
-    return CurveView(design=_design(curve.design), points=points, why=curve.why, pairs=list(curve.pairs))
+def _curve(curve: StabilityCurve) -> StabilityCurveView:
+    points = [StabilityPointView.model_validate(point) for point in curve.points]
+    return StabilityCurveView(design=_design(curve.design), points=points, why=curve.why, pairs=list(curve.pairs))
 
 
 def _design(design: StudyDesign) -> DesignView:

@@ -11,7 +11,7 @@ from app.reports.kit import captions
 from app.reports.kit.columns import Column, File, make_csv_file, make_table_section
 from app.reports.kit.report import TableSection
 from app.reports.stability.charts import describe_design
-from app.reports.stability.view import CurveView, PointView, StabilityView
+from app.reports.stability.view import StabilityCurveView, StabilityPointView, StabilityView
 
 TITLE = "Stability by design and number of documents"
 EXPLAINED = (
@@ -26,8 +26,8 @@ class _CurvePoint(NamedTuple):
     """A point with the curve and the report that it is of."""
 
     report: StabilityView
-    curve: CurveView
-    point: PointView
+    curve: StabilityCurveView
+    point: StabilityPointView
 
 
 def _lines(report: StabilityView) -> Iterator[_CurvePoint]:
@@ -36,13 +36,13 @@ def _lines(report: StabilityView) -> Iterator[_CurvePoint]:
 
 
 def _point_column(
-    key: str, heading: str = "", digits: int | None = None, text: Callable[[PointView], str] | None = None
+    key: str, heading: str = "", digits: int | None = None, text: Callable[[StabilityPointView], str] | None = None
 ) -> Column[_CurvePoint]:
     shown = None if text is None else lambda line: text(line.point)
     return Column(heading=heading, key=key, value=attrgetter(f"point.{key}"), digits=digits, text=shown)
 
 
-def _sign_errors(point: PointView) -> str:
+def _sign_errors(point: StabilityPointView) -> str:
     return "–" if point.sign_error_rate is None else f"{100 * point.sign_error_rate:.2f} %"
 
 

@@ -31,7 +31,7 @@ class DesignView(BaseModel):
         return None if self.balance == "full" else self.balance.entropy
 
 
-class PointView(BaseModel):
+class StabilityPointView(BaseModel):
     """What studies of one design on one number of documents would find. SRP is never shown alone."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
@@ -60,13 +60,13 @@ class PointView(BaseModel):
     warnings: list[str]
 
 
-class CurveView(BaseModel):
+class StabilityCurveView(BaseModel):
     """One design by number of documents. why: the reason where there are no points, or not all."""
 
     model_config = ConfigDict(frozen=True)
 
     design: DesignView
-    points: list[PointView]
+    points: list[StabilityPointView]
     why: str | None = None
     pairs: list[tuple[int, int]] = Field(
         [],
@@ -116,5 +116,5 @@ class StabilityView(BaseModel):
     buckets: list[int] = Field(description="Documents of each bucket.")
     raters: int
     left_out: list[OmittedDocuments]
-    curves: list[CurveView]
+    curves: list[StabilityCurveView]
     warnings: list[str]

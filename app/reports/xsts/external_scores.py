@@ -8,13 +8,13 @@ from math import isfinite
 import numpy as np
 
 from app.domain.errors import Invalid, Place
-from app.reports.inputs.calibration import CampaignParts
-from app.reports.xsts.view import ExternalView, XstsView
+from app.reports.inputs.calibration import CampaignCalibrationSplit
+from app.reports.xsts.view import ExternalScoreCorrelation, XstsView
 from app.stats.calibration.external import correlate_external
 from app.stats.calibration.lines import METHODS, Method
 
 
-def find_automatic_scores(parts: Sequence[CampaignParts], text_scores: str) -> dict[str, float]:
+def find_automatic_scores(parts: Sequence[CampaignCalibrationSplit], text_scores: str) -> dict[str, float]:
     """The automatic score of each campaign: as asked for, else `automatic_score` among its settings.
 
     Raises Invalid for what is not CAMPAIGN=SCORE of a campaign in the request.
@@ -43,7 +43,7 @@ def _invalid_scores(what: str) -> Invalid:
     return Invalid("the query is not valid", places=(Place(("query", "automatic"), what),))
 
 
-def compare_with_automatic(view: XstsView, seed: int) -> list[ExternalView]:
+def compare_with_automatic(view: XstsView, seed: int) -> list[ExternalScoreCorrelation]:
     """Each method against the automatic score: into the shared language, out of it, and both.
 
     The score of a direction is the mean over its systems. Empty where no automatic score is known.
@@ -74,10 +74,10 @@ def _means_by_campaign(view: XstsView, method: Method, members: set[str]) -> dic
 
 def _external_line(
     method: Method, name: str, values: Mapping[str, float], automatic: Mapping[str, float], seed: int
-) -> ExternalView:
+) -> ExternalScoreCorrelation:
     x, y = np.array([automatic[key] for key in values]), np.array(list(values.values()))
     fit = correlate_external(x, y, rng=np.random.default_rng([seed, 3]))
-    return ExternalView(
+    return ExternalScoreCorrelation(
         method=method,
         directions=name,
         n=fit.n,

@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.reports.inputs.calibration import (
-    CampaignParts,
+    CampaignCalibrationSplit,
     Pair,
     ScoreSourceOptions,
     find_raters_sharing_keys,
@@ -58,13 +58,13 @@ class LanguageGroups:
 
     pivot: str | None
     languages: Sequence[str]
-    groups: Sequence[Sequence[CampaignParts]]
+    groups: Sequence[Sequence[CampaignCalibrationSplit]]
     ready: Sequence[LanguagePairRatings]
     n_pairs: int
     target: float | None
 
 
-def check_shared_scale(parts: Sequence[CampaignParts], options: XstsOptions) -> None:
+def check_shared_scale(parts: Sequence[CampaignCalibrationSplit], options: XstsOptions) -> None:
     """Raise Invalid where no scale can be shared, or none has the pivot that is asked for."""
     if len({one.sign for one in parts}) > 1 or len({one.ratings.scale for one in parts}) > 1:
         what = "these campaigns do not use the same scale"
@@ -74,7 +74,7 @@ def check_shared_scale(parts: Sequence[CampaignParts], options: XstsOptions) -> 
         raise Invalid(MISFIT, places=(Place(("query", "pivot"), what),))
 
 
-def group_languages(parts: Sequence[CampaignParts], options: XstsOptions) -> LanguageGroups:
+def group_languages(parts: Sequence[CampaignCalibrationSplit], options: XstsOptions) -> LanguageGroups:
     """Pool the calibration items of each language, and take H where none is asked for from these directions."""
     pivot, pairs = find_pivot_language(parts, options.pivot), dict[Pair, int]()
     languages = [_language(one, pivot, options.pool) for one in parts]
@@ -98,7 +98,7 @@ def check_fixed_points(grouped: LanguageGroups, options: XstsOptions) -> None:
         raise Invalid(MISFIT, places=(Place(("query", "method"), what),))
 
 
-def find_pivot_language(parts: Sequence[CampaignParts], pivot: str | None) -> str | None:
+def find_pivot_language(parts: Sequence[CampaignCalibrationSplit], pivot: str | None) -> str | None:
     """The language that every campaign has on one side, None where there is none or both are."""
     if pivot is not None:
         return pivot
@@ -107,19 +107,19 @@ def find_pivot_language(parts: Sequence[CampaignParts], pivot: str | None) -> st
     return shared[0] if len(shared) == 1 and len(parts) > 1 else None
 
 
-def _languages(part: CampaignParts) -> tuple[str, ...]:
+def _languages(part: CampaignCalibrationSplit) -> tuple[str, ...]:
     campaign = part.ratings.snapshot.campaign
     return tuple(x for x in (campaign.source_language, campaign.target_language) if x)
 
 
-def _language(part: CampaignParts, pivot: str | None, pool: str) -> str:
+def _language(part: CampaignCalibrationSplit, pivot: str | None, pool: str) -> str:
     """Whose raters judged: the language beside the shared one, both where none is shared."""
     languages = _languages(part)
     others = sorted(language for language in languages if language != pivot)
     return part.key if pool == "campaign" or not others else "-".join(others)
 
 
-def list_shared_key_warnings(grouped: LanguageGroups) -> list[str]:
+def list_shared_rater_key_warnings(grouped: LanguageGroups) -> list[str]:
     """Raters of one key in campaigns that are pooled: told, because who they are decides what is pooled."""
     groups = dict(zip(grouped.languages, grouped.groups, strict=True))
     return [

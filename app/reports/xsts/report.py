@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from app.reports.inputs.calibration import (
-    CampaignParts,
+    CampaignCalibrationSplit,
     count_unagreed_items,
     list_raters_for_warning,
-    load_campaign_parts,
+    load_campaign_calibration_split,
     make_comparison_header,
 )
 from app.reports.inputs.raw_ratings import NOTHING
@@ -28,16 +28,16 @@ from app.reports.xsts.language_pairs import (
     check_fixed_points,
     check_shared_scale,
     group_languages,
-    list_shared_key_warnings,
+    list_shared_rater_key_warnings,
 )
 from app.reports.xsts.view import (
     ATTRIBUTES,
     IN_WORDS,
+    CalibratedScoreView,
+    CalibrationLineView,
     ComparedSystemView,
     DirectionView,
-    LineView,
-    RaterPoints,
-    ScoreView,
+    RaterFixedPoints,
     XstsView,
     format_score,
     label_system,
@@ -66,7 +66,7 @@ ENOUGH = 0.9
 class LanguageDirection:
     """A campaign ready to be put on the scale. own, left: fixed points by rater, and raters who stay as they are."""
 
-    parts: CampaignParts
+    parts: CampaignCalibrationSplit
     language: str
     judged: LanguagePairRatings
     own: Mapping[str, FixedPoints]
@@ -74,7 +74,7 @@ class LanguageDirection:
 
 
 def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: XstsOptions) -> ReportWork[XstsView]:
-    parts = [drop_excluded_rows(session, load_campaign_parts(session, one, options)) for one in snapshots]
+    parts = [drop_excluded_rows(session, load_campaign_calibration_split(session, one, options)) for one in snapshots]
     check_shared_scale(parts, options)
     automatic = find_automatic_scores(parts, options.automatic)
     grouped = group_languages(parts, options)
@@ -83,7 +83,10 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: XstsOpt
 
 
 def _view(
-    parts: Sequence[CampaignParts], grouped: LanguageGroups, automatic: Mapping[str, float], options: XstsOptions
+    parts: Sequence[CampaignCalibrationSplit],
+    grouped: LanguageGroups,
+    automatic: Mapping[str, float],
+    options: XstsOptions,
 ) -> XstsView:
     ready, target = grouped.ready, grouped.target
     directions = [
@@ -100,7 +103,7 @@ def _view(
     head["dropped"] += [line for one in parts for line in count_unagreed_items(one, options.repeats)]
     view = XstsView(
         **head,
-        warnings=[*_warnings(directions, direction_views, systems, options), *list_shared_key_warnings(grouped)],
+        warnings=[*_warnings(directions, direction_views, systems, options), *list_shared_rater_key_warnings(grouped)],
         method=options.method,
         by=options.by,
         target=target,
@@ -119,7 +122,7 @@ def _view(
 
 
 def _calibrate_scores(
-    part: CampaignParts, judged: LanguagePairRatings, options: XstsOptions, target: float | None
+    part: CampaignCalibrationSplit, judged: LanguagePairRatings, options: XstsOptions, target: float | None
 ) -> tuple[LanguagePairRatings, Mapping[str, FixedPoints], tuple[str, ...]]:
     """Scores moved by rater where that is asked for, and the raters by the keys that they have in this campaign."""
     if options.by == "language" or options.method == "raw":
@@ -130,7 +133,7 @@ def _calibrate_scores(
     return moved, {accounts[who]: points[who] for who in judging}, tuple(sorted(accounts[who] for who in left))
 
 
-def _set_size(group: Sequence[CampaignParts]) -> int:
+def _set_size(group: Sequence[CampaignCalibrationSplit]) -> int:
     return len({key for one in group for key, item in one.items.items() if item.consensus is not None})
 
 
@@ -170,7 +173,7 @@ def _system(
         value, ends = moved.value, moved.interval
         if options.by == "rater" and method == options.method and value is not None and method != "raw":
             value, ends = by_rater, None
-        scores.append(ScoreView(method=method, value=value, interval=ends, rank=None, why=moved.why))
+        scores.append(CalibratedScoreView(method=method, value=value, interval=ends, rank=None, why=moved.why))
     return ComparedSystemView(
         campaign=direction.parts.key, system=key, n_units=system.n_units, n_ratings=system.n_ratings, scores=scores
     )
@@ -220,19 +223,19 @@ def _direction(
     )
 
 
-def _line(method: Method, here: FixedPoints, options: XstsOptions) -> LineView:
+def _line(method: Method, here: FixedPoints, options: XstsOptions) -> CalibrationLineView:
     why = explain_unavailable_method(method, here)
     if why is not None:
-        return LineView(method=method, slope=None, intercept=None, why=why)
+        return CalibrationLineView(method=method, slope=None, intercept=None, why=why)
     if options.by == "rater" and method == options.method and method != "raw":
-        return LineView(method=method, slope=None, intercept=None, why="one line per rater")
+        return CalibrationLineView(method=method, slope=None, intercept=None, why="one line per rater")
     fit = make_calibration_line(method, here)
-    return LineView(method=method, slope=fit.slope, intercept=fit.intercept)
+    return CalibrationLineView(method=method, slope=fit.slope, intercept=fit.intercept)
 
 
-def _raters(direction: LanguageDirection) -> list[RaterPoints]:
+def _raters(direction: LanguageDirection) -> list[RaterFixedPoints]:
     return [
-        RaterPoints(
+        RaterFixedPoints(
             rater=name,
             campaign=direction.parts.key,
             consensus=points.consensus,

@@ -23,7 +23,7 @@ PLACES = 3
 ATTRIBUTES = ("family", "script", "word_order", "morphology", "training_size")
 
 
-class LineView(FiniteResultPart):
+class CalibrationLineView(FiniteResultPart):
     """x′ = slope·x + intercept."""
 
     method: Method
@@ -32,7 +32,7 @@ class LineView(FiniteResultPart):
     why: str | None = Field(None, description="Why the method cannot be given here.")
 
 
-class RaterPoints(FiniteResultPart):
+class RaterFixedPoints(FiniteResultPart):
     """One rater's own fixed points, where scores are moved by rater."""
 
     rater: str
@@ -57,12 +57,12 @@ class DirectionView(FiniteResultPart):
     h: float | None = Field(description="h_l: mean of medians of the human references of this direction.")
     n_human: int = Field(description="Outputs of human references that were judged.")
     n_raters: int
-    lines: list[LineView]
+    lines: list[CalibrationLineView]
     attributes: dict[str, str | float] = Field(description="Of the language, from the campaign's settings.")
     automatic: float | None = Field(description="Automatic score of the direction, as it was given.")
 
 
-class ScoreView(FiniteResultPart):
+class CalibratedScoreView(FiniteResultPart):
     """A system's score under one method."""
 
     method: Method
@@ -79,14 +79,14 @@ class ComparedSystemView(FiniteResultPart):
     system: str
     n_units: int
     n_ratings: int
-    scores: list[ScoreView]
+    scores: list[CalibratedScoreView]
 
-    def score_by_method(self, method: Method) -> ScoreView:
+    def score_by_method(self, method: Method) -> CalibratedScoreView:
         """The score under a method."""
         return next(one for one in self.scores if one.method == method)
 
 
-class ExternalView(FiniteResultPart):
+class ExternalScoreCorrelation(FiniteResultPart):
     """How scores under one method follow an automatic score over language pairs."""
 
     method: Method
@@ -113,8 +113,8 @@ class XstsView(ReportHeader):
     seed: int
     directions: list[DirectionView]
     systems: list[ComparedSystemView] = Field(description="The best first; those without a score last.")
-    raters: list[RaterPoints]
-    external: list[ExternalView]
+    raters: list[RaterFixedPoints]
+    external: list[ExternalScoreCorrelation]
 
 
 def format_score(value: float | None) -> str:

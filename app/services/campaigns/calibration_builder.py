@@ -9,7 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.errors import Conflict, Invalid, Place
-from app.reports.inputs.calibration import CampaignParts, ScoreSourceOptions, load_campaign_parts, make_unit_values
+from app.reports.inputs.calibration import (
+    CampaignCalibrationSplit,
+    ScoreSourceOptions,
+    load_campaign_calibration_split,
+    make_unit_values,
+)
 from app.reports.inputs.snapshot import load_snapshot
 from app.services.campaigns.calibration_sets import CalibrationPair
 from app.stats.agreement.units import ValuesByUnit
@@ -80,7 +85,10 @@ def propose_calibration_set(
     """
     if per_stratum < 1 or not campaigns:
         raise Invalid("a set needs a campaign and at least one pair a stratum")
-    parts = [load_campaign_parts(session, load_snapshot(session, key, None), ScoreSourceOptions()) for key in campaigns]
+    parts = [
+        load_campaign_calibration_split(session, load_snapshot(session, key, None), ScoreSourceOptions())
+        for key in campaigns
+    ]
     scale = _scale_of(parts)
     by_stratum: dict[str, list[CalibrationCandidate]] = {name: [] for name, _, _ in divide_scale_into_strata(scale)}
     lost = 0
@@ -94,7 +102,7 @@ def propose_calibration_set(
     return _proposal(parts[0].ratings.snapshot.campaign.protocol, by_stratum, per_stratum, lost)
 
 
-def _scale_of(parts: Sequence[CampaignParts]) -> ScoreScale:
+def _scale_of(parts: Sequence[CampaignCalibrationSplit]) -> ScoreScale:
     """The scale of all campaigns."""
     first = parts[0]
     for part in parts:
@@ -108,7 +116,7 @@ def _scale_of(parts: Sequence[CampaignParts]) -> ScoreScale:
 
 
 def _candidates(
-    given: CampaignParts,
+    given: CampaignCalibrationSplit,
     units: ValuesByUnit,
     chosen: StratumSample,
     texts: Mapping[tuple[str, int, str], tuple[str, str]],

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from app.domain.errors import Invalid, NotFound, Place
-from app.domain.recipe import ExclusionRule, Recipe, Subject
+from app.domain.recipe import NamedExclusion, Recipe, Subject
 from app.reports.exclusion_preview.forecasts import StabilityForecasts, forecast_stability
 from app.reports.inputs import snapshot
 from app.reports.ranking import report as ranking_report
@@ -42,7 +42,7 @@ class ExclusionView:
     """An exclusion as a manager sees it. n: its number, which is the data version that it took."""
 
     n: int
-    exclusion: ExclusionRule
+    exclusion: NamedExclusion
     reason: str
     actor: str
     at: datetime
@@ -76,7 +76,7 @@ class ExclusionEffect:
 
 
 def create_exclusion(
-    session: Session, campaign: str, wanted: ExclusionRule, *, reason: str, actor: str
+    session: Session, campaign: str, wanted: NamedExclusion, *, reason: str, actor: str
 ) -> ExclusionView:
     """Exclude something from now on, under the campaign's next data version. Nothing is deleted.
 
@@ -178,7 +178,7 @@ def list_exclusions(
     return [_view(row) for row in rows]
 
 
-def preview_exclusion(database: Database, campaign: str, wanted: ExclusionRule, *, recipe: Recipe) -> ExclusionEffect:
+def preview_exclusion(database: Database, campaign: str, wanted: NamedExclusion, *, recipe: Recipe) -> ExclusionEffect:
     """What excluding something would do to the ranking under a recipe, with what stands already.
 
     A recipe that leaves standing exclusions alone is shown as if it applied them.
@@ -191,7 +191,7 @@ def preview_exclusion(database: Database, campaign: str, wanted: ExclusionRule, 
     return compute_exclusion_effect(database, both)
 
 
-def find_preview_rankings(session: Session, campaign: str, wanted: ExclusionRule, recipe: Recipe) -> RankingPair:
+def find_preview_rankings(session: Session, campaign: str, wanted: NamedExclusion, recipe: Recipe) -> RankingPair:
     """The rankings that a preview compares, with and without what it would leave out. Raises as `create_exclusion`."""
     about = snapshot.load_snapshot(session, campaign, None)
     _target(session, about.campaign_id, wanted)
@@ -228,7 +228,7 @@ def make_exclusion_effect(
     )
 
 
-def _target(session: Session, campaign_id: int, wanted: ExclusionRule) -> int:
+def _target(session: Session, campaign_id: int, wanted: NamedExclusion) -> int:
     """The row that is meant. Raises ExclusionTargetNotFound, AlreadyExcluded."""
     target_id = exclusions.find_exclusion_target(session, campaign_id, wanted.what, wanted.key)
     if target_id is None:
@@ -244,4 +244,4 @@ def _by_system(view: RankingView) -> Mapping[str, SystemLine]:
 
 def _view(row: exclusions.ExclusionRecord) -> ExclusionView:
     fields = {name: value for name, value in row._mapping.items() if name not in {"what", "key", "withdrawal"}}
-    return ExclusionView(exclusion=ExclusionRule(row.what, row.key), **fields)
+    return ExclusionView(exclusion=NamedExclusion(row.what, row.key), **fields)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from app.domain.errors import Invalid, Place
-from app.stats.quality.choices import CHECKS, MIN_PAIRS, Check, ControlAdjust, ControlTestName, QualityCriteria
+from app.stats.quality.choices import CHECKS, MIN_PAIRS, Check, ControlAdjust, ControlTestName, RaterQualityCriteria
 
 NAME = "quality"
 CODE = "{code}"
@@ -53,9 +53,9 @@ class QualitySettings(BaseModel):
         """The checks from which anything follows."""
         return frozenset(self.actions) | (frozenset(self.code_checks) if self.has_codes else frozenset())
 
-    def to_choices(self) -> QualityCriteria:
+    def to_choices(self) -> RaterQualityCriteria:
         """As the statistics take them."""
-        return QualityCriteria(test=self.test, min_pairs=self.min_pairs, adjust=self.adjust)
+        return RaterQualityCriteria(test=self.test, min_pairs=self.min_pairs, adjust=self.adjust)
 
     def checks_leading_to(self, action: Action) -> frozenset[Check]:
         """The checks that lead to an action."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from app.domain.recipe import ExclusionRule, Recipe
+from app.domain.recipe import NamedExclusion, Recipe
 from app.reports.exclusion_preview.forecasts import StabilityForecast, StabilityForecasts, forecast_stability
 from app.reports.inputs.registration import read_stored_recipe
 from app.reports.kit.report import ReportWork
@@ -54,7 +54,7 @@ def parse_stored_preview(body: bytes) -> ExclusionEffect:
 
 
 def find_or_queue_preview(
-    database: Database, campaign: str, wanted: ExclusionRule, *, recipe: Recipe
+    database: Database, campaign: str, wanted: NamedExclusion, *, recipe: Recipe
 ) -> ExclusionEffect | JobView:
     """The preview where its rankings are stored or quickly made, else the job that makes it.
 

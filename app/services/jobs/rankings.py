@@ -76,12 +76,14 @@ def find_or_compute_in_job(
 def make_ranking_work(database: Database, request: jobs.JobRequest) -> ReportWork[bytes]:
     """What remains to be done for a job once the data are read.
 
-    Raises JobInputsChanged, and as `prepare_ranking`.
+    Raises JobInputsChanged, and as `load_ranking_input_or_sums`.
     """
     ((campaign, version),) = request.campaigns.items()
     with database.transaction() as session:
         about = snapshot.load_snapshot(session, campaign, version)
-        given = ranking_report.prepare_ranking(session, about, read_stored_recipe(request.arguments["recipe"]))
+        given = ranking_report.load_ranking_input_or_sums(
+            session, about, read_stored_recipe(request.arguments["recipe"])
+        )
     if given.key != request.key:
         raise JobInputsChanged
     return make_undivided_work(given.make_body)

@@ -12,7 +12,7 @@ from typing import Any
 from app.domain.errors import Invalid, NotFound
 from app.domain.keys import make_key
 from app.formats.base import FileLine, OutputRow, ReadContext, ReaderLimits, ReadLog, SegmentRow
-from app.formats.pearmut.items import PROTOCOLS, PearmutItems
+from app.formats.pearmut.items import PROTOCOLS, PearmutItemReader
 from app.formats.pearmut.spans import SpanReader
 from app.services.pearmut.campaign_file import Document, is_form_or_check
 from app.storage import campaigns, pearmut
@@ -102,7 +102,7 @@ def make_loaded_campaign(key: str, campaign_id: int, loaded: Mapping[str, Any]) 
     data, info = loaded["data"], loaded["info"]
     by_user: dict[str | None, list[Document]] = {**data} if isinstance(data, dict) else {None: data}
     log = ReadLog(skip_bad_lines=True)
-    items = PearmutItems(ReadContext({}, ReaderLimits()), log)
+    items = PearmutItemReader(ReadContext({}, ReaderLimits()), log)
     planned: dict[tuple[str | None, int], LoadedDocument] = {}
     for user, documents in by_user.items():
         for index, document in enumerate(documents):
@@ -120,9 +120,9 @@ def make_loaded_campaign(key: str, campaign_id: int, loaded: Mapping[str, Any]) 
 
 
 def _make_loaded_document(
-    number: int, user: str | None, index: int, document: Document, items: PearmutItems
+    number: int, user: str | None, index: int, document: Document, items: PearmutItemReader
 ) -> LoadedDocument:
-    records = list(items.records(HERE, document))
+    records = list(items.make_document_records(HERE, document))
     keys = [record.document for record in records if isinstance(record, SegmentRow)]
     outputs = [record.system for record in records if isinstance(record, OutputRow)]
     models = [model for item in document for model in item["tgt"]]

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
-from app.design.checks import PlanChecks, PlannedLoad, check_plan
+from app.design.checks import PlanCheckReport, PlannedLoad, check_plan
 from app.design.plan import Plan
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.people import idle_raters
@@ -91,7 +91,7 @@ def _load(load: PlannedLoad, prices: RatingPrices, material: PlanInput) -> dict[
     }
 
 
-def _controls(checks: PlanChecks) -> dict[str, object] | None:
+def _controls(checks: PlanCheckReport) -> dict[str, object] | None:
     density = checks.control_density
     if density is None:
         return None
@@ -105,7 +105,7 @@ def _controls(checks: PlanChecks) -> dict[str, object] | None:
     }
 
 
-def _pairs(checks: PlanChecks, plan: Plan) -> dict[str, object]:
+def _pairs(checks: PlanCheckReport, plan: Plan) -> dict[str, object]:
     met, of = checks.rater_pairs
     systems = len(plan.systems)
     return {
@@ -161,7 +161,7 @@ def _attention_notes(material: PlanInput, plan: Plan) -> list[str]:
     return [f"{told}; {where} shows {shown}, so give each check as many texts as tasks have"]
 
 
-def _warnings(checks: PlanChecks) -> list[str]:
+def _warnings(checks: PlanCheckReport) -> list[str]:
     notes = []
     if len(checks.connected) > 1:
         notes.append(
@@ -179,7 +179,7 @@ def _warnings(checks: PlanChecks) -> list[str]:
     return [*notes, *_control_warnings(checks)]
 
 
-def _control_warnings(checks: PlanChecks) -> Iterator[str]:
+def _control_warnings(checks: PlanCheckReport) -> Iterator[str]:
     density = checks.control_density
     if density is not None and density.is_far_above_requested:
         told = f"control items are {density.overall:.0%} of all items, and {density.asked:.0%} were requested"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from app.design.plan import Group, Plan, Task
-from app.design.replan import Replan, replan
+from app.design.replan import Replan, plan_remaining_tasks
 from app.design.values import System
 from app.domain.errors import Conflict, Invalid, Place
 from app.reports.inputs.campaign import CampaignInfo
@@ -136,7 +136,7 @@ class RemainingWork:
 
     def plan_remaining_work(self) -> Replan:
         """What becomes of it. Raises Invalid where nobody is left."""
-        return replan(
+        return plan_remaining_tasks(
             self.old,
             self.material.test_set,
             _systems(self.old, self.material),

@@ -167,7 +167,7 @@ def _alignment(row: tasks.Row) -> str | None:
     """As it fits what is shown: a degraded copy takes over that of the output, so that nothing tells it from one."""
     if row.alignment is None or row.text is None or row.text == row.output:
         return None if row.text is None else row.alignment
-    return alignment.adapt_alignment(row.alignment, row.output, row.text)
+    return alignment.transfer_alignment_to_edited_text(row.alignment, row.output, row.text)
 
 
 def list_visible_prefilled_errors(

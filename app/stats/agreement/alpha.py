@@ -31,7 +31,7 @@ def krippendorff_alpha(units: ValuesByUnit, metric: Metric, *, tolerance: float 
     metric: `interval` (c − k)²; `ratio` ((c − k)/(c + k))², 0/0 being 0; `ordinal` by ranks of the pooled values;
     `nominal` 0 within the tolerance, else 1. NaN where all values are the same.
     """
-    units = units.with_two_values()
+    units = units.with_two_or_more_values()
     if metric == "interval":
         return _interval(units)
     pool = pool_values(units)

@@ -24,7 +24,7 @@ def bootstrap_weights(units: ValuesByUnit, draws: int, *, seed: int, part: int) 
 
     part: number of the chunk; with the seed it fixes the draws.
     """
-    shared = np.unique(units.with_two_values().document)
+    shared = np.unique(units.with_two_or_more_values().document)
     others = np.setdiff1d(np.arange(units.n_documents), shared)
     size = units.n_documents
     return bootstrap_weights_of_subset(shared, size, draws, seed, part) + bootstrap_weights_of_subset(
@@ -34,7 +34,7 @@ def bootstrap_weights(units: ValuesByUnit, draws: int, *, seed: int, part: int) 
 
 def draw_statistic(statistic: OfDocuments, units: ValuesByUnit, draws: int, *, seed: int) -> Floats:
     """A statistic in every draw, shape (draws,); the draws are those of part 0 at once, held in blocks."""
-    shared = np.unique(units.with_two_values().document)
+    shared = np.unique(units.with_two_or_more_values().document)
     subsets = shared, np.setdiff1d(np.arange(units.n_documents), shared)
     rngs, step = [_generator(seed, 0) for _ in subsets], count_draws_in_block(units.n_documents)
     parts = [np.empty(0)]
@@ -90,17 +90,17 @@ def jackknife_interval(statistic: OfDocuments, units: ValuesByUnit, level: float
 
     Source: Efron & Tibshirani 1993, chapter 11.
     """
-    held = np.unique(units.with_two_values().document)
+    held = np.unique(units.with_two_or_more_values().document)
     if held.size < FEWEST_DOCUMENTS:
         return float("nan"), float("nan")
     step, parts = count_draws_in_block(units.n_documents), []
     for start in range(0, held.size, step):
         some = held[start : start + step]
-        left = np.repeat(units.unit_document_weights(), some.size, axis=0)
+        left = np.repeat(units.one_weight_per_document(), some.size, axis=0)
         left[np.arange(some.size), some] = 0.0
         parts.append(statistic(left))
     values = np.concatenate(parts)
     error = np.sqrt((held.size - 1) / held.size * ((values - values.mean()) ** 2).sum())
     wide = float(error * t_quantile((1 + level) / 2, np.array([held.size - 1.0]))[0])
-    estimate = float(statistic(units.unit_document_weights())[0])
+    estimate = float(statistic(units.one_weight_per_document())[0])
     return max(-1.0, estimate - wide), min(1.0, estimate + wide)

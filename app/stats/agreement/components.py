@@ -61,7 +61,7 @@ def fit_unit_rater_variances(units: ValuesByUnit) -> UnitRaterVariances | None:
 
     Source: Patterson & Thompson 1971; docs/reports/agreement.md.
     """
-    units = units.with_two_values()
+    units = units.with_two_or_more_values()
     raters, rater = np.unique(units.rater, return_inverse=True)
     if units.n_units < 2 or not 2 <= raters.size <= MOST_RATERS or np.ptp(units.value) == 0:
         return None

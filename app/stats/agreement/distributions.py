@@ -20,7 +20,7 @@ TAIL = 0.99
 
 
 @dataclass(frozen=True, slots=True)
-class RaterUse:
+class RaterScoreDistribution:
     """One rater on units that another rated too.
 
     sd: ddof 1, None below two. shift: mean of the unit medians minus the mean of the rater, on the same units.
@@ -43,7 +43,7 @@ class RaterUse:
 
 
 @dataclass(frozen=True, slots=True)
-class SystemUse:
+class SystemScoreDistribution:
     """One system over all its units. mean: of unit means. mean_of_medians: of unit medians over raters (Licht et al.).
     per_1000_words: penalty over words of the sources, None where it is no penalty or words are unknown."""
 
@@ -112,7 +112,7 @@ def _round_width(width: float) -> float:
 def unit_medians(units: ValuesByUnit) -> Floats:
     """Median over raters of each unit (of an even number the midpoint), shape (U,)."""
     order = np.lexsort((units.value, units.unit))
-    size, starts = units.counts(), units.starts()
+    size, starts = units.counts(), units.unit_starts()
     value = units.value[order]
     return np.asarray((value[starts + (size - 1) // 2] + value[starts + size // 2]) / 2, dtype=np.float64)
 
@@ -123,9 +123,11 @@ def select_complete_raters(units: ValuesByUnit) -> ValuesByUnit:
     return units.where((rated == units.n_units)[units.rater])
 
 
-def compute_rater_use(units: ValuesByUnit, into: HistogramBins, scale: ScoreScale | None) -> tuple[RaterUse, ...]:
+def compute_rater_score_distribution(
+    units: ValuesByUnit, into: HistogramBins, scale: ScoreScale | None
+) -> tuple[RaterScoreDistribution, ...]:
     """Every rater on the units that somebody else rated too, by name."""
-    units = units.with_two_values()
+    units = units.with_two_or_more_values()
     middle, size = unit_medians(units), units.counts()
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
     rest = (total[units.unit] - units.value) / np.maximum(size[units.unit] - 1, 1)
@@ -134,7 +136,7 @@ def compute_rater_use(units: ValuesByUnit, into: HistogramBins, scale: ScoreScal
         mine = units.rater == code
         value, low_high = units.value[mine], _shares_at_ends(units.value[mine], units.value, scale)
         spreads.append(
-            RaterUse(
+            RaterScoreDistribution(
                 rater=units.raters[code],
                 n=value.size,
                 mean=float(value.mean()),
@@ -157,14 +159,14 @@ def _shares_at_ends(value: Floats, pool: Floats, scale: ScoreScale | None) -> tu
     return float((np.abs(value - low) <= SLACK).mean()), top
 
 
-def compute_system_use(
+def compute_system_score_distribution(
     units: ValuesByUnit,
     labels: tuple[str, ...],
     into: HistogramBins,
     scale: ScoreScale | None,
     *,
     words: Floats | None = None,
-) -> tuple[SystemUse, ...]:
+) -> tuple[SystemScoreDistribution, ...]:
     """Every system that has a unit, by name. words: of the source of each unit, NaN where unknown; None: not asked."""
     size, middle = units.counts(), unit_medians(units)
     mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / np.maximum(size, 1)
@@ -174,7 +176,7 @@ def compute_system_use(
         value = units.value[own[units.unit]]
         low, top = _shares_at_ends(value, units.value, scale)
         spreads.append(
-            SystemUse(
+            SystemScoreDistribution(
                 system=labels[code],
                 n_units=int(own.sum()),
                 n=value.size,

@@ -71,7 +71,10 @@ def join_document_scores(ratings: Ratings) -> DocumentAndSegmentScores:
 
     A document takes part where its rater scored every segment that anybody scored of it (of the same system).
     """
-    whole, rows = _latest(ratings.documents(), ("document",)), _latest(ratings.segments(), ("document", "segment"))
+    whole, rows = (
+        _latest(ratings.document_ratings(), ("document",)),
+        _latest(ratings.segment_ratings(), ("document", "segment")),
+    )
     shape = (len(ratings.labels.documents), max(ratings.n_systems, 1))
     item = rows.document.astype(np.int64) * shape[1] + rows.system
     pairs = np.unique(np.stack((item, rows.segment)), axis=1)

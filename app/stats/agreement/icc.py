@@ -25,7 +25,7 @@ def icc_one_way(units: ValuesByUnit, *, mean_of_raters: bool = False) -> OfDocum
 
     k0 = (N − Σk_i²/N)/(n − 1), (MSB − MSW)/(MSB + (k0 − 1)MSW); of means (MSB − MSW)/MSB.
     """
-    units = units.with_two_values()
+    units = units.with_two_or_more_values()
     size = units.counts().astype(np.float64)
     centre = units.value - (units.value.mean() if units.value.size else 0.0)
     total = np.bincount(units.unit, weights=centre, minlength=units.n_units)
@@ -62,7 +62,7 @@ def find_complete_block(units: ValuesByUnit) -> CompleteBlock | None:
 
     None where no two raters share a unit. Of equal blocks the one with more units, then by name of the raters.
     """
-    units = units.with_two_values()
+    units = units.with_two_or_more_values()
     if not units.n_units:
         return None
     held = np.zeros((units.n_units, len(units.raters)), dtype=np.bool_)

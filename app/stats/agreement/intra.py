@@ -41,7 +41,7 @@ class SelfAgreement:
 
 def pair_consecutive_ratings(ratings: Ratings) -> RepeatedRatings:
     """Consecutive ratings (1st and 2nd, 2nd and 3rd …) of one output by one rater, segments only."""
-    rows = ratings.segments()
+    rows = ratings.segment_ratings()
     order = np.lexsort((rows.nth, rows.rater, rows.system, rows.segment))
     segment, system, rater = (column[order] for column in (rows.segment, rows.system, rows.rater))
     same = (segment[1:] == segment[:-1]) & (system[1:] == system[:-1]) & (rater[1:] == rater[:-1])
@@ -53,7 +53,7 @@ def pair_consecutive_ratings(ratings: Ratings) -> RepeatedRatings:
 def pair_same_text_ratings(ratings: Ratings, wave: int, later_wave: int) -> tuple[RepeatedRatings, RepeatedRatings]:
     """One translation that was judged under two systems' names (codes): by one rater under both, and by two raters
     under the same name, for comparison (the rater of either pair is the first)."""
-    rows = ratings.segments()
+    rows = ratings.segment_ratings()
     a, b = rows.where(rows.system == wave), rows.where(rows.system == later_wave)
     order = np.argsort(b.segment, kind="stable")
     first = np.searchsorted(b.segment[order], a.segment)

@@ -41,7 +41,7 @@ def share_within_tolerance(units: ValuesByUnit, tolerance: float, pool: PooledVa
 
     Source: P_a of Grundkiewicz et al. 2021, §5.3.
     """
-    units = units.with_two_values()
+    units = units.with_two_or_more_values()
     pool = pool_values(units) if pool is None else pool
     size = units.counts()
     sums = units.sum_by_document(
@@ -57,7 +57,7 @@ def tolerance_kappa(units: ValuesByUnit, tolerance: float, *, chance: float | No
 
     Source: Grundkiewicz et al. 2021, §5.3.
     """
-    units = units.with_two_values()
+    units = units.with_two_or_more_values()
     pool = pool_values(units)
     share = share_within_tolerance(units, tolerance, pool)
 
@@ -105,7 +105,7 @@ def fleiss_kappa(units: ValuesByUnit, levels: int, *, weights: Weights = "identi
 
     Source: Fleiss 1971; Licht et al. 2022, §6.1. Weighing units by pairs is our own extension.
     """
-    units = units.with_two_values()
+    units = units.with_two_or_more_values()
     counts, like = count_categories(units, levels), agreement_weights(levels, weights)
     n = counts.sum(axis=1)
     together = ((counts @ like) * counts).sum(axis=1) - n

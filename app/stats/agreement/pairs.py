@@ -61,7 +61,7 @@ def list_value_pairs(units: ValuesByUnit) -> ValuePairs:
 
 
 @dataclass(frozen=True, slots=True)
-class RaterPair:
+class RaterPairAgreement:
     """How two raters agree on what both rated; None where a figure is not defined (a rater who gave one score).
 
     mean_difference: first minus second. absolute: mean |difference|. identical: share of equal scores.
@@ -81,7 +81,7 @@ class RaterPair:
     weighted: float | None = None
 
 
-def compare_rater_pairs(units: ValuesByUnit, *, levels: int | None = None) -> tuple[RaterPair, ...]:
+def compare_rater_pairs(units: ValuesByUnit, *, levels: int | None = None) -> tuple[RaterPairAgreement, ...]:
     """Every two raters who share a unit, by name. levels: number of categories, where the values are 0 … levels−1."""
     pairs = list_value_pairs(units)
     order = np.argsort(pairs.pair, kind="stable")
@@ -94,8 +94,8 @@ def compare_rater_pairs(units: ValuesByUnit, *, levels: int | None = None) -> tu
     return tuple(sorted(lines, key=lambda line: (line.first, line.second)))
 
 
-def _line(names: tuple[str, str], documents: Codes, x: Floats, y: Floats, levels: int | None) -> RaterPair:
-    return RaterPair(
+def _line(names: tuple[str, str], documents: Codes, x: Floats, y: Floats, levels: int | None) -> RaterPairAgreement:
+    return RaterPairAgreement(
         first=names[0],
         second=names[1],
         n_units=x.size,

@@ -25,12 +25,12 @@ class PooledValues:
 
     def count_pairs_within_tolerance(self, histogram: Floats, tolerance: float) -> Floats:
         """Ordered pairs of values within the tolerance, each with itself included; shapes (B, K) → (B,)."""
-        low, high = self.tolerance_bounds(tolerance)
+        low, high = self.index_ranges_within_tolerance(tolerance)
         up = np.zeros((len(histogram), self.values.size + 1))
         np.cumsum(histogram, axis=1, out=up[:, 1:])
         return np.asarray((histogram * (up[:, high] - up[:, low])).sum(axis=1), dtype=np.float64)
 
-    def tolerance_bounds(self, tolerance: float) -> tuple[Indices, Indices]:
+    def index_ranges_within_tolerance(self, tolerance: float) -> tuple[Indices, Indices]:
         """For each distinct value the first within the tolerance of it, and the first beyond."""
         reach = tolerance + SLACK
         low = np.searchsorted(self.values, self.values - reach, side="left")
@@ -54,7 +54,7 @@ def count_agreeing_pairs(units: ValuesByUnit, pool: PooledValues, tolerance: flo
     order = np.lexsort((pool.code, units.unit))
     unit, code = units.unit[order].astype(np.int64), pool.code[order]
     key = unit * (pool.values.size + 1) + code
-    _, high = pool.tolerance_bounds(tolerance)
+    _, high = pool.index_ranges_within_tolerance(tolerance)
     last = np.searchsorted(key, unit * (pool.values.size + 1) + high[code], side="left")
     return np.bincount(unit, weights=last - np.arange(unit.size) - 1, minlength=units.n_units).astype(np.float64)
 
@@ -63,6 +63,6 @@ def sum_pair_distances(units: ValuesByUnit) -> Floats:
     """Sum of |a − b| over the unordered pairs of each unit, shape (U,)."""
     order = np.lexsort((units.value, units.unit))
     size = units.counts()[units.unit]
-    nth = np.arange(units.unit.size) - units.starts()[units.unit]
+    nth = np.arange(units.unit.size) - units.unit_starts()[units.unit]
     signed = units.value[order] * (2 * nth + 1 - size)
     return np.bincount(units.unit, weights=signed, minlength=units.n_units).astype(np.float64)

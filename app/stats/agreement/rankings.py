@@ -138,7 +138,7 @@ def _tau_in_draws(pair_cells: RaterPairSums, rows: slice, weights: Floats) -> Fl
 
 
 @dataclass(frozen=True, slots=True)
-class PairRanking:
+class RaterPairKendallTau:
     """τ of two raters. single: mean over documents where it is defined; undefined: documents where it is not.
     shared: over all documents that both rated. n_documents: of those."""
 
@@ -148,17 +148,17 @@ class PairRanking:
     n_documents: int
 
 
-def compare_rater_rankings(units: ValuesByUnit) -> dict[tuple[str, str], PairRanking]:
+def compare_rater_rankings(units: ValuesByUnit) -> dict[tuple[str, str], RaterPairKendallTau]:
     """The rankings of every two raters who share a unit, by their names in code order."""
     pair_cells = sum_rater_pairs(units)
     pair, _, tau = tau_by_document(pair_cells)
     bounds = np.searchsorted(pair_cells.pair, np.arange(len(pair_cells.raters) + 1))
-    once = units.unit_document_weights()
+    once = units.one_weight_per_document()
     out = {}
     for g, (a, b) in enumerate(pair_cells.raters.tolist()):
         taus = tau[pair == g]
         known = taus[np.isfinite(taus)]
-        out[units.raters[a], units.raters[b]] = PairRanking(
+        out[units.raters[a], units.raters[b]] = RaterPairKendallTau(
             single=float(known.mean()) if known.size else None,
             undefined=int(taus.size - known.size),
             shared=number_or_none(float(_tau_in_draws(pair_cells, slice(bounds[g], bounds[g + 1]), once)[0])),

@@ -52,7 +52,7 @@ class ValuesByUnit:
         """Values of each unit, shape (U,)."""
         return np.bincount(self.unit, minlength=self.n_units)
 
-    def starts(self) -> Indices:
+    def unit_starts(self) -> Indices:
         """Where the values of each unit begin, shape (U,)."""
         return np.cumsum(self.counts()) - self.counts()
 
@@ -70,11 +70,11 @@ class ValuesByUnit:
             self.raters,
         )
 
-    def with_two_values(self) -> Self:
+    def with_two_or_more_values(self) -> Self:
         """Only units with at least two values: from the others nothing can be learnt about agreement."""
         return self.where(self.counts()[self.unit] > 1)
 
-    def with_value(self, value: Floats) -> Self:
+    def with_replaced_values(self, value: Floats) -> Self:
         """The same with other values."""
         return replace(self, value=value)
 
@@ -87,7 +87,7 @@ class ValuesByUnit:
         sd = np.sqrt(squares / np.maximum(n - 1, 1))
         kept = sd[self.rater] > SLACK
         scores = np.divide(off, sd[self.rater], out=np.zeros_like(off), where=kept)
-        return self.with_value(scores).where(kept)
+        return self.with_replaced_values(scores).where(kept)
 
     def sum_by_document(self, per_unit: Floats) -> Floats:
         """Sums over the units of each document; shapes (U, …) → (D, …)."""
@@ -95,7 +95,7 @@ class ValuesByUnit:
         np.add.at(out, self.document, per_unit)
         return out
 
-    def unit_document_weights(self) -> Floats:
+    def one_weight_per_document(self) -> Floats:
         """Every document counted once, shape (1, D)."""
         return np.ones((1, self.n_documents))
 
@@ -105,13 +105,13 @@ def make_segment_units(ratings: Ratings, *, repeated: Repeated = "average") -> V
 
     repeated: of several ratings of it by one rater the mean, the latest, or the first.
     """
-    rows = ratings.segments()
+    rows = ratings.segment_ratings()
     return _units(rows, rows.segment.astype(np.int64) * max(rows.n_systems, 1) + rows.system, repeated)
 
 
 def make_document_units(ratings: Ratings, *, repeated: Repeated = "average") -> ValuesByUnit:
     """One unit a document of one system, by the scores that raters gave to it as a whole."""
-    rows = ratings.documents()
+    rows = ratings.document_ratings()
     return _units(rows, _item(rows), repeated)
 
 
@@ -121,8 +121,8 @@ def make_averaged_units(ratings: Ratings, *, repeated: Repeated = "average") -> 
     Where raters gave scores to documents too, only what has one counts, so that both levels speak of the same.
     Source: Grundkiewicz et al. 2021, §5.3.
     """
-    rows = ratings.segments()
-    whole = ratings.documents()
+    rows = ratings.segment_ratings()
+    whole = ratings.document_ratings()
     if len(whole):
         n = max(len(ratings.labels.raters), 1)
         scored = np.isin(_item(rows) * n + rows.rater, _item(whole) * n + whole.rater)

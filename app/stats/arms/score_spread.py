@@ -62,7 +62,7 @@ def compute_score_spreads(ratings: Ratings) -> Iterator[ScoreSpread]:
 
     ratings : one row a judgment; ratings of whole documents are left out.
     """
-    rows = ratings.segments()
+    rows = ratings.segment_ratings()
     if not len(rows):
         return
     unit = encode_combinations(rows.rater, rows.task, rows.document, rows.system)

@@ -21,7 +21,7 @@ from app.stats.calibration.lines import (
     fixed_points_as_arrays,
     make_fixed_points,
 )
-from app.stats.document_draws import count_draws_in_block, draw_document_counts, multiply_counts
+from app.stats.document_draws import count_draws_in_block, draw_document_counts, sum_documents_by_draw
 from app.stats.plain_values import interval_or_none
 from app.stats.ratings import Codes, Floats
 
@@ -114,7 +114,7 @@ class BootstrapCounts:
         """Means of values by the code of their document, shapes (n,), (n,) → (draws,) each."""
         return _weighted_means(self._count_documents(), self.n_documents, samples)
 
-    def pair_means(self, samples: Sequence[tuple[Floats, Indices]]) -> list[Floats]:
+    def calibration_pair_means(self, samples: Sequence[tuple[Floats, Indices]]) -> list[Floats]:
         """Means of values by the number of their calibration pair, shapes (n,), (n,) → (draws,) each."""
         rng = np.random.default_rng([self.seed, 2])
         return _weighted_means(draw_document_counts(rng, self.n_pairs, self.draws), self.n_pairs, samples)
@@ -145,7 +145,7 @@ def _weighted_means(
         for values, group in samples
         for weights in (values, None)
     ]
-    drawn = multiply_counts(counts, sums)
+    drawn = sum_documents_by_draw(counts, sums)
     return [
         np.asarray(np.divide(total, weight, out=np.full(weight.size, np.nan), where=weight > 0), dtype=np.float64)
         for total, weight in zip(drawn[::2], drawn[1::2], strict=True)
@@ -166,7 +166,7 @@ def calibrate_systems(
     middle = unit_medians(pair.systems)
     codes = np.unique(pair.systems.system).tolist()
     owns = [pair.systems.system == code for code in codes]
-    consensus, anchors = drawn.pair_means(
+    consensus, anchors = drawn.calibration_pair_means(
         [(values, pair.anchors.pair) for values in (pair.anchors.consensus, unit_medians(pair.anchors.units))]
     )
     human, *by_system = drawn.document_means(
@@ -224,7 +224,7 @@ def calibrate_by_rater(
     slope, intercept = np.where(usable, slope, 1.0), np.where(usable, intercept, 0.0)
 
     def moved(units: ValuesByUnit) -> ValuesByUnit:
-        return units.with_value(slope[units.rater] * units.value + intercept[units.rater])
+        return units.with_replaced_values(slope[units.rater] * units.value + intercept[units.rater])
 
     names = pair.systems.raters
     known = {

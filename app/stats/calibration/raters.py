@@ -40,7 +40,7 @@ class RaterOffset:
     correlation: float | None
 
 
-def panel_consensus(units: ValuesByUnit) -> Floats:
+def median_consensus_by_unit(units: ValuesByUnit) -> Floats:
     """What stands for an agreed score where none was given: the median over raters of each unit, shape (U,)."""
     return unit_medians(units)
 
@@ -107,4 +107,4 @@ def standardize_by_rater(units: ValuesByUnit, by: ValuesByUnit) -> tuple[ValuesB
     kept = usable[units.rater]
     score = np.divide(units.value - mean[units.rater], sd[units.rater], out=np.zeros(kept.size), where=kept)
     lost = tuple(units.raters[code] for code in np.unique(units.rater[~kept]).tolist())
-    return units.with_value(score).where(kept), lost
+    return units.with_replaced_values(score).where(kept), lost

@@ -83,7 +83,9 @@ def _draw_gaps(sums: Floats | Indices, counts: Indices, draws: int, rng: np.rand
     return np.concatenate(parts)
 
 
-def list_expected_pairs(order: Sequence[int], humans: Sequence[int], others: Sequence[int]) -> list[tuple[int, int]]:
+def list_pairs_expected_to_differ(
+    order: Sequence[int], humans: Sequence[int], others: Sequence[int]
+) -> list[tuple[int, int]]:
     """What should stand above what: neighbours of a given order, else every human translation above every system."""
     if order:
         return list(pairwise(order))

@@ -18,7 +18,7 @@ SPLITS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class RaterSeverity:
+class RaterSeveritySpread:
     """Means of raters on the items that all of them judged.
 
     n_raters, n_items, n_documents: what that is. lowest, highest, sd: of the raters' means (n − 1). split_half:
@@ -35,7 +35,9 @@ class RaterSeverity:
     split_half: float | None
 
 
-def estimate_rater_severity(units: ValuesByUnit, *, rng: np.random.Generator, splits: int = SPLITS) -> RaterSeverity:
+def estimate_rater_severity_spread(
+    units: ValuesByUnit, *, rng: np.random.Generator, splits: int = SPLITS
+) -> RaterSeveritySpread:
     """How far raters lie apart on the items that everyone judged.
 
     Items that a rater lacks are left out for all, so that nobody's mean is of easier items.
@@ -43,11 +45,11 @@ def estimate_rater_severity(units: ValuesByUnit, *, rng: np.random.Generator, sp
     present = np.unique(units.rater)
     shared = units.where((units.counts() == present.size)[units.unit])
     if not shared.n_units:
-        return RaterSeverity(present.size, 0, 0, None, None, None, None)
+        return RaterSeveritySpread(present.size, 0, 0, None, None, None, None)
     means = _weighted_row_means(shared.value.reshape(shared.n_units, present.size), np.ones(shared.n_units))
     documents = np.unique(shared.document)
     sd = float(means.std(ddof=1)) if means.size > 1 else float("nan")
-    return RaterSeverity(
+    return RaterSeveritySpread(
         n_raters=present.size,
         n_items=shared.n_units,
         n_documents=documents.size,

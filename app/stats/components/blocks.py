@@ -81,24 +81,24 @@ class EliminatedRowBlock:
             np.add.at(entries, _entries(batch, some).ravel(), added_up.ravel())
         return inverse
 
-    def add_to(self, matrix: Floats) -> None:
+    def add_to_spanning_equations(self, matrix: Floats) -> None:
         """Add what is left to the equations that span documents."""
         for batch in self.documents:
             batch.add_to(matrix)
 
-    def within_segments(self, values: Floats) -> Floats:
+    def project_within_segments(self, values: Floats) -> Floats:
         """P of the segments times values of rows; shape (k, rows)."""
         made = np.empty_like(values)
         for batch, inverse in zip(self.share.segments, self.patterns, strict=True):
             made[:, batch.rows] = multiply_by_pattern(values[:, batch.rows], inverse, batch.borders)
         return made
 
-    def cells(self, values: Floats) -> Floats:
+    def sum_rows_by_cell(self, values: Floats) -> Floats:
         """Sums of rows by cell; shape (k, rows) to (k, cells)."""
         n = self.share.n_cells
         return np.array([np.bincount(self.share.cell, weights=row, minlength=n) for row in values])
 
-    def traces(self, by_matrix: Floats) -> dict[str, float]:
+    def projection_traces(self, by_matrix: Floats) -> dict[str, float]:
         """tr(P·ZZᵀ) of the terms of segments and documents, the blocks seen through `by_matrix`.
 
         by_matrix : inverse of the equations that span documents, by what documents are added to.

@@ -40,12 +40,13 @@ def planning_components_of_fit(fitted: ComponentsFit, *, source: str) -> Varianc
     """The components of a fit as the planner takes them; terms that are not in the model count 0.
 
     What a term that is left out would have said is in the term it cannot be told from: right for studies of the same
-    number of ratings per item, not for others. See `contrast_components` for what that says of systems.
+    number of ratings per item, not for others. See `components_with_confounded_system_terms` for what that says
+    of systems.
     """
-    return to_planning_components(contrast_components(fitted, fitted.components), source=source)
+    return to_planning_components(components_with_confounded_system_terms(fitted, fitted.components), source=source)
 
 
-def contrast_components(fitted: ComponentsFit, components: Mapping[str, float]) -> dict[str, float]:
+def components_with_confounded_system_terms(fitted: ComponentsFit, components: Mapping[str, float]) -> dict[str, float]:
     """Components with each term of systems that hides in one of none counted as its own.
 
     Where every document has one system only, document × system cannot be told from document, and stands in it. What
@@ -56,13 +57,13 @@ def contrast_components(fitted: ComponentsFit, components: Mapping[str, float]) 
     components : of the fit, or drawn from it.
     """
     variances = dict(components)
-    for omitted in confounded_terms(fitted):
+    for omitted in confounded_system_terms(fitted):
         moved = sum(variances.pop(term, 0.0) for term in omitted.within)
         variances[omitted.term] = variances.get(omitted.term, 0.0) + moved
     return variances
 
 
-def confounded_terms(fitted: ComponentsFit) -> tuple[OmittedTerm, ...]:
+def confounded_system_terms(fitted: ComponentsFit) -> tuple[OmittedTerm, ...]:
     """Terms of systems that are left out because terms of no system say the same; of several in the same, the first."""
     terms: list[OmittedTerm] = []
     for omitted in fitted.left_out:
@@ -155,7 +156,7 @@ def make_decision_studies(
     rows = fitted.rows
     segments = rows.n_segments / max(rows.n_units, 1)
     pool = raters or len(rows.raters)
-    between, components = system_variance(fitted), contrast_components(fitted, fitted.components)
+    between, components = system_variance(fitted), components_with_confounded_system_terms(fitted, fitted.components)
     return tuple(
         estimate_reliability(components, between, documents=d, segments=segments, ratings=k, raters=max(pool, k))
         for k in ratings

@@ -60,7 +60,7 @@ class MixedModelEquations:
         for share in layout.shares:
             eliminated = EliminatedRowBlock(share, ratios)
             self._log_determinant += eliminated.log_determinant
-            eliminated.add_to(added)
+            eliminated.add_to_spanning_equations(added)
             if len(layout.shares) == 1:
                 self._kept.append(eliminated)
         matrix, random = self._spread_matrix(added), self._random_diagonal()
@@ -103,7 +103,7 @@ class MixedModelEquations:
         traces = dict.fromkeys(self.ratios, 0.0)
         by_matrix = self._adjoint_collapse(self.inverse)
         for share in self._shares():
-            for term, value in share.traces(by_matrix).items():
+            for term, value in share.projection_traces(by_matrix).items():
                 if term in traces:
                     traces[term] += value
         at, diagonal = self.layout.n_systems, np.diag(self.inverse)
@@ -135,8 +135,8 @@ class MixedModelEquations:
         right = np.zeros((len(values), self.layout.n_added))
         for share in self._shares():
             at = slice(share.share.start, share.share.stop)
-            rest[:, at] = share.within_segments(values[:, at])
-            vector = share.cells(rest[:, at])
+            rest[:, at] = share.project_within_segments(values[:, at])
+            vector = share.sum_rows_by_cell(rest[:, at])
             for documents in share.documents:
                 documents.add_vector_to(documents.eliminate(vector).left, right)
         spread = self.layout.spread
@@ -151,13 +151,13 @@ class MixedModelEquations:
                 seen += solution[:, k:]
         for share in self._shares():
             at = slice(share.share.start, share.share.stop)
-            vector, effects = share.cells(rest[:, at]), np.empty((len(values), share.share.n_cells))
+            vector, effects = share.sum_rows_by_cell(rest[:, at]), np.empty((len(values), share.share.n_cells))
             for documents in share.documents:
                 effects[:, documents.batch.cells] = documents.effects(documents.eliminate(vector), seen)
-            rest[:, at] -= share.within_segments(effects[:, share.share.cell])
+            rest[:, at] -= share.project_within_segments(effects[:, share.share.cell])
         return rest, solution, right
 
-    def information(self, solution: RemlSolution, terms: Sequence[str]) -> Floats:
+    def average_information(self, solution: RemlSolution, terms: Sequence[str]) -> Floats:
         """Average information of some ratios, σ̂²_e profiled out, twice: the criterion's curvature; shape (t, t).
 
         Its entries are f_iᵀPf_j/σ̂²_e − q_i·q_j/free with f = ZZᵀr and q = |Zᵀr|²/σ̂²_e.

@@ -47,7 +47,7 @@ def minimize_reml(
     for _ in range(_MOST_STEPS):
         at = np.array([equations.ratios[term] for term in terms])
         slope = np.array([solution.gradient[term] for term in terms]) / at
-        curvature = equations.information(solution, terms)
+        curvature = equations.average_information(solution, terms)
         step = _step(slope, curvature, LOWEST - at, HIGHEST - at)
         if -(slope @ step + step @ curvature @ step / 2) < close:
             return RemlOptimum(equations, solution, converged=True)

@@ -17,9 +17,9 @@ from app.stats.ratings import Ratings
 from app.stats.replication import Replication, forecast_replication
 from app.stats.stability.chunks import StabilitySimulator
 from app.stats.stability.curves import StabilityPoint, compute_curves
-from app.stats.stability.extraction import MultiplyRated, extract_multiply_rated
+from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated
 from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign
-from app.stats.stability.studies import ItemSums, document_sums, gather_study_ratings, sum_items
+from app.stats.stability.studies import ItemSums, gather_study_ratings, normalized_document_sums, sum_items
 
 STUDIES = 250
 SIMULATED = "simulated"
@@ -28,7 +28,7 @@ ENOUGH = 0.8
 FEWEST = 6
 
 
-def select_multiply_rated_documents(ratings: Ratings, documents: int) -> MultiplyRated | None:
+def select_multiply_rated_documents(ratings: Ratings, documents: int) -> MultiplyRatedDocuments | None:
     """The multiply-rated part of what an analysis uses; None where too few of its documents are.
 
     documents : that the analysis compares on.
@@ -41,7 +41,7 @@ def select_multiply_rated_documents(ratings: Ratings, documents: int) -> Multipl
     return data if n >= FEWEST and n >= ENOUGH * documents else None
 
 
-def simulate_stability(data: MultiplyRated, method: Method, *, alpha: float, seed: int) -> StabilityPoint:
+def simulate_stability(data: MultiplyRatedDocuments, method: Method, *, alpha: float, seed: int) -> StabilityPoint:
     """SRP and what stands beside it: studies of one rating an item on all these documents, pSxS, dealt evenly."""
     design = StudyDesign(RaterAssignment("psxs"), method)
     stability_request = StabilityRequest(
@@ -52,7 +52,7 @@ def simulate_stability(data: MultiplyRated, method: Method, *, alpha: float, see
 
 
 def simulate_replication(
-    data: MultiplyRated,
+    data: MultiplyRatedDocuments,
     pair: tuple[int, int],
     method: Method,
     rule: GateRule,
@@ -104,7 +104,7 @@ def _study(
         entropy=None,
         ratings=1,
     )
-    sums = document_sums(gather_study_ratings(items, documents, raters), method)[0]
+    sums = normalized_document_sums(gather_study_ratings(items, documents, raters), method)[0]
     sign = 1.0 if data.higher_is_better else -1.0
     return np.asarray(sign * (sums[:, pair[0]] - sums[:, pair[1]]), dtype=np.float64)
 

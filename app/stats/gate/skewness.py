@@ -33,10 +33,10 @@ def skewness(deviations: Floats) -> float:
     return 0.0 if second <= 1e-24 else float((deviations**3).mean()) / float(second**1.5)
 
 
-def documents_for_skewness(skew: float) -> int:
+def documents_needed_at_skewness(skew: float) -> int:
     """Documents that a t-test takes at this skewness: 25 G² (Cochran 1977, §2.15).
 
-    >>> documents_for_skewness(-2.0), documents_for_skewness(0.1)
+    >>> documents_needed_at_skewness(-2.0), documents_needed_at_skewness(0.1)
     (100, 1)
     """
     return max(1, ceil(COCHRAN * skew * skew))

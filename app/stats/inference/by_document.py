@@ -60,7 +60,7 @@ def estimate_precision(sums: Floats, counts: Indices | Floats) -> EstimatePrecis
     psi = document_influences(sums, counts)
     several = documents > 1
     error = np.where(several, np.sqrt((psi * psi).sum(axis=-1)), np.nan)
-    degrees = np.broadcast_to(degrees_of_freedom(counts), shape)
+    degrees = np.broadcast_to(document_degrees_of_freedom(counts), shape)
     effective = np.broadcast_to(effective_documents(counts), shape)
     return EstimatePrecision(np.asarray(error), degrees, np.broadcast_to(documents, shape), effective)
 
@@ -93,7 +93,7 @@ def largest_document_share(counts: Indices | Floats) -> Floats:
     return np.asarray(np.divide(largest, total, out=np.zeros_like(total), where=total > 0), dtype=np.float64)
 
 
-def degrees_of_freedom(counts: Indices | Floats, correlation: float = CORRELATION) -> Floats:
+def document_degrees_of_freedom(counts: Indices | Floats, correlation: float = CORRELATION) -> Floats:
     """Satterthwaite's degrees of freedom of the corrected variance; shape (…,), 0 below two documents.
 
     Under Var(X_D) ∝ v_D = (1 − ρ)·n_D + ρ·n_D² the residuals have the covariance G: with p = n/N and q = v/Σv
@@ -102,9 +102,9 @@ def degrees_of_freedom(counts: Indices | Floats, correlation: float = CORRELATIO
 
     Examples
     --------
-    >>> round(float(degrees_of_freedom(np.full(8, 5))), 6)
+    >>> round(float(document_degrees_of_freedom(np.full(8, 5))), 6)
     7.0
-    >>> round(float(degrees_of_freedom(np.array([60] + [3] * 19))), 2)
+    >>> round(float(document_degrees_of_freedom(np.array([60] + [3] * 19))), 2)
     2.47
     """
     model = _WorkingModel.of(counts, correlation)

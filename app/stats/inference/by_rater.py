@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy
 
 from app.stats.aggregate import Indices, ScoreMatrix
-from app.stats.inference.by_document import EstimatePrecision, degrees_of_freedom
+from app.stats.inference.by_document import EstimatePrecision, document_degrees_of_freedom
 from app.stats.ratings import Floats, Ratings
 
 WITHIN_RATERS = 1.0
@@ -42,7 +42,7 @@ def precision_for_new_raters(
     with np.errstate(invalid="ignore"):
         variance = known.error**2 + np.maximum(by_rater - by_both, 0.0)
     share = rows.shares()
-    degrees = degrees_of_freedom((share[:, first] + share[:, second]).T * len(ratings), WITHIN_RATERS)
+    degrees = document_degrees_of_freedom((share[:, first] + share[:, second]).T * len(ratings), WITHIN_RATERS)
     return EstimatePrecision(np.sqrt(variance), np.minimum(known.degrees, degrees), known.documents, known.effective)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 from app.stats.aggregate import Indices
-from app.stats.inference.by_document import EstimatePrecision, degrees_of_freedom
+from app.stats.inference.by_document import EstimatePrecision, document_degrees_of_freedom
 from app.stats.inference.by_rater import WITHIN_RATERS
 from app.stats.ratings import Codes, Floats, Ratings
 
@@ -137,7 +137,7 @@ def estimate_precision_from_visits(
     with np.errstate(invalid="ignore"):
         variance = known.error**2 + np.maximum(by_rater - by_visit, 0.0)
     counts = (shares[:, order[first]] + shares[:, order[second]]).T * n_ratings
-    degrees = np.minimum(known.degrees, degrees_of_freedom(counts, WITHIN_RATERS))
+    degrees = np.minimum(known.degrees, document_degrees_of_freedom(counts, WITHIN_RATERS))
     return EstimatePrecision(np.sqrt(variance), degrees, known.documents, known.effective)
 
 

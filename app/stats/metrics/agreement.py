@@ -11,7 +11,7 @@ from app.stats.aggregate import Indices
 from app.stats.agreement.pairs import kendall_tau, pearson
 from app.stats.agreement.soft_pairwise import soft_pairwise_accuracy
 from app.stats.metrics.pairs import PairPValues, compute_pair_p_values
-from app.stats.metrics.separation import MetricSeparation, compute_metric_separation
+from app.stats.metrics.separation import MetricSeparation, compute_metric_separation_from_pairs
 from app.stats.metrics.ties import TieCalibratedAccuracy, tie_calibrated_accuracy
 from app.stats.ratings import Bools, Floats
 
@@ -124,7 +124,7 @@ def _spa(scores: HumanAndMetricScores, permutations: int, seed: int, *, by_docum
     return soft_pairwise_accuracy(human.p[known], metric.p[known]), int(known.sum())
 
 
-def pair_separation(
+def compute_metric_separation_from_scores(
     scores: HumanAndMetricScores, *, permutations: int, seed: int, by_document: bool = True
 ) -> MetricSeparation:
     """How well the metric's system scores tell apart the pairs of systems that humans tell apart.
@@ -134,7 +134,9 @@ def pair_separation(
     human = compute_pair_p_values(
         scores.human, scores.judged, _unit(scores, by_document), permutations=permutations, seed=seed
     )
-    return compute_metric_separation(human, scores.metric_system[human.first] - scores.metric_system[human.second])
+    return compute_metric_separation_from_pairs(
+        human, scores.metric_system[human.first] - scores.metric_system[human.second]
+    )
 
 
 def _unit(scores: HumanAndMetricScores, by_document: bool) -> Indices:

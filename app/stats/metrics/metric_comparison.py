@@ -71,7 +71,7 @@ class CommonMetricScores:
         return cls(human[:, held], _z_scores(first[:, held]), _z_scores(second[:, held]), codes)
 
     @property
-    def segments(self) -> int:
+    def n_segments(self) -> int:
         """G, how many there are."""
         return int(self.unit.size)
 
@@ -97,7 +97,7 @@ def compare_two_metrics(
     permutations : signs behind each p of SPA, the same for humans, both metrics and all exchanges, which each need all
         of them: at most 1,000 are taken, and fewer where units are very many. swaps : exchanges.
     """
-    if len(common.human) < FEWEST_SYSTEMS or not common.segments:
+    if len(common.human) < FEWEST_SYSTEMS or not common.n_segments:
         return ()
     measured = _SwapMeasures(common, permutations, seed)
     first, second = (measured.values(scores[None]) for scores in (common.first, common.second))

@@ -55,7 +55,9 @@ def significant_pairs(human: PairPValues, alpha: float = ALPHA) -> Bools:
     return np.asarray(np.nan_to_num(2 * smaller, nan=1.0) <= alpha, dtype=np.bool_)
 
 
-def compute_metric_separation(human: PairPValues, metric: Floats, *, alpha: float = ALPHA) -> MetricSeparation:
+def compute_metric_separation_from_pairs(
+    human: PairPValues, metric: Floats, *, alpha: float = ALPHA
+) -> MetricSeparation:
     """Both areas for one metric.
 
     Parameters

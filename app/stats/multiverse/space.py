@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, Literal
 
-from app.domain.recipe import SIGNED_RANK_TESTS, Adjust, ExclusionRule, Normalize, Recipe, Test, Unit
+from app.domain.recipe import SIGNED_RANK_TESTS, Adjust, NamedExclusion, Normalize, Recipe, Test, Unit
 from app.stats.testing.permutation import number_of_permutations
 
 Dimension = Literal["scoring", "exclusion", "normalize", "test", "adjust"]
@@ -60,7 +60,7 @@ class ExclusionChoice:
 
     name: str
     accepted_only: bool
-    exclude: tuple[ExclusionRule, ...] = ()
+    exclude: tuple[NamedExclusion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

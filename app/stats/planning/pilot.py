@@ -20,9 +20,9 @@ from app.domain.errors import Invalid
 from app.stats.aggregate import average_segment_scores, make_score_matrix
 from app.stats.planning.studies import claims_by_t_test, compute_pair_contrasts, contrast_degrees_of_freedom, critical_t
 from app.stats.ratings import Floats, Ratings
-from app.stats.stability.extraction import MultiplyRated, NotMultiplyRated, extract_multiply_rated
+from app.stats.stability.extraction import MultiplyRatedDocuments, NotMultiplyRated, extract_multiply_rated
 from app.stats.stability.srp import compare_studies, monte_carlo_error, order_pairs, pooled_srp
-from app.stats.stability.studies import document_sums, gather_study_ratings, sum_items
+from app.stats.stability.studies import gather_study_ratings, normalized_document_sums, sum_items
 
 FEWEST_DOCUMENTS = 6
 MOST_HELD = 2_000_000
@@ -108,7 +108,7 @@ def _make_pilot_ratings(ratings: Ratings) -> PilotRatings:
     return PilotRatings(names, int(documents.size), draw, (sums[None], counts[None]), rated_anew=False)
 
 
-def _dealt_anew(data: MultiplyRated, grouping: Grouping, ratings_per_item: int) -> PilotRatings:
+def _dealt_anew(data: MultiplyRatedDocuments, grouping: Grouping, ratings_per_item: int) -> PilotRatings:
     items, sign = sum_items(data), 1.0 if data.higher_is_better else -1.0
     n_documents, n_systems = len(data.documents), len(data.systems)
 
@@ -127,7 +127,7 @@ def _dealt_anew(data: MultiplyRated, grouping: Grouping, ratings_per_item: int) 
                 ratings=ratings_per_item,
             )
             redrawn = gather_study_ratings(items, chosen, raters)
-            sums[study] = sign * document_sums(redrawn, "none")[0].T
+            sums[study] = sign * normalized_document_sums(redrawn, "none")[0].T
             counts[study] = redrawn.n_segments
         return sums, counts
 
@@ -137,7 +137,7 @@ def _dealt_anew(data: MultiplyRated, grouping: Grouping, ratings_per_item: int) 
     )
 
 
-def _totals(data: MultiplyRated, system: int) -> Floats:
+def _totals(data: MultiplyRatedDocuments, system: int) -> Floats:
     """Sums by document of the mean over raters."""
     there = np.arange(data.score.shape[2]) < data.pool_size[data.document][:, None]
     mean = np.where(there, data.score[:, system], 0.0).sum(axis=1) / data.pool_size[data.document]

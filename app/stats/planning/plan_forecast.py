@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from app.design.checks import PlanChecks
+from app.design.checks import PlanCheckReport
 from app.design.plan import Plan
 from app.domain.errors import Invalid
 from app.stats.planning.forecast_components import ForecastComponents
@@ -25,7 +25,7 @@ UNSPREAD = "the variance between systems is unknown: give a pilot, or `system` i
 
 
 def forecast_plan(
-    plan: Plan, checks: PlanChecks, basis: ForecastComponents, lengths: Mapping[str, int]
+    plan: Plan, checks: PlanCheckReport, basis: ForecastComponents, lengths: Mapping[str, int]
 ) -> dict[str, dict[str, object]]:
     """`forecast`, the smallest difference that is found with 80 % power, `srp` and `pilot`; null with the reason.
 
@@ -106,7 +106,7 @@ def _forecast_from_pilot(
     return {**told, "resampled": power, "resampled_error": error_of_it}
 
 
-def _layout(plan: Plan, checks: PlanChecks, lengths: Mapping[str, int]) -> StudyLayout | None:
+def _layout(plan: Plan, checks: PlanCheckReport, lengths: Mapping[str, int]) -> StudyLayout | None:
     documents = [document.key for document in plan.documents if document.bucket is not None]
     if len(plan.systems) < 2 or len(documents) < 2:
         return None

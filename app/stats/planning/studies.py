@@ -20,10 +20,10 @@ import scipy
 from app.design.simulate import simulate_rater_assignments
 from app.design.values import Codes
 from app.domain.errors import Invalid
-from app.stats.inference.by_document import degrees_of_freedom
+from app.stats.inference.by_document import document_degrees_of_freedom
 from app.stats.planning.planning import FEWEST_DOCUMENTS, StudyLayout, VarianceComponents
 from app.stats.ratings import Bools, Floats
-from app.stats.stability.srp import StudyGroup, compare_studies, monte_carlo_error, order_pairs, pooled_srp
+from app.stats.stability.srp import StudyPairSums, compare_studies, monte_carlo_error, order_pairs, pooled_srp
 from app.stats.stability.testing import Claims
 
 STUDIES, WORLDS = 50, 10
@@ -195,7 +195,7 @@ def forecast_srp(
     return _study_forecast(groups, np.concatenate(n_claims), wrong, pool)
 
 
-def _study_forecast(groups: list[StudyGroup], n_claims: Codes, wrong: int, pool: Pool) -> StudyForecast:
+def _study_forecast(groups: list[StudyPairSums], n_claims: Codes, wrong: int, pool: Pool) -> StudyForecast:
     """Figures over all worlds; n_claims: claims of each study, wrong: those against the true order."""
     error = monte_carlo_error(groups)
     tau, defined = sum(group.tau[0] for group in groups), sum(group.tau[1] for group in groups)
@@ -270,7 +270,7 @@ def contrast_degrees_of_freedom(sums: Floats, counts: Floats | None) -> Floats:
     n, _, documents = sums.shape
     if counts is None:
         return np.full(n, documents - 1.0)
-    return np.broadcast_to(degrees_of_freedom(counts), (n,))
+    return np.broadcast_to(document_degrees_of_freedom(counts), (n,))
 
 
 def critical_t(degrees: Floats, alpha: float) -> Floats:

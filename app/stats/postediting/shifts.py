@@ -33,7 +33,7 @@ class OutsideBeam(Exception):
     """The cheapest path leaves the beam, so sacrebleu may take a dearer one."""
 
 
-class PostEditTable:
+class EditCostTable:
     """The tokens of a reference, at least one, and columns of the table of costs to it."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
@@ -158,7 +158,7 @@ def find_best_shifts(words: Sequence[str], tokens: Sequence[str], *, seek: bool 
         text, shifts = following, shifts + 1
 
 
-_reference = lru_cache(maxsize=64)(PostEditTable)  # a reference is compared with the outputs of all systems
+_reference = lru_cache(maxsize=64)(EditCostTable)  # a reference is compared with the outputs of all systems
 
 
 def _trace(words: Sequence[str], tokens: Sequence[str], columns: Sequence[Column], first: int) -> str:
@@ -239,7 +239,7 @@ def _alignment_of(trace: str, n_words: int, n_tokens: int) -> EditAlignment:
 
 def _best_shift(
     words: list[str],
-    reference: PostEditTable,
+    reference: EditCostTable,
     columns: Sequence[Column],
     alignment: EditAlignment,
     *,
@@ -274,7 +274,7 @@ def _best_shift(
 
 
 def _candidates(
-    words: Sequence[str], reference: PostEditTable, alignment: EditAlignment
+    words: Sequence[str], reference: EditCostTable, alignment: EditAlignment
 ) -> Iterator[tuple[int, int, list[int]]]:
     """Stretches that the reference has elsewhere, with an error in both places: start, number of words, targets."""
     tokens, partner = reference.tokens, alignment.partner
@@ -306,7 +306,7 @@ def _shift_words(words: list[str], start: int, size: int, target: int) -> list[s
     return [*rest[:at], *stretch, *rest[at:]]
 
 
-def _cost(words: list[str], reference: PostEditTable, columns: Sequence[Column], end: int) -> int:
+def _cost(words: list[str], reference: EditCostTable, columns: Sequence[Column], end: int) -> int:
     """The edit distance from the words to the reference.
 
     columns : the known ones, from the start. end : of the words; those after it are the last tokens.

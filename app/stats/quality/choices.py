@@ -48,7 +48,7 @@ class FlagLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class QualityCriteria:
+class RaterQualityCriteria:
     """How raters are judged. k, h: of the CUSUM. tolerance: of repeats, None for a tenth of the scale."""
 
     test: ControlTestName = "signed_rank"

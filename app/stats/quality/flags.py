@@ -11,7 +11,7 @@ from app.stats.quality.alike_raters import AlikeRaters
 from app.stats.quality.choices import Check, FlagLimits
 from app.stats.quality.drift import SeverityDrift
 from app.stats.quality.habits import ScoringHabits
-from app.stats.quality.panel import PanelComparison
+from app.stats.quality.panel import RaterPanelComparison
 from app.stats.quality.repeats import RepeatConsistency
 from app.stats.quality.speed import RaterSpeed
 from app.stats.quality.within_tasks import WithinTaskChange
@@ -27,7 +27,7 @@ class FlagEvidence:
 
     habits: dict[int, ScoringHabits]
     speeds: dict[int, RaterSpeed]
-    panel: dict[int, PanelComparison]
+    panel: dict[int, RaterPanelComparison]
     again: dict[int, RepeatConsistency]
     drifts: dict[int, SeverityDrift]
     within: dict[int, WithinTaskChange]
@@ -76,7 +76,7 @@ def _speed_flags(limits: FlagLimits, speeds: dict[int, RaterSpeed]) -> FlagTexts
             yield r, f"{pace.ratio:.0%} of the usual time"
 
 
-def _panel_flags(limits: FlagLimits, panel: dict[int, PanelComparison]) -> FlagTexts:
+def _panel_flags(limits: FlagLimits, panel: dict[int, RaterPanelComparison]) -> FlagTexts:
     known = [one.correlation for one in panel.values() if one.correlation is not None]
     usual = float(np.median(known)) if known else 0.0
     for r, comparison in panel.items():

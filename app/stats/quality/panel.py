@@ -32,7 +32,7 @@ class RaterItemMeans:
 
 
 @dataclass(frozen=True, slots=True)
-class PanelComparison:
+class RaterPanelComparison:
     """One rater against the panel or a consensus.
 
     basis: `calibration` (items that everyone judges), `panel` (items that others happen to have rated) or `consensus`.
@@ -57,7 +57,7 @@ class PanelComparison:
     correlation_q: float | None = None
 
 
-def compare_with_panel(ratings: Ratings, consensus: Floats | None = None) -> dict[int, PanelComparison]:
+def compare_with_panel(ratings: Ratings, consensus: Floats | None = None) -> dict[int, RaterPanelComparison]:
     """Each rater (by code) against the others on common items, or against the consensus where one is given.
 
     Calibration items are used where there are any, else all ratings. `ratings` are of one kind.
@@ -83,7 +83,7 @@ def compare_with_panel(ratings: Ratings, consensus: Floats | None = None) -> dic
     return by_rater
 
 
-def _compare_each_rater(ratings: Ratings, basis: str, rows: Ratings, agreed: Floats) -> dict[int, PanelComparison]:
+def _compare_each_rater(ratings: Ratings, basis: str, rows: Ratings, agreed: Floats) -> dict[int, RaterPanelComparison]:
     by_rater = {}
     for rater in np.unique(rows.rater):
         mine = rows.rater == rater
@@ -92,13 +92,15 @@ def _compare_each_rater(ratings: Ratings, basis: str, rows: Ratings, agreed: Flo
     return by_rater
 
 
-def _against(ratings: Ratings, basis: str, own: Floats, theirs: Floats, their_sd: float) -> PanelComparison:
+def _against(ratings: Ratings, basis: str, own: Floats, theirs: Floats, their_sd: float) -> RaterPanelComparison:
     offset = float(own.mean() - theirs.mean())
     enough = own.size >= MIN_ITEMS
     ratio = float(own.std(ddof=1)) / their_sd if enough and their_sd > 0 else float("nan")
     rank = spearman(own, theirs) if enough else float("nan")
     lenient = offset * ratings.better_sign
-    return PanelComparison(basis, own.size, offset, -offset + 0.0, lenient, number_or_none(ratio), number_or_none(rank))
+    return RaterPanelComparison(
+        basis, own.size, offset, -offset + 0.0, lenient, number_or_none(ratio), number_or_none(rank)
+    )
 
 
 def compute_rater_item_means(ratings: Ratings) -> RaterItemMeans:

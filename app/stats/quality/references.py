@@ -11,7 +11,7 @@ from app.stats.ratings import RatingRole, Ratings
 
 
 @dataclass(frozen=True, slots=True)
-class HiddenReferenceScores:
+class HiddenReferenceComparison:
     """References that one rater scored. n: pairs of a reference and the output in whose place it was shown, both by
     this rater. mean_difference: reference − output in the protocol's unit."""
 
@@ -19,7 +19,7 @@ class HiddenReferenceScores:
     mean_difference: float
 
 
-def compare_hidden_references(ratings: Ratings) -> dict[int, HiddenReferenceScores]:
+def compare_hidden_references(ratings: Ratings) -> dict[int, HiddenReferenceComparison]:
     """Of each rater (by code) who scored a reference in the place of an output that they scored too.
 
     Evidence only: a good output may well score above its reference. Source: Graham et al. 2017 (REF items).
@@ -28,5 +28,5 @@ def compare_hidden_references(ratings: Ratings) -> dict[int, HiddenReferenceScor
     by_rater = {}
     for rater in np.unique(pairs.rater).tolist():
         shown, output = pairs.scores_of_rater(rater)
-        by_rater[rater] = HiddenReferenceScores(shown.size, float((shown - output).mean()))
+        by_rater[rater] = HiddenReferenceComparison(shown.size, float((shown - output).mean()))
     return by_rater

@@ -10,18 +10,18 @@ import numpy as np
 
 from app.stats.quality import panel_tests
 from app.stats.quality.alike_raters import AlikeRaters, find_alike_raters
-from app.stats.quality.choices import CHECKS, Check, QualityCriteria
+from app.stats.quality.choices import CHECKS, Check, RaterQualityCriteria
 from app.stats.quality.controls import ControlTest, Verdict, run_control_tests
 from app.stats.quality.drift import CellPositions, SeverityDrift, estimate_drift_by_rater
 from app.stats.quality.flags import Flag, FlagEvidence, flag_raters
 from app.stats.quality.habits import ScoringHabits, compute_rater_habits
 from app.stats.quality.levels import RaterLevels, estimate_rater_levels
 from app.stats.quality.pairing import find_original_rows, first_rows_of_judgments, pair_with_originals
-from app.stats.quality.panel import PanelComparison, RaterItemMeans, compare_with_panel, compute_rater_item_means
+from app.stats.quality.panel import RaterItemMeans, RaterPanelComparison, compare_with_panel, compute_rater_item_means
 from app.stats.quality.panel_tests import Orders
-from app.stats.quality.references import HiddenReferenceScores, compare_hidden_references
+from app.stats.quality.references import HiddenReferenceComparison, compare_hidden_references
 from app.stats.quality.repeats import RepeatConsistency, compare_repeats, summarize_repeats
-from app.stats.quality.seeded_errors import AttentionCheckCounts, SpanHits
+from app.stats.quality.seeded_errors import AttentionCheckCounts, SeededErrorHits
 from app.stats.quality.speed import RaterSpeed, compute_rater_paces
 from app.stats.quality.within_tasks import OrderedJudgments, WithinTaskChange, compare_within_tasks
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
@@ -49,15 +49,15 @@ class RaterQuality:
     completion: Completion
     control: ControlTest | None
     repeats: RepeatConsistency | None
-    panel: PanelComparison | None
+    panel: RaterPanelComparison | None
     habits: ScoringHabits
     speed: RaterSpeed | None
     drift: SeverityDrift | None
     flags: tuple[str, ...]
     beyond: tuple[Check, ...] = ()
-    reference: HiddenReferenceScores | None = None
+    reference: HiddenReferenceComparison | None = None
     attention: AttentionCheckCounts | None = None
-    span_hits: SpanHits | None = None
+    span_hits: SeededErrorHits | None = None
     within_tasks: WithinTaskChange | None = None
 
 
@@ -75,12 +75,12 @@ class AlikePair:
 
 
 @dataclass(frozen=True, slots=True)
-class QualityReport:
+class RaterQualityReport:
     """Evidence on all raters, by key. unit: kind of the ratings looked at. counts: raters by verdict. alike: pairs of
     raters whose answers are too much alike."""
 
     raters: tuple[RaterQuality, ...]
-    choices: QualityCriteria
+    choices: RaterQualityCriteria
     higher_is_better: bool
     unit: str
     n_judgments: int
@@ -89,12 +89,12 @@ class QualityReport:
     alike: tuple[AlikePair, ...] = ()
 
 
-def make_quality_report(
+def make_rater_quality_report(
     ratings: Ratings,
     events: EventTable | None = None,
     words: Floats | None = None,
-    choices: QualityCriteria | None = None,
-) -> QualityReport:
+    choices: RaterQualityCriteria | None = None,
+) -> RaterQualityReport:
     """Evidence and verdict for every rater who judged something.
 
     Segment scores are looked at, document scores where there are no others. The verdict is that of the control items
@@ -107,7 +107,7 @@ def make_quality_report(
 
     Sources: those of the modules beside this one; docs/quality.md explains the report.
     """
-    chosen = choices or QualityCriteria()
+    chosen = choices or RaterQualityCriteria()
     work = _Work.of(ratings, events, words, chosen)
     rows, controls = work.rows, work.controls
     shown = compare_hidden_references(rows)
@@ -121,7 +121,7 @@ def make_quality_report(
         _with_names(pair, rows.labels.raters) for pair in evidence.pairs if pair.q_value < chosen.limits.chance
     )
     warnings = (*_warnings(controls, work.events), *(_describe_pair(pair) for pair in similar))
-    return QualityReport(tuple(by_rater), chosen, rows.higher_is_better, work.unit, n, counts, warnings, similar)
+    return RaterQualityReport(tuple(by_rater), chosen, rows.higher_is_better, work.unit, n, counts, warnings, similar)
 
 
 def make_rater_quality(
@@ -130,7 +130,7 @@ def make_rater_quality(
     checks: frozenset[Check],
     events: EventTable | None = None,
     words: Floats | None = None,
-    choices: QualityCriteria | None = None,
+    choices: RaterQualityCriteria | None = None,
 ) -> RaterQuality | None:
     """One rater as `quality` finds them, by some of the checks and in a part of its time; None where nothing is rated.
 
@@ -138,7 +138,7 @@ def make_rater_quality(
 
     Parameters as of `quality`.
     """
-    chosen = choices or QualityCriteria()
+    chosen = choices or RaterQualityCriteria()
     names = ratings.labels.raters
     code = names.index(rater) if rater in names else -1
     # Whom the other checks compare with depends on everybody's verdict.
@@ -151,12 +151,12 @@ def make_rater_quality(
     return _rater(work.rows, code, work.controls.get(code), evidence, wanted)
 
 
-def completion_for_verdict(verdict: Verdict, *, untested: Untested = "complete") -> Completion:
+def completion_kind_for_verdict(verdict: Verdict, *, untested: Untested = "complete") -> Completion:
     """What the verdict means for a completion code: only a failed test sends work to a person.
 
-    >>> completion_for_verdict("fail"), completion_for_verdict("not_testable")
+    >>> completion_kind_for_verdict("fail"), completion_kind_for_verdict("not_testable")
     ('review', 'complete')
-    >>> completion_for_verdict("not_testable", untested="review")
+    >>> completion_kind_for_verdict("not_testable", untested="review")
     'review'
     """
     return "review" if verdict == "fail" else untested if verdict == "not_testable" else "complete"
@@ -203,7 +203,7 @@ class _Work:
         ratings: Ratings,
         events: EventTable | None,
         words: Floats | None,
-        chosen: QualityCriteria,
+        chosen: RaterQualityCriteria,
         only: int | None = None,
     ) -> _Work:
         """only: the one rater whose control items are tested. Raises Invalid as `run_control_tests` does."""
@@ -226,7 +226,7 @@ class _Work:
 
 
 def _evidence(
-    work: _Work, chosen: QualityCriteria, checks: frozenset[Check] = frozenset(CHECKS), *, only: int | None = None
+    work: _Work, chosen: RaterQualityCriteria, checks: frozenset[Check] = frozenset(CHECKS), *, only: int | None = None
 ) -> FlagEvidence:
     """What is flagged. Raters who fail by their controls, their habits or their pace are compared with the others, and
     nobody is compared with them.
@@ -344,7 +344,7 @@ def _rater(
         n_judgments=evidence.habits[rater].n,
         verdict=verdict,
         why=control.why if control else "no degraded items",
-        completion=completion_for_verdict(verdict),
+        completion=completion_kind_for_verdict(verdict),
         control=control,
         repeats=evidence.again.get(rater),
         panel=evidence.panel.get(rater),

@@ -18,7 +18,7 @@ class AttentionCheckCounts:
 
 
 @dataclass(frozen=True, slots=True)
-class SpanHits:
+class SeededErrorHits:
     """Degraded segments that one rater judged by marking errors. n: those of which it is known what was changed.
 
     hits: those with an error marked where the text was changed.
@@ -46,7 +46,7 @@ def overlaps_change(changed: Sequence[Range], marked: Sequence[Range]) -> bool:
     return any(start < last and first < end for first, last in changed for start, end in marked)
 
 
-def count_span_hits(seeded: Iterable[SeededSegment]) -> dict[str, SpanHits]:
+def count_seeded_error_hits(seeded: Iterable[SeededSegment]) -> dict[str, SeededErrorHits]:
     """By rater: in how many of the segments degraded for them did they mark an error inside what was changed?
 
     Segments of which nothing was changed are left out. Source: the `HOTW-test` rows of Google's public MQM data, where
@@ -56,7 +56,7 @@ def count_span_hits(seeded: Iterable[SeededSegment]) -> dict[str, SpanHits]:
     for error in seeded:
         if error.changed:
             counts.setdefault(error.rater, []).append(overlaps_change(error.changed, error.marked))
-    return {rater: SpanHits(len(found), sum(found)) for rater, found in counts.items()}
+    return {rater: SeededErrorHits(len(found), sum(found)) for rater, found in counts.items()}
 
 
 def count_attention_checks(answers: Mapping[str, Sequence[str]]) -> dict[str, AttentionCheckCounts]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.stats.quality.choices import QualityCriteria
+from app.stats.quality.choices import RaterQualityCriteria
 from app.stats.quality.controls import Verdict, run_control_tests
 from app.stats.quality.pairing import find_original_rows
 from app.stats.ratings import Ratings
 
 
 def verdicts_by_controls(
-    ratings: Ratings, choices: QualityCriteria, *, of_segments: bool, only: str | None = None
+    ratings: Ratings, choices: RaterQualityCriteria, *, of_segments: bool, only: str | None = None
 ) -> dict[str, Verdict]:
     """The verdict on every rater, by key, who judged a degraded item; the same as `quality` gives on all ratings.
 

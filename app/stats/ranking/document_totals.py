@@ -43,7 +43,7 @@ class DocumentTotals(ScoreMatrix):
     held: Floats = field(kw_only=True)
 
     @classmethod
-    def of(cls, systems: Codes, sums: Floats, held: Floats, n: Codes, domain: Indices | None) -> Self:
+    def from_sums(cls, systems: Codes, sums: Floats, held: Floats, n: Codes, domain: Indices | None) -> Self:
         """Of sums and numbers of segments, shapes (S, D)."""
         columns = np.arange(sums.shape[1])
         number = columns.astype(np.int32)
@@ -113,7 +113,7 @@ class BlockTotals:
     n_dropped: int
 
 
-def sum_block(normalized: NormalizedRatings, recipe: Recipe, systems: Codes, *, by_rater: bool) -> BlockTotals:
+def sum_document_block(normalized: NormalizedRatings, recipe: Recipe, systems: Codes, *, by_rater: bool) -> BlockTotals:
     """Reduce the normalized rows of a block of documents; both sets of rows are of the same outputs.
 
     systems : codes of all ranked systems, ascending. by_rater : whether visits are summed, too.
@@ -188,7 +188,7 @@ class CampaignTotals:
     n_dropped: int
 
 
-def combine_blocks(
+def combine_block_totals(
     blocks: Sequence[BlockTotals], systems: Codes, sign: int, *, scaled: bool, domains: Codes | None
 ) -> CampaignTotals:
     """Blocks in the order of their documents, at least one, as totals in ranking order.
@@ -201,7 +201,7 @@ def combine_blocks(
     held = np.concatenate([block.held for block in blocks], axis=1)
     n = np.stack([block.n for block in blocks]).sum(axis=0, dtype=np.int32)
     domain = None if domains is None else np.asarray(domains[documents], dtype=np.intp)
-    matrix = DocumentTotals.of(systems, sums, held, n, domain)
+    matrix = DocumentTotals.from_sums(systems, sums, held, n, domain)
     order = np.lexsort((systems, -sign * round_scores(matrix.means())))
     turned = _TurnedPairs.of(order)
     matrix = raw = matrix.reordered(order)

@@ -66,7 +66,7 @@ class _Contrast:
     n_strata: int
 
 
-def leave_out_documents(panel: ScoreMatrix, sign: int, keys: Sequence[str], *, paired: bool) -> LeaveOneOut:
+def leave_out_each_document(panel: ScoreMatrix, sign: int, keys: Sequence[str], *, paired: bool) -> LeaveOneOut:
     """Leave one document out.
 
     sign : 1 where higher is better, else −1. keys : of the panel's documents, shape (D,). paired : differences are over
@@ -77,8 +77,8 @@ def leave_out_documents(panel: ScoreMatrix, sign: int, keys: Sequence[str], *, p
     return LeaveOneOut("document", tuple(keys), _without_units(contrast, np.arange(panel.n_documents), strata))
 
 
-def leave_out_domains(panel: ScoreMatrix, sign: int, names: Sequence[str], *, paired: bool) -> LeaveOneOut:
-    """Leave one domain out. sign, paired : as in `leave_out_documents`. names : the labels of the domain codes.
+def leave_out_each_domain(panel: ScoreMatrix, sign: int, names: Sequence[str], *, paired: bool) -> LeaveOneOut:
+    """Leave one domain out. sign, paired : as in `leave_out_each_document`. names : the labels of the domain codes.
 
     Raises ValueError where the panel has no domains.
     """
@@ -90,7 +90,7 @@ def leave_out_domains(panel: ScoreMatrix, sign: int, names: Sequence[str], *, pa
     return LeaveOneOut("domain", tuple(names[code] for code in used), _without_units(contrast, unit, strata))
 
 
-def leave_out_raters(
+def leave_out_each_rater(
     panel: ScoreMatrix, sign: int, ratings: Ratings, *, paired: bool, repeats: Repeats, median: bool = False
 ) -> LeaveOneOut:
     """Leave one rater out: segment scores rest on the other raters, and are missing where there are none.

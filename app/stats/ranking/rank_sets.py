@@ -15,7 +15,7 @@ from math import ceil, inf
 import numpy as np
 
 from app.stats.aggregate import Indices
-from app.stats.inference.by_document import degrees_of_freedom, document_influences
+from app.stats.inference.by_document import document_degrees_of_freedom, document_influences
 from app.stats.ratings import Bools, Floats
 from app.stats.testing.permutation import draw_sign_patterns
 
@@ -117,7 +117,7 @@ def simulate_normal_campaigns(psi: Floats, weights: Floats, *, seed: int) -> Flo
     Systems vary as much as `psi` says, independently, and segments of one document are correlated by .1. None where
     every system has so many degrees of freedom that lengths do not matter.
     """
-    if float(degrees_of_freedom(weights, _CORRELATION).min()) >= _MANY_DEGREES:
+    if float(document_degrees_of_freedom(weights, _CORRELATION).min()) >= _MANY_DEGREES:
         return None
     rng = np.random.Generator(np.random.PCG64(seed))
     deviations = psi - psi.mean(axis=0)

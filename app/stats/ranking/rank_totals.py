@@ -17,9 +17,9 @@ from app.stats.inference.by_document import EstimatePrecision
 from app.stats.inference.rater_totals import estimate_precision_from_visits
 from app.stats.normalize import NormalizedRatings, RaterMoments, normalize_ratings
 from app.stats.ranking import ranking
-from app.stats.ranking.document_totals import CampaignTotals, combine_blocks, sum_block
+from app.stats.ranking.document_totals import CampaignTotals, combine_block_totals, sum_document_block
 from app.stats.ranking.pair_rows import PairEvidence
-from app.stats.ranking.ranking import RankedRows, conclude_ranking
+from app.stats.ranking.ranking import RankedRows, rank_averaged_systems
 from app.stats.ranking.result import Ranking, SegmentTable
 from app.stats.ratings import Codes, Ratings
 from app.stats.selection import DroppedRows, can_select_from_sums
@@ -120,7 +120,7 @@ def rank_from_sums(
     if systems.size > 1 and not totals.shared.segments.any():
         ranking.refuse_unpaired_design(resolved)
     evidence = PairEvidence(totals.shared, totals.raw_shared, totals.chances, _for_new_raters(totals, resolved))
-    return conclude_ranking(about, (totals.matrix, totals.raw), evidence, totals.relative, resolved, recipe)
+    return rank_averaged_systems(about, (totals.matrix, totals.raw), evidence, totals.relative, resolved, recipe)
 
 
 def _sum_blocks(
@@ -139,13 +139,13 @@ def _sum_blocks(
         if moments is not None:
             normalized = normalize_ratings(rows, "z", moments=moments, sd0=recipe.sd0)
         if len(normalized.scored):
-            blocks.append(sum_block(normalized, recipe, systems, by_rater=by_rater))
+            blocks.append(sum_document_block(normalized, recipe, systems, by_rater=by_rater))
     if not blocks:
         return None
     domains = None
     if documents is not None and any(documents.domain[code] for block in blocks for code in block.documents):
         domains = documents.domain_codes()[0]
-    return combine_blocks(blocks, systems, sign, scaled=moments is not None, domains=domains)
+    return combine_block_totals(blocks, systems, sign, scaled=moments is not None, domains=domains)
 
 
 def _for_new_raters(totals: CampaignTotals, recipe: Recipe) -> Callable[[EstimatePrecision], EstimatePrecision | None]:

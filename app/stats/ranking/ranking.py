@@ -34,7 +34,7 @@ from app.stats.selection import DroppedRows, select_rows
 from app.stats.side_tables import DocumentTable
 from app.stats.testing.pair_tests import PAIRED_TESTS
 from app.stats.testing.significance import all_system_pairs, reduce_to_common_segments
-from app.stats.testing.verdict import compare_systems
+from app.stats.testing.verdict import run_tests_and_decide_wins
 
 
 def rank_systems(
@@ -80,7 +80,7 @@ def rank_systems(
     resolved, more = _resolve_test(matrix, rows, resolved)
     evidence = _pair_evidence(matrix, raw_laid, scored, resolved)
     paired = uses_common_segments(resolved, evidence.shared)
-    return conclude_ranking(
+    return rank_averaged_systems(
         RankedRows(
             ranked,
             unit=normalized.unit,
@@ -120,7 +120,7 @@ class RankedRows:
     notes: tuple[str, ...] = ()
 
 
-def conclude_ranking(
+def rank_averaged_systems(
     ranked: RankedRows,
     panels: tuple[ScoreMatrix, ScoreMatrix],
     evidence: PairEvidence,
@@ -138,7 +138,7 @@ def conclude_ranking(
     linked = design_checks.find_comparable_pairs(rows, matrix.systems)
     shared = replace(evidence.shared, linked=linked[all_system_pairs(len(linked))])
     evidence = replace(evidence, shared=shared)
-    verdict = compare_systems(matrix, shared, resolved, rows.better_sign)
+    verdict = run_tests_and_decide_wins(matrix, shared, resolved, rows.better_sign)
     floor = caveats.smallest_reachable_p(verdict.tests, resolved, len(matrix.systems))
     caveat_warnings = caveats.data_caveats(rows, matrix, shared, verdict.tests, floor, resolved, ranked.times)
     sets = _rank_sets(matrix, rows, resolved, linked if caveats.is_significance_reachable(floor, resolved) else None)
@@ -212,15 +212,15 @@ def _left_out(
     sign = scored.better_sign
     median = recipe.aggregate == "median"
     influences = [
-        influence.leave_out_raters(matrix, sign, scored, paired=paired, repeats=recipe.repeats, median=median)
+        influence.leave_out_each_rater(matrix, sign, scored, paired=paired, repeats=recipe.repeats, median=median)
     ]
     n_pairs = len(matrix.systems) * (len(matrix.systems) - 1) // 2
     if scored.documents_known and matrix.n_documents * n_pairs <= influence.MOST_CELLS:
         codes = scored.labels.segment_document[matrix.segments[matrix.starts]]
         keys = [scored.labels.documents[code] for code in codes]
-        influences.append(influence.leave_out_documents(matrix, sign, keys, paired=paired))
+        influences.append(influence.leave_out_each_document(matrix, sign, keys, paired=paired))
     if matrix.domain is not None and documents is not None:
-        influences.append(influence.leave_out_domains(matrix, sign, documents.domain_codes()[1], paired=paired))
+        influences.append(influence.leave_out_each_domain(matrix, sign, documents.domain_codes()[1], paired=paired))
     return influences
 
 

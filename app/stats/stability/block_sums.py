@@ -61,7 +61,7 @@ def sum_items_by_block(
         raters = np.array([code[rater] for rater in data.raters], dtype=np.int64)
         summed.append(_BlockSums(sum_items(data, centre), tuple(raters[pool] for pool in data.pools)))
     facts = OmissionReasons.concatenate(reasons) if reasons else _no_documents()
-    usable, left_out = facts.choose()
+    usable, left_out = facts.choose_usable_documents()
     check_anything_usable(systems.size, usable, left_out)
     kept = usable[facts.usable]
     rated = replace(

@@ -15,16 +15,22 @@ from functools import cached_property
 
 import numpy as np
 
-from app.design.assignment import draw_documents
+from app.design.assignment import draw_documents_from_buckets
 from app.design.simulate import simulate_rater_assignments
 from app.design.values import Codes
 from app.domain.errors import Invalid
 from app.stats.normalize import Method
 from app.stats.ratings import Floats
-from app.stats.stability.extraction import MultiplyRated, RatedDocuments
+from app.stats.stability.extraction import MultiplyRatedDocuments, RatedDocuments
 from app.stats.stability.request import RaterAssignment, StabilityRequest
 from app.stats.stability.srp import Order, order_pairs
-from app.stats.stability.studies import ItemSums, document_sums, full_data_study, gather_study_ratings, sum_items
+from app.stats.stability.studies import (
+    ItemSums,
+    full_data_study,
+    gather_study_ratings,
+    normalized_document_sums,
+    sum_items,
+)
 from app.stats.stability.testing import (
     Claims,
     SignificanceRule,
@@ -108,7 +114,7 @@ def make_study_chunks(request: StabilityRequest) -> tuple[StudyChunk, ...]:
 class StabilitySimulator:
     """A data set, or sums of one, and a resolved request, made ready once for any number of chunks."""
 
-    data: MultiplyRated | ItemSums
+    data: MultiplyRatedDocuments | ItemSums
     request: StabilityRequest
 
     @property
@@ -187,7 +193,7 @@ class StabilitySimulator:
         for at in range(0, n, step):
             studies = gather_study_ratings(self.item_sums, documents, raters[at : at + step])
             for variant, method in enumerate(chunk.methods):
-                sums[at : at + step, variant] = document_sums(studies, method)
+                sums[at : at + step, variant] = normalized_document_sums(studies, method)
         return sums
 
     def claims_of_full_data(self) -> dict[Method, FullDataClaims]:
@@ -197,7 +203,7 @@ class StabilitySimulator:
         """
         request, whole = self.request, full_data_study(self.item_sums)
         methods = tuple(dict.fromkeys(design.normalize for design in request.designs))
-        sums = np.stack([document_sums(whole, method) for method in methods], axis=1)
+        sums = np.stack([normalized_document_sums(whole, method) for method in methods], axis=1)
         signed = self._orient_sums(sums)
         many, n = max(request.permutations, _FULL_PERMUTATIONS), signed.shape[-1]
         exact = enumerates_all_signs(n, many)
@@ -226,7 +232,7 @@ class StabilitySimulator:
         bucket = self.rated.bucket
         sizes = np.bincount(bucket, minlength=len(self.rated.pools)).astype(np.int64)
         of_buckets = np.split(np.argsort(bucket, kind="stable"), np.cumsum(sizes)[:-1])
-        (drawn,) = draw_documents(self._rng("documents", count, number), sizes, count, 1)
+        (drawn,) = draw_documents_from_buckets(self._rng("documents", count, number), sizes, count, 1)
         return np.sort(np.concatenate([of_buckets[b][chosen] for b, chosen in enumerate(drawn)]))
 
     def _raters(self, chunk: StudyChunk, number: int, piece: int, documents: Codes, n: int) -> Codes:

@@ -44,7 +44,7 @@ class RatedDocuments:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class MultiplyRated(RatedDocuments):
+class MultiplyRatedDocuments(RatedDocuments):
     """The same with their ratings.
 
     document: of each segment, shape (G,), never falling.
@@ -61,7 +61,7 @@ class MultiplyRated(RatedDocuments):
         return np.bincount(self.document, minlength=len(self.documents))
 
     @property
-    def starts(self) -> Codes:
+    def document_starts(self) -> Codes:
         """First segment of each document, shape (D,)."""
         return np.searchsorted(self.document, np.arange(len(self.documents))).astype(np.int64)
 
@@ -70,7 +70,7 @@ class NotMultiplyRated(Invalid):
     """No document has every output rated by the same two or more raters."""
 
 
-def extract_multiply_rated(ratings: Ratings) -> MultiplyRated:
+def extract_multiply_rated(ratings: Ratings) -> MultiplyRatedDocuments:
     """Lay the multiply-rated documents out as dense arrays.
 
     Several ratings of one output by one rater count as their mean. A document is left out where it had fewer than two
@@ -88,7 +88,7 @@ def extract_multiply_rated(ratings: Ratings) -> MultiplyRated:
     Source: Riley et al. 2024, §2 (buckets); which documents are left out is our own rule (docs/stability.md).
     """
     cells = tabulate_cells(ratings, np.unique(ratings.system))
-    usable, left_out = cells.list_omission_reasons().choose()
+    usable, left_out = cells.list_omission_reasons().choose_usable_documents()
     check_anything_usable(cells.n_systems, usable, left_out)
     return lay_out_cells(ratings, cells, usable, left_out)
 
@@ -126,7 +126,7 @@ class OmissionReasons:
         """Of several sets of documents, one after another."""
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in cls.__slots__))
 
-    def choose(self) -> tuple[Bools, tuple[DroppedRows, ...]]:
+    def choose_usable_documents(self) -> tuple[Bools, tuple[DroppedRows, ...]]:
         """Which documents are used, shape (documents,), and why the others are not."""
         crowded = _find_crowded_documents(self.usable, self.raters, self.outputs)
         reasons = (
@@ -216,7 +216,7 @@ def _find_crowded_documents(usable: Bools, raters: Indices, outputs: Indices) ->
 
 def lay_out_cells(
     ratings: Ratings, cells: RatingCells, usable: Bools, left_out: tuple[DroppedRows, ...]
-) -> MultiplyRated:
+) -> MultiplyRatedDocuments:
     """The documents that are used, one or more, as dense arrays."""
     rated = cells.rated[usable]
     used = rated.any(axis=0)
@@ -234,7 +234,7 @@ def lay_out_cells(
     score[segment, cells.system[keep], nth] = cells.score[keep]
     errors[segment, cells.system[keep], nth] = cells.errors[keep]
     labels = ratings.labels
-    return MultiplyRated(
+    return MultiplyRatedDocuments(
         systems=tuple(labels.systems[i] for i in cells.systems),
         documents=tuple(labels.documents[i] for i in cells.documents[usable]),
         raters=tuple(labels.raters[i] for i in cells.raters[used]),

@@ -52,7 +52,7 @@ def _broken(held: npt.NDArray[np.float32], kept: npt.NDArray[np.float32]) -> npt
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class StudyGroup:
+class StudyPairSums:
     """Sums over the ordered pairs of different studies of one group.
 
     n: studies. pairs: n(n−1). stable, both: pairs with SR = 1, and with every claim of the first significant in the
@@ -74,7 +74,7 @@ class StudyGroup:
         return self.n * (self.n - 1)
 
 
-def compare_studies(means: Floats, claims: Claims, order: Order) -> StudyGroup:
+def compare_studies(means: Floats, claims: Claims, order: Order) -> StudyPairSums:
     """Compare every study of a group with every other one.
 
     Parameters
@@ -96,7 +96,7 @@ def compare_studies(means: Floats, claims: Claims, order: Order) -> StudyGroup:
         both += int(both_significant.sum())
     retained = float(held.sum(axis=0, dtype=np.float64) @ better.sum(axis=0, dtype=np.float64) - (held * better).sum())
     unit = _unit_rows(order.astype(np.float64))
-    return StudyGroup(
+    return StudyPairSums(
         n,
         int(stable_of.sum()),
         both,
@@ -127,7 +127,7 @@ def _pairwise(unit: Floats) -> tuple[float, int]:
     return float(whole @ whole - (known * known).sum()) / 2.0, len(known) * (len(known) - 1) // 2
 
 
-def pooled_srp(groups: list[StudyGroup]) -> float:
+def pooled_srp(groups: list[StudyPairSums]) -> float:
     """SRP with the ordered pairs of studies of all groups pooled: stable ones by all. At least one group has a pair."""
     return sum(group.stable for group in groups) / sum(group.pairs for group in groups)
 
@@ -135,7 +135,7 @@ def pooled_srp(groups: list[StudyGroup]) -> float:
 ENOUGH_SETS = 10
 
 
-def monte_carlo_error(groups: list[StudyGroup]) -> float:
+def monte_carlo_error(groups: list[StudyPairSums]) -> float:
     """Standard error of SRP from the number of simulated studies.
 
     One group: jackknife over studies, SE² = (n−1)/n · Σ_b (SRP₋b − mean)². Ten groups or more: SD of the SRP of each
@@ -151,7 +151,7 @@ def monte_carlo_error(groups: list[StudyGroup]) -> float:
     return between if len(groups) >= ENOUGH_SETS else max(between, _jackknife(groups))
 
 
-def _jackknife(groups: list[StudyGroup]) -> float:
+def _jackknife(groups: list[StudyPairSums]) -> float:
     total, pairs = sum(group.stable for group in groups), sum(group.pairs for group in groups)
     without = [(total - group.each) / (pairs - 2 * (group.n - 1)) for group in groups if pairs > 2 * (group.n - 1)]
     if not without:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from app.design.values import Codes
 from app.stats.normalize import Method
 from app.stats.ratings import Bools, Floats
-from app.stats.stability.extraction import MultiplyRated, RatedDocuments
+from app.stats.stability.extraction import MultiplyRatedDocuments, RatedDocuments
 
 _DIGITS = 10
 _SUSPICIOUS = 1e-9
@@ -48,7 +48,7 @@ class ItemSums:
         return len(self.data.raters)
 
 
-def sum_items(data: MultiplyRated, centre: float | None = None) -> ItemSums:
+def sum_items(data: MultiplyRatedDocuments, centre: float | None = None) -> ItemSums:
     """Sum each item's ratings over its segments. centre: None for the mean of all."""
     pool = data.pool_size
     there = np.arange(data.score.shape[2]) < pool[data.document][:, None, None]
@@ -79,9 +79,9 @@ def index_raters_in_pools(pools: Sequence[Codes], n_raters: int) -> npt.NDArray[
     return place
 
 
-def _by_document(data: MultiplyRated, values: Floats, how: np.ufunc = np.add, empty: float = 0.0) -> Floats:
+def _by_document(data: MultiplyRatedDocuments, values: Floats, how: np.ufunc = np.add, empty: float = 0.0) -> Floats:
     """Reduce over the segments of each document; an empty place is added at the end."""
-    sums = how.reduceat(values, data.starts, axis=0)
+    sums = how.reduceat(values, data.document_starts, axis=0)
     return np.concatenate([sums, np.full((*sums.shape[:2], 1), empty)], axis=2)
 
 
@@ -189,7 +189,7 @@ def gather_study_ratings(items: ItemSums, documents: Codes, raters: Codes) -> St
     )
 
 
-def document_sums(studies: StudyRatings, method: Method) -> Floats:
+def normalized_document_sums(studies: StudyRatings, method: Method) -> Floats:
     """Normalize each rating within its study, average the ratings of an item, and sum by document.
 
     Returns

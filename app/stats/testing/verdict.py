@@ -28,7 +28,7 @@ class AdjustedTests:
     different: Bools
 
 
-def compare_systems(matrix: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> AdjustedTests:
+def run_tests_and_decide_wins(matrix: ScoreMatrix, shared: CommonSegments, recipe: Recipe, sign: int) -> AdjustedTests:
     """Test, adjust and say who beats whom.
 
     A one-sided pair enters an adjustment with min(1, 2·min(p, p_reverse)), the side with the smaller p as winner;
@@ -42,7 +42,7 @@ def decide_wins(
 ) -> AdjustedTests:
     """Adjust tests that were run before, and decide who wins: one test serves every adjustment and level.
 
-    sign : 1 where higher is better, else −1. As `compare_systems`, which runs the tests first.
+    sign : 1 where higher is better, else −1. As `run_tests_and_decide_wins`, which runs the tests first.
     """
     one_sided = recipe.test in {"marot", "rank_sum_legacy"} or recipe.alternative == "greater"
     entering = np.where(tests.testable, tests.p_value, 1.0)

@@ -86,19 +86,19 @@ def make_simulated_design(
     return SimulatedDesign(lengths, (documents // max(raters, 1) % topics).astype(np.int32), rater)
 
 
-def even_lengths(documents: int, segments: int = 10) -> Codes:
+def make_even_document_lengths(documents: int, segments: int = 10) -> Codes:
     """Lengths of documents that are all as long."""
     return np.full(documents, segments, dtype=np.int32)
 
 
-def draw_lognormal_lengths(
+def draw_lognormal_document_lengths(
     rng: np.random.Generator, documents: int = 30, *, median: float = 6.0, spread: float = 1.0
 ) -> Codes:
     """Lengths of documents as people have them: a few are many times as long as most."""
     return np.maximum(1, np.round(median * np.exp(spread * rng.normal(size=documents)))).astype(np.int32)
 
 
-def lengths_with_giant(documents: int, segments: int, giant: int) -> Codes:
+def make_document_lengths_with_giant(documents: int, segments: int, giant: int) -> Codes:
     """Lengths of documents of which the last has `giant` of all `segments`, the others as even as can be."""
     rest, others = segments - giant, documents - 1
     small = rest // others + (np.arange(others) < rest % others)

@@ -149,7 +149,7 @@ def _require_own_world(world: World) -> OwnWorld:
     return world  # type: ignore[return-value]  # all others are worlds of its own design
 
 
-def compute_kept_rates(
+def check_nominal_rates(
     validation: RecipeValidation, studies: Mapping[World, Sequence[Mapping[str, float]]]
 ) -> tuple[NominalRateCheck, ...]:
     """Means over the studies of each world, beside what the recipe promises."""
@@ -211,14 +211,16 @@ def _rate(
         rate=mean,
         error=float(spread / np.sqrt(n)),
         n=int(n),
-        kept=is_promise_kept(expected, bound, mean, n, exact=exact),
+        kept=is_nominal_rate_kept(expected, bound, mean, n, exact=exact),
         low=counted.low,
         high=counted.high,
         exact=exact,
     )
 
 
-def is_promise_kept(expected: float | None, bound: Bound, rate: float | None, n: int, *, exact: bool) -> bool | None:
+def is_nominal_rate_kept(
+    expected: float | None, bound: Bound, rate: float | None, n: int, *, exact: bool
+) -> bool | None:
     """Whether n studies leave it open, or show, that a promise is kept; None where there is nothing to say.
 
     exact: it is kept by construction, whatever simulation finds: where systems change places within documents,

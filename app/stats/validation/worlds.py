@@ -21,9 +21,9 @@ import numpy as np
 from app.stats.ratings import Codes, Floats, Ratings
 from app.stats.validation.designs import (
     SimulatedDesign,
-    draw_lognormal_lengths,
-    even_lengths,
-    lengths_with_giant,
+    draw_lognormal_document_lengths,
+    make_document_lengths_with_giant,
+    make_even_document_lengths,
     make_simulated_design,
 )
 
@@ -145,7 +145,7 @@ _DESIGNS = 200
 """Designs that are drawn for many campaigns at most."""
 
 
-_THIRTY = even_lengths(30)
+_THIRTY = make_even_document_lengths(30)
 CATASTROPHES = ScoreProcess(document_system=0.3, segment=0.5, catastrophes=0.05)
 """Documents differ little but for one in twenty, on which the last system fails by 5."""
 
@@ -156,19 +156,21 @@ WORLDS: Mapping[WorldName, SimulatedWorld] = MappingProxyType(
             SimulatedWorld(
                 "clean", "30 documents of 10 segments, six raters; one rater judges all systems of a document", _THIRTY
             ),
-            SimulatedWorld("few_documents", "8 documents of 10 segments", even_lengths(8)),
+            SimulatedWorld("few_documents", "8 documents of 10 segments", make_even_document_lengths(8)),
             SimulatedWorld(
                 "uneven",
                 "30 documents of lognormal length: the longest is ten times as long as most",
-                draw_lognormal_lengths,
+                draw_lognormal_document_lengths,
             ),
             SimulatedWorld(
-                "one_giant", "20 documents, one of which has 60 of the 117 segments", lengths_with_giant(20, 117, 60)
+                "one_giant",
+                "20 documents, one of which has 60 of the 117 segments",
+                make_document_lengths_with_giant(20, 117, 60),
             ),
             SimulatedWorld(
                 "one_larger_giant",
                 "20 documents, one of which has 100 of the 138 segments",
-                lengths_with_giant(20, 138, 100),
+                make_document_lengths_with_giant(20, 138, 100),
             ),
             SimulatedWorld(
                 "topics",
@@ -202,13 +204,13 @@ WORLDS: Mapping[WorldName, SimulatedWorld] = MappingProxyType(
             SimulatedWorld(
                 "weak_null",
                 "12 documents; equal means, but skewed document effects for one system",
-                even_lengths(12),
+                make_even_document_lengths(12),
                 ScoreProcess(document_system=0.2, segment=0.5, exponential=1.0),
             ),
             SimulatedWorld(
                 "peeking",
                 "40 documents; results are checked after every fifth",
-                even_lengths(40),
+                make_even_document_lengths(40),
                 looks=tuple(k / 8 for k in range(1, 9)),
             ),
         )

@@ -10,7 +10,7 @@ from app.reports.kit.store import find_report
 from app.reports.quality.report import REPORT as QUALITY
 from app.reports.quality.view import QualityView
 from app.reports.stability.report import REPORT as STABILITY
-from app.reports.stability.view import PointView, StabilityView
+from app.reports.stability.view import StabilityPointView, StabilityView
 from app.services.access.tokens import Caller
 from app.storage.db import Session
 from app.ui.manager.stability import parse_stability_form
@@ -71,7 +71,7 @@ def _stability(session: Session, campaign: str, words: PageMessages) -> str:
     )
 
 
-def _last_point(view: StabilityView) -> PointView | None:
+def _last_point(view: StabilityView) -> StabilityPointView | None:
     """Of the first design, the study with the most documents."""
     points = view.curves[0].points if view.curves else []
     return points[-1] if points else None

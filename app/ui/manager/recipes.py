@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.recipe import NAMED
-from app.reports.kit.redact import hide_keys
+from app.reports.kit.redact import hide_rater_and_task_keys
 from app.reports.side_by_side import tables as side_by_side_renderings
 from app.reports.side_by_side.rankings import RankingsSideBySide
 from app.services.access.tokens import Caller
@@ -66,7 +66,7 @@ def _make_comparison_content(
     """The table with its picture. Who only views learns nothing of raters."""
     why = [f"{one.name}: {one.why}" for one in rankings.columns if one.why]
     return {
-        "why": why if caller.has_rights_of("manager") else [str(hide_keys(text)) for text in why],
+        "why": why if caller.has_rights_of("manager") else [str(hide_rater_and_task_keys(text)) for text in why],
         "ranked": bool(rankings.columns_with_ranking),
         "table": side_by_side_renderings.make_side_by_side_table(rankings),
         "changed_pairs": rankings.changed_pairs(),

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.errors import Invalid
 from app.reports.inputs.campaign import CampaignInfo
-from app.reports.kit.redact import hide_keys
+from app.reports.kit.redact import hide_rater_and_task_keys
 from app.reports.side_by_side import tables as side_by_side_renderings
 from app.reports.side_by_side.series import MOST_CAMPAIGNS
 from app.services.access.tokens import Caller
@@ -85,7 +85,7 @@ def _series_ranking_values(database: Database, name: str, recipe: str, caller: C
     if isinstance(outcome, JobView):
         return {"job": outcome, "script": "job"}
     why = [
-        (one.name, one.why if caller.has_rights_of("manager") else str(hide_keys(one.why)))
+        (one.name, one.why if caller.has_rights_of("manager") else str(hide_rater_and_task_keys(one.why)))
         for one in outcome.columns
         if one.why
     ]

@@ -55,7 +55,7 @@ def test_studies_of_the_same_size_have_the_documents_of_a_system(view: forecast.
     assert sum(UNLIKE in warning for warning in named.warnings) == 1
     assert named.components is not None
     assert named.components.doc_system > 2
-    found = modelled(apart()).fit
+    found = modelled(apart()).components_fit
     assert found is not None
     assert estimate_study_reliability(found).documents == 20
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from app.reports.kit.redact import hide_keys, hide_names, hide_raters
+from app.reports.kit.redact import hide_names, hide_rater_and_task_keys, hide_raters
 from app.reports.kit.report import StoredReport
 
 REPORT = {
@@ -59,4 +59,4 @@ def test_keys_of_raters_are_hidden_as_whole_words_whatever_stands_in_them() -> N
 )
 def test_an_underscore_parts_words(text: str, seen: str) -> None:
     assert hide_names(text, ["zebra", "zebra-bert", "élan"]) == seen
-    assert hide_keys(f"_rater:zebra_ of {text}") == f"_rater:* of {text}"
+    assert hide_rater_and_task_keys(f"_rater:zebra_ of {text}") == f"_rater:* of {text}"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from app.domain.errors import Invalid
-from app.domain.recipe import NAMED, ExclusionRule
+from app.domain.recipe import NAMED, NamedExclusion
 from app.reports import validation
 from app.reports.inputs.recipe_input import RecipeInput
 from app.reports.multiverse import report as multiverse
@@ -66,7 +66,7 @@ def test_where_nobody_rated_that_is_told() -> None:
 
 def test_exclusions_that_leave_the_same_ratings_are_one_and_the_others_are_told() -> None:
     rows = crossed(1)
-    one = ExclusionRule("system", rows.labels.systems[0])
+    one = NamedExclusion("system", rows.labels.systems[0])
     excluding = (
         ExclusionChoice("all", accepted_only=False),
         ExclusionChoice("accepted", accepted_only=True),

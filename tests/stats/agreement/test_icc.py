@@ -22,7 +22,7 @@ def six(items: list[list[float | None]]) -> dict[str, float]:
     data = units(items)
     block = find_complete_block(data)
     assert block is not None
-    found = {form: float(icc_two_way(block, form)(data.unit_document_weights())[0]) for form in TWO_WAY}
+    found = {form: float(icc_two_way(block, form)(data.one_weight_per_document())[0]) for form in TWO_WAY}
     return found | {
         "1": estimate(icc_one_way(data), data),
         "k": estimate(icc_one_way(data, mean_of_raters=True), data),
@@ -80,7 +80,7 @@ def test_reml_of_balanced_data_gives_the_forms_of_the_analysis_of_variance() -> 
 @pytest.mark.parametrize("seed", range(2))
 def test_reml_of_unbalanced_data_is_the_top_of_a_likelihood_written_out(seed: int) -> None:
     data = units(random_items(seed, n=25))
-    kept = data.with_two_values()
+    kept = data.with_two_or_more_values()
     found = fit_unit_rater_variances(data)
     assert found is not None
     y = kept.value

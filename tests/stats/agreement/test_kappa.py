@@ -27,7 +27,7 @@ PRINTED = {5: 0.1075, 10: 0.2, 15: 0.2875, 20: 0.37, 25: 0.4475, 30: 0.52}
 
 
 def estimate(of_documents: object, over: ValuesByUnit) -> float:
-    return float(of_documents(over.unit_document_weights())[0])
+    return float(of_documents(over.one_weight_per_document())[0])
 
 
 @pytest.mark.parametrize(("t", "published"), GRUNDKIEWICZ_TABLE_5.items())

@@ -153,7 +153,7 @@ def test_draws_are_the_same_for_the_same_seed_and_part_only() -> None:
     one, again, other = (bootstrap.bootstrap_weights(data, 5, seed=3, part=p) for p in (0, 0, 1))
     assert np.array_equal(one, again)
     assert not np.array_equal(one, other)
-    assert (one.sum(axis=1) == np.unique(data.with_two_values().document).size).all()
+    assert (one.sum(axis=1) == np.unique(data.with_two_or_more_values().document).size).all()
 
 
 def test_a_statistic_that_many_draws_leave_undefined_has_no_interval() -> None:

@@ -124,7 +124,8 @@ def test_raters_on_the_same_units_are_what_a_loop_says(seed: int) -> None:
     shared = [row for row in items if sum(v is not None for v in row) > 1]
     data = units(items)
     found = {
-        one.rater: one for one in spread.compute_rater_use(data, spread.make_histogram_bins(data.value, None), None)
+        one.rater: one
+        for one in spread.compute_rater_score_distribution(data, spread.make_histogram_bins(data.value, None), None)
     }
     for j in range(4):
         rows = [row for row in shared if row[j] is not None]
@@ -143,7 +144,7 @@ def test_systems_have_their_levels_ends_and_penalty_by_words() -> None:
     ratings = rated([[1.0, 2.0], [5.0, 5.0], [3.0, None]], scale=ScoreScale(1, 5, 1))
     data, scale = make_segment_units(ratings), ScoreScale(1, 5, 1)
     into = spread.make_histogram_bins(data.value, scale)
-    (one,) = spread.compute_system_use(data, ("A",), into, scale, words=np.array([10.0, 20.0, np.nan]))
+    (one,) = spread.compute_system_score_distribution(data, ("A",), into, scale, words=np.array([10.0, 20.0, np.nan]))
     assert into.labels == ("1", "2", "3", "4", "5")
     assert one.shares == pytest.approx((0.2, 0.2, 0.2, 0.0, 0.4))
     assert (one.at_minimum, one.at_maximum) == pytest.approx((0.2, 0.4))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.stats.calibration.bridge import fit_protocol_bridge, isotonic_regression
-from app.stats.calibration.separation import estimate_system_gap, list_expected_pairs
+from app.stats.calibration.separation import estimate_system_gap, list_pairs_expected_to_differ
 from tests.stats.agreement.worlds import units
 
 
@@ -84,5 +84,5 @@ def test_a_gap_is_the_paired_mean_in_the_direction_of_better() -> None:
 
 
 def test_neighbours_of_an_order_or_humans_above_all() -> None:
-    assert list_expected_pairs([3, 1, 2], [3], [1, 2]) == [(3, 1), (1, 2)]
-    assert list_expected_pairs([], [3], [1, 2]) == [(3, 1), (3, 2)]
+    assert list_pairs_expected_to_differ([3, 1, 2], [3], [1, 2]) == [(3, 1), (1, 2)]
+    assert list_pairs_expected_to_differ([], [3], [1, 2]) == [(3, 1), (3, 2)]

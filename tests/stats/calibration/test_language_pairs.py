@@ -19,7 +19,7 @@ from app.stats.calibration.language_pairs import (
     mean_of_medians,
 )
 from app.stats.calibration.lines import METHODS, explain_unavailable_method
-from app.stats.calibration.raters import compute_rater_offsets, panel_consensus, standardize_by_rater
+from app.stats.calibration.raters import compute_rater_offsets, median_consensus_by_unit, standardize_by_rater
 from tests.stats.agreement.worlds import random_items, units
 
 
@@ -30,7 +30,7 @@ def of(items: list[list[float | None]]) -> ValuesByUnit:
 def judged(seed: int = 0, *, lenient: float = 0.0) -> LanguagePairRatings:
     def moved(s: int, up: float, missing: float = 0.1) -> ValuesByUnit:
         found = of(random_items(s, n=30, raters=3, missing=missing))
-        return found.with_value(found.value + up + lenient)
+        return found.with_replaced_values(found.value + up + lenient)
 
     anchors = moved(seed + 2, 0.5, 0.0)
     agreed = np.linspace(1, 5, anchors.n_units)
@@ -46,7 +46,7 @@ def test_the_shift_of_a_rater_is_consensus_minus_mean() -> None:
 
 def test_offsets_against_a_slow_twin() -> None:
     items = random_items(5)
-    found = compute_rater_offsets(of(items), panel_consensus(of(items)))
+    found = compute_rater_offsets(of(items), median_consensus_by_unit(of(items)))
     middle = [median(v for v in row if v is not None) if any(v is not None for v in row) else None for row in items]
     for r, one in enumerate(found):
         mine = [(row[r], m) for row, m in zip(items, middle, strict=True) if row[r] is not None]

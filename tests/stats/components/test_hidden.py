@@ -9,8 +9,8 @@ import pytest
 
 from app.stats.components.fit import ComponentsFit, fit_components
 from app.stats.components.generalizability import (
-    confounded_terms,
-    contrast_components,
+    components_with_confounded_system_terms,
+    confounded_system_terms,
     planning_components_of_fit,
     to_planning_components,
 )
@@ -37,13 +37,13 @@ def closed_form(fitted: ComponentsFit) -> float:
 
 def test_what_documents_of_one_system_add_does_not_cancel_in_differences() -> None:
     fitted = fit_components(apart())
-    assert next(one.term for one in confounded_terms(fitted)) == "doc_system"
-    counted = contrast_components(fitted, fitted.components)
+    assert next(one.term for one in confounded_system_terms(fitted)) == "doc_system"
+    counted = components_with_confounded_system_terms(fitted, fitted.components)
     assert counted["doc_system"] == pytest.approx(fitted.components["doc"])
     assert counted["doc_system"] > 2
     assert sum(counted.values()) == pytest.approx(sum(fitted.components.values()))
     assert closed_form(fitted) == pytest.approx(fitted.typical_error(), rel=0.05)
-    assert contrast_components(fitted, {"residual": 2.0}) == {"doc_system": 0.0, "residual": 2.0}
+    assert components_with_confounded_system_terms(fitted, {"residual": 2.0}) == {"doc_system": 0.0, "residual": 2.0}
 
 
 def test_a_study_of_the_same_size_has_the_documents_of_a_system_not_those_of_all() -> None:
@@ -55,8 +55,8 @@ def test_a_study_of_the_same_size_has_the_documents_of_a_system_not_those_of_all
 
 def test_nothing_moves_where_all_systems_meet_on_each_document() -> None:
     fitted = fit_components(crossed(4, documents=30, raters=4, ratings=2))
-    assert confounded_terms(fitted) == ()
-    assert contrast_components(fitted, fitted.components) == fitted.components
+    assert confounded_system_terms(fitted) == ()
+    assert components_with_confounded_system_terms(fitted, fitted.components) == fitted.components
     assert closed_form(fitted) > 0
 
 

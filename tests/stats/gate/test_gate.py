@@ -23,7 +23,7 @@ from app.stats.gate.replication import (
 from app.stats.gate.skewness import SkewCorrectedMean, skewness
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
-from app.stats.validation.designs import even_lengths
+from app.stats.validation.designs import make_even_document_lengths
 from app.stats.validation.worlds import WORLDS
 from tests.stats.validation.operating_characteristics import gate_error_rate
 
@@ -261,7 +261,7 @@ WORST = {"clean": 0.06, "few_documents": 0.06, "sixty": 0.075, "weak_null": 0.10
 @pytest.mark.parametrize("name", sorted(WORST))
 def test_skewed_documents_are_let_through_less_often_than_by_t(name: str) -> None:
     """2,000 campaigns; t alone lets .12 of 60 skewed documents through and .11 of 12 of the weak null."""
-    sixty = replace(WORLDS["skewed"], lengths=even_lengths(60))
+    sixty = replace(WORLDS["skewed"], lengths=make_even_document_lengths(60))
     found = gate_error_rate(sixty if name == "sixty" else WORLDS[name], GateRule("better"), n=2000, seed=3)
     assert found.low <= WORST[name], found.rate
     assert found.rate <= WORST[name] + 0.01
@@ -271,7 +271,10 @@ def test_skewed_documents_are_let_through_less_often_than_by_t(name: str) -> Non
 @pytest.mark.parametrize(("claim", "margin"), [("better", 0.0), ("not_worse", 0.5), ("equivalent", 1.0)])
 def test_the_gate_by_world_is_what_the_docs_say(claim: Claim, margin: float) -> None:
     """4,000 campaigns each; the figures stand in docs/gate.md. Failures of which none is seen no test allows for."""
-    worlds = {**WORLDS, **{f"skewed{n}": replace(WORLDS["skewed"], lengths=even_lengths(n)) for n in (6, 12, 60, 100)}}
+    worlds = {
+        **WORLDS,
+        **{f"skewed{n}": replace(WORLDS["skewed"], lengths=make_even_document_lengths(n)) for n in (6, 12, 60, 100)},
+    }
     rule = GateRule(claim, margin)
     found = {name: gate_error_rate(world, rule, n=4000, seed=4).rate for name, world in worlds.items()}
     assert max(found["clean"], found["few_documents"]) <= 0.06, found

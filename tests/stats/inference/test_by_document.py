@@ -24,8 +24,8 @@ def test_errors_and_degrees_are_those_of_plain_matrices(lengths: list[int], seed
     found = by_document.estimate_precision(sums, n)
     error, degrees = cr2(score, document, np.ones((document.size, 1)), np.ones(1), correlation)
     assert float(found.error) == pytest.approx(error, rel=1e-10)
-    assert float(by_document.degrees_of_freedom(n, correlation)) == pytest.approx(degrees, rel=1e-10)
-    assert float(found.degrees) == float(by_document.degrees_of_freedom(n, by_document.CORRELATION))
+    assert float(by_document.document_degrees_of_freedom(n, correlation)) == pytest.approx(degrees, rel=1e-10)
+    assert float(found.degrees) == float(by_document.document_degrees_of_freedom(n, by_document.CORRELATION))
 
 
 def test_rows_with_their_own_lengths_stand_side_by_side() -> None:
@@ -53,7 +53,9 @@ def test_equal_documents_have_one_degree_less_than_there_are_and_the_usual_error
 @pytest.mark.parametrize("scale", [1 / 7, 1 / 1000])
 def test_weights_of_any_scale_below_one_have_the_same_degrees(scale: float) -> None:
     n = np.array([4.0, 2.0, 1.0, 9.0, 1.0])
-    assert by_document.degrees_of_freedom(n * scale) == pytest.approx(by_document.degrees_of_freedom(n))
+    assert by_document.document_degrees_of_freedom(n * scale) == pytest.approx(
+        by_document.document_degrees_of_freedom(n)
+    )
 
 
 def test_one_document_says_nothing_of_others() -> None:

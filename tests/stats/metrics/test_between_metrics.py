@@ -57,7 +57,7 @@ def test_the_test_between_two_metrics_is_what_exchanging_scores_one_by_one_gives
     for mask in masks:
         one, other = common.first.copy(), common.second.copy()
         for s in range(4):
-            for g in range(common.segments):
+            for g in range(common.n_segments):
                 if mask[s, g]:
                     one[s, g], other[s, g] = common.second[s, g], common.first[s, g]
         assert np.array_equal(swap_scores(common, mask[None])[0][0], one)
@@ -126,7 +126,7 @@ def test_segments_without_every_score_are_left_out_of_the_test() -> None:
     present[1, 3:9] = False
     unit = common.unit
     cut = CommonMetricScores.from_scores(common.human, common.first, common.second, present, unit)
-    assert cut.segments == common.segments - 6
+    assert cut.n_segments == common.n_segments - 6
     assert np.array_equal(np.unique(cut.unit), np.arange(np.unique(unit[present.all(axis=0)]).size))
     assert cut.first.mean() == pytest.approx(0)
     assert cut.first.std() == pytest.approx(1)
@@ -159,7 +159,7 @@ def test_the_areas_are_those_of_scikit_learn(seed: int) -> None:
     turned = difference < 0
     human = known_pairs(np.where(turned, 1 - p, p), np.where(turned, p, 1 - p), difference)
     metric = np.round(difference + rng.normal(size=15), 1)  # ties, too
-    found = separation.compute_metric_separation(human, metric)
+    found = separation.compute_metric_separation_from_pairs(human, metric)
     apart = 2 * p <= 0.05
     assert found.n_apart == apart.sum()
     assert found.different == pytest.approx(roc_auc_score(apart, np.abs(metric)))
@@ -170,7 +170,7 @@ def test_the_areas_are_those_of_scikit_learn(seed: int) -> None:
 
 def test_areas_without_both_sorts_of_pairs_are_not_a_number() -> None:
     human = known_pairs(np.full(15, 0.4), np.full(15, 0.6), np.ones(15))
-    found = separation.compute_metric_separation(human, np.full(15, np.nan))
+    found = separation.compute_metric_separation_from_pairs(human, np.full(15, np.nan))
     assert np.isnan([found.different, found.better]).all()
     assert (found.n, found.n_apart) == (0, 0)
 

@@ -8,7 +8,7 @@ import pytest
 from app.stats.quality.drift import estimate_drift, least_squares_trend
 from app.stats.quality.levels import estimate_rater_levels
 from app.stats.quality.panel import compute_rater_item_means
-from app.stats.quality.report import QualityReport, make_quality_report
+from app.stats.quality.report import RaterQualityReport, make_rater_quality_report
 from app.stats.ratings import Ratings
 from tests.stats.components.worlds import needs_public_data, side_by_side
 from tests.stats.quality.worlds import Design, world
@@ -17,13 +17,15 @@ SMALL = Design(raters=8, documents=48, segments=3, systems=3, controls=0, repeat
 SIDE_BY_SIDE = Design(raters=10, documents=100, segments=5, systems=10, overlap=3, controls=0, repeats=0)
 
 
-def accused(found: QualityReport) -> set[str]:
+def accused(found: RaterQualityReport) -> set[str]:
     return {one.rater for one in found.raters if "drift" in one.beyond}
 
 
 def honest(seeds: range, protocol: str, design: Design) -> tuple[int, int]:
     """Raters who are accused, and all whose drift was looked at."""
-    reports = [make_quality_report(w.ratings, w.events) for w in (world(seed, protocol, design) for seed in seeds)]
+    reports = [
+        make_rater_quality_report(w.ratings, w.events) for w in (world(seed, protocol, design) for seed in seeds)
+    ]
     looked_at = sum(one.drift is not None for report in reports for one in report.raters)
     return sum(len(accused(report)) for report in reports), looked_at
 
@@ -82,7 +84,7 @@ def drifting(sign: int, *, higher: bool) -> Ratings:
 def test_a_report_tells_who_drifts_and_which_way(sign: int, higher: bool, way: int) -> None:
     """Lenient is a higher score or a lower penalty; the slope is that of the documents' means beside the others'."""
     ratings = drifting(sign, higher=higher)
-    found = {one.rater: one for one in make_quality_report(ratings).raters}
+    found = {one.rater: one for one in make_rater_quality_report(ratings).raters}
     table = ratings.score.reshape(20, 2, 4).mean(axis=1)  # canonical: document, segment, rater
     beside = (table[:, 3] - table[:, :3].mean(axis=1)) * (1 if higher else -1)
     moved = found["r3"].drift
@@ -111,7 +113,7 @@ def test_a_partners_level_is_no_drift() -> None:
     )
     found = estimate_rater_levels(compute_rater_item_means(ratings), 3)
     assert found.of_rater - found.of_rater[0] == pytest.approx([0, 8, -8], abs=1.2)
-    assert accused(make_quality_report(ratings)) == set()
+    assert accused(make_rater_quality_report(ratings)) == set()
 
 
 def test_levels_are_those_of_least_squares_with_an_effect_an_item() -> None:
@@ -137,7 +139,7 @@ def test_honest_raters_are_accused_no_more_often_than_said(protocol: str) -> Non
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.soak)])
 def test_a_rater_who_moves_by_an_sd_is_found_and_nobody_else(seed: int) -> None:
     moved = world(seed, "esa", SIDE_BY_SIDE, kinds={3: "drift"}, drift=18.0)
-    assert accused(make_quality_report(moved.ratings, moved.events)) == {"r003"}
+    assert accused(make_rater_quality_report(moved.ratings, moved.events)) == {"r003"}
 
 
 @pytest.mark.soak
@@ -155,7 +157,7 @@ def test_a_drift_of_one_sd_over_30_documents_is_found_in_four_of_five() -> None:
         cells = compute_rater_item_means(world(seed, "esa", SIDE_BY_SIDE).ratings)
         sd = float(np.nanstd(estimate_rater_levels(cells, SIDE_BY_SIDE.raters).residual))
         moved = world(seed, "esa", SIDE_BY_SIDE, kinds={3: "drift"}, drift=sd)
-        found = accused(make_quality_report(moved.ratings, moved.events))
+        found = accused(make_rater_quality_report(moved.ratings, moved.events))
         hits, others = hits + ("r003" in found), others + len(found - {"r003"})
     assert hits >= 0.8 * n
     assert others <= at_most(0.01, 9 * n)
@@ -167,12 +169,12 @@ class TestPublicData:
     pytestmark = needs_public_data
 
     def test_no_professional_rater_is_accused(self) -> None:
-        found = make_quality_report(side_by_side()).raters
+        found = make_rater_quality_report(side_by_side()).raters
         assert len(found) == 10
         assert [one.rater for one in found if one.drift is not None or "drift" in one.beyond] == []
 
     def test_nor_were_nine_documents_enough(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("app.stats.quality.drift.MIN_DOCUMENTS", 9)
-        found = [one.drift for one in make_quality_report(side_by_side()).raters]
+        found = [one.drift for one in make_rater_quality_report(side_by_side()).raters]
         assert [one.n for one in found if one is not None] == [9] * 10
         assert min(one.either for one in found if one is not None) > 0.05

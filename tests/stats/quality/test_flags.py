@@ -16,7 +16,7 @@ from app.stats.quality.pairing import find_original_rows, pair_with_originals
 from app.stats.quality.panel import RaterItemMeans, compute_rater_item_means
 from app.stats.quality.panel_tests import deviation_from_group
 from app.stats.quality.repeats import _agreement, compare_repeats, default_tolerance, summarize_repeats
-from app.stats.quality.report import QualityReport, make_quality_report
+from app.stats.quality.report import RaterQualityReport, make_rater_quality_report
 from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
 from app.stats.quality.within_tasks import OrderedJudgments, compare_within_tasks
 from app.stats.ratings import Floats, RatingRole, Ratings, ScoreScale
@@ -36,13 +36,13 @@ BAD: Mapping[int, str] = {
 }
 
 
-def report(seed: int, protocol: str, design: Design, kinds: Mapping[int, str] | None = None) -> QualityReport:
+def report(seed: int, protocol: str, design: Design, kinds: Mapping[int, str] | None = None) -> RaterQualityReport:
     """What is found where raters who drift become more severe by 30 points of 100."""
     made = world(seed, protocol, design, kinds=kinds, drift=-30.0)
-    return make_quality_report(made.ratings, made.events, made.words)
+    return make_rater_quality_report(made.ratings, made.events, made.words)
 
 
-def flagged(found: QualityReport) -> dict[str, tuple[str, ...]]:
+def flagged(found: RaterQualityReport) -> dict[str, tuple[str, ...]]:
     return {one.rater: one.beyond for one in found.raters if one.beyond}
 
 
@@ -124,7 +124,7 @@ def test_repeats_beyond_a_tenth_of_the_scale_are_no_fault_where_all_raters_have_
     rng = np.random.default_rng(6)
     far = {f"r{r}": np.abs(rng.normal(0, 19, 14)).round() for r in range(8)} | {"wild": np.full(14, 45.0)}
     ratings = given_twice(far)
-    found = {one.rater: one for one in make_quality_report(ratings).raters}
+    found = {one.rater: one for one in make_rater_quality_report(ratings).raters}
     assert sum(one.repeats is not None and one.repeats.within < 0.5 for one in found.values()) >= 4
     assert {name for name, one in found.items() if "repeats" in one.beyond} == {"wild"}
     wild = found["wild"].repeats
@@ -284,7 +284,7 @@ class TestPublicData:
     pytestmark = needs_public_data
 
     def test_no_professional_rater_is_flagged(self) -> None:
-        assert flagged(make_quality_report(side_by_side())) == {}
+        assert flagged(make_rater_quality_report(side_by_side())) == {}
 
 
 @pytest.mark.parametrize("n", [MOST_EXACT - 1, MOST_EXACT, MOST_EXACT + 1])

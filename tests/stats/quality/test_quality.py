@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from app.stats.quality.choices import ControlTestName, QualityCriteria
+from app.stats.quality.choices import ControlTestName, RaterQualityCriteria
 from app.stats.quality.controls import lower_score_test, run_control_tests
 from app.stats.quality.drift import cusum, least_squares_trend
 from app.stats.quality.habits import chance_of_run, compute_rater_habits, expected_longest_run, longest_run
 from app.stats.quality.pairing import find_original_rows, pair_with_originals
 from app.stats.quality.panel import compare_with_panel, spearman
-from app.stats.quality.report import completion_for_verdict, make_quality_report
+from app.stats.quality.report import completion_kind_for_verdict, make_rater_quality_report
 from app.stats.ratings import Floats, RatingRole, Ratings, ScoreScale
 
 ORIGINAL = np.array([80.0, 72, 65, 90, 55, 77, 83, 68, 71, 60])
@@ -185,7 +185,9 @@ def test_the_shift_to_a_consensus_is_that_of_licht() -> None:
 
 def test_planted_behaviour_is_flagged_and_honest_work_is_not() -> None:
     contrary = 120 - panel().score.reshape(60, 5)[:, 0]
-    found = {one.rater: one for one in make_quality_report(panel(careless=np.full(60, 70.0), contrary=contrary)).raters}
+    found = {
+        one.rater: one for one in make_rater_quality_report(panel(careless=np.full(60, 70.0), contrary=contrary)).raters
+    }
     assert "one score throughout" in found["careless"].flags
     assert any(flag.startswith("rank correlation") for flag in found["contrary"].flags)
     assert {flag for r in range(5) for flag in found[f"r{r}"].flags} == set()
@@ -194,15 +196,17 @@ def test_planted_behaviour_is_flagged_and_honest_work_is_not() -> None:
 
 def test_a_verdict_comes_from_control_items_alone_and_decides_completion() -> None:
     good, bad = rated(BAD, ORIGINAL), rated(ORIGINAL, ORIGINAL)
-    (passed,), (failed,) = make_quality_report(good).raters, make_quality_report(bad).raters
+    (passed,), (failed,) = make_rater_quality_report(good).raters, make_rater_quality_report(bad).raters
     assert (passed.verdict, passed.completion) == ("pass", "complete")
     assert (failed.verdict, failed.completion) == ("fail", "review")
-    assert make_quality_report(good, choices=QualityCriteria(min_pairs=11)).raters[0].verdict == "not_testable"
-    assert completion_for_verdict("not_testable", untested="review") == "review"
+    assert (
+        make_rater_quality_report(good, choices=RaterQualityCriteria(min_pairs=11)).raters[0].verdict == "not_testable"
+    )
+    assert completion_kind_for_verdict("not_testable", untested="review") == "review"
 
 
 def test_row_order_and_an_empty_campaign_change_nothing() -> None:
     ratings = panel()
     shuffled = ratings.take(np.random.default_rng(1).permutation(300)).canonical()
-    assert make_quality_report(shuffled) == make_quality_report(ratings)
-    assert make_quality_report(ratings.where(np.zeros(300, dtype=np.bool_))).raters == ()
+    assert make_rater_quality_report(shuffled) == make_rater_quality_report(ratings)
+    assert make_rater_quality_report(ratings.where(np.zeros(300, dtype=np.bool_))).raters == ()

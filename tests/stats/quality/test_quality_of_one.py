@@ -6,7 +6,7 @@ import pytest
 
 from app.stats.quality import report as module
 from app.stats.quality.choices import CHECKS, Check
-from app.stats.quality.report import QualityReport, make_quality_report, make_rater_quality
+from app.stats.quality.report import RaterQualityReport, make_rater_quality, make_rater_quality_report
 from app.stats.quality.within_tasks import OrderedJudgments, WithinTaskChange, compare_within_tasks
 from tests.stats.quality.test_flags import BAD
 from tests.stats.quality.worlds import Design, World, world
@@ -20,12 +20,12 @@ def made() -> World:
 
 
 @pytest.fixture(scope="module")
-def everybody(made: World) -> QualityReport:
-    return make_quality_report(made.ratings, made.events, made.words)
+def everybody(made: World) -> RaterQualityReport:
+    return make_rater_quality_report(made.ratings, made.events, made.words)
 
 
 @pytest.mark.parametrize("check", CHECKS)
-def test_by_each_check_alone_the_same_raters_fail(made: World, everybody: QualityReport, check: Check) -> None:
+def test_by_each_check_alone_the_same_raters_fail(made: World, everybody: RaterQualityReport, check: Check) -> None:
     of_all = {one.rater: one for one in everybody.raters}
     failing = [key for key, one in of_all.items() if check in one.beyond]
     others = [key for key, one in of_all.items() if check not in one.beyond]
@@ -45,14 +45,14 @@ def test_by_each_check_alone_the_same_raters_fail(made: World, everybody: Qualit
         assert bool(one.flags) == (check in whole.beyond and check != "controls")
 
 
-def test_the_world_holds_raters_who_fail_by_most_checks(everybody: QualityReport) -> None:
+def test_the_world_holds_raters_who_fail_by_most_checks(everybody: RaterQualityReport) -> None:
     failed = {check for one in everybody.raters for check in one.beyond}
 
     assert failed >= {"controls", "habits", "drift", "within_tasks"}
 
 
 def test_orders_are_drawn_for_everybody_only_where_ones_own_are_rare(
-    made: World, everybody: QualityReport, monkeypatch: pytest.MonkeyPatch
+    made: World, everybody: RaterQualityReport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[int] = []
 

@@ -9,13 +9,15 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-from app.stats.stability.extraction import MultiplyRated
+from app.stats.stability.extraction import MultiplyRatedDocuments
 
 Study = dict[tuple[int, int, int], float]
 """Score by (document, segment of the data, system)."""
 
 
-def study_scores(data: MultiplyRated, documents: Sequence[int], raters: list[list[list[int]]], method: str) -> Study:
+def study_scores(
+    data: MultiplyRatedDocuments, documents: Sequence[int], raters: list[list[list[int]]], method: str
+) -> Study:
     """Normalized segment scores. raters: of [document of the study][system], as many as rate an item."""
     rows: list[tuple[tuple[int, int, int], int, float, float]] = []
     for d, document in enumerate(documents):

@@ -9,7 +9,7 @@ from app.design.simulate import simulate_rater_assignments
 from app.stats.ratings import Ratings
 from app.stats.stability.extraction import extract_multiply_rated
 from app.stats.stability.srp import compare_studies, order_pairs, pooled_srp
-from app.stats.stability.studies import document_sums, full_data_study, gather_study_ratings, sum_items
+from app.stats.stability.studies import full_data_study, gather_study_ratings, normalized_document_sums, sum_items
 from app.stats.stability.testing import SignificanceRule, draw_signs, find_significant_claims, permutation_p_values
 from tests.stats.stability import naive
 from tests.stats.stability.worlds import made_up
@@ -38,7 +38,7 @@ def test_studies_claims_and_srp_are_those_of_the_loops(grouping: str, k: int, me
     (piece,) = draw_signs(rng, 1, 200, len(documents))
     signs = piece.unpack(0)
     found = gather_study_ratings(sum_items(data), documents, raters)
-    sums = document_sums(found, method)
+    sums = normalized_document_sums(found, method)
     means = sums.sum(axis=1) / found.n_segments.sum()
     signed = -sums.transpose(0, 2, 1)[:, None]
     made = find_significant_claims(
@@ -71,7 +71,7 @@ def test_raters_who_gave_one_score_throughout_are_as_in_the_loops(value: float, 
     pools = [data.pools[b] for b in data.bucket]
     raters = np.array([[[[pool[(s + d) % 3]] for s in range(4)] for d, pool in enumerate(pools)]])
     found = gather_study_ratings(sum_items(data), documents, raters)
-    means = document_sums(found, method).sum(axis=1)[0] / found.n_segments.sum()
+    means = normalized_document_sums(found, method).sum(axis=1)[0] / found.n_segments.sum()
     slow = naive.study_scores(data, documents.tolist(), raters[0].tolist(), method)
     assert means == pytest.approx(np.array(naive.system_means(slow, 4)), abs=1e-10)
     if method == "z":
@@ -84,5 +84,5 @@ def test_the_full_data_are_the_study_in_which_everybody_rates_everything(method:
     found = full_data_study(sum_items(data))
     raters = [[data.pools[b].tolist()] * len(data.systems) for b in data.bucket]
     slow = naive.study_scores(data, range(len(data.documents)), raters, method)
-    means = document_sums(found, method).sum(axis=1)[0] / found.n_segments.sum()
+    means = normalized_document_sums(found, method).sum(axis=1)[0] / found.n_segments.sum()
     assert means == pytest.approx(np.array(naive.system_means(slow, 4)), abs=1e-10)

@@ -13,7 +13,7 @@ from app.stats.stability import extraction
 from app.stats.stability.block_sums import sum_items_by_block
 from app.stats.stability.chunks import StabilitySimulator
 from app.stats.stability.curves import compute_curves
-from app.stats.stability.extraction import MultiplyRated, NotMultiplyRated, extract_multiply_rated
+from app.stats.stability.extraction import MultiplyRatedDocuments, NotMultiplyRated, extract_multiply_rated
 from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign
 from app.stats.stability.studies import ItemSums, sum_items
 from tests.stats.stability.worlds import made_up
@@ -78,7 +78,7 @@ def test_crowded_documents_are_left_out_as_of_all_at_once(monkeypatch: pytest.Mo
 
 def test_curves_of_sums_are_those_of_ratings() -> None:
     ratings = worlds()["holes"]
-    data: MultiplyRated | ItemSums
+    data: MultiplyRatedDocuments | ItemSums
     designs = (StudyDesign(RaterAssignment("psxs"), "z"), StudyDesign(RaterAssignment("none"), "error"))
     request = StabilityRequest(designs, documents=(4, 8), studies=20, per_set=10, permutations=99, seed=3)
     held = extract_multiply_rated(ratings)

@@ -12,7 +12,7 @@ import pytest
 
 from app.stats.ratings import Floats
 from app.stats.stability.srp import compare_studies, order_pairs, pooled_srp, stable_rankings
-from app.stats.stability.studies import StudyRatings, document_sums, gather_study_ratings, sum_items
+from app.stats.stability.studies import StudyRatings, gather_study_ratings, normalized_document_sums, sum_items
 from app.stats.stability.testing import SignificanceRule, SignPatterns, find_significant_claims, permutation_p_values
 from tests.stats.stability.worlds import expected, needs_public_data, side_by_side_arrays
 
@@ -53,7 +53,7 @@ def test_every_study_has_the_means_p_values_claims_and_stability_of_the_loops(
     first, second = np.triu_indices(len(systems), k=1)
     assert len(case["expected"]) >= 2
     for name, theirs in case["expected"].items():
-        sums = document_sums(found, METHODS[name])
+        sums = normalized_document_sums(found, METHODS[name])
         means = sums.sum(axis=1) / found.n_segments.sum()
         by_name = [dict(zip(systems, map(float, row), strict=True)) for row in means]
         for ours, wanted in zip(by_name, theirs["means"], strict=True):

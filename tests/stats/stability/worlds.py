@@ -14,7 +14,7 @@ import pytest
 
 from app.stats.ratings import Ratings
 from app.stats.scoring import PROFILES, sum_penalty, weigh_error
-from app.stats.stability.extraction import MultiplyRated, extract_multiply_rated
+from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated
 
 SHARED = Path(__file__).resolve().parents[3] / ".." / "shared"
 needs_public_data = [
@@ -48,7 +48,7 @@ def side_by_side() -> Ratings:
 
 
 @cache
-def side_by_side_arrays() -> MultiplyRated:
+def side_by_side_arrays() -> MultiplyRatedDocuments:
     return extract_multiply_rated(side_by_side())
 
 

@@ -56,9 +56,9 @@ def test_differences_without_each_document_take_little_memory(monkeypatch: pytes
     """190 pairs on 100,000 documents were seven arrays of 150 MB; what is kept is one."""
     given, kept = panel(40, 1_000), list[np.ndarray]()
     keys = [f"d{i}" for i in range(1_000)]
-    at_once = influence.leave_out_documents(given, 1, keys, paired=True).without
+    at_once = influence.leave_out_each_document(given, 1, keys, paired=True).without
     monkeypatch.setattr(influence, "_HELD", 50_000)
-    peak = peak_of(lambda: kept.append(influence.leave_out_documents(given, 1, keys, paired=True).without))
+    peak = peak_of(lambda: kept.append(influence.leave_out_each_document(given, 1, keys, paired=True).without))
     assert kept[0].tolist() == at_once.tolist()
     assert peak < 4.5 * at_once.nbytes
 

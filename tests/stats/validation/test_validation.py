@@ -14,7 +14,13 @@ from scipy import stats
 from app.domain.recipe import NAMED
 from app.stats.ratings import Ratings
 from app.stats.validation.campaign_design import RedrawnCampaign
-from app.stats.validation.rates import Bound, NominalRateCheck, RecipeValidation, compute_kept_rates, is_promise_kept
+from app.stats.validation.rates import (
+    Bound,
+    NominalRateCheck,
+    RecipeValidation,
+    check_nominal_rates,
+    is_nominal_rate_kept,
+)
 from app.stats.validation.studies import StudyPopulation
 
 RECOMMENDED = replace(NAMED["recommended"], permutations=400)
@@ -120,7 +126,7 @@ def validated(
     validation = RecipeValidation.from_ratings(StudyPopulation.from_ratings(rows), recipe, 7)
     found = {"null": [], "resampled": []}
     found |= {w: [validation.simulate_study(w, n) for n in range(studies)] for w in worlds}
-    return {(rate.world, rate.what): rate for rate in compute_kept_rates(validation, found)}
+    return {(rate.world, rate.what): rate for rate in check_nominal_rates(validation, found)}
 
 
 def test_a_document_test_keeps_its_promise_and_a_segment_test_does_not() -> None:
@@ -148,7 +154,7 @@ def test_a_promise_is_broken_where_a_one_sided_bound_says_so() -> None:
     """Of 100 studies 12 are too many for 5 % (P = .0043 of as many), 11 are not (P = .0115)."""
 
     def kept(bound: Bound, rate: float | None, *, exact: bool = False) -> bool | None:
-        return is_promise_kept(0.05, bound, rate, 100, exact=exact)
+        return is_nominal_rate_kept(0.05, bound, rate, 100, exact=exact)
 
     assert [kept("at most", x) for x in (0.0, 0.11, 0.12)] == [True, True, False]
     assert [kept("at most", x, exact=True) for x in (0.0, 0.11, 0.12)] == [True, True, True]
@@ -183,7 +189,7 @@ def test_worlds_beyond_symmetry_on_the_campaigns_own_design() -> None:
     )
     assert validation.own.applicable_worlds() == ("clean", "topics", "rater_system", "skewed", "weak_null", "peeking")
     found = {w: [validation.simulate_study(w, n) for n in range(150)] for w in ("null", "clean", "rater_system")}
-    by = {(rate.world, rate.what): rate for rate in compute_kept_rates(validation, {**found, "resampled": []})}
+    by = {(rate.world, rate.what): rate for rate in check_nominal_rates(validation, {**found, "resampled": []})}
     assert (by["null", "any_claim"].kept, by["clean", "any_claim"].kept) == (True, True)
     assert by["rater_system", "any_claim"].kept is False
     assert by["rater_system", "any_claim"].rate > 0.12
@@ -225,7 +231,8 @@ def test_a_pair_has_two_chances_where_each_direction_stands_alone(changes: dict[
         StudyPopulation.from_ratings(world(5)), replace(RECOMMENDED, alpha=0.05, **changes), 7
     )
     told = {
-        (rate.world, rate.what): rate.expected for rate in compute_kept_rates(validation, {"null": [], "resampled": []})
+        (rate.world, rate.what): rate.expected
+        for rate in check_nominal_rates(validation, {"null": [], "resampled": []})
     }
     assert told["null", "pairs_claimed"] == pytest.approx(promised)
     assert [told["null", f"p_below_{level}"] for level in (0.01, 0.05, 0.1, 0.5)] == [0.01, 0.05, 0.1, 0.5]

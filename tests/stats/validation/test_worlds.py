@@ -11,7 +11,12 @@ from scipy import stats
 from app.domain.recipe import NAMED
 from app.stats.gate.gate import GateRule
 from app.stats.ranking.design_checks import connected_systems, share_with_same_raters
-from app.stats.validation.designs import draw_lognormal_lengths, even_lengths, lengths_with_giant, make_simulated_design
+from app.stats.validation.designs import (
+    draw_lognormal_document_lengths,
+    make_document_lengths_with_giant,
+    make_even_document_lengths,
+    make_simulated_design,
+)
 from app.stats.validation.proportion import Proportion, proportion_lower_bound, proportion_upper_bound
 from app.stats.validation.worlds import WORLDS, ScoreProcess, simulate_campaign, simulate_campaigns
 from tests.stats.validation.operating_characteristics import gate_error_rate, simulate_recipe
@@ -44,14 +49,17 @@ def test_a_promise_is_open_between_the_bounds() -> None:
 
 
 def test_designs_read_as_they_are_told() -> None:
-    assert (even_lengths(8).sum(), even_lengths(8).size) == (80, 8)
-    assert sorted(lengths_with_giant(20, 117, 60))[-2:] == [3, 60]
-    assert (lengths_with_giant(20, 138, 100).sum(), lengths_with_giant(20, 138, 100).max()) == (138, 100)
-    lengths = np.concatenate([draw_lognormal_lengths(np.random.default_rng(i)) for i in range(50)])
+    assert (make_even_document_lengths(8).sum(), make_even_document_lengths(8).size) == (80, 8)
+    assert sorted(make_document_lengths_with_giant(20, 117, 60))[-2:] == [3, 60]
+    assert (
+        make_document_lengths_with_giant(20, 138, 100).sum(),
+        make_document_lengths_with_giant(20, 138, 100).max(),
+    ) == (138, 100)
+    lengths = np.concatenate([draw_lognormal_document_lengths(np.random.default_rng(i)) for i in range(50)])
     assert np.median(lengths) == pytest.approx(6, abs=1)
     assert np.log(lengths).std() == pytest.approx(1, abs=0.1)
     paired, own, islands = (
-        make_simulated_design(even_lengths(12), systems=4, raters=4, dealing=dealing).ratings()
+        make_simulated_design(make_even_document_lengths(12), systems=4, raters=4, dealing=dealing).ratings()
         for dealing in ("all systems", "own rater", "two islands")
     )
     assert [share_with_same_raters(rows) for rows in (paired, own, islands)] == [1, 0, 0]

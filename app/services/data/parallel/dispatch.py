@@ -28,7 +28,7 @@ from app.formats.base import (
     FileLine,
     Format,
     InputFile,
-    ParallelReading,
+    ParallelReadHooks,
     ReadContext,
     ReaderLimits,
     ReadLog,
@@ -284,7 +284,7 @@ def has_at_least_bytes(size: int, files: Sequence[InputFile], limits: ReaderLimi
 
 
 def _share_out_lines(
-    spread: ParallelReading,
+    spread: ParallelReadHooks,
     readers: Sequence[ReaderProcess],
     files: Sequence[InputFile],
     limits: ReaderLimits,
@@ -316,7 +316,7 @@ def _share_out_lines(
 
 
 def _deal_file(
-    spread: ParallelReading, readers: Sequence[ReaderProcess], file: InputFile, limits: ReaderLimits, own: ReadLog
+    spread: ParallelReadHooks, readers: Sequence[ReaderProcess], file: InputFile, limits: ReaderLimits, own: ReadLog
 ) -> bool:
     """Share out the lines of one file; whether there were too many bad ones to go on. Raises Invalid."""
     deals = [reader.add_line for reader in readers]

@@ -15,7 +15,7 @@ from multiprocessing.connection import Connection
 
 from app import formats, protocols
 from app.domain.errors import Invalid, StorageFull
-from app.formats.base import MOST_ERRORS, DocumentLines, ReadContext, ReadLog
+from app.formats.base import MOST_ERRORS, DocumentLineCollector, ReadContext, ReadLog
 from app.protocols.base import resolve_scoring_options
 from app.services.data.parallel.messages import (
     ChunkEnd,
@@ -73,7 +73,7 @@ def _read(inbox: Connection, outbox: Connection) -> None:
         _send_chunks(outbox, part, inbox.recv(), log)
 
 
-def _take_in(inbox: Connection, outbox: Connection, part: DocumentLines, log: ReadLog) -> None:
+def _take_in(inbox: Connection, outbox: Connection, part: DocumentLineCollector, log: ReadLog) -> None:
     said = False
     while not isinstance(message := inbox.recv(), LinesEnd):
         if isinstance(message, FileStart):
@@ -87,7 +87,7 @@ def _take_in(inbox: Connection, outbox: Connection, part: DocumentLines, log: Re
             outbox.send(StopReading())
 
 
-def _send_chunks(outbox: Connection, part: DocumentLines, judge: RecordReadingStart, log: ReadLog) -> None:
+def _send_chunks(outbox: Connection, part: DocumentLineCollector, judge: RecordReadingStart, log: ReadLog) -> None:
     """Make records and send what is staged of them, chunk by chunk. Raises Invalid."""
     _forget(log, skip_bad_lines=judge.skip_bad_lines)
     protocol = protocols.get_protocol(judge.protocol)
