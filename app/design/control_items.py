@@ -23,7 +23,7 @@ DRAWS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class MissingControl:
+class ControlShortfall:
     """A control item that a task lacks, or that stands nearer to its original than asked. missing: how far off."""
 
     kind: str
@@ -38,7 +38,7 @@ def add_controls(
     seen: RaterHistory,
     *,
     top_up: bool = False,
-) -> tuple[list[Screen], list[MissingControl]]:
+) -> tuple[list[Screen], list[ControlShortfall]]:
     """The screens of a task, of one item each, with its control items.
 
     Degraded copies and references stand among the items of their document where these stand together (its block), else
@@ -53,20 +53,20 @@ def add_controls(
     """
     screens, blocks = list(draft.screens), list(draft.blocks)
     ratings = [piece for piece in draft.all_items() if piece.role == "rating"]
-    short: list[MissingControl] = []
+    short: list[ControlShortfall] = []
     if ratings and room.controls.is_any_asked:
         needed = draft.quota.kinds if draft.quota else count_control_items(room.controls, len(ratings))
         chosen = _choose(rng, ratings, room, draft.all_items(), needed, references, top_up=top_up)
         for kind, count in needed.items():
             have = sum(piece.role == kind for piece in chosen)
-            short.extend([MissingControl(kind, count - have)] if have < count else [])
+            short.extend([ControlShortfall(kind, count - have)] if have < count else [])
         for piece in chosen:
             if piece.role != "repeat":
                 _insert(rng, screens, blocks, piece, room)
         _insert_repeats(rng, screens, chosen, room, seen)
     seen.add_task(screens)
     short += [
-        MissingControl("distance", off)
+        ControlShortfall("distance", off)
         for off in measure_distance_shortfalls(screens, room.controls.min_distance, seen)
     ]
     return screens, short

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.control_items import DRAWS, MissingControl, make_control_item
+from app.design.control_items import DRAWS, ControlShortfall, make_control_item
 from app.design.grouping import count_minimum_control_items, count_screens_needed
 from app.design.order import Screen
 from app.design.repeats import PlannedRepeat, RaterHistory, choose_repeat, measure_distance_shortfalls
@@ -31,7 +31,7 @@ class _RepeatedScreen:
 
 def add_control_screens(
     rng: np.random.Generator, draft: PartialTask, room: TaskCapacity, references: References, seen: RaterHistory
-) -> tuple[list[Screen], list[MissingControl]]:
+) -> tuple[list[Screen], list[ControlShortfall]]:
     """The screens of a task together with its control items, which no width tells from ratings.
 
     Every screen with a control item shows the outputs of one screen of ratings in the same columns, at least
@@ -42,7 +42,7 @@ def add_control_screens(
     references : names of the references of each document. seen : the rater's earlier tasks.
     """
     screens = list(draft.screens)
-    short: list[MissingControl] = []
+    short: list[ControlShortfall] = []
     if room.controls.is_any_asked and sort_screens_by_size(screens):
         chosen = _screens_to_repeat(rng, screens, room, references, draft.quota)
         needed = draft.quota.kinds if draft.quota else _least_controls_of(screens, chosen, room)
@@ -54,7 +54,7 @@ def add_control_screens(
         short = _list_missing_controls(screens, needed)
     seen.add_task(screens)
     return screens, short + [
-        MissingControl("distance", off)
+        ControlShortfall("distance", off)
         for off in measure_distance_shortfalls(screens, room.controls.min_distance, seen)
     ]
 
@@ -128,7 +128,7 @@ def _insert(
     return original
 
 
-def _list_missing_controls(screens: Sequence[Screen], needed: Mapping[str, int]) -> list[MissingControl]:
+def _list_missing_controls(screens: Sequence[Screen], needed: Mapping[str, int]) -> list[ControlShortfall]:
     """Kinds of which the task holds fewer than it must."""
     roles = Counter[str](piece.role for screen in screens for piece in screen)
-    return [MissingControl(kind, least - roles[kind]) for kind, least in needed.items() if roles[kind] < least]
+    return [ControlShortfall(kind, least - roles[kind]) for kind, least in needed.items() if roles[kind] < least]

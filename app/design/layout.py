@@ -54,7 +54,7 @@ class AllocationInput:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OutputGroups:
+class OutputGroupLayout:
     """A layout of the outputs of some systems on some documents. group: of each (document, system), −1 where none."""
 
     layout: AllocationInput
@@ -69,7 +69,7 @@ class OutputGroups:
         return raters
 
 
-def make_items_layout(
+def make_output_group_layout(
     grouping: Grouping,
     bucket_of_document: Codes,
     n_systems: int,
@@ -78,7 +78,7 @@ def make_items_layout(
     *,
     ratings: int = 1,
     present: Bools | None = None,
-) -> OutputGroups:
+) -> OutputGroupLayout:
     """Lay out the outputs of all systems on documents for dealing, each output counting one.
 
     Parameters
@@ -90,7 +90,7 @@ def make_items_layout(
 
     Examples
     --------
-    >>> items = make_items_layout("psxs", np.array([0, 0, 1]), 2, [np.array([0, 1]), np.array([1, 2])], 3)
+    >>> items = make_output_group_layout("psxs", np.array([0, 0, 1]), 2, [np.array([0, 1]), np.array([1, 2])], 3)
     >>> items.layout.weight, items.group[:, 0]
     (array([2, 2, 2]), array([0, 1, 2]))
     """
@@ -113,4 +113,4 @@ def make_items_layout(
     layout = AllocationInput(
         cell.astype(np.int64), cell_bucket.astype(np.int64), tuple(pools), n_raters, weight.astype(np.int64), counts
     )
-    return OutputGroups(layout, group)
+    return OutputGroupLayout(layout, group)

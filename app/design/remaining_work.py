@@ -26,7 +26,7 @@ def sum_work_by_rater(plan: Plan, kept: Collection[int], raters: Iterable[Rater]
     return held
 
 
-def list_remaining_groups(
+def make_task_inputs_of_remaining_groups(
     plan: Plan,
     test_set: TestSet,
     systems: tuple[str, ...],

@@ -14,7 +14,11 @@ from app.design.compile import SeedStreams, hash_design_inputs
 from app.design.grouping import GroupedOutputs, group_outputs, split_documents_into_ranges
 from app.design.open_groups import GroupRefill, OpenGroup, refill_groups
 from app.design.plan import Bucket, ChangeKind, Group, Plan, PlannedDocument, UnmetRequest
-from app.design.remaining_work import list_remaining_groups, list_remaining_shared_items, sum_work_by_rater
+from app.design.remaining_work import (
+    list_remaining_shared_items,
+    make_task_inputs_of_remaining_groups,
+    sum_work_by_rater,
+)
 from app.design.values import Rater, SegmentRange, System, TestSet
 from app.domain.errors import Invalid
 
@@ -103,7 +107,7 @@ def plan_remaining_tasks(
     filled = refill_groups(draw.rng("replan"), wanted, able, buckets, taken, held, grouped, rebalance=rebalance)
     shared = {rater.key: list_remaining_shared_items(plan, test_set, now, rater.key, state.kept) for rater in able}
     assembled = assemble_tasks(
-        draw.rng, list_remaining_groups(plan, test_set, now, able, grouped, filled, buckets, shared)
+        draw.rng, make_task_inputs_of_remaining_groups(plan, test_set, now, able, grouped, filled, buckets, shared)
     )
     changes = tuple(_changes(plan, state, wanted, filled, grouped, test_set))
     surplus = tuple(sorted(state.begun))

@@ -10,7 +10,7 @@ import numpy as np
 
 from app.design.arms import alternate_task_arms
 from app.design.calibration import place_calibration_items
-from app.design.control_items import MissingControl, add_controls
+from app.design.control_items import ControlShortfall, add_controls
 from app.design.control_screens import add_control_screens
 from app.design.design import Design, Placement
 from app.design.grouping import GroupedOutputs
@@ -56,7 +56,7 @@ class UnmetRequestCollector:
 
     oversize: Counter[str] = field(default_factory=Counter)
     narrowed: set[str] = field(default_factory=set)
-    short: list[MissingControl] = field(default_factory=list)
+    short: list[ControlShortfall] = field(default_factory=list)
 
     def list_unmet_requests(self, design: Design) -> tuple[UnmetRequest, ...]:
         """As statements."""

@@ -48,7 +48,7 @@ def assign_work(
         dealt = assign_to_entropy(rng, layout, design.balance.entropy)[0]
         return GroupAllocation(dealt, _given_loads(layout, dealt))
     if design.balance.kind == "capacity":
-        dealt = assign_by_capacity(rng, layout, *compute_capacities(design, grouped, raters))
+        dealt = assign_by_capacity(rng, layout, *compute_rater_capacities(design, grouped, raters))
         return GroupAllocation(dealt, _given_loads(layout, dealt))
     dealt = np.full((layout.n_groups, int(layout.ratings.max(initial=1))), -1, dtype=np.int64)
     assign_overlap(rng, layout, dealt, np.flatnonzero(layout.ratings > design.ratings_per_item))
@@ -62,7 +62,7 @@ def assign_work(
     return GroupAllocation(dealt, _given_loads(layout, dealt), evened)
 
 
-def compute_capacities(design: Design, grouped: GroupedOutputs, raters: Sequence[Rater]) -> tuple[Codes, Codes]:
+def compute_rater_capacities(design: Design, grouped: GroupedOutputs, raters: Sequence[Rater]) -> tuple[Codes, Codes]:
     """What regular work each rater has room for, in their own unit, and what each group counts of it.
 
     Control items take their share of every task, so they are taken off.

@@ -75,7 +75,7 @@ class ScoreMatrix:
             n=self.n[order],
         )
 
-    def with_systems(self, systems: Codes) -> Self:
+    def select_systems_in_order(self, systems: Codes) -> Self:
         """The same with these systems only, in this order; each must have a row."""
         return self.reordered(np.searchsorted(self.systems, systems))
 

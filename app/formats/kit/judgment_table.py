@@ -32,7 +32,7 @@ Interpret = Callable[[RowCells, ColumnMap, FileLine], SortableRow | str]
 Parts = Iterator[tuple[str, Iterator[Record]]]
 
 
-def parse_plain_row(cells: RowCells, columns: ColumnMap, at: FileLine) -> SortableRow | str:
+def parse_judgment_table_row(cells: RowCells, columns: ColumnMap, at: FileLine) -> SortableRow | str:
     """The row of a judgment, or why it is left out."""
     return cells.find_skip_reason() or make_judgment_row(cells, columns, at)
 
@@ -47,7 +47,7 @@ class JudgmentTableReader:
     columns: ColumnMap
     context: ReadContext
     log: ReadLog
-    interpret: Interpret = parse_plain_row
+    interpret: Interpret = parse_judgment_table_row
     persons: Mapping[str, str] = field(default_factory=dict)
     places: dict[tuple[str, int], tuple[str, str]] = field(default_factory=dict)
 

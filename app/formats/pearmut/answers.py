@@ -66,7 +66,7 @@ def format_answer(
     answer: dict[str, object] = {"score": None, "error_spans": [], TEXTFIELD: None}
     answer |= {name: unasked[name] for name, kinds in KINDS.items() if type(unasked.get(name)) in kinds}
     if "errors" in payload:
-        answer["error_spans"] = format_marks(payload["errors"], text, lost)
+        answer["error_spans"] = format_pearmut_errors(payload["errors"], text, lost)
     if "score" in payload:
         answer["score"] = payload["score"]
     if isinstance(payload.get("scores"), Mapping):
@@ -75,7 +75,7 @@ def format_answer(
     return answer
 
 
-def format_marks(errors: object, text: str | None, lost: Counter[str]) -> list[dict[str, object]]:
+def format_pearmut_errors(errors: object, text: str | None, lost: Counter[str]) -> list[dict[str, object]]:
     """A payload's errors as the page logs them."""
     payload_errors = [one for one in errors if isinstance(one, Mapping)] if isinstance(errors, list | tuple) else []
     places = code_point_positions(text or "")

@@ -18,7 +18,7 @@ from itertools import chain, groupby
 
 from app.formats.base import CampaignContents, JudgmentRow
 from app.formats.kit.strict_json import canonical_json
-from app.formats.pearmut.answers import COMMENT, format_answer, format_marks
+from app.formats.pearmut.answers import COMMENT, format_answer, format_pearmut_errors
 from app.formats.pearmut.documents import (
     NOT_WRITTEN,
     PearmutCampaignFacts,
@@ -125,7 +125,7 @@ def _items(
         item["tgt"] = {names.systems.find_alias(key): texts[key].text if key in texts else "" for key in shown}
         if prefill:
             spans = {
-                names.systems.find_alias(key): format_marks(one.prefill, one.text, lost)
+                names.systems.find_alias(key): format_pearmut_errors(one.prefill, one.text, lost)
                 for key, one in texts.items()
                 if one.prefill is not None
             }

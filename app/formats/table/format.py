@@ -20,7 +20,7 @@ from app.formats.kit.reading import read_lines
 from app.formats.kit.strict_json import NotStrictError, parse_json_value
 from app.formats.mqm_tsv.mapped_errors import read_errors, read_errors_by_campaign
 from app.formats.table.texts import read_texts
-from app.formats.xlsx.table import convert_workbooks
+from app.formats.xlsx.table import convert_workbooks_to_delimited_text
 
 OPTIONS = {
     "map": f"a built-in column map ({', '.join(MAPS)}), or the name of a JSON file among the files",
@@ -58,7 +58,7 @@ def _map(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> tupl
         raise Invalid(f"table has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
     name = context.options.get("map", "")
     if name in MAPS:
-        return convert_workbooks(MAPS[name], files, context.limits, log)
+        return convert_workbooks_to_delimited_text(MAPS[name], files, context.limits, log)
     named = [f for f in files if name in (f.name, PurePath(f.name).name)]
     if len(named) != 1 or len(files) < 2:
         there = ", ".join(MAPS)
@@ -69,7 +69,9 @@ def _map(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> tupl
         value = parse_json_value("\n".join(text))
     except NotStrictError as fault:
         raise Invalid(f"{named[0].name}: the column map is not valid: {fault}") from fault
-    return convert_workbooks(parse_column_map(value), [f for f in files if f is not named[0]], context.limits, log)
+    return convert_workbooks_to_delimited_text(
+        parse_column_map(value), [f for f in files if f is not named[0]], context.limits, log
+    )
 
 
 FORMAT = Format(

@@ -49,7 +49,7 @@ class _Cells:
 def read_sheet_rows(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterator[SheetRow]:
     """Rows of all sheets that are like ours. Lines count over all sheets. Raises Invalid for what is no workbook."""
     with tempfile.TemporaryFile() as held:
-        copy_bounded_file(file, held, log)
+        copy_file_within_limit(file, held, log)
         check_workbook(file, held, limits, log)
         n = n_sheets = 0
         for cells in _read_cells(file, held, log):
@@ -101,7 +101,7 @@ def _read_cells(file: InputFile, held: IO[bytes], log: ReadLog) -> Iterator[_Cel
         refuse_file(log, FileLine(file.name, 0), f"this is no spreadsheet that can be read ({type(fault).__name__})")
 
 
-def copy_bounded_file(file: InputFile, held: IO[bytes], log: ReadLog) -> None:
+def copy_file_within_limit(file: InputFile, held: IO[bytes], log: ReadLog) -> None:
     """Copy a file of bounded size, to be read from anywhere. Raises Invalid."""
     size = 0
     with closing(file.open()) as raw:

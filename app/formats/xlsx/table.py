@@ -15,7 +15,7 @@ from app.domain.errors import Invalid
 from app.formats.base import FileLine, InputFile, ReaderLimits, ReadLog
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.reading import refuse_file
-from app.formats.xlsx.reader import BROKEN, MOST_ROWS, check_workbook, copy_bounded_file
+from app.formats.xlsx.reader import BROKEN, MOST_ROWS, check_workbook, copy_file_within_limit
 
 MOST_COLUMNS = 1000
 SUFFIX = ".xlsx"
@@ -23,7 +23,7 @@ LINE_END = re.compile(r"\r\n?")
 ARCHIVE = b"PK\x03\x04"  # what every zip archive that holds anything begins with
 
 
-def convert_workbooks(
+def convert_workbooks_to_delimited_text(
     columns: ColumnMap, files: Sequence[InputFile], limits: ReaderLimits, log: ReadLog
 ) -> tuple[ColumnMap, list[InputFile]]:
     """The files as delimited ones, and the map as it cuts them: workbooks by name and first bytes, others as they are.
@@ -50,7 +50,7 @@ def _open_first_sheet(file: InputFile, limits: ReaderLimits, log: ReadLog) -> IO
     made = tempfile.TemporaryFile()  # noqa: SIM115  (whoever reads it closes it)
     try:
         with tempfile.TemporaryFile() as held:
-            copy_bounded_file(file, held, log)
+            copy_file_within_limit(file, held, log)
             check_workbook(file, held, limits, log)
             for cells in _rows(file, held, log):
                 line = io.StringIO()

@@ -44,7 +44,7 @@ def check_declared_scale(scale: ScoreScale, labels: Iterable[str]) -> None:
             raise ValueError(f"the label of {value[:40]} stands for no value of the scale")
 
 
-def check_score(value: float, scale: ScoreScale, options: ScoringOptions) -> None:
+def check_score_on_scale(value: float, scale: ScoreScale, options: ScoringOptions) -> None:
     """Raise Invalid where a score is off its scale; standardised scores know none."""
     why = None if options.standardised else find_scale_fault(value, scale)
     if why is not None:

@@ -25,7 +25,7 @@ from app.protocols.base import (
     Widget,
     WorkedExample,
 )
-from app.protocols.kit.scales import Number, check_score
+from app.protocols.kit.scales import Number, check_score_on_scale
 from app.stats.ratings import ScoreScale
 
 LEAST = 1.0
@@ -92,7 +92,7 @@ def fit_widget_to_scale(widget: Widget, options: ScoringOptions) -> Widget:
 
 def check_payload(payload: SimilarityPayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid where the score is no point of the campaign's scale."""
-    check_score(payload.score, find_similarity_scale(options), options)
+    check_score_on_scale(payload.score, find_similarity_scale(options), options)
 
 
 def score_judgment(payload: SimilarityPayload, shown: JudgedTexts, options: ScoringOptions) -> JudgmentScore:  # noqa: ARG001 (one signature for all)

@@ -17,7 +17,7 @@ from app.protocols.base import (
     Widget,
     WorkedExample,
 )
-from app.protocols.kit.scales import Number, check_score
+from app.protocols.kit.scales import Number, check_score_on_scale
 from app.stats.ratings import ScoreScale
 
 
@@ -79,4 +79,4 @@ def score_judgment(payload: SingleScorePayload, shown: JudgedTexts, options: Sco
 
 def _check(scale: ScoreScale, payload: SingleScorePayload, shown: JudgedTexts, options: ScoringOptions) -> None:  # noqa: ARG001 (one signature for all)
     """Raise Invalid where the score is no value of the scale; standardised scores know none."""
-    check_score(payload.score, scale, options)
+    check_score_on_scale(payload.score, scale, options)

@@ -120,12 +120,14 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: GateOpt
     failed = find_failed_rows(session, inputs, options.critical)
     if failed is None and options.max_critical is not None:
         raise make_undefined_failure_error()
-    evidence = GateEvidence(failed, load_earlier_looks(session, snapshots[0], options.candidate, options.baseline))
+    evidence = FailuresAndEarlierLooks(
+        failed, load_earlier_looks(session, snapshots[0], options.candidate, options.baseline)
+    )
     return make_undivided_work(partial(_view, inputs, options, evidence))
 
 
 @dataclass(frozen=True, slots=True)
-class GateEvidence:
+class FailuresAndEarlierLooks:
     """What a gate reads beside the ratings: failures, None where nothing says what one is, and earlier looks."""
 
     failures: FailedRows | None = None
@@ -142,7 +144,7 @@ def _invalid_option(field: str, message: str) -> Invalid:
     return Invalid("the query is not valid", places=(Place(("query", field), message),))
 
 
-def _view(inputs: RecipeInput, options: GateOptions, evidence: GateEvidence) -> GateView:
+def _view(inputs: RecipeInput, options: GateOptions, evidence: FailuresAndEarlierLooks) -> GateView:
     asked_of = replace(inputs.recipe, influence=False, rank_sets=False)
     ranking = rank_systems(inputs.rows, asked_of, inputs.documents, inputs.errors_without_weight)
     recipe = ranking.recipe

@@ -161,7 +161,7 @@ def _choose_values(session: Session, raw: RawRatings, on: On) -> RawRatings:
     if on == "errors":
         counted = replace(rows, score=rows.n_errors.astype(np.float64), higher_is_better=False, scale=None)
         return replace(raw, rows=counted, scale=None)
-    worst = find_worst_severities(load_marked_errors(session, raw), len(rows))
+    worst = find_worst_severity_by_row(load_marked_errors(session, raw), len(rows))
     scale = ScoreScale(0.0, max(2.0, float(worst.max(initial=0.0))), 1.0)
     return replace(raw, rows=replace(rows, score=worst, higher_is_better=False, scale=scale), scale=scale)
 
@@ -177,7 +177,7 @@ def load_marked_errors(session: Session, raw: RawRatings) -> ErrorTable:
     return side_tables.load_error_table(session, raw.snapshot.campaign_id, raw.ids, field=field, weigh={})
 
 
-def find_worst_severities(errors: ErrorTable, n_rows: int) -> Floats:
+def find_worst_severity_by_row(errors: ErrorTable, n_rows: int) -> Floats:
     """0 none, 1 minor, 2 major, 3 critical of each row, errors of weight 0 included; shape (n_rows,)."""
     grave = np.array([GRAVE.get(name.casefold(), 0.0) for name in errors.severities] or [0.0])
     worst = np.zeros(n_rows)

@@ -35,7 +35,7 @@ class MatchedRows:
     differing: int
 
 
-def match_rows(sides: Sequence[ConditionTexts], match: Match) -> MatchedRows:
+def match_rows_across_conditions(sides: Sequence[ConditionTexts], match: Match) -> MatchedRows:
     """Rows about documents, or outputs, that are judged under every condition and have the same texts everywhere.
 
     A document goes by its key, an output by document, position and system; documents whose score is one as a whole are

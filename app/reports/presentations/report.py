@@ -26,12 +26,19 @@ from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, make_undivided_work
 from app.reports.kit.report import ReportWork as Job
 from app.reports.presentations import lines as of_scores
-from app.reports.presentations.matching import ConditionTexts, Match, MatchedRows, Outputs, Places, match_rows
+from app.reports.presentations.matching import (
+    ConditionTexts,
+    Match,
+    MatchedRows,
+    Outputs,
+    Places,
+    match_rows_across_conditions,
+)
 from app.reports.presentations.sentences import make_conclusions
 from app.reports.presentations.view import (
     PresentationsView,
     draw_score_curves,
-    draw_time_curves,
+    draw_times_by_document_length,
     make_caption,
     make_csv,
     make_tables,
@@ -128,7 +135,7 @@ def _view(
     owner = [(i, place) for i, one in enumerate(campaign_conditions) for place in range(len(one.names))]
     parts = [campaign_conditions[i].where(place) for i, place in owner]
     sides = [ConditionTexts(work.rows, *texts[i]) for (i, _), (work, _) in zip(owner, parts, strict=True)]
-    shared = match_rows(sides, match)
+    shared = match_rows_across_conditions(sides, match)
     each = [
         _compare_condition(names[k], parts[k], campaign_conditions[owner[k][0]].documents, shared.keep[k], options)
         for k in order
@@ -330,7 +337,7 @@ REPORT: Report[PresentationsOptions, PresentationsView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_score_curves, "times": draw_time_curves},
+    charts={"default": draw_score_curves, "times": draw_times_by_document_length},
     caption=make_caption,
     over="campaigns",
     extra_key=list_unfinished_task_states,

@@ -208,7 +208,7 @@ def _not_below(values: dict[tuple[str, str], float | None]) -> dict[tuple[str, s
     return {key: None if value is None else max(0.0, value) for key, value in values.items()}
 
 
-def draw_time_curves(view: PresentationsView) -> bytes:
+def draw_times_by_document_length(view: PresentationsView) -> bytes:
     """Seconds of a segment score and of a document, by length of the document."""
     names = [one.arm for one in view.arms]
     drawn = []

@@ -16,12 +16,12 @@ def draw_ranking_changes(view: RobustnessView) -> bytes:
     )
 
 
-def draw_degraded_ranks(view: RobustnessView) -> bytes:
+def draw_ranks_by_degradation(view: RobustnessView) -> bytes:
     """Ranks as human systems and references get worse and worse."""
     return _bump(view, "degraded", "Ranks as human systems and references are degraded by d")
 
 
-def draw_inflated_ranks(view: RobustnessView) -> bytes:
+def draw_ranks_by_inflation(view: RobustnessView) -> bytes:
     """Ranks as the lowest system gets better and better."""
     return _bump(view, "inflated", "Ranks as the lowest system is inflated by d")
 

@@ -14,7 +14,7 @@ from app.reports.inputs.file_sums import list_key_parts_of_sums
 from app.reports.inputs.recipe_input import CampaignUnderRecipe, RecipeOptions
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import LocalChunk, Report, ReportWork, make_undivided_work
-from app.reports.robustness.charts import draw_degraded_ranks, draw_inflated_ranks, draw_ranking_changes
+from app.reports.robustness.charts import draw_ranking_changes, draw_ranks_by_degradation, draw_ranks_by_inflation
 from app.reports.robustness.input import check_large_extra_for_changes, load_changes_input
 from app.reports.robustness.view import (
     ChangeView,
@@ -212,7 +212,11 @@ REPORT: Report[RobustnessOptions, RobustnessView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_ranking_changes, "degraded": draw_degraded_ranks, "inflated": draw_inflated_ranks},
+    charts={
+        "default": draw_ranking_changes,
+        "degraded": draw_ranks_by_degradation,
+        "inflated": draw_ranks_by_inflation,
+    },
     caption=make_caption,
     long=True,
     extra_key=list_key_parts_of_sums,

@@ -76,7 +76,9 @@ def rank_systems(
     matrix = matrix.reordered(_order(matrix, rows.better_sign))
     raw_laid = matrix
     if raw is not scores:
-        raw_laid = make_score_matrix(raw, scored.labels, domains=domains, macro=macro).with_systems(matrix.systems)
+        raw_laid = make_score_matrix(raw, scored.labels, domains=domains, macro=macro).select_systems_in_order(
+            matrix.systems
+        )
     resolved, more = _resolve_test(matrix, rows, resolved)
     evidence = _pair_evidence(matrix, raw_laid, scored, resolved)
     paired = uses_common_segments(resolved, evidence.shared)

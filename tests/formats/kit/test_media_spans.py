@@ -9,7 +9,7 @@ import pytest
 
 from app.formats.base import ReadLog
 from app.formats.kit.appraise_spans import format_appraise_spans, parse_appraise_spans
-from app.formats.pearmut.answers import format_marks
+from app.formats.pearmut.answers import format_pearmut_errors
 from app.formats.pearmut.spans import SpanReader
 
 SOUND = '<audio src="assets/a.wav" controls></audio>'
@@ -21,7 +21,7 @@ ERRORS = [
 
 def test_errors_in_time_come_back_from_what_pearmut_and_appraise_write() -> None:
     lost: Counter[str] = Counter()
-    marks = format_marks(ERRORS, SOUND, lost)
+    marks = format_pearmut_errors(ERRORS, SOUND, lost)
     assert [mark["start_i"] for mark in marks] == [len(SOUND) + 1] * 2  # its own page shows them as tokens
     assert SpanReader(skip_line_ends=False, log=ReadLog()).parse(marks, SOUND) == ERRORS
     cell = json.dumps(format_appraise_spans(ERRORS, lost))

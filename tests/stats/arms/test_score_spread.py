@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.reports.presentations.matching import ConditionTexts, match_rows
+from app.reports.presentations.matching import ConditionTexts, match_rows_across_conditions
 from app.stats.arms.score_spread import compute_score_spreads, mask_compared_rows
 from app.stats.ratings import RatingRole, Ratings
 
@@ -83,10 +83,10 @@ def test_documents_are_matched_by_key_and_source() -> None:
         ConditionTexts(of("abc"), {("a", 1): "x", ("b", 1): "y", ("c", 1): "z"}, {}),
         ConditionTexts(of("bcd"), {("b", 1): "y", ("c", 1): "other"}, {}),
     ]
-    found = match_rows(sides, "documents")
+    found = match_rows_across_conditions(sides, "documents")
     assert [one.tolist() for one in found.keep] == [[False, True, False], [True, False, False]]
     assert found.differing == 1
-    assert all(one.all() for one in match_rows(sides, "none").keep)
+    assert all(one.all() for one in match_rows_across_conditions(sides, "none").keep)
 
 
 def test_outputs_are_matched_by_system_and_text_too() -> None:
@@ -94,6 +94,6 @@ def test_outputs_are_matched_by_system_and_text_too() -> None:
         ConditionTexts(of("ab", "AB"), {}, {("a", 1, "A"): "x", ("b", 1, "A"): "y"}),
         ConditionTexts(of("ab", "A"), {}, {("a", 1, "A"): "x", ("b", 1, "A"): "other"}),
     ]
-    found = match_rows(sides, "outputs")
+    found = match_rows_across_conditions(sides, "outputs")
     assert [int(one.sum()) for one in found.keep] == [1, 1]
     assert found.differing == 1

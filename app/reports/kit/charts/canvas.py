@@ -41,14 +41,14 @@ def figure_to_svg(figure: Figure, *, title: str) -> bytes:
     """SVG bytes: text as text, no date, no version, identifiers from a fixed salt. Call under `drawing()`."""
     out = io.BytesIO()
     figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None, "Title": clean_chart_text(title)})
-    return inline_styles(out.getvalue().decode()).encode()
+    return turn_styles_into_attributes(out.getvalue().decode()).encode()
 
 
-def inline_styles(svg: str) -> str:
+def turn_styles_into_attributes(svg: str) -> str:
     """The same picture with styles as attributes, which no content security policy switches off.
 
-    >>> inline_styles('<svg a="b"><path style="fill: none; stroke-width: 0.8"/><text>style="fill: red"</text></svg>')
-    '<svg a="b"><path fill="none" stroke-width="0.8"/><text>style="fill: red"</text></svg>'
+    >>> turn_styles_into_attributes('<svg><path style="fill: none; stroke-width: 0.8"/><text>style="x: y"</text></svg>')
+    '<svg><path fill="none" stroke-width="0.8"/><text>style="x: y"</text></svg>'
     """
     bare = svg.replace(_SHEET, "", 1)
     lines = bare if bare == svg else bare.replace("<svg ", f"<svg {_LINES} ", 1)
