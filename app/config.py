@@ -16,7 +16,7 @@ from pydantic_settings import SettingsConfigDict as ConfigDict
 
 from app.domain.errors import Invalid, Place
 from app.domain.media_types import MediaLimits
-from app.services.access.provider_options import USUAL_SCOPES, ProviderOptions, is_safe_address
+from app.services.access.provider_options import USUAL_SCOPES, IdentityProviderOptions, is_safe_address
 from app.services.access.provider_roles import BadGroupRole, parse_group_roles
 from app.services.media.policy import MediaPolicy
 from app.storage.media.files import MediaFolder
@@ -220,7 +220,7 @@ class Settings(BaseSettings):
         return (*usual, SecretsSettingsSource(settings_cls, secrets_dir=SECRETS))
 
 
-def media_policy(settings: Settings) -> MediaPolicy:
+def make_media_policy(settings: Settings) -> MediaPolicy:
     """What the settings say about media."""
     folder = settings.data_dir / "media"
     elsewhere = settings.media_store
@@ -233,19 +233,19 @@ def media_policy(settings: Settings) -> MediaPolicy:
     )
 
 
-def ratings_folder(settings: Settings) -> RatingsFolder:
+def make_ratings_folder(settings: Settings) -> RatingsFolder:
     """What the settings say about files of the ratings of large campaigns."""
     from app.storage.ratings_folder import RatingsFolder  # it loads SQLAlchemy, which a supervisor does not need
 
     return RatingsFolder(settings.data_dir / "ratings", settings.most_in_memory)
 
 
-def provider_options(settings: Settings) -> ProviderOptions | None:
+def make_identity_provider_options(settings: Settings) -> IdentityProviderOptions | None:
     """What the settings say about the identity provider; None where there is none."""
     if settings.oidc_issuer is None or settings.oidc_client_id is None:
         return None
     secret = settings.oidc_client_secret
-    return ProviderOptions(
+    return IdentityProviderOptions(
         settings.oidc_issuer,
         settings.oidc_client_id,
         secret.get_secret_value() if secret is not None else None,

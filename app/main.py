@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from app import api, ui
-from app.config import Settings, media_policy, provider_options, ratings_folder
+from app.config import Settings, make_identity_provider_options, make_media_policy, make_ratings_folder
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import find_pearmut_files
 from app.services.access.service_state import ServiceStateReader
@@ -107,23 +107,23 @@ def _add_guards(layers: ASGIApp, app: FastAPI) -> ASGIApp:
     return layers if options.allowed_hosts is None else HostsLayer(layers, options.allowed_hosts)
 
 
-def from_environment() -> FastAPI:
+def create_app_from_environment() -> FastAPI:
     """The application as its environment says, for the server's worker processes.
 
     What stands after the start is never looked at again by the garbage collector, which keeps the slowest answers fast.
     """
     settings = Settings.load()
     start_traces(settings.traces, "plumbline-web")
-    app = create_app(_database(settings), options(settings))
+    app = create_app(_database(settings), make_service_options(settings))
     _collect_rarely()
     return app
 
 
-def pearmut_from_environment() -> FastAPI:
+def create_pearmut_app_from_environment() -> FastAPI:
     """The application of Pearmut's pages as its environment says, for a process of its own."""
     settings = Settings.load()
     start_traces(settings.traces, "plumbline-pearmut")
-    chosen = options(settings)
+    chosen = make_service_options(settings)
     if settings.pearmut_url and not settings.allowed_hosts:
         chosen = replace(chosen, allowed_hosts=None)
     app = create_pearmut_app(_database(settings), chosen, find_pearmut_files(settings.pearmut_files))
@@ -141,7 +141,7 @@ def _database(settings: Settings) -> Database:
         role=role,
         timeout=REQUEST_TIMEOUT,
         watched=True,
-        ratings_folder=ratings_folder(settings),
+        ratings_folder=make_ratings_folder(settings),
     )
 
 
@@ -152,7 +152,7 @@ def _collect_rarely() -> None:
     gc.enable()
 
 
-def options(settings: Settings) -> ServiceOptions:
+def make_service_options(settings: Settings) -> ServiceOptions:
     """What the settings say about the HTTP edge."""
     return ServiceOptions(
         body_limit=settings.body_limit,
@@ -163,8 +163,8 @@ def options(settings: Settings) -> ServiceOptions:
         cors_origins=settings.cors_origins,
         allowed_hosts=_hosts(settings),
         webhook_addresses=AllowedWebhookAddresses.parse(settings.webhook_allowed),
-        media=media_policy(settings),
-        provider=provider_options(settings),
+        media=make_media_policy(settings),
+        provider=make_identity_provider_options(settings),
         strangers=UnauthenticatedLimits(
             rate=settings.stranger_rate, burst=int(10 * settings.stranger_rate), failures=settings.failed_sign_ins
         ),

@@ -154,7 +154,7 @@ DOCUMENT = ArchivedDocumentOut.model_validate(
 )
 def put_archive(caller: Manager, request: Request, campaign: CampaignKey, session: SessionDep) -> Response:
     """Of a closed campaign. The archive shows texts, systems, scores and marked errors, and no names of raters."""
-    return json_response(_link(request, archive.open_archive(session, campaign, actor=caller.actor)))
+    return json_response(_link(request, archive.publish_archive(session, campaign, actor=caller.actor)))
 
 
 @router.get(
@@ -170,7 +170,7 @@ def get_archive_link(caller: Manager, request: Request, campaign: CampaignKey, s
 @router.delete("/campaigns/{campaign}/archive", status_code=204, summary="Disable the public link")
 def delete_archive(caller: Manager, campaign: CampaignKey, session: SessionDep) -> None:
     """The address never opens again; a new one can be made."""
-    archive.close_archive(session, campaign, actor=caller.actor)
+    archive.unpublish_archive(session, campaign, actor=caller.actor)
 
 
 @router.get(

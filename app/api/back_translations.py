@@ -33,7 +33,7 @@ class BackTranslationsCopyIn(BodyModel):
     rater: Key | None = Field(None, description="Whose; null: output by output the first back-translator by key.")
 
 
-class BackTranslationsCopiedOut(AnswerModel):
+class BackTranslationsCopyOut(AnswerModel):
     """What became outputs."""
 
     outputs: int = Field(description="Those that were not there before.")
@@ -58,7 +58,7 @@ class OutputAuthorOut(AnswerModel):
     source: str = Field(alias="from", description="The campaign in which it was written.")
 
 
-EXAMPLE = BackTranslationsCopiedOut(outputs=529, unchanged=0, systems=3, documents=5, raters=4, left={}, data_version=1)
+EXAMPLE = BackTranslationsCopyOut(outputs=529, unchanged=0, systems=3, documents=5, raters=4, left={}, data_version=1)
 AUTHOR = OutputAuthorOut.model_validate(
     {"system": "A", "document": "d1", "position": 1, "rater": "bt1", "link": None, "from": "bt"}
 )
@@ -69,15 +69,15 @@ AUTHOR = OutputAuthorOut.model_validate(
     summary="Make texts that raters wrote outputs of another campaign",
     responses={**example_response(200, EXAMPLE), **REFUSED},
 )
-def pass_on_back_translations(
+def copy_back_translations(
     caller: UnboundManager,
     campaign: CampaignKey,
     body: Annotated[BackTranslationsCopyIn, json_body(BackTranslationsCopyIn, second_campaign={"to": "ende-msts"})],
     session: SessionDep,
-) -> BackTranslationsCopiedOut:
+) -> BackTranslationsCopyOut:
     """Of the same systems, on the same segments. Asking again takes what is new; what a task shows there stays."""
     outcome = back_translations.copy_back_translations(session, campaign, body.to, rater=body.rater, actor=caller.actor)
-    return BackTranslationsCopiedOut.model_validate(outcome)
+    return BackTranslationsCopyOut.model_validate(outcome)
 
 
 @router.get(
@@ -85,7 +85,7 @@ def pass_on_back_translations(
     summary="List who wrote the outputs",
     responses=example_response(200, Page[OutputAuthorOut](items=[AUTHOR], next=None)),
 )
-def list_authors(
+def list_output_authors(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,

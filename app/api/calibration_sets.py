@@ -154,7 +154,7 @@ def list_calibration_sets(
     summary="Take a calibration set in",
     responses={**example_response(200, EXAMPLE), **REFUSED},
 )
-def take_in(
+def add_calibration_set(
     caller: Manager,
     campaign: CampaignKey,
     body: Annotated[CalibrationSetChoiceIn, json_body(CalibrationSetChoiceIn, latest={"set": "xsts-v1"})],
@@ -172,7 +172,7 @@ def make_calibration_set_out(calibration_set: CalibrationSet) -> CalibrationSetO
         set=calibration_set.key,
         version=calibration_set.version,
         protocol=calibration_set.protocol,
-        consensus=calibration_set.consensus,
+        consensus=calibration_set.mean_consensus,
         strata=dict(count_pairs_by_stratum(calibration_set)),
         frozen_at=calibration_set.frozen_at,
         pairs=[CalibrationPairOut.model_validate(pair) for pair in calibration_set.pairs],

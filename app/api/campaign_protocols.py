@@ -13,7 +13,7 @@ from app.api.previews import PreviewOut
 from app.api.protocols import JudgmentMeasureOut, Name, make_measure_out
 from app.api.tasks import FORMS, FormOut
 from app.services.campaigns import protocols
-from app.services.campaigns.protocols import CampaignProtocol, WrittenProtocol
+from app.services.campaigns.protocols import CampaignProtocol, ProtocolNameAndOptions
 from app.services.tasks.preview import load_preview
 from app.web.access import Manager, Public
 from app.web.answers import json_response
@@ -112,7 +112,7 @@ def put_campaign_protocol(
     session: SessionDep,
 ) -> Response:
     """While the campaign is a draft and nothing was answered by its protocol; texts stay as they are."""
-    written = WrittenProtocol(body.protocol, body.options)
+    written = ProtocolNameAndOptions(body.protocol, body.options)
     shown = protocols.put_campaign_protocol(
         session, campaign, written, seen=lambda version: seen.has(str(version)), actor=caller.actor
     )
@@ -137,7 +137,7 @@ def preview_protocol(
     ] = None,
 ) -> PreviewOut:
     """As `GET …/preview` shows the campaign's own. Nothing is stored."""
-    written = WrittenProtocol(body.protocol, body.options)
+    written = ProtocolNameAndOptions(body.protocol, body.options)
     view, forms = load_preview(session, campaign, presentation=presentation, written=written)
     return PreviewOut(task=TaskOut.from_view(view), forms=[FormOut.from_form(form) for form in forms])
 

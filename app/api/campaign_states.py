@@ -100,7 +100,7 @@ def clone_campaign(
 
 
 @router.post("/carry-over", summary="Carry judgments over", responses={**example_response(200, CARRIED), **REFUSED})
-def carry_over(
+def carry_over_judgments(
     caller: UnboundManager,
     campaign: CampaignKey,
     body: Annotated[CarryOverIn, json_body(CarryOverIn, last_year={"from": "ted-ende-2025"})],

@@ -54,7 +54,12 @@ def export_campaign(
     response_class=StreamingResponse,
     responses=example_response(200, exports.Losses(format="esa", losses={"domain": 12})),
 )
-def count_losses(caller: Manager, campaign: CampaignKey, format: Format, database: DatabaseDep) -> StreamingResponse:  # noqa: ARG001  (says who may call)
+def count_export_losses(
+    caller: Manager,  # noqa: ARG001  (says who may call)
+    campaign: CampaignKey,
+    format: Format,
+    database: DatabaseDep,
+) -> StreamingResponse:
     """What the format cannot carry of the campaign as it is now, counted; it takes as long as the export."""
     counts = exports.count_export_losses(database, campaign, format)
     return stream_response(counts, "application/json", filename=f"{campaign}.{format}.losses.json", heavy=True)

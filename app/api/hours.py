@@ -86,7 +86,7 @@ def get_hours_in_format(
     summary="Messages about hours",
     responses=example_response(200, Page[HoursEntryOut](items=[ENTRY], next=None)),
 )
-def list_adjustments(
+def list_hours_adjustments(
     caller: Coordinator,
     campaign: CampaignKey,
     session: SessionDep,
@@ -129,7 +129,7 @@ def adjust_hours(
     summary="Refuse a dispute",
     responses={**example_response(201, ENTRY, "Answered."), **ANSWERED},
 )
-def refuse_dispute(
+def refuse_hours_dispute(
     caller: Manager,
     campaign: CampaignKey,
     body: Annotated[
@@ -141,7 +141,7 @@ def refuse_dispute(
     """With a reason that the rater sees."""
 
     def make() -> IdempotentAnswer:
-        return _answer(hours.refuse_dispute(session, campaign, **body.model_dump(), actor=caller.actor))
+        return _answer(hours.refuse_hours_dispute(session, campaign, **body.model_dump(), actor=caller.actor))
 
     return once(session, caller, make)
 

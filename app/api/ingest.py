@@ -25,7 +25,7 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}/reports", tags=["test sets"]
     response_model=IngestOut,
     responses={**example_response(200, EXAMPLE), **LATER},
 )
-async def get_ingest(
+async def get_ingest_report(
     _: Manager, request: Request, campaign: CampaignKey, database: DatabaseDep, prefer: Prefer = ""
 ) -> IngestOut | Response:
     """Counts, and what to look at: outputs missing, empty or identical, in another script, with broken markup.
@@ -38,7 +38,7 @@ async def get_ingest(
     if isinstance(outcome, JobView):
         return job_response(outcome)
     if isinstance(outcome, StoredReport):
-        read = partial(ingest_reports.read_at_current_version, database, campaign, outcome.body)
+        read = partial(ingest_reports.parse_ingest_at_current_version, database, campaign, outcome.body)
         return IngestOut.model_validate(await to_thread.run_sync(read))
     return IngestOut.model_validate(outcome)
 

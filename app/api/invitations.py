@@ -23,7 +23,7 @@ from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.links import make_landing_link
-from app.web.organizations import enter_organization
+from app.web.organizations import use_organization_of_credential
 from app.web.pagination import Limit, Number, Page, SortedCursor, make_page, parse_sort_cursor, write_sort_cursor
 
 router = APIRouter(prefix="/v1", tags=["raters"])
@@ -309,7 +309,7 @@ def claim_invitation(
     signature.
     """
     check_not_cross_site(request)
-    enter_organization(request, body.secret)
+    use_organization_of_credential(request, body.secret)
     with database.transaction() as session:
         held_by = _held_by(request, session)
         given = invitations.SeatClaim(body.secret, body.external_id, body.signature, held_by=held_by)

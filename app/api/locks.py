@@ -13,7 +13,7 @@ from app.domain.recipe import NAMED
 from app.reports.kit.redact import hide_rater_and_task_keys
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.campaigns import locks
-from app.services.campaigns.locks import LockChain, LockRequest
+from app.services.campaigns.locks import AnalysisLockChain, AnalysisLockRequest
 from app.web.access import Manager, Viewer
 from app.web.bodies import BodyModel, json_body
 from app.web.deps import CampaignKey, SessionDep
@@ -71,7 +71,7 @@ class LockOut(BaseModel):
     entries: list[LockEntryOut]
 
 
-def make_lock_out(chain: LockChain) -> LockOut:
+def make_lock_out(chain: AnalysisLockChain) -> LockOut:
     """The lock as everybody is told of it."""
     entries = [
         LockEntryOut(
@@ -135,7 +135,7 @@ EXAMPLE = LockOut.model_validate(
 @router.post(
     "", status_code=201, summary="Lock the analysis, or amend the lock", responses=example_response(201, EXAMPLE)
 )
-def create_lock(
+def create_analysis_lock(
     caller: Manager,
     campaign: CampaignKey,
     body: Annotated[LockIn, json_body(LockIn, lock=NEW)],
@@ -149,21 +149,21 @@ def create_lock(
     """
 
     def make() -> IdempotentAnswer:
-        chain = locks.lock_analysis(session, campaign, LockRequest(**body.model_dump()), actor=caller.actor)
+        chain = locks.lock_analysis(session, campaign, AnalysisLockRequest(**body.model_dump()), actor=caller.actor)
         return created_response(make_lock_out(chain), location=f"/v1/campaigns/{campaign}/lock")
 
     return once(session, caller, make)
 
 
 @router.get("", summary="Look at the lock", responses=example_response(200, EXAMPLE))
-def get_lock(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> LockOut:
+def get_analysis_lock(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> LockOut:
     """What is locked, since when, and every amendment with its reason.
 
     Viewers see no rater: where a text names one by key it has `*`. Hashes are of the texts as they were written.
     """
-    lock = locks.get_lock(session, campaign)
+    lock = locks.get_analysis_lock(session, campaign)
     if caller.has_rights_of("manager"):
         return make_lock_out(lock)
     return LockOut.model_validate(
-        hide_rater_and_task_keys(make_lock_out(locks.redact_lock_raters(session, lock)).model_dump())
+        hide_rater_and_task_keys(make_lock_out(locks.redact_raters_in_analysis_lock(session, lock)).model_dump())
     )

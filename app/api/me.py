@@ -23,8 +23,8 @@ from app.web.cookies import (
 )
 from app.web.deps import DatabaseDep, SessionDep, get_options
 from app.web.examples import example_response
-from app.web.organizations import enter_organization
-from app.web.single_sign_on.confirming import find_provider
+from app.web.organizations import use_organization_of_credential
+from app.web.single_sign_on.confirming import find_identity_provider
 from app.web.strangers import note_sign_in_attempt, recognize_sender
 
 router = APIRouter(prefix="/v1", tags=["access"])
@@ -98,7 +98,7 @@ def open_session(
     """Exchange a token for a cookie that scripts cannot read and other sites cannot send."""
     check_not_cross_site(request)
     note_sign_in_attempt(request)
-    enter_organization(request, body.token)
+    use_organization_of_credential(request, body.token)
     with database.transaction() as session:
         opened = sessions.open_session(session, body.token, lifetime=get_options(request).session_lifetime)
     who: Who = "rater" if opened.caller.role == "rater" else "staff"
@@ -137,7 +137,7 @@ def _cookie(request: Request) -> tuple[Who, str]:
 
 
 def _make_sign_out_url(request: Request, session: Session, secret: str) -> str | None:
-    provider = find_provider(request)
+    provider = find_identity_provider(request)
     identity_token = single_sign_on.find_identity_token(session, secret) if provider is not None else None
     if provider is None or identity_token is None:
         return None

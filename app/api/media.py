@@ -71,7 +71,7 @@ def list_media(
     summary="Take media from the installation's folder",
     responses={**example_response(201, MEDIA, "Stored."), **REFUSED, 404: {"description": "No such file there."}},
 )
-def take_media(
+def store_media_from_folder(
     caller: Manager,
     campaign: CampaignKey,
     body: Annotated[MediaTakeIn, json_body(MediaTakeIn, talk={"path": "talks/1.wav"})],

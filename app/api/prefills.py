@@ -48,7 +48,7 @@ EXAMPLE = PrefillsOut(outputs=529, errors=611, raters=4, left={"output changed o
 @router.post(
     "", summary="Prefill errors from another campaign", responses={**example_response(200, EXAMPLE), **REFUSED}
 )
-def take_over(
+def prefill_from_campaign(
     caller: UnboundManager,
     campaign: CampaignKey,
     body: Annotated[PrefillsIn, json_body(PrefillsIn, first_round={"from": "ted-ende"})],

@@ -34,7 +34,7 @@ class PreviewOut(BaseModel):
         409: {"description": "The campaign has no outputs yet."},
     },
 )
-def get_preview(
+def get_task_preview(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,

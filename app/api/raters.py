@@ -153,7 +153,7 @@ def import_raters(
         if body.new_keys:
             wanted = enrolment.assign_missing_keys(session, campaign, wanted)
         keys = [row.key for row, _ in wanted]
-        made = enrolment.enrol_table_lines(
+        made = enrolment.enrol_rater_table(
             session, campaign, wanted, by=caller, new_teams=body.new_teams, dry_run=dry_run
         )
         idle = idle_raters.list_enrolment_warnings(session, campaign, keys)

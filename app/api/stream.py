@@ -11,7 +11,7 @@ from app.services.tasks import progress
 from app.services.tasks.progress_cache import ProgressCountCache
 from app.services.tasks.progress_view import ProgressScope, ProgressSnapshot
 from app.storage.db import Database
-from app.storage.organizations import fix_current_organization
+from app.storage.organizations import pin_current_organization
 from app.web.access import ViewerOrCoordinator, is_still_allowed
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.live import HEADERS, MEDIA_TYPE, EventStream, LiveState, LiveStreams, format_event
@@ -50,7 +50,7 @@ async def stream_progress(
         )
     await live.run_in_thread(partial(_read_snapshot, database, campaign, sight))
     return EventStream(
-        live, (fix_current_organization(), campaign, sight), look, partial(is_still_allowed, request, caller), request
+        live, (pin_current_organization(), campaign, sight), look, partial(is_still_allowed, request, caller), request
     )
 
 

@@ -24,7 +24,7 @@ from app.api.models.tasks import (
     ScreenNumber,
     SegmentNumber,
     TaskId,
-    make_receipt,
+    make_judgment_receipt_out,
 )
 from app.protocols import PreferencePayload
 from app.services.people.raters import ActingRater
@@ -133,7 +133,7 @@ async def post_judgments(
     """
     given = [SentAnswer(_address(one), one.payload, one.if_match) for one in body.root]
     receipts = await judging.record_answers(service, task, given, rater=rater, whole=True)
-    return JudgmentsStoredOut(judgments=[make_receipt(one) for one in receipts])
+    return JudgmentsStoredOut(judgments=[make_judgment_receipt_out(one) for one in receipts])
 
 
 def _address(judgment: AddressedJudgmentIn | AddressedComparisonIn) -> AnswerAddress | ScreenAddress:
@@ -146,7 +146,7 @@ def _address(judgment: AddressedJudgmentIn | AddressedComparisonIn) -> AnswerAdd
 
 async def _judge(service: JudgingService, task: str, given: SentAnswer, rater: ActingRater) -> Response:
     (receipt,) = await judging.record_answers(service, task, [given], rater=rater, whole=False)
-    body = make_receipt(receipt).model_dump_json()
+    body = make_judgment_receipt_out(receipt).model_dump_json()
     return Response(body, media_type="application/json", headers={"ETag": quote_etag(str(receipt.revision))})
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from app.api.models.media import CONTENT
 from app.api.models.tasks import TaskId
 from app.api.models.times import Time
-from app.services.media.signing import SignedAddress
+from app.services.media.signing import SignedMediaQuery
 from app.services.tasks import task_media
 from app.web.access import RaterCaller
 from app.web.deps import DatabaseDep, MediaPolicyDep, SessionDep
@@ -96,6 +96,6 @@ def get_task_media(
 ) -> Response:
     """The bytes, or with `Range` a part of them. Nothing says what the file is called."""
     with database.transaction() as session:
-        signed = SignedAddress(expires, signature)
+        signed = SignedMediaQuery(expires, signature)
         content = task_media.open_task_media(session, policy, task, media, signed, rater=rater)
     return content_response(request, content)

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from app.cli.kit import context
 from app.cli.kit.files import fill_folder
-from app.config import Settings, media_policy
+from app.config import Settings, make_media_policy
 from app.domain.media_types import ENDINGS
 from app.services.data import archive
 from app.services.data.archive import ArchivedDocument, ArchiveIndex
@@ -36,11 +36,11 @@ def archive_campaign(
     output: Annotated[Path, typer.Option("--output", "-o", help="A folder, new or empty.")],
 ) -> None:
     """Write a closed campaign as pages and JSON: its texts and media with all judgments, without names of raters."""
-    with context.open_database() as database:
+    with context.open_upgraded_database() as database:
         with database.transaction(snapshot=True) as session:
-            archive.require_closed(session, campaign)
+            archive.require_closed_campaign(session, campaign)
             indexes = list(_indexes(session, campaign))
-            media = library.open_all_media(session, media_policy(Settings.load()), campaign)
+            media = library.open_all_media(session, make_media_policy(Settings.load()), campaign)
 
         def load(document: str) -> ArchivedDocument:
             with database.transaction(snapshot=True) as session:

@@ -47,7 +47,7 @@ def attention(
     ] = None,
 ) -> None:
     """Store an attention check that raters meet among their tasks, or print the results, one line each."""
-    with context.open_database() as database, database.transaction() as session:
+    with context.open_upgraded_database() as database, database.transaction() as session:
         if document is not None:
             given = _read(file)
             segments = tuple(SegmentText(source=one.source, meta=one.meta) for one in given.segments)

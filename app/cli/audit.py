@@ -14,7 +14,7 @@ from app.domain.errors import Invalid, Place
 from app.services.campaigns import audit as log
 from app.services.campaigns import data_seals
 from app.services.campaigns.audit import AuditChainCheck
-from app.services.campaigns.data_seals import DataSeal
+from app.services.campaigns.data_seals import DataSealCheck
 
 DOES_NOT_HOLD = 1
 
@@ -51,12 +51,12 @@ def audit(
 
 
 def _seal() -> None:
-    with context.open_database() as database, database.transaction() as session:
+    with context.open_upgraded_database() as database, database.transaction() as session:
         for campaign in data_seals.seal_all_campaigns(session, actor=log.OPERATOR):
             typer.echo(f"{campaign}: sealed")
 
 
-def _print_checks(seals: Iterable[AuditChainCheck | DataSeal], *, check: bool) -> None:
+def _print_checks(seals: Iterable[AuditChainCheck | DataSealCheck], *, check: bool) -> None:
     """Print every chain and its faults. Raises Exit where there are any and `check`."""
     results = list(seals)
     for seal in results:
@@ -68,11 +68,11 @@ def _print_checks(seals: Iterable[AuditChainCheck | DataSeal], *, check: bool) -
         raise typer.Exit(DOES_NOT_HOLD)
 
 
-def _name(seal: AuditChainCheck | DataSeal) -> str:
+def _name(seal: AuditChainCheck | DataSealCheck) -> str:
     return seal.campaign or "(installation)"
 
 
-def _size(seal: AuditChainCheck | DataSeal) -> str:
+def _size(seal: AuditChainCheck | DataSealCheck) -> str:
     return (
         f"{seal.rows} rows"
         if isinstance(seal, AuditChainCheck)
@@ -80,8 +80,8 @@ def _size(seal: AuditChainCheck | DataSeal) -> str:
     )
 
 
-def _check_in_database(*, check: bool) -> list[AuditChainCheck | DataSeal]:
-    with context.open_database() as database, database.transaction(snapshot=True) as session:
+def _check_in_database(*, check: bool) -> list[AuditChainCheck | DataSealCheck]:
+    with context.open_upgraded_database() as database, database.transaction(snapshot=True) as session:
         return [*log.verify_audit_chains(session), *(data_seals.verify_data_seals(session) if check else ())]
 
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import typer
 
-from app.api.back_translations import BackTranslationsCopiedOut
+from app.api.back_translations import BackTranslationsCopyOut
 from app.cli.kit import context
 from app.cli.kit.outputs import Json, write_to_stdout
 from app.client import remote as _remote
@@ -34,9 +34,9 @@ def back_translations(
         path = f"/v1/campaigns/{quote(campaign, safe='')}/back-translations"
         body = remote.send_change("POST", path, {}, {"to": to, "rater": rater})
     else:
-        with context.open_database() as database, database.transaction() as session:
+        with context.open_upgraded_database() as database, database.transaction() as session:
             outcome = service.copy_back_translations(session, campaign, to, rater=rater, actor=context.find_actor())
-        body = BackTranslationsCopiedOut.model_validate(outcome).model_dump_json().encode()
+        body = BackTranslationsCopyOut.model_validate(outcome).model_dump_json().encode()
     if as_json:
         write_to_stdout([body])
         return

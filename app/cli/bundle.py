@@ -11,10 +11,10 @@ from urllib.parse import quote
 import typer
 
 from app.cli.kit import context
-from app.cli.kit.bundles import print_verification, verify_bundle
+from app.cli.kit.bundles import print_bundle_verification, verify_bundle
 from app.cli.kit.files import fill_folder, write_file
 from app.client import remote as _remote
-from app.config import Settings, media_policy
+from app.config import Settings, make_media_policy
 from app.domain.errors import Invalid, Place
 from app.services.data import bundle as bundles
 from app.services.data import bundle_check
@@ -39,15 +39,15 @@ def bundle(
     `plumbline bundle verify FILE` needs no database: it starts an empty one and stops it at the end.
     """
     if campaign == VERIFY and file is not None:
-        print_verification(verify_bundle(file))
+        print_bundle_verification(verify_bundle(file))
         return
     if file is not None:
         raise Invalid("the options are not valid", places=(Place(("FILE",), f"goes with {VERIFY}; write with -o"),))
     if (remote := _remote.find_configured_remote(server)) is not None:
         write_file(_archive(remote, campaign), output)
         return
-    with context.open_database() as database:
-        write_file(bundles.stream_bundle_archive(database, campaign, media_policy(Settings.load()).store), output)
+    with context.open_upgraded_database() as database:
+        write_file(bundles.stream_bundle_archive(database, campaign, make_media_policy(Settings.load()).store), output)
 
 
 def release(
@@ -59,9 +59,9 @@ def release(
     if (remote := _remote.find_configured_remote(server)) is not None:
         fill_folder(fetch_archive(remote, campaign), output)
     else:
-        with context.open_database() as database:
-            fill_folder(bundles.make_bundle_files(database, campaign, media_policy(Settings.load()).store), output)
-    print_verification(verify_bundle(output))
+        with context.open_upgraded_database() as database:
+            fill_folder(bundles.make_bundle_files(database, campaign, make_media_policy(Settings.load()).store), output)
+    print_bundle_verification(verify_bundle(output))
 
 
 def fetch_archive(remote: _remote.Remote, campaign: str) -> Iterator[tuple[str, Iterator[bytes]]]:

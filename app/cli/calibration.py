@@ -35,7 +35,7 @@ def build_calibration_set(
     ] = False,
 ) -> None:
     """Choose the pairs on which raters agreed most, the same number of each quality level."""
-    with context.open_database() as database, database.transaction() as session:
+    with context.open_upgraded_database() as database, database.transaction() as session:
         proposal = calibration_builder.propose_calibration_set(
             session, campaigns, per_stratum=per_stratum, fewest=fewest, apart=apart, reference=reference
         )

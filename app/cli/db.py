@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from app.cli.kit import context
-from app.config import Settings, media_policy
+from app.config import Settings, make_media_policy
 from app.domain.errors import Place
 from app.services.every_organization import list_organization_numbers
 from app.storage import backup as backups
@@ -88,7 +88,7 @@ def _backup_media(url: str, file: Path, *, overwrite: bool) -> None:
                 sizes |= rows.load_stored_sizes(session)
         if not sizes:
             return
-        store = media_policy(Settings.load()).require_store()
+        store = make_media_policy(Settings.load()).require_store()
         made = media_backups.backup_media(sizes, store, beside, overwrite=overwrite)
         typer.echo(f"{beside}: {made.stored:,} files of media, {beside.stat().st_size:,} bytes")
         if made.missing:
@@ -105,7 +105,7 @@ def _list_missing(database: Database, missing: Mapping[bytes, str]) -> tuple[Pla
             organization = (keys[number],) if number in keys else ()
             places += [
                 Place((*organization, row.key, row.name), missing[bytes(row.sha256)])
-                for row in rows.load_names_of_bytes(session, list(missing))
+                for row in rows.load_media_names_by_hash(session, list(missing))
             ]
     return tuple(places)
 
@@ -115,7 +115,7 @@ def restore_database(file: File) -> None:
     with context.database_owner_url() as url:
         beside = file.with_name(file.name + media_backups.SUFFIX)
         if beside.exists():  # before the database, which must be empty: this can be repeated
-            n = media_backups.restore_media(media_policy(Settings.load()).require_store(), beside)
+            n = media_backups.restore_media(make_media_policy(Settings.load()).require_store(), beside)
             typer.echo(f"{n:,} files of media restored")
         backups.restore_database(url, file)
         prepare_serving_role(url)

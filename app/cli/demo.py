@@ -72,7 +72,7 @@ def demo(
     settings, console = Settings.load(), Console()
     with (
         stop_on_sigterm(),
-        context.own_database() as (url, own),
+        context.connect_owner_or_embedded() as (url, own),
         ExitStack() as stack,
     ):  # users of the database end before it does
         role = prepare_database(url, upgrade=True)

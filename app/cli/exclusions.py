@@ -78,7 +78,7 @@ def lift_exclusion(
     if (remote := _remote.find_configured_remote(server)) is not None:
         body = remote.send_change("DELETE", f"{_path(campaign)}/{exclusion}", {"reason": reason})
     else:
-        with context.open_database() as database, database.transaction() as session:
+        with context.open_upgraded_database() as database, database.transaction() as session:
             view = service.lift_exclusion(session, campaign, exclusion, reason=reason, actor=context.find_actor())
             body = ExclusionOut.from_view(view).model_dump_json().encode()
     _show(campaign, body, as_json=as_json)
@@ -90,7 +90,7 @@ def _path(campaign: str) -> str:
 
 def _load_exclusions(campaign: str) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    with context.open_database() as database, database.transaction(snapshot=True) as session:
+    with context.open_upgraded_database() as database, database.transaction(snapshot=True) as session:
         after = 0
         while page := service.list_exclusions(session, campaign, after=after, limit=PAGE):
             rows += [ExclusionOut.from_view(view).model_dump(mode="json") for view in page]
@@ -99,7 +99,7 @@ def _load_exclusions(campaign: str) -> list[dict[str, object]]:
 
 
 def _exclude(campaign: str, wanted: NamedExclusion, reason: str) -> bytes:
-    with context.open_database() as database, database.transaction() as session:
+    with context.open_upgraded_database() as database, database.transaction() as session:
         view = service.create_exclusion(session, campaign, wanted, reason=reason, actor=context.find_actor())
         return ExclusionOut.from_view(view).model_dump_json().encode()
 
@@ -114,7 +114,7 @@ def _over_http(remote: _remote.Remote, campaign: str, body: Mapping[str, str], p
 
 
 def _effect(campaign: str, wanted: NamedExclusion, recipe: str) -> bytes:
-    with context.open_database() as database:
+    with context.open_upgraded_database() as database:
         with database.transaction(snapshot=True) as session:
             chosen = named_recipes.find_recipe(session, campaign, recipe, place=("--recipe",))
         effect = service.preview_exclusion(database, campaign, wanted, recipe=chosen)

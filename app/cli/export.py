@@ -46,7 +46,7 @@ def export(
         if format != exports.BUNDLE:  # which holds `jsonl`, and so all
             _print_losses(format, exports.Losses.model_validate_json(remote.fetch_body(f"{path}/losses")).losses)
         return
-    with context.open_database() as database:
+    with context.open_upgraded_database() as database:
         lost = Counter[str]()
         if output is not None and exports.find_export_file_form(format).files and output.suffix != ".tar":
             fill_folder(exports.export_campaign_files(database, campaign, format, lost=lost), output)

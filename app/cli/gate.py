@@ -136,7 +136,7 @@ def gate(
 
 def _gate_from_database(campaign: str, given: dict[str, str], as_of: str | None) -> bytes:
     asking = ReportRequest(GATE, (campaign,), request.parse_options(GATE, given, place="options"), parse_as_of(as_of))
-    with context.open_database() as database:
+    with context.open_upgraded_database() as database:
         return store.find_or_compute_report(database, asking).body
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.kit.bundles import open_bundle, print_verification, verify_bundle
+from app.cli.kit.bundles import open_bundle, print_bundle_verification, verify_bundle
 from app.client.huggingface import HuggingFaceClient
 from app.config import Settings
 from app.domain.errors import Invalid, Place
@@ -59,7 +59,7 @@ def verify_pushed_bundle(
     with tempfile.TemporaryDirectory(prefix="plumbline-") as name, _hub(Settings.load()) as hub:
         commit = hub.fetch_bundle(dataset, Path(name), revision)
         typer.echo(f"{dataset} at {commit}")
-        print_verification(verify_bundle(Path(name)))
+        print_bundle_verification(verify_bundle(Path(name)))
 
 
 def _hub(settings: Settings) -> HuggingFaceClient:

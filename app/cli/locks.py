@@ -32,8 +32,8 @@ def locks(
     if (remote := _remote.find_configured_remote(server)) is not None:
         body = remote.fetch_body(f"/v1/campaigns/{quote(campaign, safe='')}/lock", accept="application/json")
     else:
-        with context.open_database() as database, database.transaction(snapshot=True) as session:
-            body = make_lock_out(service.get_lock(session, campaign)).model_dump_json().encode()
+        with context.open_upgraded_database() as database, database.transaction(snapshot=True) as session:
+            body = make_lock_out(service.get_analysis_lock(session, campaign)).model_dump_json().encode()
     if as_json:
         write_to_stdout([body])
         return

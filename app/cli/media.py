@@ -13,7 +13,7 @@ from app.api.models.media import MediaOut
 from app.cli.kit import context
 from app.cli.kit.outputs import Json, write_to_stdout
 from app.client import remote as _remote
-from app.config import Settings, media_policy
+from app.config import Settings, make_media_policy
 from app.domain.errors import Invalid, Place
 from app.domain.keys import make_key
 from app.domain.media_elements import make_media_name, split_page_from_path
@@ -54,8 +54,8 @@ def add_media(
     if (remote := _remote.find_configured_remote(server)) is not None:
         added = [_send(remote, campaign, name, file) for name, file in files]
     else:
-        policy = media_policy(Settings.load())
-        with context.open_database() as database:
+        policy = make_media_policy(Settings.load())
+        with context.open_upgraded_database() as database:
             views = [
                 library.store_media(database, policy, campaign, name, file, actor=context.find_actor())
                 for name, file in files
@@ -106,7 +106,7 @@ def list_media(campaign: Campaign, as_json: Json = False, server: _remote.Server
     if (remote := _remote.find_configured_remote(server)) is not None:
         items: list[dict[str, Any]] = list(remote.list_items(_path(campaign)))
     else:
-        with context.open_database() as database, database.transaction(snapshot=True) as session:
+        with context.open_upgraded_database() as database, database.transaction(snapshot=True) as session:
             views = library.list_media(session, campaign, after=None, limit=None)
         items = [MediaOut.model_validate(view).model_dump() for view in views]
     _show(items, as_json=as_json)
@@ -126,7 +126,7 @@ def caption_media(
     if (remote := _remote.find_configured_remote(server)) is not None:
         media = json.loads(remote.send_change("PATCH", f"{_path(campaign)}/{quote(name, safe='')}", {}, changes))
     else:
-        with context.open_database() as database, database.transaction() as session:
+        with context.open_upgraded_database() as database, database.transaction() as session:
             view = library.change_media(session, campaign, name, changes, actor=context.find_actor())
         media = MediaOut.model_validate(view).model_dump()
     _show([media], as_json=False)
@@ -137,7 +137,7 @@ def delete_media(campaign: Campaign, name: Name, server: _remote.Server = None) 
     if (remote := _remote.find_configured_remote(server)) is not None:
         remote.send_request("DELETE", f"{_path(campaign)}/{quote(name, safe='')}")
         return
-    with context.open_database() as database, database.transaction() as session:
+    with context.open_upgraded_database() as database, database.transaction() as session:
         library.delete_media(session, campaign, name, actor=context.find_actor())
 
 

@@ -12,13 +12,13 @@ from app.cli.kit.crowd import (
     Study,
     Tasks,
     Yes,
+    create_invitation_and_study,
     end_invitation,
-    find_server,
-    invite_study,
+    find_participant_server,
     is_open,
     list_unused_invitations,
-    read_verdicts,
-    settle_study,
+    load_completion_code_templates,
+    settle_study_submissions,
 )
 from app.client import remote as _remote
 from app.client.mturk import HitTexts, MTurkClient
@@ -55,8 +55,8 @@ def create_study(
     So the command waits until you have planned the campaign with these places, and opened it.
     Unless PLUMBLINE_MTURK_URL names the marketplace, this uses the sandbox, where nobody is paid.
     """
-    remote = find_server(server)
-    read_verdicts(remote, campaign)  # refuses an unknown campaign before anybody is asked
+    remote = find_participant_server(server)
+    load_completion_code_templates(remote, campaign)  # refuses an unknown campaign before anybody is asked
     texts = HitTexts(title, description, keywords, minutes, reward, places, days, pay_after)
     total = f"{places * reward / 100:,.2f} dollars, and the fees of Mechanical Turk"
     if dry_run:
@@ -76,7 +76,7 @@ def create_study(
             _confirm_offer(remote, campaign, f"Offer {places} places to workers now, for {total}?")
         return mturk.create_study(texts, link, invitation)
 
-    study = invite_study(remote, campaign, {"count": places, "platform": "mturk"}, offer)
+    study = create_invitation_and_study(remote, campaign, {"count": places, "platform": "mturk"}, offer)
     typer.echo(f"{study}\nWorkers can accept the HIT now.")
 
 
@@ -93,7 +93,9 @@ def settle_submissions(
     Only work handed in through the HIT's own invitation counts. HITs of other campaigns are refused.
     It asks for confirmation first. Running it again pays nobody twice, and earlier decisions are not changed.
     """
-    settle_study(_mturk(), find_server(server), campaign, study, tasks=tasks, dry_run=dry_run, yes=yes)
+    settle_study_submissions(
+        _mturk(), find_participant_server(server), campaign, study, tasks=tasks, dry_run=dry_run, yes=yes
+    )
 
 
 def _confirm_offer(remote: _remote.Remote, campaign: str, question: str) -> None:

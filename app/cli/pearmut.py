@@ -44,7 +44,7 @@ def add_campaign_from_file(
     """Load campaigns and open them, all or none; print the link of the dashboard and of each user, once."""
     given = [(path.name, campaign) for path in files for campaign in _campaigns(path)]
     actor = context.find_actor()
-    with context.open_database() as database, database.transaction() as session:
+    with context.open_upgraded_database() as database, database.transaction() as session:
         added = [
             add_pearmut_campaign(session, _read(name, value), by=THE_OPERATOR, actor=actor, old_ids=old_ids)
             for name, value in given
@@ -61,7 +61,7 @@ def move_running_pearmut(
     """Take over a running Pearmut: users, codes and all answers. Print how much each user has done there and here."""
     running = read_running_pearmut(folder, campaign)
     actor = context.find_actor()
-    with context.open_database() as database, database.transaction() as session:
+    with context.open_upgraded_database() as database, database.transaction() as session:
         moved = [move_campaign(session, one, by=THE_OPERATOR, actor=actor, old_ids=old_ids) for one in running]
     _show([(one.added, one) for one in moved], as_json=as_json)
 

@@ -12,10 +12,10 @@ from app.cli.kit.crowd import (
     Study,
     Tasks,
     Yes,
-    find_server,
-    invite_study,
-    read_verdicts,
-    settle_study,
+    create_invitation_and_study,
+    find_participant_server,
+    load_completion_code_templates,
+    settle_study_submissions,
 )
 from app.client import remote as _remote
 from app.client.prolific import COMPLETION_URL, ProlificClient, StudyTexts
@@ -46,8 +46,8 @@ def create_study(
 
     The campaign needs `settings.quality.code_pass` and `code_fail` without {code}: Prolific knows only fixed codes.
     """
-    remote = find_server(server)
-    verdicts = read_verdicts(remote, campaign)
+    remote = find_participant_server(server)
+    verdicts = load_completion_code_templates(remote, campaign)
     fixed = (verdicts.passed, verdicts.failed)
     if None in fixed or any(CODE in str(code) for code in fixed):
         why = "Prolific knows fixed codes only; set code_pass and code_fail, both without {code}"
@@ -59,7 +59,9 @@ def create_study(
         return
     with _prolific() as prolific:
         wanted = {"count": places, "platform": "prolific", "completion_url": COMPLETION_URL}
-        study = invite_study(remote, campaign, wanted, lambda link, _: prolific.create_study(texts, link, codes))
+        study = create_invitation_and_study(
+            remote, campaign, wanted, lambda link, _: prolific.create_study(texts, link, codes)
+        )
     typer.echo(f"{study}\nThe study is a draft. Look at it on Prolific, and publish it there.")
 
 
@@ -76,9 +78,9 @@ def settle_submissions(
     Only work handed in through the study's own invitation counts. Copies and studies of other campaigns are refused.
     It asks for confirmation first. Running it again pays nobody twice, and decisions made on Prolific are not changed.
     """
-    remote = find_server(server)
+    remote = find_participant_server(server)
     with _prolific() as prolific:
-        settle_study(prolific, remote, campaign, study, tasks=tasks, dry_run=dry_run, yes=yes)
+        settle_study_submissions(prolific, remote, campaign, study, tasks=tasks, dry_run=dry_run, yes=yes)
 
 
 def _prolific() -> ProlificClient:

@@ -13,7 +13,7 @@ from app.cli.kit.outputs import write_to_stdout
 from app.domain.errors import Invalid, Place
 from app.domain.strict_json import parse_strict_json
 from app.services.campaigns import protocols
-from app.services.campaigns.protocols import WrittenProtocol
+from app.services.campaigns.protocols import ProtocolNameAndOptions
 
 
 def register(app: typer.Typer) -> None:
@@ -34,15 +34,15 @@ def protocol(
         return
     if campaign is None:
         raise Invalid("the options are not valid", places=(Place(("CAMPAIGN",), "is missing; or give --like"),))
-    with context.open_database() as database, database.transaction() as session:
+    with context.open_upgraded_database() as database, database.transaction() as session:
         if file is not None:
             written = _read(file)
             protocols.put_campaign_protocol(session, campaign, written, seen=lambda _: True, actor=context.find_actor())
         shown = protocols.get_campaign_protocol(session, campaign).campaign
-    _print(WrittenProtocol(shown.protocol, shown.options))
+    _print(ProtocolNameAndOptions(shown.protocol, shown.options))
 
 
-def _read(file: Path) -> WrittenProtocol:
+def _read(file: Path) -> ProtocolNameAndOptions:
     try:
         given: Any = parse_strict_json(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -54,9 +54,9 @@ def _read(file: Path) -> WrittenProtocol:
     ):
         what = 'must be {"protocol": "custom", "options": {…}}'
         raise Invalid("the protocol is not valid", places=(Place((str(file),), what),))
-    return WrittenProtocol(str(given.get("protocol", "custom")), given["options"])
+    return ProtocolNameAndOptions(str(given.get("protocol", "custom")), given["options"])
 
 
-def _print(written: WrittenProtocol) -> None:
+def _print(written: ProtocolNameAndOptions) -> None:
     shown = {"protocol": written.protocol, "options": dict(written.options)}
     write_to_stdout([json.dumps(shown, ensure_ascii=False, indent=2).encode() + b"\n"])

@@ -108,7 +108,7 @@ def _rank_in_database(asked: RankArguments) -> Iterator[bytes]:
     when = parse_as_of(asked.as_of)
     if asked.kind == parquet.SUFFIX:
         parquet.check_parquet_installed()
-    with _context.open_database() as database:
+    with _context.open_upgraded_database() as database:
         with database.transaction(snapshot=True) as session:
             base = find_recipe(session, asked.campaign, asked.recipe, place=("--recipe",))
             chosen = parse_recipe_options(base, asked.choices)

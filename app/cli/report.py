@@ -177,7 +177,7 @@ class ReportArguments:
 def _answer(wanted: ReportArguments) -> None:
     shape, remote = wanted.how.shape, wanted.how.remote
     if remote is None:
-        with context.open_database() as database, show_progress_bar("computing") as on_progress:
+        with context.open_upgraded_database() as database, show_progress_bar("computing") as on_progress:
             body = store.find_or_compute_report(database, wanted.to_request(), on_progress=on_progress).body
     else:
         with show_progress_bar("computing") as on_progress:

@@ -25,7 +25,7 @@ def rescore(
     as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
 ) -> None:
     """Derive every score from its payload again; correct those that differ, add missing ones (a new data version)."""
-    with context.open_database() as database, database.transaction() as session:
+    with context.open_upgraded_database() as database, database.transaction() as session:
         outcome = (
             rescoring.check_scores(session, campaign)
             if check

@@ -13,7 +13,7 @@ from app.cli.serving.service import (
     format_socket_origin,
     open_listening_socket,
     open_served_database,
-    prepare_in_copy,
+    prepare_database_in_forked_process,
     serve_database,
     start_process_early,
     stop_on_sigterm,
@@ -46,7 +46,7 @@ def serve(
         open_served_database(settings) as (url, own),
     ):
         origin = settings.public_url or format_socket_origin(server)
-        role = prepare_in_copy(url, origin, settings.data_dir, upgrade=not no_migrate)
+        role = prepare_database_in_forked_process(url, origin, settings.data_dir, upgrade=not no_migrate)
         if pearmut is not None:
             typer.echo(f"Pearmut's pages at {settings.pearmut_url or format_socket_origin(pearmut)}")
         serve_database(

@@ -66,7 +66,7 @@ def rank_series(
 
 def _answer(remote: _remote.Remote | None, path: str, query: Mapping[str, str | int], kind: str, ask: Ask) -> None:
     if remote is None:
-        with context.open_database() as database:
+        with context.open_upgraded_database() as database:
             rankings = ask(database)
         told = kind in ("", "json")
         body = (

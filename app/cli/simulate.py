@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from app.cli.kit import context
-from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, find_first_error, run_raters
+from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_raters, unwrap_error_group
 from app.cli.serving.own_server import run_own_server
 from app.cli.serving.preparation import prepare_database
 from app.cli.serving.service import stop_on_sigterm
@@ -67,7 +67,7 @@ def simulate(
         if model is not None:
             _print_tally(rehearse(managed, model, RaterPace(workers, speed, patience)), as_json=as_json)
             return
-        about, outputs = managed.load_facts(), managed.load_outputs()
+        about, outputs = managed.load_protocol_and_basis(), managed.load_outputs()
         _write(
             write_model(
                 make_model_template(about, outputs, managed.list_active_raters(), seed=seed or 0, qualities=qualities)
@@ -96,7 +96,7 @@ def rehearse(managed: CampaignClient, model: RaterModel, pace: RaterPace) -> Reh
         try:
             return asyncio.run(judging)
         except BaseExceptionGroup as group:
-            raise find_first_error(group) from group
+            raise unwrap_error_group(group) from group
 
 
 @contextmanager

@@ -133,7 +133,7 @@ def _read(file: Path | None, given: dict[str, Any]) -> StabilityIn:
 
 
 def _stability_from_database(campaign: str, asked: StabilityIn, workers: int) -> bytes:
-    with context.open_database() as database, show_progress_bar("simulating") as on_progress:
+    with context.open_upgraded_database() as database, show_progress_bar("simulating") as on_progress:
         execute = compute_in_processes(workers or os.cpu_count() or 1)
         asking = ReportRequest(REPORT, (campaign,), asked)
         return find_or_compute_report(database, asking, on_progress=on_progress, execute=execute).body

@@ -16,13 +16,13 @@ import typer
 
 from app.cli.kit import context
 from app.cli.serving.supervisor_connection import SupervisorConnection
-from app.config import Settings, media_policy
+from app.config import Settings, make_media_policy
 from app.domain.errors import Unavailable
 from app.jobs import worker as loop
 from app.jobs.computing import THREADS
 from app.services.campaigns.housekeeping import delete_expired_data
 from app.services.every_organization import run_for_each_organization
-from app.services.media.sweep import sweep_media
+from app.services.media.sweep import delete_unused_media
 from app.services.webhooks.addresses import AllowedWebhookAddresses
 from app.storage.embedded import write_private_file
 from app.web.traces import start_traces
@@ -72,10 +72,10 @@ def worker(
     for name in THREADS:  # read when linear algebra is loaded, which only the processes that compute do
         os.environ.setdefault(name, "1")
     start_traces(Settings.load().traces, "plumbline-worker")
-    with context.open_database(watched=True, of_all=True) as database:
+    with context.open_upgraded_database(watched=True, of_all=True) as database:
         if once:
             run_for_each_organization(database, partial(delete_expired_data, database))
-            sweep_media(database, media_policy(Settings.load()))
+            delete_unused_media(database, make_media_policy(Settings.load()))
             return None
         beat = _beat()
         dask = Settings.load().dask_scheduler
@@ -84,7 +84,7 @@ def worker(
             count_cluster_threads(dask) if dask else count_computing_processes(os.cpu_count() or 1, beside=beside)
         )
         alive_now = supervisor.beat if supervisor else lambda: None
-        loop.run(
+        loop.run_worker(
             database,
             stop=stop,
             every=EVERY,
@@ -93,7 +93,7 @@ def worker(
             processes=n,
             yielding=not keen,
             webhook_addresses=AllowedWebhookAddresses.parse(Settings.load().webhook_allowed),
-            media=media_policy(Settings.load()),
+            media=make_media_policy(Settings.load()),
             dask_scheduler=dask,
         )
     return None

@@ -36,7 +36,7 @@ class CampaignClient:
         settings: dict[str, Any] = json.loads(self.remote.fetch_body(self.path, accept="application/json"))
         return settings
 
-    def load_facts(self) -> CampaignFacts:
+    def load_protocol_and_basis(self) -> CampaignFacts:
         """What a model of raters says of it."""
         settings = self.load_settings()
         return CampaignFacts(self.campaign, settings["protocol"], settings["options"], settings["basis"])

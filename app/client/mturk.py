@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 from xml.etree import ElementTree as ET
 
-from app.client.mturk_question import CODE_FIELD, make_question
+from app.client.mturk_question import CODE_FIELD, make_hit_question_xml
 from app.client.settlement import INVITATION, PlatformRefusal, PlatformWording, StudyLink, Submission
 from app.domain.errors import Invalid, Place, Unavailable
 
@@ -96,7 +96,7 @@ class MTurkClient:
                 AssignmentDurationInSeconds=texts.minutes * 60,
                 LifetimeInSeconds=texts.days * 86_400,
                 AutoApprovalDelayInSeconds=texts.pay_after_days * 86_400,
-                Question=make_question(texts.title, texts.description, link, self._submit_url),
+                Question=make_hit_question_xml(texts.title, texts.description, link, self._submit_url),
                 RequesterAnnotation=annotation,
                 UniqueRequestToken=invitation,
             )

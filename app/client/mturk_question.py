@@ -42,7 +42,7 @@ if (worker && assignment && assignment !== "ASSIGNMENT_ID_NOT_AVAILABLE") {{
 </html>"""
 
 
-def make_question(title: str, description: str, link: str, submit_url: str) -> str:
+def make_hit_question_xml(title: str, description: str, link: str, submit_url: str) -> str:
     """The question of a HIT, as XML around a page.
 
     link: to the campaign, as an invitation has it; the worker's id joins its query. submit_url: where answers go.

@@ -136,7 +136,7 @@ class CompletionCodeTemplates:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class SubmissionDecision:
     """What is to be done with a submission, and why."""
 
     submission: Submission
@@ -164,7 +164,7 @@ def decide_submissions(
     verdicts: CompletionCodeTemplates,
     *,
     tasks: int = 1,
-) -> list[Decision]:
+) -> list[SubmissionDecision]:
     """A decision for each submission that awaits one. tasks: how many somebody has to hand in to be paid.
 
     Of several submissions of one participant one is paid at most, counting those that were approved before.
@@ -180,7 +180,7 @@ def decide_submissions(
             action, reason = "leave", "another submission of this participant is paid"
         if action == "approve":
             paid.add(submission.participant)
-        decisions.append(Decision(submission, action, reason))
+        decisions.append(SubmissionDecision(submission, action, reason))
     return decisions
 
 

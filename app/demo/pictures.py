@@ -170,7 +170,7 @@ def make_picture_campaign(remote: Remote) -> CampaignClient:
 
 def make_picture_rater_model(managed: CampaignClient) -> RaterModel:
     """Those who judge the drawings' descriptions, all but the guest: they look for the errors that were planted."""
-    model = make_model_template(managed.load_facts(), _planted_texts(), RATERS_OF_PICTURES, seed=SEED)
+    model = make_model_template(managed.load_protocol_and_basis(), _planted_texts(), RATERS_OF_PICTURES, seed=SEED)
     return model.model_copy(update={"raters": {rater: TEMPERS[rater] for rater in RATERS_OF_PICTURES}})
 
 

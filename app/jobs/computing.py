@@ -159,16 +159,16 @@ class ComputingProcesses:
             self._free.remove(process)
             return process
 
-    def end_idle(self, idle: float) -> None:
+    def end_idle_processes(self, idle: float) -> None:
         """End those that have had nothing to do for so many seconds, and give back what they held."""
         with self._changed:
             for process in self._free:
                 if time.monotonic() - process.used >= idle:
                     process.terminate()
 
-    def end_all(self) -> None:
+    def end_all_processes(self) -> None:
         """End those that have nothing to do; the others end when their work is stopped."""
-        self.end_idle(0)
+        self.end_idle_processes(0)
 
 
 def _step_back(*, yielding: bool) -> None:

@@ -51,7 +51,7 @@ class ChunkInterrupted(Exception):
         self.ending = ending
 
 
-def unpack_chunks(theirs: str, packed: bytes) -> Chunk:
+def unpack_chunk_function(theirs: str, packed: bytes) -> Chunk:
     """On the cluster: the function that computes chunks, with its data. Raises WorkerVersionMismatch."""
     if theirs != version("plumbline"):
         raise WorkerVersionMismatch(f"plumbline {version('plumbline')} on the cluster, {theirs} here")
@@ -136,7 +136,7 @@ class DaskCluster:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Sending large graph")  # once a job, on purpose
                 key = f"data-{job_id}-{uuid4().hex}"
-                sent = self._client.submit(unpack_chunks, version("plumbline"), packed, key=key)
+                sent = self._client.submit(unpack_chunk_function, version("plumbline"), packed, key=key)
         self._sent[job_id] = sent
         while len(self._sent) > MOST_HELD:
             self._sent.popitem(last=False)
@@ -192,11 +192,11 @@ class DaskComputing:
             return interruption.ending
         return "done"
 
-    def end_idle(self, idle: float) -> None:
+    def end_idle_processes(self, idle: float) -> None:
         """End processes that have had nothing to do for so many seconds."""
-        self._processes.end_idle(idle)
+        self._processes.end_idle_processes(idle)
 
-    def end_all(self) -> None:
+    def end_all_processes(self) -> None:
         """Leave the cluster, and end the processes."""
         self._cluster.close()
-        self._processes.end_all()
+        self._processes.end_all_processes()

@@ -90,7 +90,7 @@ class Worker:
                     log.warning("the queue cannot be reached: %s", type(error.__cause__ or error).__name__)
                 self._stop.wait(AGAIN_AFTER)
         finally:
-            self.processes.end_all()
+            self.processes.end_all_processes()
             self._leave()
 
     def _leave(self) -> None:

@@ -15,7 +15,7 @@ from app.services.campaigns.housekeeping import delete_expired_data
 from app.services.every_organization import run_for_each_organization
 from app.services.jobs import jobs
 from app.services.media.policy import MediaPolicy
-from app.services.media.sweep import sweep_media
+from app.services.media.sweep import delete_unused_media
 from app.services.webhooks.addresses import ONLY_PUBLIC, AllowedWebhookAddresses
 from app.storage.db import Database
 
@@ -38,7 +38,7 @@ class SendingStopped(Unavailable):
     published = "NothingSends"
 
 
-def run(
+def run_worker(
     database: Database,
     *,
     stop: threading.Event,
@@ -80,15 +80,15 @@ def run(
                 if time.monotonic() >= due:
                     _tidy(database)
                     if database.ratings_folder is not None:
-                        _log_counts({"files of ratings": database.ratings_folder.sweep()})
+                        _log_counts({"files of ratings": database.ratings_folder.delete_stale_files()})
                     due = time.monotonic() + every
                     beat()
                 if media is not None and time.monotonic() >= media_due:
                     media_due = time.monotonic() + MEDIA_EVERY
-                    _log_counts(sweep_media(database, media))
+                    _log_counts(delete_unused_media(database, media))
             except AppError as error:
                 log.warning("waiting for the database: %s", error.title())
-            worker.processes.end_idle(IDLE)
+            worker.processes.end_idle_processes(IDLE)
             stop.wait(JOBS_EVERY)
     finally:
         stop.set()

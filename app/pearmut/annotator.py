@@ -15,13 +15,13 @@ from app.pearmut.bodies import ItemIn, LogIn, NextItemIn, read_body
 from app.pearmut.errors import json_response
 from app.pearmut.state import PearmutState
 from app.services.pearmut import pages
-from app.services.pearmut.answers import SentDocument, record_document
-from app.services.pearmut.assets import sign_assets
+from app.services.pearmut.answers import SentDocument, record_sent_document
+from app.services.pearmut.assets import sign_asset_addresses
 from app.services.pearmut.users import PearmutUser, PearmutUserUnknown, identify_user
 from app.services.tasks import leases
 from app.services.tasks.leases import LeaseResult
 from app.storage.db import Session
-from app.web.organizations import enter_organization
+from app.web.organizations import use_organization_of_credential
 from app.web.rate_limits import find_client_address
 
 router = APIRouter()
@@ -81,7 +81,7 @@ def _next_leased(state: PearmutState, user: PearmutUser, leased: LeaseResult, se
     if leased.task is not None:
         place = pages.find_leased_place(user, progress, leased.task.task)
         response = pages.make_item_response(session, user, progress, place, state.files.instructions)
-        return sign_assets(session, user, response)
+        return sign_asset_addresses(session, user, response)
     if leased.why == "wait":
         raise PearmutDocumentsTaken(retry_after=leased.retry_after)
     if leased.why in WHYS:
@@ -94,9 +94,9 @@ def _respond(
 ) -> pages.Response:
     place = pages.find_last_place(user, progress) if place is None else place
     if place is None:
-        return pages.make_goodbye(user, progress)
+        return pages.make_goodbye_response(user, progress)
     response = pages.make_item_response(session, user, progress, place, state.files.instructions)
-    return sign_assets(session, user, response)
+    return sign_asset_addresses(session, user, response)
 
 
 @router.post("/get-i-item")
@@ -106,7 +106,7 @@ async def get_own_item(request: Request) -> Response:
 
     def work(session: Session) -> pages.Response:
         user = _user(request, state, body, session)
-        return sign_assets(session, user, pages.get_item(session, user, body.item_i, state.files.instructions))
+        return sign_asset_addresses(session, user, pages.get_item(session, user, body.item_i, state.files.instructions))
 
     return json_response(await state.judging.run_in_thread(work))
 
@@ -118,7 +118,7 @@ async def log_response(request: Request) -> Response:
     sent = SentDocument(body.item_i, body.payload.annotation, body.payload.actions, body.payload.comment)
 
     def work(session: Session) -> None:
-        record_document(session, _user(request, state, body, session), sent)
+        record_sent_document(session, _user(request, state, body, session), sent)
 
     async with state.saving(body.campaign_id):
         await state.judging.run_in_thread(work)
@@ -128,7 +128,7 @@ async def log_response(request: Request) -> Response:
 async def _read_body_of_user(request: Request, model: type[B]) -> tuple[B, PearmutState]:
     """The body, for whose user's organization the request works from now on."""
     body = await read_body(request, model)
-    await to_thread.run_sync(enter_organization, request, body.user_id)
+    await to_thread.run_sync(use_organization_of_credential, request, body.user_id)
     return body, PearmutState.of_request(request)
 
 

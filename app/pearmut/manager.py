@@ -22,7 +22,7 @@ from app.services.pearmut.documents import LoadedCampaign
 from app.services.pearmut.loading import add_pearmut_campaign
 from app.services.pearmut.users import PearmutTokenWrong, authenticate_dashboard
 from app.storage.db import Session
-from app.web.organizations import enter_organization
+from app.web.organizations import use_organization_of_credential
 
 router = APIRouter()
 Work = Callable[[Session, LoadedCampaign, Caller], object]
@@ -33,7 +33,7 @@ PURGE = "Campaigns are not purged here: close it, or erase its annotators, on Pl
 async def _run_as_manager(request: Request, body: ManagedCampaignIn, work: Work) -> Response:
     """Do what a manager of the campaign asks. Raises PearmutTokenWrong."""
     state = PearmutState.of_request(request)
-    await to_thread.run_sync(enter_organization, request, body.token or "")
+    await to_thread.run_sync(use_organization_of_credential, request, body.token or "")
 
     def run(session: Session) -> object:
         loaded = state.campaigns.load(session, body.campaign_id)
@@ -108,7 +108,7 @@ async def refuse_purge() -> Response:
 async def add_campaign(request: Request) -> Response:
     """Load campaigns, all or none; tokens and links of users are in this answer only."""
     body, state = await read_body(request, NewCampaignIn), PearmutState.of_request(request)
-    await to_thread.run_sync(enter_organization, request, body.token_main)
+    await to_thread.run_sync(use_organization_of_credential, request, body.token_main)
     given = body.campaign_data if isinstance(body.campaign_data, list) else [body.campaign_data]
 
     def work(session: Session) -> list[dict[str, Any]]:
@@ -174,7 +174,7 @@ async def _download(
         raise Invalid("Mismatched campaign_id and token count")
     if len({find_credential_organization(secret) for secret in secrets}) > 1:
         raise PearmutTokenWrong
-    await to_thread.run_sync(enter_organization, request, secrets[0])
+    await to_thread.run_sync(use_organization_of_credential, request, secrets[0])
 
     def work(session: Session) -> object:
         pairs: list[tuple[str, object]] = []

@@ -50,7 +50,7 @@ def find_account_session(session: Session, digest: bytes) -> AccountRecord | Non
     return session.execute(of.where(sessions.c.hash == digest)).one_or_none()
 
 
-def was_checked_within(session: Session, digest: bytes, age: timedelta) -> bool:
+def was_provider_asked_within(session: Session, digest: bytes, age: timedelta) -> bool:
     """Whether the provider was asked about a browser session so lately."""
     of = sa.select(account_sessions.c.checked_at > _NOW - age)
     of = of.join(sessions, sessions.c.id == account_sessions.c.session_id).where(sessions.c.hash == digest)

@@ -13,26 +13,26 @@ ArchiveLinkRecord = sa.Row[Any]
 _OPEN = archive_links.c.revoked_at.is_(None)
 
 
-def find_open_link(session: Session, campaign_id: int) -> ArchiveLinkRecord | None:
+def find_archive_link(session: Session, campaign_id: int) -> ArchiveLinkRecord | None:
     """The campaign's link that can be opened."""
     return session.execute(
         sa.select(archive_links).where(archive_links.c.campaign_id == campaign_id, _OPEN)
     ).one_or_none()
 
 
-def insert_link(session: Session, campaign_id: int, *, address: str, actor: str) -> None:
+def insert_archive_link(session: Session, campaign_id: int, *, address: str, actor: str) -> None:
     """Store a new link; the campaign must have no other that can be opened."""
     session.execute(sa.insert(archive_links).values(campaign_id=campaign_id, address=address, actor=actor))
 
 
-def revoke_link(session: Session, campaign_id: int) -> bool:
+def revoke_archive_link(session: Session, campaign_id: int) -> bool:
     """Take the link back; False where there was none."""
     here = (archive_links.c.campaign_id == campaign_id) & _OPEN
     revoked = sa.update(archive_links).where(here).values(revoked_at=sa.func.now()).returning(archive_links.c.id)
     return session.execute(revoked).one_or_none() is not None
 
 
-def find_linked_campaign(session: Session, address: str) -> str | None:
+def find_campaign_of_archive_link(session: Session, address: str) -> str | None:
     """Key of the closed campaign that an address opens; None for one that is revoked, unknown or of another state."""
     query = (
         sa.select(campaigns.c.key)

@@ -67,7 +67,7 @@ def load_awaited_raters(session: Session, campaign_id: int) -> frozenset[str]:
     return frozenset(session.execute(text(UNFINISHED), {"campaign": campaign_id}).scalars())
 
 
-def hash_unfinished_tasks(session: Session, campaign_id: int) -> str:
+def hash_unfinished_task_keys(session: Session, campaign_id: int) -> str:
     """Digest of the keys of all tasks in which something is left to do."""
     return str(session.execute(text(NOT_DONE), {"campaign": campaign_id, "done": list(DONE)}).scalar_one())
 

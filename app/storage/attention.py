@@ -10,7 +10,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.domain.attention import KIND
-from app.storage.rater_results import describe_rater_results, load_rater_results
+from app.storage.rater_results import load_rater_results, make_rater_results_query
 from app.storage.sorting import (
     SortCursor,
     make_sort_orders,
@@ -71,7 +71,7 @@ _SHARE = f"""
 SELECT avg(({_OUTCOME} = 'passed')::int) FROM tasks t
 WHERE t.campaign_id = :campaign AND t.rater_id = :rater AND t.state = 'handed_in' AND {IS_CHECK.format(task="t")}
   AND {_FIRST} AND {_OUTCOME} IN ('passed', 'failed')"""
-_RESULTS = describe_rater_results(
+_RESULTS = make_rater_results_query(
     f"""
 SELECT r.key AS rater, x.key AS team, count(t.id) FILTER (WHERE {_FIRST}) AS checks,
        count(t.id) FILTER (WHERE {_FIRST} AND {_OUTCOME} = 'passed') AS passed,
@@ -107,12 +107,12 @@ _STATES = {
 }
 
 
-def load_check_segments(session: Session, campaign_id: int, task_id: int) -> Sequence[Row]:
+def load_attention_check_segments(session: Session, campaign_id: int, task_id: int) -> Sequence[Row]:
     """The segments of a check by position, with what they know in `meta`."""
     return session.execute(text(_SEGMENTS), {"campaign": campaign_id, "task": task_id}).all()
 
 
-def count_check_texts(session: Session, campaign_id: int) -> dict[str, int]:
+def count_attention_check_texts(session: Session, campaign_id: int) -> dict[str, int]:
     """How many texts each check shows, by key; without those that know no answer."""
     rows = session.execute(text(_TEXTS), {"campaign": campaign_id})
     return {row.key: row.n for row in rows}
@@ -134,7 +134,7 @@ def withdraw_open_attention_checks(session: Session, campaign_id: int, rater_id:
         session.execute(text(statement), {"campaign": campaign_id, "rater": rater_id})
 
 
-def load_passed_share(session: Session, campaign_id: int, rater_id: int) -> float | None:
+def load_first_try_passed_share(session: Session, campaign_id: int, rater_id: int) -> float | None:
     """Of the checks that a rater met, the share that was passed at the first try; None without any."""
     share = session.execute(text(_SHARE), {"campaign": campaign_id, "rater": rater_id}).scalar()
     return None if share is None else float(share)

@@ -44,7 +44,7 @@ def load_shown_outputs(session: Session, campaign_id: int) -> set[tuple[str, str
     return {(row.system, row.document) for row in rows}
 
 
-def delete_written_outputs(session: Session, campaign_id: int, ids: Sequence[int]) -> None:
+def delete_outputs_and_authors(session: Session, campaign_id: int, ids: Sequence[int]) -> None:
     """Delete outputs, and who wrote them."""
     if ids:
         session.execute(sa.delete(variants).where(variants.c.campaign_id == campaign_id, variants.c.output_id.in_(ids)))
@@ -72,6 +72,6 @@ def replace_output_authors(
         session.execute(sa.insert(variants), values)
 
 
-def load_authors_page(session: Session, campaign_id: int, *, after: int, limit: int) -> list[Row]:
+def load_output_authors_page(session: Session, campaign_id: int, *, after: int, limit: int) -> list[Row]:
     """Outputs with who wrote them, by id after `after`."""
     return list(stream_full_scan(session, LIST, {"campaign": campaign_id, "after": after, "limit": limit}))

@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import AppError, Conflict, Invalid, NotFound, StorageFull, Unavailable
 from app.storage.connections import ConfiguredConnection
-from app.storage.organizations import DEFAULT, current_organization, fix_current_organization, search_path_statement
+from app.storage.organizations import DEFAULT, current_organization, pin_current_organization, search_path_statement
 from app.storage.pulse import SILENT, DatabaseLivenessProbe, ProbedConnection
 from app.storage.ratings_folder import RatingsFolder
 from app.storage.temporary_tables import listen_for_temporary_tables
@@ -179,7 +179,7 @@ class Database:
             if snapshot:
                 session.connection(execution_options={"isolation_level": "REPEATABLE READ"})
                 session.execute(sa.text("SET TRANSACTION READ ONLY"))
-            if (organization := fix_current_organization()) != DEFAULT:
+            if (organization := pin_current_organization()) != DEFAULT:
                 session.execute(sa.text(search_path_statement(organization)))
             yield session
 

@@ -221,7 +221,7 @@ FROM voids v JOIN judgments j ON j.campaign_id = :campaign AND j.id = v.judgment
 WHERE v.campaign_id = :campaign AND v.version <= :version AND {_ANEW}"""
 
 
-def count_unexported(session: Session, campaign_id: int, version: int) -> dict[str, int]:
+def count_unexportable(session: Session, campaign_id: int, version: int) -> dict[str, int]:
     """How much a campaign holds that no format carries, by what it is."""
     counts = session.execute(text(BESIDE), {"campaign": campaign_id, "version": version})
     return {row.what: row.n for row in counts if row.n}

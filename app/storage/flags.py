@@ -97,7 +97,7 @@ def load_flag(session: Session, campaign_id: int, name: str) -> Row:
     return row
 
 
-def load_flags_of_names(session: Session, campaign_id: int, names: Sequence[str]) -> dict[str, Row]:
+def lock_flags_by_public_id(session: Session, campaign_id: int, names: Sequence[str]) -> dict[str, Row]:
     """The flags of these names, by name; held until the transaction ends."""
     query = text(f"{_FLAGS} AND f.public_id = ANY(:names) ORDER BY f.id FOR UPDATE OF f")
     rows = session.execute(query, {"campaign": campaign_id, "names": list(names)})

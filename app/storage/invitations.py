@@ -12,7 +12,7 @@ from app.domain.errors import NotFound
 from app.storage.attention import IS_CHECK
 from app.storage.sorting import SortCursor, make_sort_orders, sort_page, text_term, time_term
 from app.storage.tables import campaigns, enrolments, invitations, raters, tasks, teams
-from app.storage.word_search import search_columns
+from app.storage.word_search import filter_by_words
 
 InvitationRecord = sa.Row[Any]
 
@@ -89,7 +89,7 @@ def load_invitations_page(
     query = _query().where(i.campaign_id == campaign_id).limit(limit)
     if live is not None:
         query = query.where(_is_live() == sa.literal(live))
-    query = search_columns(query, (i.public_id, i.platform, teams.c.key), words)
+    query = filter_by_words(query, (i.public_id, i.platform, teams.c.key), words)
     return list(session.execute(sort_page(query, i.public_id.collate("C"), ORDERS[sort], after=after)))
 
 
@@ -170,6 +170,6 @@ def load_completions_page(
         return list(session.execute(query.limit(limit))), None
     looked = query.limit(LOOKED_AT).subquery()
     named = (looked.c.rater, looked.c.external_id, looked.c.code, looked.c.platform)
-    rows = list(session.execute(search_columns(sa.select(looked).order_by(looked.c.id).limit(limit), named, words)))
+    rows = list(session.execute(filter_by_words(sa.select(looked).order_by(looked.c.id).limit(limit), named, words)))
     count, last = session.execute(sa.select(sa.func.count(), sa.func.max(looked.c.id))).one()
     return rows, int(last) if count == LOOKED_AT and len(rows) < limit else None

@@ -100,7 +100,7 @@ def restart_job(session: Session, job_id: int, request: Mapping[str, object]) ->
     _update_job(session, job_id, state="queued", error=None, finished_at=None, **again)
 
 
-def count_job_attempt(session: Session, job_id: int) -> None:
+def record_job_attempt(session: Session, job_id: int) -> None:
     """One more beginning."""
     _update_job(session, job_id, attempts=jobs.c.attempts + 1)
 
@@ -127,7 +127,7 @@ def mark_job_finishing(session: Session, job_id: int) -> None:
     _update_job(session, job_id, state="finishing")
 
 
-def mark_job_done(session: Session, job_id: int) -> None:
+def mark_job_done_and_drop_chunks(session: Session, job_id: int) -> None:
     """The report is stored: its chunks are not needed any more, but for who computed how many."""
     counted = sa.select(chunk_results.c.worker, sa.func.count().label("n")).where(chunk_results.c.job_id == job_id)
     workers = {row.worker: row.n for row in session.execute(counted.group_by(chunk_results.c.worker))}

@@ -116,7 +116,7 @@ def load_stalled_entries(session: Session, seconds: float) -> Sequence[StalledQu
     return [StalledQueueEntry(*row) for row in session.execute(sa.text(query), {"seconds": seconds})]
 
 
-def count_entry_ending(session: Session, queue_id: int, what: Ended) -> int:
+def record_entry_ending(session: Session, queue_id: int, what: Ended) -> int:
     """Note on an entry that it ended so once more; how often that makes. 0 where the entry is gone.
 
     Each way to end is counted by itself, and what the queue tries again because the database was away by none of them.

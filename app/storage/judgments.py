@@ -205,7 +205,7 @@ def resolve_staged_judgments(session: Session, campaign_id: int, *, history: boo
     if apart:
         resolve = NUMBERED_AFTER.format(resolve=resolve, number=number)
     session.execute(text(f"{RESOLVED} {resolve}"), {"campaign": campaign_id})
-    staging.sample_staging_statistics(session, "resolved (n, item_id, segment_id)")
+    staging.sample_staging_planner_statistics(session, "resolved (n, item_id, segment_id)")
     if session.execute(text(ANY_TWICE)).scalar():
         session.execute(text(BY_TIME))
         require_checks_pass(session, campaign_id, (TWICE,))
@@ -321,7 +321,7 @@ def stream_judgments_awaiting_text(session: Session, campaign_id: int) -> Iterat
         yield JudgmentAwaitingText(*row)
 
 
-def find_source_line(session: Session, judgment_id: int) -> tuple[str, int]:
+def find_import_line(session: Session, judgment_id: int) -> tuple[str, int]:
     """File and line that a judgment of the import under way came from."""
     query = text("SELECT file, line FROM resolved WHERE id = :id")
     file, line = session.execute(query, {"id": judgment_id}).one()

@@ -14,12 +14,12 @@ from app.storage.tables import judgments, locks
 LockRecord = sa.Row[Any]
 
 
-def insert_lock_entry(session: Session, campaign_id: int, values: Mapping[str, object]) -> None:
+def insert_analysis_lock_entry(session: Session, campaign_id: int, values: Mapping[str, object]) -> None:
     """Store the next entry; the campaign's row must be locked, so that entries count up."""
     session.execute(sa.insert(locks).values(campaign_id=campaign_id, **values))
 
 
-def load_lock_chain(session: Session, campaign_id: int, version: int) -> list[LockRecord]:
+def load_analysis_lock_chain(session: Session, campaign_id: int, version: int) -> list[LockRecord]:
     """The entries that there were at a data version, in their order."""
     query = sa.select(locks).where(locks.c.campaign_id == campaign_id, locks.c.version <= version)
     return list(session.execute(query.order_by(locks.c.n)))

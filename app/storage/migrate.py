@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import Conflict
 from app.storage import audit, distribution, organization_list, queue_schema, seals
 from app.storage.db import sqlalchemy_url, translate_database_errors
-from app.storage.numbering import find_misnumbered_rows, number_rows, set_id_range_of_new_tables
+from app.storage.numbering import find_misnumbered_tables, set_id_range_of_new_tables, set_id_range_of_tables
 from app.storage.organizations import DEFAULT, organization_schema
 from app.storage.schema_revisions import find_head_revision, find_migrations_folder, list_known_revisions
 from app.storage.serving_rights import grant_serving_role
@@ -67,7 +67,7 @@ def _upgrade(connection: sa.Connection, organization: int, revision: str) -> Non
     if organization == DEFAULT:
         queue_schema.apply_queue_migrations(connection)
     else:
-        number_rows(connection, organization)
+        set_id_range_of_tables(connection, organization)
         if distribution.is_distributed(connection, organization):
             distribution.use_clock_for_default_times(connection)
     grant_serving_role(connection, organization)
@@ -80,9 +80,9 @@ def _seal(connection: sa.Connection) -> None:
     """Seal the data that a release without seals wrote, once; most of it while others go on writing."""
     with Session(connection, join_transaction_mode="control_fully") as session:
         for campaign in seals.load_sealable_campaigns(session):
-            seals.seal_later_versions(session, campaign.id, seals.PurgedRows(), hold=False)
+            seals.seal_unsealed_versions(session, campaign.id, seals.PurgedRows(), hold=False)
             session.commit()
-            seals.seal_later_versions(session, campaign.id, seals.PurgedRows(), hold=True)
+            seals.seal_unsealed_versions(session, campaign.id, seals.PurgedRows(), hold=True)
             last = seals.find_last_seal(session, campaign.id)
             assert last is not None  # noqa: S101  (of a campaign with a version)
             what = {"first": 1, "version": last.version, "hash": last.hash.hex()}
@@ -119,7 +119,7 @@ def check_schema(url: str, *, or_later: bool = False) -> None:
             if _is_later(connection, or_later=or_later):
                 continue
             _check(connection)
-            if misnumbered := find_misnumbered_rows(connection, organization.number):
+            if misnumbered := find_misnumbered_tables(connection, organization.number):
                 raise SchemaDiffers(f"rows of {', '.join(misnumbered)} are not numbered for {organization.key}")
 
 

@@ -36,7 +36,7 @@ def set_id_range_of_new_tables(engine: sa.Engine, organization: int) -> None:
     sa.event.listen(engine, "before_cursor_execute", change, retval=True)
 
 
-def number_rows(connection: sa.Connection, organization: int) -> None:
+def set_id_range_of_tables(connection: sa.Connection, organization: int) -> None:
     """Let the tables of the current schema count within the organization's numbers. Tables that do so stay as they are.
 
     A table that a migration has just made is empty: no migration may number rows itself. One that has been distributed
@@ -48,7 +48,7 @@ def number_rows(connection: sa.Connection, organization: int) -> None:
         connection.execute(sa.text(f"{alter} SET MINVALUE {first} SET MAXVALUE {last} SET START {first} RESTART"))
 
 
-def find_misnumbered_rows(connection: sa.Connection, organization: int) -> list[str]:
+def find_misnumbered_tables(connection: sa.Connection, organization: int) -> list[str]:
     """Tables of the current schema that count outside of the organization's numbers."""
     return [counter.table for counter in _list_others(connection, organization)]
 

@@ -116,7 +116,7 @@ def insert_organization(connection: sa.Connection, key: str, name: str) -> Organ
     return find_organization(connection, key)
 
 
-def mark_organization(connection: sa.Connection, number: int, state: str) -> None:
+def set_organization_state(connection: sa.Connection, number: int, state: str) -> None:
     """Note that an organization is open, is being removed, or is gone."""
     removed = ", removed_at = now()" if state == "removed" else ""
     update = f"UPDATE {SCHEMA}.organizations SET state = :state{removed} WHERE number = :number"

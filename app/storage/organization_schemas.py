@@ -43,7 +43,7 @@ def add_organization(
     distribute_organization(url, record.number)
     prepare(record.number)
     with MigrationConnection(url) as connection:
-        organization_list.mark_organization(connection, record.number, "open")
+        organization_list.set_organization_state(connection, record.number, "open")
         connection.commit()
         return organization_list.find_organization(connection, key)
 
@@ -65,7 +65,7 @@ def remove_organization(url: str, key: str, *, patience: float | None = None) ->
     """
     with MigrationConnection(url) as connection:
         number = organization_list.find_organization(connection, key).number
-        organization_list.mark_organization(connection, number, "removing")
+        organization_list.set_organization_state(connection, number, "removing")
         connection.commit()
         time.sleep(KNOWN_FOR if patience is None else patience)
         connection.execute(sa.text("SET LOCAL lock_timeout = '5s'"))
@@ -73,5 +73,5 @@ def remove_organization(url: str, key: str, *, patience: float | None = None) ->
         connection.execute(sa.text(f"SET LOCAL search_path = {QUEUE}"))  # whose triggers name no schema
         gone = "DELETE FROM procrastinate_jobs WHERE (args->>'job')::bigint BETWEEN :first AND :last"
         connection.execute(sa.text(gone), {"first": number * SPAN, "last": (number + 1) * SPAN - 1})
-        organization_list.mark_organization(connection, number, "removed")
+        organization_list.set_organization_state(connection, number, "removed")
         connection.commit()

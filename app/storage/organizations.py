@@ -43,7 +43,7 @@ def current_organization() -> int:
     return DEFAULT if in_use is None else in_use.number
 
 
-def fix_current_organization() -> int:
+def pin_current_organization() -> int:
     """The same, for who is about to read or write: from now on a request cannot turn to another."""
     in_use = _in_use.get()
     if in_use is None:

@@ -80,7 +80,7 @@ def find_user_of_rater(session: Session, campaign_id: int, rater_id: int) -> Row
     return session.execute(_users(campaign_id).where(pearmut_users.c.rater_id == rater_id)).one_or_none()
 
 
-def update_note(session: Session, rater_id: int, note: str | None) -> None:
+def update_user_note(session: Session, rater_id: int, note: str | None) -> None:
     """Store a manager's note on a user, or remove it."""
     session.execute(sa.update(pearmut_users).where(pearmut_users.c.rater_id == rater_id).values(note=note))
 
@@ -146,7 +146,7 @@ def _without_fields(item: object) -> object:
     }
 
 
-def load_planned_tasks(session: Session, campaign_id: int) -> Sequence[Row]:
+def load_pearmut_planned_tasks(session: Session, campaign_id: int) -> Sequence[Row]:
     """The tasks of the plan by number."""
     return session.execute(text(_TASKS), {"campaign": campaign_id}).all()
 
@@ -166,7 +166,7 @@ def claim_pooled_task(session: Session, campaign_id: int, task_id: int, rater_id
     session.execute(text(_CLAIM), {"campaign": campaign_id, "task": task_id, "rater": rater_id})
 
 
-def insert_activity(
+def insert_user_activity(
     session: Session, campaign_id: int, task_id: int, rater_id: int, *, page: str, events: Sequence[tuple[str, int]]
 ) -> None:
     """Note what a page did, each event once. page: names the page's session. events: kind, and when in ms."""

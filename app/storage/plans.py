@@ -71,12 +71,12 @@ SELECT coalesce(sum(CASE
           AND e.state = 'active') END), 0) FROM invitations i WHERE i.campaign_id = :campaign"""
 
 
-def load_plan_documents(session: Session, campaign_id: int) -> list[Row]:
+def load_documents_to_plan(session: Session, campaign_id: int) -> list[Row]:
     """Documents to judge and to calibrate on, with sources, ids of segments, and references that are complete."""
     return list(stream_full_scan(session, DOCUMENTS, {"campaign": campaign_id}))
 
 
-def load_plan_systems(session: Session, campaign_id: int) -> list[Row]:
+def load_systems_to_plan(session: Session, campaign_id: int) -> list[Row]:
     """Systems that take part."""
     return list(session.execute(text(SYSTEMS), {"campaign": campaign_id}))
 
@@ -86,12 +86,12 @@ def load_output_hashes(session: Session, campaign_id: int) -> list[Row]:
     return list(stream_full_scan(session, MARKS, {"campaign": campaign_id}))
 
 
-def load_plan_raters(session: Session, campaign_id: int) -> list[Row]:
+def load_raters_to_plan(session: Session, campaign_id: int) -> list[Row]:
     """Raters who can be given work by name."""
     return list(session.execute(text(RATERS), {"campaign": campaign_id}))
 
 
-def count_documents_judged_unplanned(session: Session, campaign_id: int) -> int:
+def count_documents_judged_without_plan(session: Session, campaign_id: int) -> int:
     """Documents of which outputs were judged under no plan."""
     return int(session.execute(text(JUDGED), {"campaign": campaign_id}).scalar_one())
 
@@ -101,7 +101,7 @@ def count_invitation_seats(session: Session, campaign_id: int) -> int:
     return int(session.execute(text(SEATS), {"campaign": campaign_id}).scalar_one())
 
 
-def find_latest_plan(session: Session, campaign_id: int) -> Row | None:
+def find_plan_in_force(session: Session, campaign_id: int) -> Row | None:
     """The plan in force."""
     query = sa.select(plans).where(plans.c.campaign_id == campaign_id).order_by(plans.c.version.desc()).limit(1)
     return session.execute(query).one_or_none()
@@ -110,7 +110,7 @@ def find_latest_plan(session: Session, campaign_id: int) -> Row | None:
 def load_plan(session: Session, campaign_id: int, version: int | None) -> Row:
     """A plan by its version, the latest where none is named. Raises PlanNotFound."""
     if version is None:
-        plan = find_latest_plan(session, campaign_id)
+        plan = find_plan_in_force(session, campaign_id)
     else:
         query = sa.select(plans).where(plans.c.campaign_id == campaign_id, plans.c.version == version)
         plan = session.execute(query).one_or_none()
@@ -180,7 +180,7 @@ def copy_rows(session: Session, batch: TableRows) -> None:
             copy.write_row([_json(v) if n in json_columns else v for n, v in enumerate(row)])
 
 
-def draw_row_ids(session: Session, table: str, n: int) -> list[int]:
+def reserve_row_ids(session: Session, table: str, n: int) -> list[int]:
     """Fresh ids for rows to be written."""
     query = text("SELECT nextval(pg_get_serial_sequence(:table, 'id')) FROM generate_series(1, :n)")
     return list(session.execute(query, {"table": table, "n": n}).scalars())

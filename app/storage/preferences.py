@@ -33,7 +33,7 @@ FROM said a JOIN shown w USING (task_id, screen) JOIN tasks t ON t.id = a.task_i
 ORDER BY w.document COLLATE "C", w.first, t.key COLLATE "C", a.screen, r.key COLLATE "C" """
 
 
-def load_preferences(session: Session, campaign_id: int, version: int) -> list[Row]:
+def load_side_by_side_preferences(session: Session, campaign_id: int, version: int) -> list[Row]:
     """The latest answer of each rater about each screen, as of a data version.
 
     columns: the systems of each column, in order. preference: groups of columns from 1, best first. control: something

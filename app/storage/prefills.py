@@ -15,7 +15,7 @@ from app.storage.test_sets import PREFILL
 RATING = 0  # `role` of an item that is judged for its own sake
 
 
-def has_prefill(session: Session, campaign_id: int, name: str) -> bool:
+def has_prefilled_errors(session: Session, campaign_id: int, name: str) -> bool:
     """Whether any output has errors of this name to be shown."""
     query = sa.select(variants.c.output_id).where(
         variants.c.campaign_id == campaign_id, variants.c.kind == PREFILL, variants.c.name == name
@@ -23,7 +23,7 @@ def has_prefill(session: Session, campaign_id: int, name: str) -> bool:
     return session.execute(query.limit(1)).first() is not None
 
 
-def find_planned_prefill(session: Session, campaign_id: int) -> tuple[str | None] | None:
+def find_planned_prefill_name(session: Session, campaign_id: int) -> tuple[str | None] | None:
     """The name of the errors that the items of a plan show, None within where they show none; None before any plan."""
     row = session.execute(_select_planned_outputs(campaign_id).limit(1)).first()
     return None if row is None else (row.prefill,)

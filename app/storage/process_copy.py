@@ -13,7 +13,7 @@ from app.domain.errors import AppError
 Result = TypeVar("Result")
 
 
-def run_in_copy(do: Callable[..., Result], *given: Any) -> Result:
+def run_in_forked_process(do: Callable[..., Result], *given: Any) -> Result:
     """Do something in a copy of this process, which ends. For processes of one thread.
 
     Raises AppError or OSError where it does. Of any other error the copy writes the traceback, and this process exits.

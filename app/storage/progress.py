@@ -79,7 +79,7 @@ SELECT version, report -> 'balance' ->> 'normalized_entropy' AS normalized_entro
 WHERE campaign_id = :campaign ORDER BY version DESC LIMIT 1"""
 
 
-def load_progress_basis(session: Session, key: str) -> Row:
+def load_progress_inputs(session: Session, key: str) -> Row:
     """All that decides what the progress of a campaign is. Raises CampaignNotFound."""
     row = session.execute(text(_GLANCE), {"key": key}).one_or_none()
     if row is None:
@@ -113,7 +113,7 @@ def load_raters(session: Session, campaign_id: int) -> list[Row]:
     return list(session.execute(text(_RATERS), {"campaign": campaign_id}))
 
 
-def load_first_leases(session: Session, campaign_id: int, raters: Sequence[int]) -> dict[int, datetime]:
+def load_first_lease_times(session: Session, campaign_id: int, raters: Sequence[int]) -> dict[int, datetime]:
     """When some raters leased their first task, by rater; those who never did are missing."""
     rows = session.execute(text(_BEGAN), {"campaign": campaign_id, "raters": list(raters)})
     return {row.rater_id: row.began for row in rows}

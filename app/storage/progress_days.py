@@ -24,7 +24,7 @@ SELECT (recorded_at AT TIME ZONE 'UTC' + make_interval(mins => :offset))::date A
 FROM newest GROUP BY 1 ORDER BY 1"""
 
 
-def load_judgments_by_day(session: Session, campaign_id: int, *, utc_offset: int, most: int) -> Sequence[Row]:
+def load_judgment_counts_by_day(session: Session, campaign_id: int, *, utc_offset: int, most: int) -> Sequence[Row]:
     """Day and count, the oldest day first, of the `most` newest judgments. utc_offset: minutes ahead of UTC."""
     keys = {"campaign": campaign_id, "offset": utc_offset, "most": most}
     return session.execute(text(_DAYS), keys).all()

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.rater_results import describe_rater_results, load_rater_results
+from app.storage.rater_results import load_rater_results, make_rater_results_query
 from app.storage.sorting import (
     SortCursor,
     make_sort_orders,
@@ -61,7 +61,7 @@ def insert_qualification_attempt(
     session.execute(sa.insert(qualification_attempts).values(row))
 
 
-_RESULTS = describe_rater_results(
+_RESULTS = make_rater_results_query(
     """
 SELECT r.key AS rater, t.key AS team, count(a.share) AS attempts, max(a.share) AS best,
   coalesce(bool_or(a.passed), false) AS passed,

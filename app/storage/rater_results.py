@@ -10,12 +10,12 @@ from sqlalchemy.orm import Session
 from sqlalchemy.types import TypeEngine
 
 from app.storage.sorting import SortCursor, SortOrder, sort_page
-from app.storage.word_search import search_columns
+from app.storage.word_search import filter_by_words
 
 Row = sa.Row[Any]
 
 
-def describe_rater_results(query: str, **columns: type[TypeEngine[Any]] | TypeEngine[Any]) -> sa.Subquery:
+def make_rater_results_query(query: str, **columns: type[TypeEngine[Any]] | TypeEngine[Any]) -> sa.Subquery:
     """The rows of a query about the campaign `:campaign`: `rater` and `team` as keys, and what else it selects."""
     named = {"rater": sa.Text, "team": sa.Text, **columns}
     return sa.text(query).columns(*(sa.column(name, kind) for name, kind in named.items())).subquery("results")
@@ -33,7 +33,7 @@ def load_rater_results(
     condition: sa.ColumnElement[bool] | None = None,
 ) -> Sequence[Row]:
     """The rows after a place in an order. words: each is a part of the rater's or the team's key, in any case."""
-    wanted = search_columns(sa.select(results).limit(limit), (results.c.rater, results.c.team), words)
+    wanted = filter_by_words(sa.select(results).limit(limit), (results.c.rater, results.c.team), words)
     if condition is not None:
         wanted = wanted.where(condition)
     return session.execute(

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import Conflict, NotFound
 from app.storage.sorting import SortCursor, make_sort_orders, sort_page, text_term, time_term
 from app.storage.tables import contacts, enrolments, people, raters, teams, tokens
-from app.storage.word_search import search_columns
+from app.storage.word_search import filter_by_words
 
 RaterRecord = sa.Row[Any]
 
@@ -117,7 +117,7 @@ def load_raters_page(
     if state is not None:
         wanted = wanted.where(enrolments.c.state == state)
     named = (raters.c.key, enrolments.c.external_id, contacts.c.name, contacts.c.email)
-    wanted = search_columns(wanted, named, words)
+    wanted = filter_by_words(wanted, named, words)
     return list(session.execute(sort_page(wanted, raters.c.key.collate("C"), ORDERS[sort], after=after)))
 
 

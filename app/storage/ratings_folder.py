@@ -79,7 +79,7 @@ class RatingsFolder:
         self.large.add(campaign_id)
         return True
 
-    def find(self, key: RatingsFileKey) -> Path | None:
+    def find_and_mark_used(self, key: RatingsFileKey) -> Path | None:
         """The file, used from now on; None where it is to be written."""
         head = self.path / key.name / HEAD
         if not head.exists():
@@ -106,7 +106,7 @@ class RatingsFolder:
         finally:
             shutil.rmtree(part, ignore_errors=True)
 
-    def sweep(self, now: float | None = None) -> int:
+    def delete_stale_files(self, now: float | None = None) -> int:
         """Delete files of former data versions, those that nobody uses, and what was left half written; how many."""
         now = time.time() if now is None else now
         families: dict[str, list[tuple[int, Path]]] = defaultdict(list)

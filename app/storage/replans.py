@@ -104,7 +104,7 @@ def load_group_ids(session: Session, campaign_id: int, plan: int) -> dict[tuple[
     return {(row.task, row.position): row.group_id for row in rows}
 
 
-def withdraw_tasks(session: Session, campaign_id: int, tasks: Sequence[int]) -> None:
+def withdraw_or_delete_tasks(session: Session, campaign_id: int, tasks: Sequence[int]) -> None:
     """Take tasks out of a plan: those that somebody touched stay as withdrawn, the others are as if never made."""
     for statement in WITHDRAW:
         session.execute(text(statement), {"campaign": campaign_id, "tasks": list(tasks)})

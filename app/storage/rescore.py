@@ -24,7 +24,7 @@ WHERE s.campaign_id = :campaign AND s.profile_id = :profile AND s.judgment_id = 
 
 
 @dataclass(frozen=True, slots=True)
-class StoredProfile:
+class StoredWeightProfile:
     """A profile of a campaign under which judgments are scored."""
 
     id: int
@@ -42,10 +42,10 @@ class StoredScore:
     n_errors: int
 
 
-def load_profiles(session: Session, campaign_id: int) -> list[StoredProfile]:
+def load_weight_profiles(session: Session, campaign_id: int) -> list[StoredWeightProfile]:
     """All profiles of a campaign, by id."""
     query = text("SELECT id, name, digest, weights FROM profiles WHERE campaign_id = :campaign ORDER BY id")
-    return [StoredProfile(*row) for row in session.execute(query, {"campaign": campaign_id})]
+    return [StoredWeightProfile(*row) for row in session.execute(query, {"campaign": campaign_id})]
 
 
 def stream_stored_scores(session: Session, campaign_id: int, profile_id: int) -> Iterator[StoredScore]:

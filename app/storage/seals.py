@@ -226,7 +226,7 @@ def find_last_seal(session: Session, campaign_id: int) -> Row | None:
     return session.execute(text(_LAST), {"campaign": campaign_id}).one_or_none()
 
 
-def seal_later_versions(
+def seal_unsealed_versions(
     session: Session, campaign_id: int, purged: PurgedRows, *, hold: bool
 ) -> tuple[int, bytes] | None:
     """Seal, as they are now, the versions after the last sealed one; the last of them with its hash, None for none.

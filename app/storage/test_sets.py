@@ -105,7 +105,7 @@ def load_outputs_page(
     return list(session.execute(query))
 
 
-def upsert_keyed_row(
+def upsert_system_or_document(
     session: Session, table: sa.Table, campaign_id: int, key: str, values: Mapping[str, object]
 ) -> int:
     """Store a system or document, or overwrite its fields; its id."""

@@ -26,7 +26,7 @@ def load_system_descriptions(session: Session, campaign_id: int) -> dict[str, Sy
     return {row.key: SystemDescription(row.name, row.kind) for row in session.execute(query)}
 
 
-def hash_descriptions(session: Session, campaign_id: int) -> str:
+def hash_system_and_document_descriptions(session: Session, campaign_id: int) -> str:
     """Digest of what is told about systems and documents as it is now, whatever data version is asked about."""
     told = (
         sa.select(systems.c.key, systems.c.name, systems.c.kind).where(systems.c.campaign_id == campaign_id),

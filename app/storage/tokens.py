@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import NotFound
 from app.storage.sorting import SortCursor, SortOrder, sort_page
 from app.storage.tables import campaigns, raters, teams, tokens
-from app.storage.word_search import search_columns
+from app.storage.word_search import filter_by_words
 
 TokenRecord = sa.Row[Any]
 USE_NOTED = timedelta(minutes=5)
@@ -120,7 +120,7 @@ def load_tokens_page(
     if live is not None:
         wanted = wanted.where(is_live_condition() == sa.literal(live))
     named = (tokens.c.prefix, tokens.c.name, campaigns.c.key, teams.c.key, raters.c.key)
-    wanted = search_columns(wanted, named, words)
+    wanted = filter_by_words(wanted, named, words)
     return list(session.execute(sort_page(wanted, _prefix(tokens.c.prefix), _ORDERS[sort], after=after)))
 
 

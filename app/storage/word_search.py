@@ -40,7 +40,7 @@ def make_word_pattern(word: str, *, in_json: bool = False) -> str:
     return "".join(parts)
 
 
-def search_columns(
+def filter_by_words(
     query: sa.Select[Any], columns: Sequence[sa.ColumnElement[Any]], words: Sequence[str]
 ) -> sa.Select[Any]:
     """The query for rows in which each word is a part of one of the columns, in any case."""

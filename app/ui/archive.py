@@ -22,7 +22,7 @@ from app.services.data.archived_media import ArchivedMedia, add_media_addresses
 from app.ui.assets import STYLE, load_static_files
 from app.ui.messages import ENGLISH, load_page_messages
 from app.ui.pages import PageRoute, make_template_environment, render_page
-from app.ui.text_layout import Mark, draw_layout
+from app.ui.text_layout import Mark, render_text_layout
 from app.web.deps import DatabaseDep, MediaPolicyDep, SessionDep
 from app.web.media_content import content_response
 from app.web.organizations import ArchiveAddress
@@ -99,10 +99,10 @@ def render_style_sheet() -> bytes:
     return load_static_files()[STYLE].content
 
 
-def draw_text(text: str, errors: Sequence[Mapping[str, Any]], side: str, *, markup: bool) -> Markup:
+def render_marked_text(text: str, errors: Sequence[Mapping[str, Any]], side: str, *, markup: bool) -> Markup:
     """A text with its marked errors, laid out where its tags are markup.
 
-    >>> str(draw_text("a <b>", [{"start": 0, "end": 1, "severity": "minor"}], "target", markup=False))
+    >>> str(render_marked_text("a <b>", [{"start": 0, "end": 1, "severity": "minor"}], "target", markup=False))
     '<p dir="auto" class="drawn"><mark class="is-minor">a</mark> &lt;b&gt;</p>'
     """
     layout = find_text_layout(text) if markup else None
@@ -116,7 +116,7 @@ def draw_text(text: str, errors: Sequence[Mapping[str, Any]], side: str, *, mark
     for start, end, kind in _marks_on(text, errors, side):
         place = layout.to_shown_range(start, end)
         marks += [] if place is None else [(*place, kind)]
-    return Markup('<div dir="auto" class="drawn laid-out">{}</div>').format(draw_layout(layout, marks))
+    return Markup('<div dir="auto" class="drawn laid-out">{}</div>').format(render_text_layout(layout, marks))
 
 
 def _marks_on(text: str, errors: Sequence[Mapping[str, Any]], side: str) -> list[Mark]:
@@ -162,17 +162,17 @@ def _document_values(document: ArchivedDocument, home: str, following: str | Non
         "home": home,
         "following": following,
         "pieces": cut_at_marks,
-        "drawn": partial(draw_text, markup=document.markup),
+        "drawn": partial(render_marked_text, markup=document.markup),
         "errors_of": _errors,
         "facts_of": _facts,
-        "file_of": MediaInTexts({file.name: file for file in document.media}),
+        "file_of": TextMediaFinder({file.name: file for file in document.media}),
         "times": list_error_times,
         "clock": format_clock,
     }
 
 
 @dataclass(frozen=True, slots=True)
-class MediaInTexts:
+class TextMediaFinder:
     """Finds the file that a text stands for, with what the text says of it; None where the text is none."""
 
     files: Mapping[str, ArchivedMedia]

@@ -18,7 +18,7 @@ from fastapi import APIRouter, Request, Response
 
 from app.domain.errors import NotFound
 from app.ui import messages
-from app.ui.bundles import bundle_module, list_imported_modules
+from app.ui.bundles import bundle_module, list_transitive_imports
 
 FOLDER = Path(__file__).parent / "static"
 STYLE = "style.css"
@@ -73,11 +73,11 @@ def asset_address(name: str) -> str:
 
 
 @cache
-def list_modules(name: str) -> tuple[str, ...]:
+def list_preloaded_modules(name: str) -> tuple[str, ...]:
     """The modules that a module imports, and that these import, so that a page can fetch all of them at once."""
     files = load_static_files().items()
     sources = {path: file.content.decode() for path, file in files if file.media_type == MEDIA_TYPES[".js"]}
-    return list_imported_modules(name, sources)
+    return list_transitive_imports(name, sources)
 
 
 @router.get("/assets/{given}/{name:path}")

@@ -27,12 +27,12 @@ def bundle_module(name: str, sources: Mapping[str, str]) -> str:
     return "\n".join([*parts, _body(name, sources[name], places)])
 
 
-def find_imported_modules(name: str, source: str) -> list[str]:
+def find_direct_imports(name: str, source: str) -> list[str]:
     """The modules that a module imports, by their names."""
     return [normpath(join(dirname(name), found[2])) for found in IMPORT.finditer(source)]
 
 
-def list_imported_modules(name: str, sources: Mapping[str, str]) -> tuple[str, ...]:
+def list_transitive_imports(name: str, sources: Mapping[str, str]) -> tuple[str, ...]:
     """All modules that a module needs, each after those that it imports. Raises as `bundle_module`."""
     return tuple(dict.fromkeys(_order(name, sources, ())))[:-1]
 
@@ -41,7 +41,7 @@ def _order(name: str, sources: Mapping[str, str], above: tuple[str, ...]) -> Ite
     """A module after all that it imports."""
     if name in above:
         raise ValueError(f"these modules import each other: {' → '.join((*above, name))}")
-    for other in find_imported_modules(name, sources[name]):
+    for other in find_direct_imports(name, sources[name]):
         yield from _order(other, sources, (*above, name))
     yield name
 

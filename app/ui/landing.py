@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 from app.ui.pages import PageRoute, render_page
 from app.web.cookies import Who, read_session_cookie
-from app.web.single_sign_on.confirming import find_provider
+from app.web.single_sign_on.confirming import find_identity_provider
 
 WHO: Final[tuple[Who, ...]] = ("staff", "rater")
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -22,5 +22,5 @@ def landing_page(request: Request) -> Response:
     """
     signed_in = {who: read_session_cookie(request, who) is not None for who in WHO}
     return render_page(
-        request, "landing.html", {"provider": find_provider(request) is not None, "signed_in": signed_in}
+        request, "landing.html", {"provider": find_identity_provider(request) is not None, "signed_in": signed_in}
     )

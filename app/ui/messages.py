@@ -132,7 +132,7 @@ class PageMessages:
     def translate(self, message: str, **values: object) -> str:
         """A message, with values put in the place of `{name}`."""
         entry = self.known.get(message, message.partition("|")[0])
-        return put_values(entry if isinstance(entry, str) else entry["other"], values)
+        return fill_placeholders(entry if isinstance(entry, str) else entry["other"], values)
 
     def translate_count(self, n: int, singular: str, many: str, **values: object) -> str:
         """The message for a number of things, with the number in the place of `{n}`.
@@ -145,7 +145,7 @@ class PageMessages:
             text = self.translate(singular if form == "one" else many)
         else:
             text = entry.get(form, entry["other"])
-        return put_values(text, {"n": self.format_count(n), **values})
+        return fill_placeholders(text, {"n": self.format_count(n), **values})
 
     def is_left_in_english(self, text: str) -> bool:
         """Whether a text of the services stays in English on a page of another language."""
@@ -167,7 +167,7 @@ class PageMessages:
         first = FIRST_WORD.match(shown := self.translate(text) if text in self.known else text)
         if first and first[0] not in names:
             shown = shown[0].upper() + shown[1:]
-        sentence = mark_code(shown)
+        sentence = render_code_spans(shown)
         return Markup('<span lang="en">{}</span>').format(sentence) if self.is_left_in_english(text) else sentence
 
     def translate_cell(self, cell: str) -> Markup:
@@ -197,10 +197,10 @@ class PageMessages:
         return f"{n:,}".replace(",", LANGUAGES[self.language].thousands)
 
 
-def mark_code(text: str) -> Markup:
+def render_code_spans(text: str) -> Markup:
     """A text as HTML, with what stands between backticks as code.
 
-    >>> str(mark_code("a < b: `plumbline audit`"))
+    >>> str(render_code_spans("a < b: `plumbline audit`"))
     'a &lt; b: <code>plumbline audit</code>'
     """
     parts = CODE.split(text)
@@ -262,10 +262,10 @@ def _file(language: str, place: str) -> str:
     return f"messages/{language}/{place}.json"
 
 
-def put_values(text: str, values: Mapping[str, object]) -> str:
+def fill_placeholders(text: str, values: Mapping[str, object]) -> str:
     """A text with values in the place of `{name}`; a place without a value stays.
 
-    >>> put_values("{n} of {all}", {"n": 3})
+    >>> fill_placeholders("{n} of {all}", {"n": 3})
     '3 of {all}'
     """
     return PLACE.sub(lambda found: str(values.get(found[1], found[0])), text)

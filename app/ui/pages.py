@@ -20,8 +20,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from app.domain.errors import AppError, Unauthorized
 from app.services.access.sessions import derive_csrf_token
 from app.ui import messages
-from app.ui.assets import asset_address, list_modules
-from app.ui.refusals import show_refusal
+from app.ui.assets import asset_address, list_preloaded_modules
+from app.ui.refusals import render_refusal
 from app.web.cookies import Who, read_session_cookie
 from app.web.negotiation import choose_media_type
 from app.web.organizations import get_organization_directory
@@ -119,7 +119,7 @@ def render_page(
     shared = {
         "asset": asset_address,
         "address_query": request.query_params,
-        "modules": list_modules,
+        "modules": list_preloaded_modules,
         "csrf": derive_csrf_token(cookie) if cookie else None,
         "language": language,
         "right_to_left": messages.LANGUAGES[language].right_to_left,
@@ -135,10 +135,10 @@ def render_page(
         "count": words.translate_count,
         "foreign": words.is_left_in_english,
         "told": words.translate_service_text,
-        "refused": partial(show_refusal, words),
+        "refused": partial(render_refusal, words),
         "sentence": words.translate_sentence,
         "shown": words.translate_cell,
-        "code": messages.mark_code,
+        "code": messages.render_code_spans,
         "figure": words.format_count,
     }
     text = make_template_environment().get_template(template).render({**shared, **values})

@@ -11,7 +11,7 @@ from functools import cache
 
 from markupsafe import Markup
 
-from app.ui.messages import PLACE, REFUSALS, PageMessages, load_catalogue, mark_code, put_values
+from app.ui.messages import PLACE, REFUSALS, PageMessages, fill_placeholders, load_catalogue, render_code_spans
 
 NUMBER = re.compile(r"\d{1,3}(?:,\d{3})*|\d+")
 ENGLISH = re.compile(r"[a-z]{2} [a-z0-9]")
@@ -49,14 +49,14 @@ def translate_refusal(words: PageMessages, message: str, *, depth: int = 0) -> s
         if match := pattern.fullmatch(message):
             values = [_value(words, value, depth + 1) for value in match.groups()]
             if None not in values:
-                return put_values(text, {str(n): value for n, value in enumerate(values, 1)})
+                return fill_placeholders(text, {str(n): value for n, value in enumerate(values, 1)})
     return None
 
 
-def show_refusal(words: PageMessages, message: str) -> Markup:
+def render_refusal(words: PageMessages, message: str) -> Markup:
     """The same on a page, as a sentence: where the catalogue lacks it, as it came and marked as English."""
     text = translate_refusal(words, message)
-    return words.translate_sentence(message) if text is None else mark_code(text[:1].upper() + text[1:])
+    return words.translate_sentence(message) if text is None else render_code_spans(text[:1].upper() + text[1:])
 
 
 def _value(words: PageMessages, value: str, depth: int) -> str | None:

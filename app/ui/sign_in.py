@@ -15,7 +15,7 @@ from fastapi.responses import JSONResponse, RedirectResponse
 from app.domain.errors import AppError, Forbidden, Unauthorized, Unavailable
 from app.services.access import single_sign_on
 from app.services.access.identity_tokens import BadIdentityToken
-from app.services.access.provider_roles import list_named_organizations, list_roles_within
+from app.services.access.provider_roles import list_organizations_of_groups, list_roles_in_organization
 from app.services.access.sessions import NewSession
 from app.services.access.single_sign_on import NoGroupFits
 from app.services.every_organization import run_for_each_organization
@@ -27,8 +27,13 @@ from app.web.cookies import own_origin, set_session_cookie
 from app.web.deps import DatabaseDep, get_options
 from app.web.organizations import get_organization_directory
 from app.web.problems import STATUS, retry_after_header
-from app.web.single_sign_on.attempt import begin_attempt, clear_attempt_cookie, read_attempt, set_attempt_cookie
-from app.web.single_sign_on.confirming import find_provider
+from app.web.single_sign_on.attempt import (
+    begin_sign_in_attempt,
+    clear_sign_in_attempt_cookie,
+    read_sign_in_attempt,
+    set_sign_in_attempt_cookie,
+)
+from app.web.single_sign_on.confirming import find_identity_provider
 from app.web.single_sign_on.errors import NoProvider, ProviderRefused, SignInNotBegun
 from app.web.strangers import SIGN_IN_ANSWER, note_sign_in_attempt, recognize_sender
 
@@ -59,7 +64,7 @@ router = APIRouter(route_class=SignInRoute, include_in_schema=False)
 
 def require_provider(request: Request) -> Provider:
     """The identity provider. Raises NoProvider where this installation has none."""
-    provider = find_provider(request)
+    provider = find_identity_provider(request)
     if provider is None:
         raise NoProvider
     return provider
@@ -71,19 +76,19 @@ ProviderDep = Annotated[Any, Depends(require_provider)]  # a Provider, which is 
 @router.get("/oidc/sign-in")
 def begin_sign_in(request: Request, provider: ProviderDep) -> Response:
     """Send the browser to the provider."""
-    attempt = begin_attempt(request.query_params.get("next"))
+    attempt = begin_sign_in_attempt(request.query_params.get("next"))
     address = provider.authorization_address(
         back=own_origin(request) + BACK, state=attempt.state, nonce=attempt.nonce, challenge=attempt.challenge
     )
     response = RedirectResponse(address, 303, headers={"Cache-Control": "no-store"})
-    set_attempt_cookie(request, response, attempt)
+    set_sign_in_attempt_cookie(request, response, attempt)
     return response
 
 
 @router.get(BACK)
 def finish_sign_in(request: Request, provider: ProviderDep, database: DatabaseDep) -> Response:
     """Sign in who comes back from the provider. What does not belong to this browser asks nothing of anybody."""
-    attempt, given = read_attempt(request), request.query_params
+    attempt, given = read_sign_in_attempt(request), request.query_params
     if not attempt.is_state(given.get("state", "")):
         raise SignInNotBegun
     provider.check_answering_issuer(given.get("iss"))
@@ -93,7 +98,7 @@ def finish_sign_in(request: Request, provider: ProviderDep, database: DatabaseDe
     with database.transaction() as session:
         now = clock.database_now(session)
     note_sign_in_attempt(request)
-    confirmed = provider.redeem(
+    confirmed = provider.redeem_authorization_code(
         code, back=own_origin(request) + BACK, verifier=attempt.verifier, nonce=attempt.nonce, now=now
     )
     new = _start_session(request, database, provider, confirmed)
@@ -102,7 +107,7 @@ def finish_sign_in(request: Request, provider: ProviderDep, database: DatabaseDe
     # Not a redirection: browsers would not send the new cookie along, as another site began this.
     response = render_page(request, "manager/signed_in.html", {"next": attempt.next})
     set_session_cookie(request, response, new.secret, "staff", lifetime=new.lifetime)
-    clear_attempt_cookie(request, response)
+    clear_sign_in_attempt_cookie(request, response)
     recognize_sender(request, new.secret)
     return response
 
@@ -112,7 +117,7 @@ def _start_session(
 ) -> NewSession | None:
     """A session in the first organization where a group has a role; None where there is none."""
     roles, new = provider.options.roles, None
-    for organization in list_named_organizations(roles, confirmed.person.groups) or [None]:
+    for organization in list_organizations_of_groups(roles, confirmed.person.groups) or [None]:
         number = get_organization_directory(request).find_number(organization)
         if number is None:
             continue
@@ -122,7 +127,7 @@ def _start_session(
                 confirmed.person,
                 confirmed.tokens,
                 sid=confirmed.sid,
-                roles=list_roles_within(roles, organization),
+                roles=list_roles_in_organization(roles, organization),
                 lifetime=get_options(request).session_lifetime,
             )
         if new is not None:

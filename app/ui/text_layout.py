@@ -13,11 +13,11 @@ Mark = tuple[int, int, str]
 """Start and end in code points of what is shown, and the class."""
 
 
-def draw_layout(layout: MarkedUpText, marks: Sequence[Mark] = ()) -> Markup:
+def render_text_layout(layout: MarkedUpText, marks: Sequence[Mark] = ()) -> Markup:
     """The elements of a layout with the text and its marks inside; only names from the list of tags become elements.
 
     >>> from app.domain.markup import parse_markup
-    >>> str(draw_layout(parse_markup("<p>a <b>dog</b> <u></p>"), [(2, 5, "is-minor")]))
+    >>> str(render_text_layout(parse_markup("<p>a <b>dog</b> <u></p>"), [(2, 5, "is-minor")]))
     '<div class="laid-p">a <b><mark class="is-minor">dog</mark></b> &lt;u&gt;</div>'
     """
     elements = [one for one in layout.elements if one[0] in BLOCKS or one[0] in INLINE]

@@ -24,9 +24,9 @@ from app.storage.campaigns import CampaignNotFound
 from app.storage.organizations import current_organization
 from app.web.cookies import Who, check_same_origin, find_staff_or_rater_cookie, read_session_cookie
 from app.web.deps import find_database
-from app.web.organizations import enter_organization, get_organization_directory
-from app.web.queries import check_query
-from app.web.single_sign_on.confirming import confirm_session, find_provider
+from app.web.organizations import get_organization_directory, use_organization_of_credential
+from app.web.queries import check_query_parameters
+from app.web.single_sign_on.confirming import confirm_session_with_provider, find_identity_provider
 from app.web.strangers import recognize_sender
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -87,7 +87,7 @@ class RequiredRole:
             raise NoTeam
         if self.unbound and caller.campaign is not None:
             raise BoundToCampaign
-        check_query(request)
+        check_query_parameters(request)
         return caller
 
 
@@ -119,7 +119,7 @@ class RequiredRater:
             rater = own
         else:
             raise RoleLacksRights(f"it is for raters; yours is {caller.role}")
-        check_query(request)
+        check_query_parameters(request)
         return rater
 
     @staticmethod
@@ -140,7 +140,7 @@ class NoCredentialNeeded:
 
     async def __call__(self, request: Request) -> None:
         """Check the query only."""
-        check_query(request)
+        check_query_parameters(request)
 
 
 def _check_campaign(request: Request, caller: Caller) -> str | None:
@@ -169,7 +169,7 @@ def _authenticate(request: Request, who: Who | None, *, confirmed: bool = True) 
         scheme, _, secret = given[0].partition(" ")
         if len(given) > 1 or scheme.lower() != "bearer":
             raise NoCredential
-        enter_organization(request, secret.strip(" "))
+        use_organization_of_credential(request, secret.strip(" "))
         with database.transaction() as session:
             caller = tokens.authenticate_secret(session, secret.strip(" "))
         recognize_sender(request, secret.strip(" "))
@@ -186,12 +186,14 @@ def _authenticate(request: Request, who: Who | None, *, confirmed: bool = True) 
 def authenticate_cookie(request: Request, cookie: str, *, confirmed: bool = True) -> Caller:
     """Who holds this session. Raises BadCredential, or ProviderSilent where an identity provider has to confirm it."""
     database = find_database(request)
-    enter_organization(request, cookie)
+    use_organization_of_credential(request, cookie)
     with database.transaction() as session:
         caller = sessions.authenticate_session(session, cookie)
     if caller.check_due and confirmed:
         organization = get_organization_directory(request).find_key(current_organization())
-        caller = confirm_session(database, find_provider(request), cookie, organization=organization)
+        caller = confirm_session_with_provider(
+            database, find_identity_provider(request), cookie, organization=organization
+        )
     recognize_sender(request, cookie)
     return caller
 

@@ -8,7 +8,7 @@ from typing import Literal
 from fastapi import Request, Response
 
 from app.domain.errors import Forbidden
-from app.services.access.sessions import is_csrf_token
+from app.services.access.sessions import matches_csrf_token
 from app.web.deps import get_options
 
 CSRF_HEADER = "X-CSRF-Token"
@@ -19,7 +19,7 @@ class NotOurPage(Forbidden):
     """A cookie can change data only from our own pages."""
 
 
-def is_https(request: Request) -> bool:
+def is_request_https(request: Request) -> bool:
     """Whether the browser speaks https with us, perhaps through a proxy that we are told of."""
     return own_origin(request).startswith("https://")
 
@@ -32,7 +32,7 @@ def own_origin(request: Request) -> str:
 
 def make_cookie_name(request: Request, who: Who = "staff") -> str:
     """On plain http browsers refuse the `__Host-` prefix."""
-    return f"__Host-{who}" if is_https(request) else who
+    return f"__Host-{who}" if is_request_https(request) else who
 
 
 def read_session_cookie(request: Request, who: Who = "staff") -> str | None:
@@ -44,7 +44,9 @@ def find_staff_or_rater_cookie(request: Request) -> tuple[Who, str] | None:
     """For routes of both: the session that the CSRF token belongs to, else that of staff, else that of a rater."""
     both: tuple[Who, Who] = ("staff", "rater")
     there = [(who, secret) for who in both if (secret := read_session_cookie(request, who)) is not None]
-    proven = [(who, secret) for who, secret in there if is_csrf_token(secret, request.headers.get(CSRF_HEADER, ""))]
+    proven = [
+        (who, secret) for who, secret in there if matches_csrf_token(secret, request.headers.get(CSRF_HEADER, ""))
+    ]
     return next(iter(proven + there), None)
 
 
@@ -55,7 +57,7 @@ def set_session_cookie(request: Request, response: Response, secret: str, who: W
         secret,
         max_age=int(lifetime.total_seconds()),
         path="/",
-        secure=is_https(request),
+        secure=is_request_https(request),
         httponly=True,
         samesite="strict",
     )
@@ -64,7 +66,7 @@ def set_session_cookie(request: Request, response: Response, secret: str, who: W
 def clear_session_cookie(request: Request, response: Response, who: Who = "staff") -> None:
     """Take the session from the browser."""
     name = make_cookie_name(request, who)
-    response.delete_cookie(name, path="/", secure=is_https(request), httponly=True, samesite="strict")
+    response.delete_cookie(name, path="/", secure=is_request_https(request), httponly=True, samesite="strict")
 
 
 def check_not_cross_site(request: Request) -> None:
@@ -81,5 +83,5 @@ def check_same_origin(request: Request, secret: str) -> None:
     """Raise NotOurPage unless browser and page both prove that the request comes from our own page."""
     check_not_cross_site(request)
     proven = request.headers.get("sec-fetch-site") == "same-origin" or "origin" in request.headers
-    if not proven or not is_csrf_token(secret, request.headers.get(CSRF_HEADER, "")):
+    if not proven or not matches_csrf_token(secret, request.headers.get(CSRF_HEADER, "")):
         raise NotOurPage(f"send {CSRF_HEADER}")

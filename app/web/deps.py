@@ -10,7 +10,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Request
 
 from app.domain.keys import KEY_PATTERN
-from app.services.access.provider_options import ProviderOptions
+from app.services.access.provider_options import IdentityProviderOptions
 from app.services.media.policy import MediaPolicy
 from app.services.tasks.judging import JudgingService
 from app.services.webhooks.addresses import ONLY_PUBLIC, AllowedWebhookAddresses
@@ -38,7 +38,7 @@ class ServiceOptions:
     strangers: UnauthenticatedLimits | None = None
     webhook_addresses: AllowedWebhookAddresses = ONLY_PUBLIC
     media: MediaPolicy = NO_MEDIA
-    provider: ProviderOptions | None = None
+    provider: IdentityProviderOptions | None = None
 
 
 def get_options(request: Request) -> ServiceOptions:

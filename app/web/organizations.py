@@ -78,7 +78,7 @@ def get_organization_directory(request: Request) -> OrganizationDirectory:
     return directory
 
 
-def enter_organization(request: Request, credential: str) -> None:
+def use_organization_of_credential(request: Request, credential: str) -> None:
     """Work for the organization that a credential names from now on.
 
     Where there is none of its number the request stays with the default one, which does not know the credential.
@@ -86,7 +86,7 @@ def enter_organization(request: Request, credential: str) -> None:
     _enter(request, find_credential_organization(credential))
 
 
-def enter_organization_of(request: Request, row: int) -> None:
+def use_organization_of_row(request: Request, row: int) -> None:
     """The same for the organization of a row, by its number."""
     _enter(request, organization_of_row(row))
 
@@ -96,7 +96,7 @@ def _enter(request: Request, number: int) -> None:
         switch_organization(number if get_organization_directory(request).has(number) else DEFAULT)
 
 
-def enter_organization_of_archive(
+def use_organization_of_archive(
     request: Request,
     address: Annotated[
         str,
@@ -104,8 +104,8 @@ def enter_organization_of_archive(
     ],
 ) -> str:
     """The address of a public archive, whose organization is worked for from now on."""
-    enter_organization(request, address)
+    use_organization_of_credential(request, address)
     return address
 
 
-ArchiveAddress = Annotated[str, Depends(enter_organization_of_archive)]
+ArchiveAddress = Annotated[str, Depends(use_organization_of_archive)]

@@ -51,7 +51,7 @@ class RouteListKey:
         return tuple(map(id, self.routes))
 
 
-def check_query(request: Request) -> None:
+def check_query_parameters(request: Request) -> None:
     """Raise NotAQuery or BadQuery unless every parameter is one of the address."""
     raw: bytes = request.scope["query_string"]
     if not raw:
@@ -90,7 +90,7 @@ def list_declared_parameters(route: BaseRoute, method: str) -> Mapping[str, bool
     return _describe_route(RouteListKey((route,))).get(method.lower(), {})
 
 
-def describe_routes(**what: Any) -> dict[str, Any]:
+def generate_openapi_one_at_a_time(**what: Any) -> dict[str, Any]:
     """What FastAPI's `get_openapi` says, one thread at a time: with several in it, it sometimes misses a field.
 
     It then raises KeyError, which a client would see as a 500 on one of the first requests that a process gets.
@@ -103,7 +103,7 @@ def describe_routes(**what: Any) -> dict[str, Any]:
 def _describe_route(routes: RouteListKey) -> Mapping[str, Mapping[str, bool]]:
     """The same of one route, by method in small letters, as the document of that route alone says it."""
     (route,) = routes.routes
-    document = describe_routes(title="", version="", routes=[route])
+    document = generate_openapi_one_at_a_time(title="", version="", routes=[route])
     return {
         method: {p["name"]: _is_list(p["schema"]) for p in operation.get("parameters", ()) if p["in"] == "query"}
         for method, operation in document["paths"].get(route.path_format, {}).items()

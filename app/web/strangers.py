@@ -81,7 +81,7 @@ class UnauthenticatedRequest:
         """The next message, within the limits for strangers."""
         if self.known or self._whole:
             return await self._receive()
-        self._layer.count_body(self.address, self)
+        self._layer.admit_arriving_body(self.address, self)
         try:
             async with asyncio.timeout_at(self._until) as self._waiting:
                 message = await self._receive()
@@ -107,7 +107,7 @@ class UnauthenticatedRequest:
 
     def leave(self) -> None:
         """Count this body as arriving no more."""
-        self._layer.uncount_body(self.address, self)
+        self._layer.forget_arriving_body(self.address, self)
 
     def recognize(self) -> None:
         """Lift the limits: a valid credential was shown. May be called from any thread."""
@@ -154,7 +154,7 @@ class UnauthenticatedLayer:
         finally:
             stranger.leave()
 
-    def count_body(self, address: str, stranger: UnauthenticatedRequest) -> None:
+    def admit_arriving_body(self, address: str, stranger: UnauthenticatedRequest) -> None:
         """Count an arriving body. Where there are too many, the oldest of the same address is dropped."""
         arriving = self._arriving[address]
         if stranger in arriving:
@@ -163,7 +163,7 @@ class UnauthenticatedLayer:
             arriving.popitem(last=False)[0].give_up()
         arriving[stranger] = None
 
-    def uncount_body(self, address: str, stranger: UnauthenticatedRequest) -> None:
+    def forget_arriving_body(self, address: str, stranger: UnauthenticatedRequest) -> None:
         """Count it no more: it has arrived, or will not."""
         arriving = self._arriving.get(address)
         if arriving is not None:

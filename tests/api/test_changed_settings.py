@@ -99,7 +99,7 @@ def test_settings_that_change_again_and_again_end_in_try_again_and_nothing_is_wr
     def one_behind(session: Session, key: str) -> JudgingRules:
         rules = load_rules(session, key)
         loads.append(rules.settings_version)
-        return replace(rules, ledger=replace(rules.ledger, settings_version=rules.settings_version - 1))
+        return replace(rules, write_target=replace(rules.write_target, settings_version=rules.settings_version - 1))
 
     load_rules = judging.load_judging_rules
     monkeypatch.setattr(judging, "load_judging_rules", one_behind)

@@ -249,7 +249,7 @@ def test_a_design_that_is_not_valid_is_refused_at_once_and_one_that_cannot_be_me
 def test_a_drawn_seed_that_cannot_be_met_is_drawn_anew_when_it_is_asked_again(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn, real = [], plans.compile_with_seed
+    drawn, real = [], plans.compile_plan_with_seed
 
     def unlucky_once(wanted: plans.PlanRequest, seed: int) -> Plan:
         drawn.append(seed)
@@ -257,7 +257,7 @@ def test_a_drawn_seed_that_cannot_be_met_is_drawn_anew_when_it_is_asked_again(
             raise Invalid("out of reach", places=(Place(("body", "balance"), "reachable: 0.9 to 1"),))
         return real(wanted, seed)
 
-    monkeypatch.setattr(plans, "compile_with_seed", unlucky_once)
+    monkeypatch.setattr(plans, "compile_plan_with_seed", unlucky_once)
     design = {"overlap": {"share": 0.5, "ratings_per_item": 2}}
     place = world.later(design)
     drained(world.spine.database)

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from app.services.access.provider_options import ProviderOptions
+from app.services.access.provider_options import IdentityProviderOptions
 from app.services.access.provider_roles import parse_group_roles
 from tests.browser.conftest import HERE, PATIENCE, USUAL
 from tests.load.server import serving
@@ -67,7 +67,7 @@ def both(database_url: str, tmp_path: Path) -> Iterator[Both]:
     people = tmp_path / "people.json"
     people.write_text(json.dumps({"ada": ["mt"]}))
     issuer = f"http://127.0.0.1:{port}"
-    options = ProviderOptions(issuer, "plumbline", "secret", roles=parse_group_roles({"mt": "manager"}))
+    options = IdentityProviderOptions(issuer, "plumbline", "secret", roles=parse_group_roles({"mt": "manager"}))
     with ExitStack() as running:
         served = running.enter_context(serving(database_url, provider=options))
         given = {"PACKAGE": str(package), "PORT": str(port), "SERVICE": served.url, "PEOPLE": str(people)}

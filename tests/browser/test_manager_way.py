@@ -129,7 +129,11 @@ def judge(served) -> None:
     """Simulated raters work over HTTP; in a thread, as the browser's driver has the loop of this one."""
     managed = served.managed("own")
     model = make_model_template(
-        managed.load_facts(), managed.load_outputs(), managed.list_active_raters(), seed=1, qualities=QUALITIES
+        managed.load_protocol_and_basis(),
+        managed.load_outputs(),
+        managed.list_active_raters(),
+        seed=1,
+        qualities=QUALITIES,
     )
     failed: list[BaseException] = []
 

@@ -101,7 +101,7 @@ def test_what_a_migration_does_is_done_on_the_nodes_too(cluster: CitusCluster) -
         for statement in CHANGES:
             connection.execute(text(statement))
         connection.commit()
-        assert numbering.find_misnumbered_rows(connection, TWIN) == []
+        assert numbering.find_misnumbered_tables(connection, TWIN) == []
         connection.execute(text(CAMPAIGN))
         made = connection.execute(
             text("INSERT INTO novel (campaign_id) SELECT id FROM campaigns RETURNING id")

@@ -17,7 +17,7 @@ import pytest
 from plumbline_client import Client
 
 from app.client import remote
-from app.client.mturk_question import make_question
+from app.client.mturk_question import make_hit_question_xml
 from tests.cli.conftest import Answer, Command
 from tests.cli.crowd import campaign as campaign  # a fixture, as the next two
 from tests.cli.crowd import plan_and_open, take_part
@@ -351,7 +351,7 @@ def test_credentials_that_are_not_whole_are_named(
 
 def test_what_others_wrote_stays_text_in_the_page_of_a_hit() -> None:
     hostile = "]]></HTMLContent><script>alert(1)</script>"
-    page = page_of(make_question(hostile, hostile, 'https://host/" onclick="x', "https://www.example.org/"))
+    page = page_of(make_hit_question_xml(hostile, hostile, 'https://host/" onclick="x', "https://www.example.org/"))
     assert page.count("<script>") == 1
     assert "data-link='https://host/\" onclick=\"x'" in page
 

@@ -65,7 +65,7 @@ HELD = {
     "_reader": PROGRAM,
     "_list_predecessors": PROGRAM,
     "find_head_revision": PROGRAM,
-    "list_modules": PROGRAM,
+    "list_preloaded_modules": PROGRAM,
     "list_queue_migrations": PROGRAM,
     "load_patterns": PROGRAM,
     "load_catalogue": PROGRAM,
@@ -75,7 +75,7 @@ HELD = {
     "served_catalogues": PROGRAM,
     "static_files_digest": PROGRAM,
 }
-PATH = "sets search_path in each transaction, as `fix_current_organization` says"
+PATH = "sets search_path in each transaction, as `pin_current_organization` says"
 NOTHING = "reads nothing that is of an organization"
 # Who opens connections, and how they come to an organization's tables.
 CONNECTING = {

@@ -22,7 +22,7 @@ def test_a_worker_ends_with_an_error_when_its_computing_thread_has_ended(
     too_late.start()
     try:
         with pytest.raises(loop.ComputingStopped):
-            loop.run(database, stop=stop, every=60, beat=lambda: None, yielding=False)
+            loop.run_worker(database, stop=stop, every=60, beat=lambda: None, yielding=False)
     finally:
         too_late.cancel()
         database.close()

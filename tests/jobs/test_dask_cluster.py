@@ -15,7 +15,7 @@ from sqlalchemy import text
 from app.domain.errors import Invalid, Place
 from app.jobs import dask_cluster
 from app.jobs.computing import ComputingFailed, Ending
-from app.jobs.dask_cluster import ChunkInterrupted, DaskCluster, DaskComputing, SchedulerAway, unpack_chunks
+from app.jobs.dask_cluster import ChunkInterrupted, DaskCluster, DaskComputing, SchedulerAway, unpack_chunk_function
 from app.jobs.work import MOST_HELD, QueueComputer, can_compute_without_database
 from app.reports import registry
 from app.reports.kit.request import ReportRequest, parse_options
@@ -154,9 +154,9 @@ def test_a_fault_in_a_chunk_ends_the_try_and_not_the_cluster(cluster: DaskCluste
 
 
 def test_another_version_on_the_cluster_is_no_answer() -> None:
-    assert unpack_chunks(dask_cluster.version("plumbline"), cloudpickle.dumps(two))(1) == b"\x02"
+    assert unpack_chunk_function(dask_cluster.version("plumbline"), cloudpickle.dumps(two))(1) == b"\x02"
     with pytest.raises(dask_cluster.WorkerVersionMismatch, match=r"0\.0\.1 here"):
-        unpack_chunks("0.0.1", cloudpickle.dumps(two))
+        unpack_chunk_function("0.0.1", cloudpickle.dumps(two))
 
 
 @pytest.mark.parametrize("ending", ["unwanted", "stopped"])
@@ -183,7 +183,7 @@ def test_a_client_that_gave_up_is_replaced(cluster: DaskCluster) -> None:
 
 
 def test_data_that_a_cluster_did_not_take_are_sent_again(cluster: DaskCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dask_cluster, "unpack_chunks", refuse_data)
+    monkeypatch.setattr(dask_cluster, "unpack_chunk_function", refuse_data)
     with pytest.raises(ComputingFailed):
         cluster.compute(1, two, 1, find_ending=never)
     monkeypatch.undo()

@@ -237,7 +237,7 @@ def test_a_chunk_that_ends_its_process_is_tried_so_often_and_ends_the_job_with_i
     assert isinstance(job, JobView)
     stop = threading.Event()
     worker = threading.Thread(
-        target=lambda: loop.run(bench.spine.database, stop=stop, every=60, beat=lambda: None, yielding=False)
+        target=lambda: loop.run_worker(bench.spine.database, stop=stop, every=60, beat=lambda: None, yielding=False)
     )
     worker.start()
     try:

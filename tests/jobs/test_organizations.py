@@ -29,7 +29,7 @@ from app.services.jobs.jobs import JobView
 from app.services.media import uploads
 from app.services.media.library import store_media
 from app.services.media.policy import MediaPolicy
-from app.services.media.sweep import CONTINUED, FORGOTTEN, SPARED, sweep_media
+from app.services.media.sweep import CONTINUED, FORGOTTEN, SPARED, delete_unused_media
 from app.services.webhooks import delivery, events, webhooks
 from app.storage import embedded, jobs_queue, organization_schemas
 from app.storage.db import Database, DatabaseBusy
@@ -189,8 +189,8 @@ def test_bytes_of_media_stay_while_any_organization_has_them(spine: Spine, tmp_p
     for sha256 in hashes:
         old = time.time() - SPARED - 60
         os.utime(MediaFolder(tmp_path / "media").path(sha256), (old, old))
-    assert sweep_media(spine.database, policy)["media"] == 1
-    assert [sha256 for sha256, _ in policy.require_store().hashes()] == hashes[:1]
+    assert delete_unused_media(spine.database, policy)["media"] == 1
+    assert [sha256 for sha256, _ in policy.require_store().list_hashes_with_times()] == hashes[:1]
 
 
 def test_parts_of_uploads_go_with_their_organization(spine: Spine, tmp_path: Path) -> None:
@@ -206,11 +206,11 @@ def test_parts_of_uploads_go_with_their_organization(spine: Spine, tmp_path: Pat
                 spine.database, policy, "thrice", begun[organization], offset=0, pieces=[b"half"], actor="test"
             )
     organization_schemas.remove_organization(spine.url, KEYS[TWIN], patience=0)
-    assert sweep_media(spine.database, policy)["media uploads"] == 0
+    assert delete_unused_media(spine.database, policy)["media uploads"] == 0
     old = time.time() - FORGOTTEN - 60
-    os.utime(policy.require_parts() / f"{begun[TWIN]}.part", (old, old))
-    assert sweep_media(spine.database, policy)["media uploads"] == 1
-    assert {file.stem for file in policy.require_parts().iterdir()} == {begun[OURS], begun[OTHER]}
+    os.utime(policy.require_upload_folder() / f"{begun[TWIN]}.part", (old, old))
+    assert delete_unused_media(spine.database, policy)["media uploads"] == 1
+    assert {file.stem for file in policy.require_upload_folder().iterdir()} == {begun[OURS], begun[OTHER]}
 
 
 def test_an_upload_that_goes_on_is_kept_however_long_ago_it_was_announced(spine: Spine, tmp_path: Path) -> None:
@@ -228,11 +228,11 @@ def test_an_upload_that_goes_on_is_kept_however_long_ago_it_was_announced(spine:
         with spine.database.transaction() as session:
             session.execute(text("UPDATE media_uploads SET created_at = created_at - interval '20 days'"))
         old = time.time() - CONTINUED - 60
-        os.utime(policy.require_parts() / f"{begun[1]}.part", (old, old))
-        assert sweep_media(spine.database, policy)["media uploads"] == 2
+        os.utime(policy.require_upload_folder() / f"{begun[1]}.part", (old, old))
+        assert delete_unused_media(spine.database, policy)["media uploads"] == 2
         with spine.database.transaction() as session:
             assert [one.upload for one in uploads.list_uploads(session, policy, "thrice")] == begun[:1]
-        assert [file.stem for file in policy.require_parts().iterdir()] == begun[:1]
+        assert [file.stem for file in policy.require_upload_folder().iterdir()] == begun[:1]
         later = uploads.add_part(spine.database, policy, "thrice", begun[0], offset=4, pieces=[b"more"], actor="test")
         assert later.offset == 8
 

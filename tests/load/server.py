@@ -19,7 +19,7 @@ from app.client.campaign_client import CampaignClient
 from app.client.remote import Remote
 from app.main import create_app
 from app.services.access import tokens
-from app.services.access.provider_options import ProviderOptions
+from app.services.access.provider_options import IdentityProviderOptions
 from app.services.media.policy import MediaPolicy
 from app.storage.db import Database
 from app.storage.media.files import MediaFolder
@@ -45,7 +45,7 @@ class Served:
 
 @contextmanager
 def serving(
-    database_url: str, *, size: int = 6, provider: ProviderOptions | None = None, media: Path | None = None
+    database_url: str, *, size: int = 6, provider: IdentityProviderOptions | None = None, media: Path | None = None
 ) -> Iterator[Served]:
     """Serve a migrated database.
 

@@ -194,7 +194,7 @@ def sit(eye: Eye, forms: CampaignForms, mind: SimulatedRater, path: str) -> int:
 def session(place: Place, name: str) -> Eye:
     """What the second of two raters is sent, after the first has judged everything that both are given."""
     managed = campaign(place.served, name)
-    planted = make_model_template(managed.load_facts(), managed.load_outputs(), ("r1", "r2"), seed=1)
+    planted = make_model_template(managed.load_protocol_and_basis(), managed.load_outputs(), ("r1", "r2"), seed=1)
     forms = CampaignForms.from_model(planted)
     for rater in ("r2", "r1"):
         eye = place.eye(managed, rater)

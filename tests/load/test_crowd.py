@@ -69,7 +69,9 @@ def run_out(url: str, raters: tuple[str, ...]) -> int:
 
 def model(managed: CampaignClient, tempers: Mapping[str, Mapping[str, object]]) -> RaterModel:
     """Raters as they are drawn, but for what is said of some."""
-    drawn = make_model_template(managed.load_facts(), managed.load_outputs(), managed.list_active_raters(), seed=3)
+    drawn = make_model_template(
+        managed.load_protocol_and_basis(), managed.load_outputs(), managed.list_active_raters(), seed=3
+    )
     changed = {key: temper.model_copy(update=dict(tempers.get(key, {}))) for key, temper in drawn.raters.items()}
     return drawn.model_copy(update={"raters": changed})
 

@@ -37,7 +37,11 @@ FULL = Made([8] * 48 + [7] * 133, {f"S{n:02}": 90.0 - 2.5 * n for n in range(15)
 def judged(managed: CampaignClient, made: Made, pace: RaterPace) -> tuple[RaterModel, RehearsalTally]:
     """Let the raters judge all that there is."""
     planted = make_model_template(
-        managed.load_facts(), managed.load_outputs(), managed.list_active_raters(), seed=7, qualities=made.systems
+        managed.load_protocol_and_basis(),
+        managed.load_outputs(),
+        managed.list_active_raters(),
+        seed=7,
+        qualities=made.systems,
     )
     links = managed.renew_rater_links(made.raters)
     return planted, asyncio.run(run_raters(managed.remote.url, planted, links, pace))
@@ -100,7 +104,11 @@ def test_raters_who_ignore_the_texts_do_not_recover_it(database_url: str) -> Non
     with serving(database_url) as served:
         managed = set_up(served, "blind", SMALL, DESIGN)
         planted = make_model_template(
-            managed.load_facts(), managed.load_outputs(), managed.list_active_raters(), seed=7, qualities=SMALL.systems
+            managed.load_protocol_and_basis(),
+            managed.load_outputs(),
+            managed.list_active_raters(),
+            seed=7,
+            qualities=SMALL.systems,
         )
         careless = {key: one.model_copy(update={"careless": True}) for key, one in planted.raters.items()}
         blind = planted.model_copy(update={"raters": careless})

@@ -56,7 +56,11 @@ def judged(served: Served, key: str, design: dict[str, Any]) -> None:
     """Let the raters judge all that there is."""
     managed = set_up(served, key, MADE, design)
     model = make_model_template(
-        managed.load_facts(), managed.load_outputs(), managed.list_active_raters(), seed=7, qualities=MADE.systems
+        managed.load_protocol_and_basis(),
+        managed.load_outputs(),
+        managed.list_active_raters(),
+        seed=7,
+        qualities=MADE.systems,
     )
     tempers = {rater: one.model_copy(update={"revisions": 0.2}) for rater, one in model.raters.items()}
     planted = model.model_copy(update={"raters": tempers})

@@ -56,12 +56,12 @@ def test_what_is_stored_is_read_from_any_place(store: MediaStore, tmp_path: Path
     assert b"".join(store.read(sha256, 0, len(content))) == content
     assert b"".join(store.read(sha256, 300_000, 1000)) == content[300_000:301_000]
     assert b"".join(store.read(sha256, 0, 0)) == b""
-    ((stored, at),) = store.hashes()
+    ((stored, at),) = store.list_hashes_with_times()
     assert stored == sha256
     assert abs(at - time.time()) < 600
     store.remove(sha256)
     store.remove(sha256)
-    assert list(store.hashes()) == []
+    assert list(store.list_hashes_with_times()) == []
     with pytest.raises(MediaBytesMissing):
         b"".join(store.read(sha256, 0, 1))
 
@@ -122,7 +122,7 @@ def test_a_backup_leaves_out_media_whose_bytes_are_not_there_and_names_them(data
     )
     assert restore_media(MediaFolder(tmp_path / "elsewhere"), archive) == 1
     with database.transaction() as session:
-        assert [row.name for row in rows.load_names_of_bytes(session, list(made.missing))] == ["a.wav", "b.wav"]
+        assert [row.name for row in rows.load_media_names_by_hash(session, list(made.missing))] == ["a.wav", "b.wav"]
     # As the command advises: the same file again brings the bytes back.
     store_media(database, policy, "live", "a.wav", tmp_path / "a.wav", actor="test")
     assert set(backup_media(sizes, folder, archive, overwrite=True).missing) == {short}

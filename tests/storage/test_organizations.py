@@ -20,8 +20,8 @@ from app.storage.organizations import (
     SPAN,
     OrganizationsMixed,
     current_organization,
-    fix_current_organization,
     organization_of_row,
+    pin_current_organization,
     switch_organization,
     use_organization,
 )
@@ -197,7 +197,7 @@ def test_work_turns_to_an_organization_before_it_reads_and_never_after() -> None
         switch_organization(TWIN)  # nobody has said that this is work of a request
     with use_organization(0):
         switch_organization(TWIN)
-        assert fix_current_organization() == TWIN
+        assert pin_current_organization() == TWIN
         switch_organization(TWIN)
         with pytest.raises(OrganizationsMixed):
             switch_organization(2)

@@ -10,7 +10,7 @@ import pytest
 HEAD = """
 import os, sys
 from app.domain.errors import AppError, Invalid, Place
-from app.storage.process_copy import run_in_copy
+from app.storage.process_copy import run_in_forked_process
 
 def load(name):
     __import__(name)
@@ -27,7 +27,9 @@ def tried(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_what_it_loads_is_not_loaded_here() -> None:
-    done = tried("loaded, pid = run_in_copy(load, 'wave'); print(loaded, pid != os.getpid(), 'wave' in sys.modules)")
+    done = tried(
+        "loaded, pid = run_in_forked_process(load, 'wave'); print(loaded, pid != os.getpid(), 'wave' in sys.modules)"
+    )
     assert (done.stdout, done.stderr) == ("True True False\n", "")
 
 
@@ -40,14 +42,14 @@ def test_what_it_loads_is_not_loaded_here() -> None:
 )
 def test_its_errors_are_raised_here(error: str, said: str) -> None:
     done = tried(
-        f"try: run_in_copy(fail, {error})\n"
+        f"try: run_in_forked_process(fail, {error})\n"
         "except (AppError, OSError) as raised: print(type(raised).__name__, raised, getattr(raised, 'places', ()))"
     )
     assert (done.stdout, done.stderr) == (f"{said}\n", "")
 
 
 def test_of_a_mistake_it_says_what_and_this_process_ends() -> None:
-    done = tried("run_in_copy(fail, ZeroDivisionError('a mistake')); print('went on')")
+    done = tried("run_in_forked_process(fail, ZeroDivisionError('a mistake')); print('went on')")
     assert done.returncode == 1
     assert "ZeroDivisionError: a mistake" in done.stderr
     assert not done.stdout
@@ -58,6 +60,6 @@ def test_a_process_that_is_told_to_stop_ends_its_copy() -> None:
         "import signal, time\n"
         "signal.signal(signal.SIGALRM, lambda *_: sys.exit(7))\n"
         "signal.alarm(1)\n"
-        "run_in_copy(time.sleep, 100)"
+        "run_in_forked_process(time.sleep, 100)"
     )
     assert (done.returncode, done.stderr) == (7, "")

@@ -156,7 +156,7 @@ WALKS: dict[str, Work] = {
     "segments with metrics": lambda s, c: metrics.load_scorable_segments(s, c.new),
     "metrics": lambda s, c: metrics.load_metrics(s, c.new, 99),
     "scores of a metric": lambda s, c: metrics.load_metric_scores(s, c.new, "comet", 2),
-    "documents to plan": lambda s, c: plans.load_plan_documents(s, c.new),
+    "documents to plan": lambda s, c: plans.load_documents_to_plan(s, c.new),
     "marks to plan": lambda s, c: plans.load_output_hashes(s, c.new),
     "outputs to plan": lambda s, c: plans.load_output_ids(s, c.new, {f"doc-{n:05d}" for n in range(9)}),
     "stream of the test set": lambda s, c: list(test_sets.stream_test_set(s, c.new)),
@@ -168,7 +168,7 @@ WALKS: dict[str, Work] = {
     "references of post-edits": lambda s, c: post_edits.load_reference_texts(s, c.new),
     "outputs with authors": lambda s, c: back_translations.load_stored_outputs(s, c.new),
     "outputs that are shown": lambda s, c: back_translations.load_shown_outputs(s, c.new),
-    "texts of pairs": lambda s, c: calibration_items.load_pair_texts(s, c.new, reference=False),
+    "texts of pairs": lambda s, c: calibration_items.load_calibration_pair_texts(s, c.new, reference=False),
     "documents of ratings": lambda s, c: side_tables._rows_by_key(s, side_tables.DOCUMENTS, c.new),
     "scores under another profile": lambda s, c: profiles.store_scores(
         s,
@@ -309,6 +309,6 @@ def test_a_walk_that_fails_leaves_nothing_behind(spine: Spine) -> None:
 
 def test_a_walk_within_an_import_ends_nothing_of_the_imports_own(spine: Spine) -> None:
     with spine.database.transaction() as session:
-        staging.open_staging(session)
+        staging.create_staging_tables(session)
         full_scans.stream_full_scan(session, "SELECT 1", {})
         assert settings(session) == ["off", "off"]

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from app.main import create_app
-from app.services.access.provider_options import ProviderOptions
+from app.services.access.provider_options import IdentityProviderOptions
 from app.services.access.provider_roles import parse_group_roles
 from app.storage.db import Database
 from app.web.deps import ServiceOptions
@@ -65,7 +65,7 @@ class Service:
 @pytest.fixture
 def service(database: Database, database_url: str) -> Iterator[Service]:
     with identity_provider() as there:
-        options = ProviderOptions(there.issuer, CLIENT, SECRET, roles=parse_group_roles(ROLES))
+        options = IdentityProviderOptions(there.issuer, CLIENT, SECRET, roles=parse_group_roles(ROLES))
         app = create_app(database, ServiceOptions(provider=options))
         there.people["ada"] = ["mt"]
         now = [10_000.0]

@@ -9,7 +9,7 @@ import pytest
 
 from app.main import create_app
 from app.services.access import single_sign_on
-from app.services.access.provider_options import ProviderOptions
+from app.services.access.provider_options import IdentityProviderOptions
 from app.services.access.provider_roles import BadGroupRole, parse_group_roles
 from app.storage.db import Database
 from app.web.deps import ServiceOptions
@@ -30,7 +30,7 @@ def template(organized_template: str) -> str:
 @pytest.fixture
 def service(database: Database, database_url: str) -> Iterator[Service]:
     with identity_provider() as there:
-        options = ProviderOptions(there.issuer, CLIENT, SECRET, roles=parse_group_roles(ROLES))
+        options = IdentityProviderOptions(there.issuer, CLIENT, SECRET, roles=parse_group_roles(ROLES))
         app = create_app(database, ServiceOptions(provider=options))
         now = [10_000.0]
         app.state.provider = provider.Provider(options, clock=lambda: now[0])

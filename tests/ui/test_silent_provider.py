@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from app.services.access.provider_options import ProviderOptions
+from app.services.access.provider_options import IdentityProviderOptions
 from app.services.access.provider_roles import parse_group_roles
 from app.web.single_sign_on import cached_document, provider
 from tests.identity_provider import CLIENT, SECRET, new_key
@@ -119,7 +119,7 @@ def test_a_provider_that_is_away_is_a_page_that_says_so_and_is_not_asked_again_a
 
 
 def test_nobody_waits_for_a_provider_that_just_did_not_answer() -> None:
-    options = ProviderOptions("http://127.0.0.1:9", CLIENT, SECRET, roles=parse_group_roles(ROLES))
+    options = IdentityProviderOptions("http://127.0.0.1:9", CLIENT, SECRET, roles=parse_group_roles(ROLES))
     now, tried = [100.0], []
 
     def refuse(request: httpx.Request) -> httpx.Response:

@@ -10,10 +10,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from starlette.requests import Request
 
-from app.config import Settings, provider_options
+from app.config import Settings, make_identity_provider_options
 from app.main import create_app
 from app.services.access import tokens
-from app.services.access.provider_options import ProviderOptions
+from app.services.access.provider_options import IdentityProviderOptions
 from app.services.access.provider_roles import parse_group_roles
 from app.storage.db import Database
 from app.ui import sign_in
@@ -431,7 +431,9 @@ def test_a_session_ends_when_its_time_is_over_whatever_the_provider_says(service
     ],
 )
 def test_groups_stand_where_the_settings_say(claim: str, shown: dict[str, Any], role: str | None) -> None:
-    options = ProviderOptions("https://id.example.org", CLIENT, groups_claim=claim, roles=parse_group_roles(ROLES))
+    options = IdentityProviderOptions(
+        "https://id.example.org", CLIENT, groups_claim=claim, roles=parse_group_roles(ROLES)
+    )
     there = provider.Provider(options)
     groups = there._groups(shown)
     there.close()
@@ -462,7 +464,7 @@ def test_the_settings_and_addresses_of_the_guide_are_as_it_says(monkeypatch: pyt
     assert "PLUMBLINE_OIDC_ROLES" in settings
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
-    options = provider_options(Settings.load())
+    options = make_identity_provider_options(Settings.load())
     assert options is not None
     assert [(role.group, role.role, role.campaign, role.team) for role in options.roles] == [
         ("mt-admins", "admin", None, None),

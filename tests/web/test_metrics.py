@@ -49,7 +49,7 @@ def test_each_process_tells_the_sums_of_all(tmp_path: Path, monkeypatch: pytest.
     assert 'plumbline_job_seconds_sum{report="stability"} 14.0\n' in text
     assert "plumbline_requests_in_flight 2.0\n" in text
     monkeypatch.setenv(METRICS_FOLDER, str(tmp_path))
-    metrics_folder.forget_process(pid)
+    metrics_folder.forget_process_metrics(pid)
     text, _ = count_in_a_process(tmp_path)
     assert "plumbline_requests_in_flight 2.0\n" in text  # the first, and this one
     assert 'plumbline_answers_written_total{kind="judgments"} 9.0\n' in text

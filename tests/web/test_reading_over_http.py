@@ -52,7 +52,10 @@ def fill(database: Database) -> None:
         for wanted, why in ((NamedExclusion("rater", "r0"), "=asleep"), (NamedExclusion("system", "B"), "late")):
             exclusions.create_exclusion(session, "demo", wanted, reason=why, actor="test")
         locks.lock_analysis(
-            session, "demo", locks.LockRequest(recipe="google-mqm", hypotheses=["A is best"], reason="late"), actor="t"
+            session,
+            "demo",
+            locks.AnalysisLockRequest(recipe="google-mqm", hypotheses=["A is best"], reason="late"),
+            actor="t",
         )
         exclusions.lift_exclusion(session, "demo", 3, reason="it was there", actor="test")
 

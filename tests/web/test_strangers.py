@@ -20,7 +20,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from app.cli.serving import web
 from app.config import Settings
-from app.main import create_app, options
+from app.main import create_app, make_service_options
 from app.services.access import tokens
 from app.storage.db import Database
 from app.web import strangers
@@ -393,7 +393,7 @@ def test_names_and_allowance_come_from_the_settings(
 ) -> None:
     for name, value in {"STRANGER_RATE": "7", "FAILED_SIGN_INS": "3", **given}.items():
         monkeypatch.setenv(f"PLUMBLINE_{name}", value)
-    found = options(Settings.load())
+    found = make_service_options(Settings.load())
     assert found.strangers == UnauthenticatedLimits(rate=7, burst=70, failures=3)
     if names is None:
         assert {"localhost", "127.0.0.1", socket.gethostname().lower()} <= (found.allowed_hosts or set())

@@ -318,7 +318,7 @@ class ComparisonReceiptOut(BaseModel):
     leased_until: Time | None = None
 
 
-def make_receipt(receipt: JudgmentReceipt) -> ReceiptOut | ComparisonReceiptOut:
+def make_judgment_receipt_out(receipt: JudgmentReceipt) -> ReceiptOut | ComparisonReceiptOut:
     """From what the service stored."""
     kept: Literal["surplus"] | None = "surplus" if receipt.surplus else None
     if receipt.score is None:

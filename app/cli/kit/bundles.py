@@ -55,7 +55,7 @@ def _empty(folder: Path) -> Iterator[Database]:
             handle.close()
 
 
-def print_verification(verified: BundleVerification) -> None:
+def print_bundle_verification(verified: BundleVerification) -> None:
     """What was found, on standard output."""
     ranked = ", ".join(verified.rankings) or "no recipe, because nothing could be ranked"
     sys.stdout.write(f"{verified.campaign}: {verified.files:,} files are unchanged since release\n")

@@ -6,7 +6,7 @@ import getpass
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from app.config import Settings, ratings_folder
+from app.config import Settings, make_ratings_folder
 from app.storage import embedded
 from app.storage.db import APP_ROLE, Database, translate_database_errors
 from app.storage.embedded.roles import prepare_serving_role
@@ -19,12 +19,12 @@ from app.storage.server_checks import check_server_url
 @contextmanager
 def database_owner_url() -> Iterator[str]:
     """The address under which the schema's owner connects; embedded Postgres runs while it is in use."""
-    with own_database() as (url, _):
+    with connect_owner_or_embedded() as (url, _):
         yield url
 
 
 @contextmanager
-def own_database() -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
+def connect_owner_or_embedded() -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
     """The same, and the embedded Postgres; None where the settings name another."""
     settings = Settings.load()
     if settings.database_url:
@@ -36,7 +36,7 @@ def own_database() -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
 
 
 @contextmanager
-def open_database(*, watched: bool = False, of_all: bool = False) -> Iterator[Database]:
+def open_upgraded_database(*, watched: bool = False, of_all: bool = False) -> Iterator[Database]:
     """The database under the serving role, its schema brought up to this version first.
 
     Within the block everything is about the organization that the settings name. watched: as `Database` says. of_all:
@@ -49,7 +49,7 @@ def open_database(*, watched: bool = False, of_all: bool = False) -> Iterator[Da
             from app.storage import migrate  # it loads Alembic, which few commands need
 
             migrate.upgrade_schema(url)
-        folder = ratings_folder(Settings.load())
+        folder = make_ratings_folder(Settings.load())
         handle = Database(url, size=2, role=role and APP_ROLE, watched=watched, ratings_folder=folder)
         try:
             if of_all:

@@ -18,9 +18,9 @@ from app.client.settlement import (
     CollectedCompletionCodes,
     CompletionCodeTemplates,
     CrowdPlatform,
-    Decision,
     PlatformRefusal,
     PlatformWording,
+    SubmissionDecision,
     decide_submissions,
 )
 from app.domain.errors import Invalid, Place, Unavailable
@@ -37,7 +37,7 @@ class InvitationLeft(Unavailable):
     """No study was created, and its invitation could not be ended."""
 
 
-def find_server(server: str | None) -> Remote:
+def find_participant_server(server: str | None) -> Remote:
     """The server that participants come to. Raises Invalid where none is named."""
     remote = _remote.find_configured_remote(server)
     if remote is None:
@@ -46,7 +46,7 @@ def find_server(server: str | None) -> Remote:
     return remote
 
 
-def read_verdicts(remote: Remote, campaign: str) -> CompletionCodeTemplates:
+def load_completion_code_templates(remote: Remote, campaign: str) -> CompletionCodeTemplates:
     """The templates of a campaign's completion codes."""
     settings: dict[str, Any] = json.loads(remote.fetch_body(_path(campaign), accept="application/json"))["settings"]
     return CompletionCodeTemplates.from_settings(settings)
@@ -57,7 +57,9 @@ def is_open(remote: Remote, campaign: str) -> bool:
     return bool(json.loads(remote.fetch_body(_path(campaign), accept="application/json"))["state"] == "open")
 
 
-def invite_study(remote: Remote, campaign: str, wanted: Mapping[str, object], make: Callable[[str, str], str]) -> str:
+def create_invitation_and_study(
+    remote: Remote, campaign: str, wanted: Mapping[str, object], make: Callable[[str, str], str]
+) -> str:
     """Make an invitation and the study that leads to it; the study's id. What is refused leaves no invitation.
 
     wanted: of the invitation. make: the study, given the invitation's link and its id; it may ask first.
@@ -87,14 +89,14 @@ def list_unused_invitations(remote: Remote, campaign: str, platform: str) -> lis
     return [str(row["invitation"]) for row in rows if row["platform"] == platform and row["live"] and not row["taken"]]
 
 
-def settle_study(
+def settle_study_submissions(
     platform: CrowdPlatform, remote: Remote, campaign: str, study: str, *, tasks: int, dry_run: bool, yes: bool
 ) -> None:
     """Decide on the submissions of a study, print the decisions, and carry them out once they are confirmed.
 
     Raises Invalid where the study is not of the campaign, PlatformRefusal, ServerRefusal, Unavailable.
     """
-    verdicts = read_verdicts(remote, campaign)
+    verdicts = load_completion_code_templates(remote, campaign)
     invitation = _find_invitation(platform, remote, campaign, study)
     handed_in = _read_handed_in(remote, campaign, invitation)
     decisions = decide_submissions(platform.list_submissions(study), handed_in, verdicts, tasks=tasks)
@@ -148,7 +150,7 @@ def _read_handed_in(remote: Remote, campaign: str, invitation: str) -> Collected
     return CollectedCompletionCodes(codes, elsewhere, checks)
 
 
-def _carry_out(platform: CrowdPlatform, decisions: list[Decision]) -> None:
+def _carry_out(platform: CrowdPlatform, decisions: list[SubmissionDecision]) -> None:
     for decision in decisions:
         approves = decision.action == "approve"
         done = (platform.approve_submission if approves else platform.reject_submission)(decision.submission.id)
@@ -156,12 +158,12 @@ def _carry_out(platform: CrowdPlatform, decisions: list[Decision]) -> None:
         typer.echo(f"{decision.submission.id}: {what if done else 'decided meanwhile, left as it is'}")
 
 
-def _question(decisions: list[Decision], words: PlatformWording) -> str:
+def _question(decisions: list[SubmissionDecision], words: PlatformWording) -> str:
     n_paid = sum(decision.action == "approve" for decision in decisions)
     return words.question.format(paid=n_paid, refused=len(decisions) - n_paid)
 
 
-def _print_decisions(decisions: list[Decision], words: PlatformWording) -> None:
+def _print_decisions(decisions: list[SubmissionDecision], words: PlatformWording) -> None:
     table = Table("submission", "participant", "to do", "because", box=None)
     for decision in decisions:
         action = words.refuse if decision.action == "refuse" else decision.action

@@ -297,7 +297,7 @@ def _problem_line(answer: httpx.Response) -> str:
         return f"{answer.status_code}, and not as Plumbline says it"
 
 
-def find_first_error(group: BaseExceptionGroup[BaseException]) -> AppError:
+def unwrap_error_group(group: BaseExceptionGroup[BaseException]) -> AppError:
     """What a group of raters ended on, as one error of ours; anything else is raised as it is."""
     error = group.exceptions[0]
     while isinstance(error, BaseExceptionGroup):

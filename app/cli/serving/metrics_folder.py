@@ -33,7 +33,7 @@ def use_metrics_folder() -> Iterator[None]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def forget_process(pid: int) -> None:
+def forget_process_metrics(pid: int) -> None:
     """Let the numbers of a process that ended count no more where only those that live do."""
     folder = os.environ.get(METRICS_FOLDER)
     for file in Path(folder).glob(f"gauge_live*_{pid}.db") if folder else ():

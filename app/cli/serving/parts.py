@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
-from app.cli.serving.metrics_folder import forget_process
+from app.cli.serving.metrics_folder import forget_process_metrics
 from app.cli.serving.supervisor_connection import SupervisorEnd
 from app.storage.embedded import ServerSupervisor, ServiceCondition
 from app.storage.embedded.supervision import LOOK_EVERY
@@ -84,7 +84,7 @@ class SupervisedProcess:
         self._awaited: int | None = None  # where a process that was started early reads its environment
 
     def start_early(self) -> None:
-        """Start it before its environment is known: it imports what it needs, then waits for `complete`.
+        """Start it before its environment is known: it imports what it needs, then waits for `complete_environment`.
 
         If nothing comes, because we end before, it ends as well.
         """
@@ -92,7 +92,7 @@ class SupervisedProcess:
         self._start(theirs)
         os.close(theirs)
 
-    def complete(self, environment: Mapping[str, str]) -> None:
+    def complete_environment(self, environment: Mapping[str, str]) -> None:
         """Give one that was started early the rest of its environment, which it also gets when it is restarted."""
         self._environment = {**self._environment, **environment}
         if self._awaited is not None:
@@ -100,7 +100,7 @@ class SupervisedProcess:
                 pipe.write(json.dumps(environment).encode())
             self._awaited = None
 
-    def abandon(self) -> None:
+    def abandon_early_start(self) -> None:
         """End one that was started early and was not completed, so that nothing keeps its socket."""
         if self._awaited is None:
             return
@@ -163,7 +163,7 @@ class SupervisedProcess:
         if self._kept is not None:
             self._kept.close()
         if self._process is not None:
-            forget_process(self._process.pid)
+            forget_process_metrics(self._process.pid)
         self._process = self._kept = None
         self._pause, self._waited = min(max(2 * self._pause, FIRST_PAUSE), LONGEST_PAUSE), 0.0
         self.condition = ServiceCondition("restarting", reason)

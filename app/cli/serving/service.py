@@ -18,7 +18,7 @@ from app.cli.serving.web import FACTORY, GRACE, LOGGING, PEARMUT
 from app.config import Settings
 from app.domain.errors import AppError
 from app.storage import embedded
-from app.storage.process_copy import run_in_copy
+from app.storage.process_copy import run_in_forked_process
 
 BACKLOG = 2048
 
@@ -51,7 +51,7 @@ def serve_database(
         web.append(make_web_process(pearmut, PEARMUT))
     for part, name in zip(web, names, strict=True):
         part.name = name
-        part.complete({"PLUMBLINE_DATABASE_URL": url, "PLUMBLINE_DATABASE_ROLE": role or ""})
+        part.complete_environment({"PLUMBLINE_DATABASE_URL": url, "PLUMBLINE_DATABASE_ROLE": role or ""})
     parts += web
     with use_metrics_folder():
         run_parts([*parts, *([_worker(url)] if with_worker else [])], server)
@@ -89,7 +89,7 @@ def start_process_early(server: socket.socket) -> Iterator[SupervisedProcess]:
         try:
             yield web
         finally:
-            web.abandon()
+            web.abandon_early_start()
 
 
 @contextmanager
@@ -102,12 +102,12 @@ def open_served_database(settings: Settings) -> Iterator[tuple[str, embedded.Emb
         yield server.url("owner"), server
 
 
-def prepare_in_copy(url: str, origin: str, data_dir: Path, *, upgrade: bool) -> str | None:
+def prepare_database_in_forked_process(url: str, origin: str, data_dir: Path, *, upgrade: bool) -> str | None:
     """As `preparation.prepare_and_print_address`, but nothing that it loads stays for as long as the service runs.
 
     SQLAlchemy, the tables and the driver took 40 MB of a supervisor.
     """
-    return run_in_copy(_prepare, url, origin, data_dir, upgrade)
+    return run_in_forked_process(_prepare, url, origin, data_dir, upgrade)
 
 
 def _prepare(url: str, origin: str, data_dir: Path, upgrade: bool) -> str | None:

@@ -24,8 +24,8 @@ from app.config import Settings
 if TYPE_CHECKING:
     import uvicorn
 
-FACTORY = "app.main:from_environment"
-PEARMUT = "app.main:pearmut_from_environment"
+FACTORY = "app.main:create_app_from_environment"
+PEARMUT = "app.main:create_pearmut_app_from_environment"
 GRACE = 8  # seconds that requests under way have to finish
 BEAT_EVERY = 1  # seconds
 KEEP_ALIVE = 75  # seconds: a page's heartbeat every 20 s, and a proxy's own limit, end before it

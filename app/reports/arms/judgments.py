@@ -20,7 +20,7 @@ from app.stats.quality.report import select_events
 from app.stats.ratings import Bools, Codes, RatingKind, Ratings
 from app.stats.side_tables import DocumentTable, EventTable
 from app.storage import texts
-from app.storage.arms import TaskArm, hash_unfinished_tasks, load_awaited_raters, load_task_arms
+from app.storage.arms import TaskArm, hash_unfinished_task_keys, load_awaited_raters, load_task_arms
 from app.storage.db import Session
 
 REJECTED = "task rejected by quality control"
@@ -116,7 +116,7 @@ def list_unfinished_task_states(session: Session, snapshot: Snapshot) -> list[ob
     """Which work is not finished, and whose: a task that is leased, handed in or given to another is no new data."""
     return [
         sorted(load_awaited_raters(session, snapshot.campaign_id)),
-        hash_unfinished_tasks(session, snapshot.campaign_id),
+        hash_unfinished_task_keys(session, snapshot.campaign_id),
     ]
 
 

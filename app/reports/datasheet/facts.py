@@ -67,7 +67,7 @@ def load_datasheet_facts(
 ) -> DatasheetFacts:
     """Read what is stored beside the ratings."""
     stands = load_registration(session, snapshot.campaign_id, snapshot.version)
-    plan = plans.find_latest_plan(session, snapshot.campaign_id)
+    plan = plans.find_plan_in_force(session, snapshot.campaign_id)
     text = guidelines.find_guidelines(session, snapshot.campaign_id, "guidelines")
     test = qualification.find_qualification(session, snapshot.campaign_id)
     ahead = (plan.report or {}).get("forecast", {}) if plan else {}

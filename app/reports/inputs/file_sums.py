@@ -27,8 +27,15 @@ from app.storage import texts
 from app.storage.db import Session
 from app.storage.rating_codes import RatingsFrame
 from app.storage.ratings_files.engine import check_engine_installed
-from app.storage.ratings_files.judgment_numbers import JudgmentNumbers
-from app.storage.ratings_files.reading import UNCHANGED, CodesOfColumns, FileChange, RatingsFile, RowFilter, ScoreRule
+from app.storage.ratings_files.judgment_numbers import JudgmentRenumbering
+from app.storage.ratings_files.reading import (
+    UNCHANGED,
+    CodesOfColumns,
+    RatingFilter,
+    RatingsFile,
+    RatingsReadOverride,
+    ScoreRescaling,
+)
 from app.storage.ratings_files.writing import write_ratings_file
 from app.storage.ratings_folder import RatingsFolder, find_ratings_folder, make_ratings_key
 
@@ -64,11 +71,11 @@ def load_ratings_file(session: Session, about: Snapshot, read: ScoreReading, fol
     profile = ensure_scored_profile(session, about.campaign_id, read)
     keys = {"campaign_id": about.campaign_id, "profile_id": profile, "version": about.version}
     key = make_ratings_key(session, **keys)
-    path = folder.find(key)
+    path = folder.find_and_mark_used(key)
     if path is None:
         with folder.new_file(key) as part:
             write_ratings_file(session, part, **keys)
-        folder.sweep()
+        folder.delete_stale_files()
         path = folder.path / key.name
     return RatingsFile.open(path, make_ratings_frame(about.campaign, read))
 
@@ -79,7 +86,7 @@ def hash_included_ratings_in_file(
     """The digest of what a recipe includes, as ratings in memory have it. The file is opened a second time."""
     frame = file.frame
     meaning = ScoreSemantics(frame.higher_is_better, frame.documents_known, frame.standardised, frame.scale)
-    with closing(file.again()) as again:
+    with closing(file.open_again()) as again:
         return hash_columns(HashableFileColumns(again, counting.exclude), meaning, documents, words)
 
 
@@ -112,12 +119,12 @@ class SummableRatingsFile:
     def _roles(self) -> tuple[int, ...]:
         return tuple(RatingRole[name.upper()].value for name in self.recipe.roles)
 
-    def _ranked(self) -> RowFilter:
+    def _ranked(self) -> RatingFilter:
         unshown = [("system", code) for code in self.unshown]
-        return RowFilter((*self._excluded(), *unshown), self._roles(), self.recipe.accepted_only)
+        return RatingFilter((*self._excluded(), *unshown), self._roles(), self.recipe.accepted_only)
 
     @property
-    def changeable_rows(self) -> RowFilter:
+    def changeable_rows(self) -> RatingFilter:
         """The ranked ratings, and rows of references."""
         return replace(self._ranked(), references=True)
 
@@ -126,7 +133,7 @@ class SummableRatingsFile:
         excluded_codes, (_, _, n, _) = self._excluded(), self._counts
         if n.sum() == self.file.n_rows:
             return ()
-        of_documents, *excluded, by_role, rejected = self.file.count_reasons(excluded_codes, self._roles())
+        of_documents, *excluded, by_role, rejected = self.file.count_left_out_by_reason(excluded_codes, self._roles())
         rejected = rejected if self.recipe.accepted_only else 0
         return list_dropped_rows(self.recipe.exclude, of_documents, excluded, by_role, rejected)
 
@@ -147,13 +154,13 @@ class SummableRatingsFile:
         """Moments of every rater over the rows that the recipe takes them from."""
         roles = tuple(role.value for role in ROLES_BEHIND_MOMENTS[self.recipe.moments])
         accepted_only = self.recipe.accepted_only and self.recipe.moments != "all"
-        return self._moments(RowFilter(tuple(self._excluded()), roles, accepted_only))
+        return self._moments(RatingFilter(tuple(self._excluded()), roles, accepted_only))
 
     def sum_ranked_by_rater(self) -> RaterMoments:
         """Moments of every rater over the ranked ratings."""
         return self._moments(self._ranked())
 
-    def _moments(self, choice: RowFilter) -> RaterMoments:
+    def _moments(self, choice: RatingFilter) -> RaterMoments:
         sums = self.file.sum_by_rater(choice)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = sums.total / sums.n
@@ -195,15 +202,15 @@ class HashableFileColumns:
 
     def mask_occurring_codes(self, name: str, n: int) -> Bools:
         """Which of the n codes of a column occur."""
-        return self.file.occurring(self.excluded, name, n)
+        return self.file.find_occurring_codes(self.excluded, name, n)
 
     def iterate_column(self, name: str) -> Iterator[npt.NDArray[Any]]:
         """All of one column; judgments are numbered anew where some are left out."""
-        rows = self.file.rows_without(self.excluded, name)
+        rows = self.file.stream_column_without_excluded(self.excluded, name)
         if name != "judgment" or not self.excluded:
             yield from rows
             return
-        numbers = JudgmentNumbers(self.file.n_rows)
+        numbers = JudgmentRenumbering(self.file.n_rows)
         for judgments in rows:
             yield numbers.number(judgments)
 
@@ -235,7 +242,7 @@ class ChangedRatingsFile:
     def load_units(self, recipe: Recipe) -> Ratings:
         """A row for each document, rater and role that is ranked or of a reference."""
         with closing(RatingsFile.open(self.folder, self.frame)) as file:
-            document, rater, role = file.list_units(SummableRatingsFile(file, recipe).changeable_rows)
+            document, rater, role = file.list_document_rater_roles(SummableRatingsFile(file, recipe).changeable_rows)
             nothing = np.zeros(document.size, dtype=np.int32)
             columns = {"system": nothing, "document": document, "segment": nothing, "rater": rater}
             return file.make_ratings({**columns, "score": np.zeros(document.size), "role": role})
@@ -243,7 +250,7 @@ class ChangedRatingsFile:
 
 def _find_file_change(
     change: ScoreChange, labels: RatingLabels, frame: RatingsFrame, documents: DocumentTable | None
-) -> FileChange:
+) -> RatingsReadOverride:
     """The change of what is read that `apply_change` makes of ratings in memory."""
     systems = tuple(code for code, key in enumerate(labels.systems) if key in change.left_out | change.scaled)
     touched: CodesOfColumns = (
@@ -251,7 +258,7 @@ def _find_file_change(
         ("role", (RatingRole.REFERENCE.value,) if change.references else ()),
     )
     if change.factor is not None:
-        return FileChange(scores=_find_score_rule(change.group, change.factor, touched, frame))
+        return RatingsReadOverride(scores=_find_score_rule(change.group, change.factor, touched, frame))
     what, _, key = change.what.partition(":")
     if what == "domain":
         domains = () if documents is None else documents.domain
@@ -259,12 +266,12 @@ def _find_file_change(
     elif what in {"rater", "document"}:
         names = labels.raters if what == "rater" else labels.documents
         touched = ((what, (names.index(key),)),)
-    return FileChange(left_out=touched)
+    return RatingsReadOverride(left_out=touched)
 
 
-def _find_score_rule(group: Group, d: float, touched: CodesOfColumns, frame: RatingsFrame) -> ScoreRule:
+def _find_score_rule(group: Group, d: float, touched: CodesOfColumns, frame: RatingsFrame) -> ScoreRescaling:
     """As `degrade_scores` and `inflate_scores` have it."""
     better = group == "inflated"
     if frame.higher_is_better:
-        return ScoreRule(touched, find_scale_end(frame, lowest=not better), 1.0, d)
-    return ScoreRule(touched, 0.0, 1.0, d) if better else ScoreRule(touched, 0.0, d, 1.0)
+        return ScoreRescaling(touched, find_scale_end(frame, lowest=not better), 1.0, d)
+    return ScoreRescaling(touched, 0.0, 1.0, d) if better else ScoreRescaling(touched, 0.0, d, 1.0)

@@ -52,7 +52,7 @@ def load_registration(session: Session, campaign_id: int, version: int) -> Regis
         StandingExclusion(row.n, NamedExclusion(row.what, row.key), row.withdrawal)
         for row in exclusions.load_standing_exclusions(session, campaign_id, version)
     )
-    chain = locks.load_lock_chain(session, campaign_id, version)
+    chain = locks.load_analysis_lock_chain(session, campaign_id, version)
     if not chain:
         return Registration(tuple(stood), None)
     first, last = chain[0], chain[-1]

@@ -62,7 +62,7 @@ def _prepare(
     session: Session, snapshots: tuple[Snapshot, ...], options: PreferencesOptions
 ) -> ReportWork[PreferencesView]:
     snapshot = snapshots[0]
-    rows = stored.load_preferences(session, snapshot.campaign_id, snapshot.version)
+    rows = stored.load_side_by_side_preferences(session, snapshot.campaign_id, snapshot.version)
     stands = load_registration(session, snapshot.campaign_id, snapshot.version).exclusions
     out: dict[tuple[str, str], str] = {}
     for standing in stands:

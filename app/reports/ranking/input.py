@@ -120,12 +120,12 @@ def load_names(
     session: Session, campaign_id: int, labels: RatingLabels
 ) -> tuple[Mapping[str, texts.SystemDescription], DocumentTable, str]:
     """Names and domains as they are now, with their digest; read again where somebody changed them in between."""
-    before, names = "", texts.hash_descriptions(session, campaign_id)
+    before, names = "", texts.hash_system_and_document_descriptions(session, campaign_id)
     while before != names:
         before = names
         words = texts.load_system_descriptions(session, campaign_id)
         documents = side_tables.load_document_table(session, campaign_id, labels)
-        names = texts.hash_descriptions(session, campaign_id)
+        names = texts.hash_system_and_document_descriptions(session, campaign_id)
     return words, documents, names
 
 

@@ -54,7 +54,9 @@ def find_ranking(session: Session, campaign: str, recipe: Recipe, as_of: int | d
     """The key of a ranking, and its bytes where it is stored. Raises as `load_snapshot`."""
     about = load_snapshot(session, campaign, as_of)
     from_sums = find_folder_for_sums(session, about, recipe) is not None
-    key = make_ranking_key(about, recipe, texts.hash_descriptions(session, about.campaign_id), from_sums=from_sums)
+    key = make_ranking_key(
+        about, recipe, texts.hash_system_and_document_descriptions(session, about.campaign_id), from_sums=from_sums
+    )
     return RankingLookup(about, recipe, key, reports.find_report(session, key), from_sums)
 
 

@@ -13,7 +13,7 @@ USUAL_SCOPES = ("openid", "profile", "email")
 
 
 @dataclass(frozen=True, slots=True)
-class ProviderOptions:
+class IdentityProviderOptions:
     """issuer: as it stands in the provider's tokens. client, secret: as it knows us; no secret for a public client.
 
     groups_claim: where it names groups, with dots for objects within objects. roles: what groups may do, the first

@@ -58,12 +58,12 @@ def _parse(group: str, value: str) -> GroupRole:
     raise BadGroupRole(f"each group has one of {', '.join(ROLES_OF_PEOPLE)}, as {FORM}")
 
 
-def list_roles_within(roles: Sequence[GroupRole], organization: str | None) -> list[GroupRole]:
+def list_roles_in_organization(roles: Sequence[GroupRole], organization: str | None) -> list[GroupRole]:
     """The roles of one organization, in their order."""
     return [role for role in roles if role.organization == organization]
 
 
-def list_named_organizations(roles: Sequence[GroupRole], groups: Collection[str]) -> list[str | None]:
+def list_organizations_of_groups(roles: Sequence[GroupRole], groups: Collection[str]) -> list[str | None]:
     """The organizations in which somebody of these groups has a role, the first of the settings first."""
     return list(dict.fromkeys(role.organization for role in match_group_roles(roles, groups)))
 

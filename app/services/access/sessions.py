@@ -102,6 +102,6 @@ def derive_csrf_token(secret: str) -> str:
     return hmac.new(secret.encode("utf-8", "replace"), b"csrf", hashlib.sha256).hexdigest()
 
 
-def is_csrf_token(secret: str, given: str) -> bool:
+def matches_csrf_token(secret: str, given: str) -> bool:
     """Whether this is the session's CSRF token."""
     return hmac.compare_digest(derive_csrf_token(secret).encode(), given.encode("utf-8", "replace"))

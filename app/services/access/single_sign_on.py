@@ -41,7 +41,7 @@ class NoGroupFits(Forbidden):
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class ProviderPerson:
     """Who the provider says that somebody is. subject: never changes. groups: those it names now."""
 
     issuer: str
@@ -76,7 +76,7 @@ class DueProviderCheck:
 
 def sign_in(
     session: Session,
-    person: Person,
+    person: ProviderPerson,
     given: ProviderTokens,
     *,
     sid: str | None,
@@ -96,30 +96,30 @@ def sign_in(
         session, issuer=person.issuer, subject=person.subject, name=person.name, token_id=caller.token_id
     )
     new = sessions.start_session(session, caller, lifetime=lifetime)
-    sealed, digest = seal_tokens(given, new.secret), tokens.hash_secret(new.secret)
+    sealed, digest = encrypt_provider_tokens(given, new.secret), tokens.hash_secret(new.secret)
     accounts.insert_account_session(session, digest=digest, account_id=account_id, sid=sid, sealed=sealed)
     return new
 
 
-def claim_due_check(session: Session, secret: str) -> DueProviderCheck | None:
+def claim_due_provider_check(session: Session, secret: str) -> DueProviderCheck | None:
     """The check that this request is to make; None where another one makes it, or made it meanwhile."""
     digest = tokens.hash_secret(secret)
     at = accounts.claim_provider_check(session, digest, older=sessions.CHECK_AFTER, lasts=CLAIM)
     row = accounts.find_account_session(session, digest) if at is not None else None
     if row is None or at is None:
         return None
-    return DueProviderCheck(row.session_id, at, row.issuer, row.subject, unseal_tokens(row.sealed, secret))
+    return DueProviderCheck(row.session_id, at, row.issuer, row.subject, decrypt_provider_tokens(row.sealed, secret))
 
 
-def is_confirmed(session: Session, secret: str) -> bool:
+def is_recently_confirmed_by_provider(session: Session, secret: str) -> bool:
     """Whether the provider confirmed the person behind a session within the last minute."""
-    return accounts.was_checked_within(session, tokens.hash_secret(secret), STILL_GOOD)
+    return accounts.was_provider_asked_within(session, tokens.hash_secret(secret), STILL_GOOD)
 
 
 def update_role_from_provider(
     session: Session,
     due: DueProviderCheck,
-    person: Person,
+    person: ProviderPerson,
     given: ProviderTokens,
     secret: str,
     *,
@@ -131,21 +131,21 @@ def update_role_from_provider(
     if token is None or not token.live:
         return
     _give_role(session, person, token, roles)
-    sealed = seal_tokens(given, secret) if given != due.tokens else None
+    sealed = encrypt_provider_tokens(given, secret) if given != due.tokens else None
     accounts.store_provider_check(session, due.session_id, at=due.at, sealed=sealed)
 
 
 def store_renewed_tokens(session: Session, due: DueProviderCheck, given: ProviderTokens, secret: str) -> None:
     """Keep what the provider gave for a refresh token, which may be spent now, whatever comes of the check."""
-    accounts.store_sealed_tokens(session, due.session_id, sealed=seal_tokens(given, secret))
+    accounts.store_sealed_tokens(session, due.session_id, sealed=encrypt_provider_tokens(given, secret))
 
 
-def release_due_check(session: Session, due: DueProviderCheck) -> None:
+def release_due_provider_check(session: Session, due: DueProviderCheck) -> None:
     """Let the next request ask the provider, which gave no answer to this one."""
     accounts.release_provider_check(session, due.session_id)
 
 
-def end_session(session: Session, secret: str) -> None:
+def end_unconfirmed_session(session: Session, secret: str) -> None:
     """End a session that the provider does not confirm any more."""
     sessions.close_session(session, secret)
 
@@ -153,7 +153,7 @@ def end_session(session: Session, secret: str) -> None:
 def find_identity_token(session: Session, secret: str) -> str | None:
     """What names a session to the provider when it is to end there too; None where a token opened it."""
     row = accounts.find_account_session(session, tokens.hash_secret(secret))
-    return None if row is None else unseal_tokens(row.sealed, secret).identity
+    return None if row is None else decrypt_provider_tokens(row.sealed, secret).identity
 
 
 def carry_out_logout(session: Session, notice: LogoutNotice, *, issuer: str) -> bool:
@@ -167,7 +167,7 @@ def carry_out_logout(session: Session, notice: LogoutNotice, *, issuer: str) -> 
     return True
 
 
-def seal_tokens(given: ProviderTokens, secret: str) -> bytes:
+def encrypt_provider_tokens(given: ProviderTokens, secret: str) -> bytes:
     """The provider's tokens as they are stored: encrypted, with a key that stands nowhere but in the cookie."""
     from joserfc import jwe
     from joserfc.jwk import OctKey
@@ -177,7 +177,7 @@ def seal_tokens(given: ProviderTokens, secret: str) -> bytes:
     return jwe.encrypt_compact(header, content, OctKey.import_key(_sealing_key(secret))).encode()
 
 
-def unseal_tokens(sealed: bytes, secret: str) -> ProviderTokens:
+def decrypt_provider_tokens(sealed: bytes, secret: str) -> ProviderTokens:
     """What was sealed. Raises BadCredential where it was sealed for another session."""
     from joserfc import jwe
     from joserfc.errors import JoseError
@@ -195,7 +195,7 @@ def _sealing_key(secret: str) -> bytes:
 
 
 def _give_role(
-    session: Session, person: Person, token: stored_tokens.TokenRecord | None, roles: Sequence[GroupRole]
+    session: Session, person: ProviderPerson, token: stored_tokens.TokenRecord | None, roles: Sequence[GroupRole]
 ) -> Caller | None:
     """The person's credential with the role of their groups; None, and the credential ended, where they have none."""
     fitting = _find_role(session, match_group_roles(roles, person.groups))

@@ -62,7 +62,7 @@ class CalibrationSet:
     frozen_at: datetime | None
 
     @property
-    def consensus(self) -> float:
+    def mean_consensus(self) -> float:
         """Mean consensus: the fixed point that raters are shifted to."""
         return sum(pair.consensus for pair in self.pairs) / len(self.pairs)
 
@@ -148,7 +148,7 @@ def add_calibration_set(
         "tags": [],
         "state": "withdrawn",
     }
-    system_id = test_sets.upsert_keyed_row(session, systems, row.id, key, values)
+    system_id = test_sets.upsert_system_or_document(session, systems, row.id, key, values)
     for n, pair in enumerate(chosen.pairs, 1):
         _add_document(session, row.id, system_id, make_calibration_document_key(key, n), origin, pair)
     campaigns.take_next_version(session, row.id, actor=actor, what="calibration set")
@@ -167,7 +167,7 @@ def _add_document(
 ) -> None:
     meta = {"consensus": pair.consensus, "stratum": pair.stratum}
     values = {"name": key, "kind": "calibration", "domain": None, "origin": origin, "position": None, "meta": meta}
-    document_id = test_sets.upsert_keyed_row(session, documents, campaign_id, key, values)
+    document_id = test_sets.upsert_system_or_document(session, documents, campaign_id, key, values)
     test_sets.replace_segments(session, campaign_id, document_id, [(pair.text1.strip(), {}, {})])
     (segment,) = test_sets.load_segments(session, campaign_id, document_id)
     test_sets.insert_outputs(session, campaign_id, system_id, [(segment.id, pair.text2.strip(), None)])

@@ -15,7 +15,7 @@ PURGED, SEALED = "rater purged", "data sealed"
 
 
 @dataclass(frozen=True, slots=True)
-class DataSeal:
+class DataSealCheck:
     """A campaign's data versions that were followed. hash: of the last seal; note it elsewhere."""
 
     campaign: str
@@ -25,14 +25,14 @@ class DataSeal:
     faults: tuple[str, ...]
 
 
-def verify_data_seals(session: Session) -> Iterator[DataSeal]:
+def verify_data_seals(session: Session) -> Iterator[DataSealCheck]:
     """Compute the hash of every sealed row and every seal anew."""
     for campaign in seals.load_sealable_campaigns(session):
         rows = seals.compare_sealed_versions(session, campaign.id, load_purged_rows(session, campaign.id))
         faults = [*_faults(rows, int(campaign.data_version)), *_list_contradicted_seals(session, campaign.id, rows)]
         last = next((row.hash for row in reversed(rows) if row.sealed), b"")
         judgments = sum(row.found for row in rows)
-        yield DataSeal(campaign.key, int(campaign.data_version), judgments, last.hex(), tuple(faults))
+        yield DataSealCheck(campaign.key, int(campaign.data_version), judgments, last.hex(), tuple(faults))
 
 
 def seal_all_campaigns(session: Session, *, actor: str) -> list[str]:
@@ -51,7 +51,7 @@ def seal_all_campaigns(session: Session, *, actor: str) -> list[str]:
 
 def seal_missing_versions(session: Session, campaign_id: int, *, first: int, actor: str) -> bool:
     """Seal the versions of a campaign from the first one that is not; whether there was any."""
-    last = seals.seal_later_versions(session, campaign_id, load_purged_rows(session, campaign_id), hold=True)
+    last = seals.seal_unsealed_versions(session, campaign_id, load_purged_rows(session, campaign_id), hold=True)
     if last is None:
         return False
     what = {"first": first, "version": last[0], "hash": last[1].hex()}

@@ -49,7 +49,7 @@ class NormalizationNotFixed(Invalid):
 
 
 @dataclass(frozen=True, slots=True)
-class LockedRules:
+class LockedAnalysisRules:
     """What is promised besides the recipe, in the manager's words."""
 
     hypotheses: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class LockedRules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LockRequest:
+class AnalysisLockRequest:
     """What to lock; None is as it is locked, at first `recommended` and no rules.
 
     normalize: settles a recipe that leaves it to the data, while there are none.
@@ -73,7 +73,7 @@ class LockRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class LockEntry:
+class AnalysisLockEntry:
     """One entry of the chain. hash: of everything else in it, so of all entries before by `previous`.
 
     choices: the recipe as it was stored, which a later version reads as `recipe`.
@@ -83,7 +83,7 @@ class LockEntry:
     data_version: int
     before_judgments: bool
     choices: Mapping[str, object]
-    rules: LockedRules
+    rules: LockedAnalysisRules
     reason: str | None
     actor: str
     at: datetime
@@ -112,15 +112,15 @@ class LockEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class LockChain:
+class AnalysisLockChain:
     """The lock with its amendments. intact: every hash matches its entry and the entry before."""
 
     campaign: str
-    entries: tuple[LockEntry, ...]
+    entries: tuple[AnalysisLockEntry, ...]
     intact: bool
 
 
-def lock_analysis(session: Session, campaign: str, wanted: LockRequest, *, actor: str) -> LockChain:
+def lock_analysis(session: Session, campaign: str, wanted: AnalysisLockRequest, *, actor: str) -> AnalysisLockChain:
     """Lock recipe and rules, or amend the lock. Before the first judgment the first entry is a pre-registration.
 
     Raises NotFound, AmendmentReasonMissing for an amendment without one, LockUnchanged, NormalizationNotFixed, or
@@ -139,7 +139,7 @@ def lock_analysis(session: Session, campaign: str, wanted: LockRequest, *, actor
     if last is not None and (last.recipe, last.rules) == (recipe, rules):
         raise LockUnchanged
     version = campaigns.take_next_version(session, row.id, actor=actor, what="amendment" if before else "lock")
-    entry = LockEntry(
+    entry = AnalysisLockEntry(
         n=len(before) + 1,
         data_version=version,
         before_judgments=untouched,
@@ -154,28 +154,28 @@ def lock_analysis(session: Session, campaign: str, wanted: LockRequest, *, actor
     _store(session, row.id, entry, entry.digest(campaign))
     done = {"entry": entry.n, "data_version": version}
     audit.record_action(session, row.id, actor=actor, action="lock amended" if before else "campaign locked", what=done)
-    return get_lock(session, campaign)
+    return get_analysis_lock(session, campaign)
 
 
-def get_lock(session: Session, campaign: str) -> LockChain:
+def get_analysis_lock(session: Session, campaign: str) -> AnalysisLockChain:
     """The lock with its amendments. Raises NotFound for an unknown campaign and where nothing is locked."""
     row = campaigns.load_campaign(session, campaign)
     entries = _entries(session, row.id, int(row.data_version))
     if not entries:
         raise AnalysisNotLocked
     intact = all(entry.hash == format_digest(entry.digest(campaign)) for entry in entries)
-    return LockChain(campaign, tuple(entries), intact)
+    return AnalysisLockChain(campaign, tuple(entries), intact)
 
 
-def redact_lock_raters(session: Session, chain: LockChain) -> LockChain:
+def redact_raters_in_analysis_lock(session: Session, chain: AnalysisLockChain) -> AnalysisLockChain:
     """The lock as viewers see it: no text that somebody wrote has a rater's key or name.
 
     Hashes are of the texts as written.
     """
     known = raters.load_all_rater_names(session, campaigns.load_campaign(session, chain.campaign).id)
 
-    def plain(entry: LockEntry) -> LockEntry:
-        rules = LockedRules(
+    def plain(entry: AnalysisLockEntry) -> AnalysisLockEntry:
+        rules = LockedAnalysisRules(
             hypotheses=tuple(hide_names(text, known) for text in entry.rules.hypotheses),
             exclusion_rules=tuple(hide_names(text, known) for text in entry.rules.exclusion_rules),
             stopping_rule=entry.rules.stopping_rule and hide_names(entry.rules.stopping_rule, known),
@@ -185,7 +185,7 @@ def redact_lock_raters(session: Session, chain: LockChain) -> LockChain:
     return replace(chain, entries=tuple(map(plain, chain.entries)))
 
 
-def _recipe(session: Session, campaign: str, wanted: LockRequest, last: LockEntry | None) -> Recipe:
+def _recipe(session: Session, campaign: str, wanted: AnalysisLockRequest, last: AnalysisLockEntry | None) -> Recipe:
     """The recipe as it is frozen. Raises NoSuchRecipe, NormalizationNotFixed."""
     if wanted.recipe is None and last is not None:
         recipe = last.recipe
@@ -214,17 +214,17 @@ def _by_data(session: Session, campaign: str, recipe: Recipe) -> str:
     return rank_systems(rows, replace(plain, influence=False)).recipe.normalize
 
 
-def _rules(wanted: LockRequest, last: LockEntry | None) -> LockedRules:
+def _rules(wanted: AnalysisLockRequest, last: AnalysisLockEntry | None) -> LockedAnalysisRules:
     """The rules as they are locked from now on."""
-    had = last.rules if last else LockedRules()
-    return LockedRules(
+    had = last.rules if last else LockedAnalysisRules()
+    return LockedAnalysisRules(
         hypotheses=had.hypotheses if wanted.hypotheses is None else tuple(wanted.hypotheses),
         exclusion_rules=had.exclusion_rules if wanted.exclusion_rules is None else tuple(wanted.exclusion_rules),
         stopping_rule=had.stopping_rule if wanted.stopping_rule is None else wanted.stopping_rule,
     )
 
 
-def _store(session: Session, campaign_id: int, entry: LockEntry, digest: bytes) -> None:
+def _store(session: Session, campaign_id: int, entry: AnalysisLockEntry, digest: bytes) -> None:
     values: Mapping[str, object] = {
         "n": entry.n,
         "before_judgments": entry.before_judgments,
@@ -236,16 +236,16 @@ def _store(session: Session, campaign_id: int, entry: LockEntry, digest: bytes) 
         "at": entry.at,
         "version": entry.data_version,
     }
-    locks.insert_lock_entry(session, campaign_id, values)
+    locks.insert_analysis_lock_entry(session, campaign_id, values)
 
 
-def _entries(session: Session, campaign_id: int, version: int) -> list[LockEntry]:
-    entries: list[LockEntry] = []
-    for row in locks.load_lock_chain(session, campaign_id, version):
+def _entries(session: Session, campaign_id: int, version: int) -> list[AnalysisLockEntry]:
+    entries: list[AnalysisLockEntry] = []
+    for row in locks.load_analysis_lock_chain(session, campaign_id, version):
         said = row.rules
-        rules = LockedRules(tuple(said["hypotheses"]), tuple(said["exclusion_rules"]), said["stopping_rule"])
+        rules = LockedAnalysisRules(tuple(said["hypotheses"]), tuple(said["exclusion_rules"]), said["stopping_rule"])
         entries.append(
-            LockEntry(
+            AnalysisLockEntry(
                 n=row.n,
                 data_version=row.version,
                 before_judgments=row.before_judgments,
@@ -261,6 +261,6 @@ def _entries(session: Session, campaign_id: int, version: int) -> list[LockEntry
     return entries
 
 
-def _rules_as_json(rules: LockedRules) -> dict[str, object]:
+def _rules_as_json(rules: LockedAnalysisRules) -> dict[str, object]:
     """The rules as JSON values."""
     return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(rules).items()}

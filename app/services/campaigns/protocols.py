@@ -15,7 +15,7 @@ from app.storage.db import Session
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenProtocol:
+class ProtocolNameAndOptions:
     """A protocol by name, and its options; those of `custom` are the whole of it."""
 
     protocol: str
@@ -42,7 +42,7 @@ def get_campaign_protocol(session: Session, campaign: str) -> CampaignProtocol:
 
 
 def put_campaign_protocol(
-    session: Session, campaign: str, written: WrittenProtocol, *, seen: Callable[[int], bool], actor: str
+    session: Session, campaign: str, written: ProtocolNameAndOptions, *, seen: Callable[[int], bool], actor: str
 ) -> CampaignProtocol:
     """Judge by another protocol, while the campaign is a draft in which nothing was answered.
 
@@ -54,8 +54,8 @@ def put_campaign_protocol(
     return get_campaign_protocol(session, campaign)
 
 
-def describe_protocol_as_custom(name: str, options: Mapping[str, object]) -> WrittenProtocol:
+def describe_protocol_as_custom(name: str, options: Mapping[str, object]) -> ProtocolNameAndOptions:
     """A built-in protocol as one that a manager writes. Raises NotFound, Invalid."""
     protocol = protocols.get_protocol(name)
     usual = options or protocol.examples[0].options
-    return WrittenProtocol("custom", make_custom_options(protocol, resolve_scoring_options(protocol, usual)))
+    return ProtocolNameAndOptions("custom", make_custom_options(protocol, resolve_scoring_options(protocol, usual)))

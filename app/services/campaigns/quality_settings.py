@@ -53,7 +53,7 @@ class QualitySettings(BaseModel):
         """The checks from which anything follows."""
         return frozenset(self.actions) | (frozenset(self.code_checks) if self.has_codes else frozenset())
 
-    def to_choices(self) -> RaterQualityCriteria:
+    def to_criteria(self) -> RaterQualityCriteria:
         """As the statistics take them."""
         return RaterQualityCriteria(test=self.test, min_pairs=self.min_pairs, adjust=self.adjust)
 

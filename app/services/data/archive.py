@@ -108,19 +108,19 @@ class ArchiveIndex:
     next: str | None
 
 
-def open_archive(session: Session, campaign: str, *, actor: str) -> ArchiveLink:
+def publish_archive(session: Session, campaign: str, *, actor: str) -> ArchiveLink:
     """Make the address; the same one as long as it is not taken back. Raises NotFound, CampaignNotClosed."""
     row = campaigns.load_campaign(session, campaign, lock=True)
-    require_closed(session, campaign)
-    if archive_links.find_open_link(session, row.id) is None:
-        archive_links.insert_link(
+    require_closed_campaign(session, campaign)
+    if archive_links.find_archive_link(session, row.id) is None:
+        archive_links.insert_archive_link(
             session, row.id, address=add_organization_mark(secrets.token_urlsafe(16)), actor=actor
         )
         audit.record_action(session, row.id, actor=actor, action="archive opened")
     return get_archive_link(session, campaign)
 
 
-def require_closed(session: Session, campaign: str) -> None:
+def require_closed_campaign(session: Session, campaign: str) -> None:
     """Raises CampaignNotClosed where the campaign is in another state, NotFound where there is none."""
     state = campaigns.load_campaign(session, campaign).state
     if state != "closed":
@@ -129,7 +129,7 @@ def require_closed(session: Session, campaign: str) -> None:
 
 def get_archive_link(session: Session, campaign: str) -> ArchiveLink:
     """The address that is in use. Raises NotFound."""
-    link = archive_links.find_open_link(session, campaigns.load_campaign(session, campaign).id)
+    link = archive_links.find_archive_link(session, campaigns.load_campaign(session, campaign).id)
     if link is None:
         raise ArchiveNotFound
     return ArchiveLink(link.address, link.created_at)
@@ -137,20 +137,20 @@ def get_archive_link(session: Session, campaign: str) -> ArchiveLink:
 
 def has_archive_link(session: Session, campaign: str) -> bool:
     """Whether the campaign has a public archive. Raises NotFound where there is no such campaign."""
-    return archive_links.find_open_link(session, campaigns.load_campaign(session, campaign).id) is not None
+    return archive_links.find_archive_link(session, campaigns.load_campaign(session, campaign).id) is not None
 
 
-def close_archive(session: Session, campaign: str, *, actor: str) -> None:
+def unpublish_archive(session: Session, campaign: str, *, actor: str) -> None:
     """Take the address back; it never opens again. Raises NotFound where there is none."""
     row = campaigns.load_campaign(session, campaign, lock=True)
-    if not archive_links.revoke_link(session, row.id):
+    if not archive_links.revoke_archive_link(session, row.id):
         raise ArchiveNotFound
     audit.record_action(session, row.id, actor=actor, action="archive closed")
 
 
 def find_archived_campaign(session: Session, address: str) -> str:
     """Key of the campaign behind an address. Raises ArchiveNotFound."""
-    campaign = archive_links.find_linked_campaign(session, address)
+    campaign = archive_links.find_campaign_of_archive_link(session, address)
     if campaign is None:
         raise ArchiveNotFound
     return campaign

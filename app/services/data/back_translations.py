@@ -122,7 +122,7 @@ def copy_back_translations(
     known = dict(test_sets.load_test_set_outline(session, target_id))
     same = {address for address, said in written.items() if address in before and before[address].text == said}
     changed = [before[address].id for address in written.keys() & before.keys() - same]
-    stored.delete_written_outputs(session, target_id, changed)
+    stored.delete_outputs_and_authors(session, target_id, changed)
     records = _records(gathered, {a: said for a, said in written.items() if a not in same}, known)
     counts = import_records(
         ImportIntake(session, other, actor=actor, audit_details=f"texts written in {campaign}"), records, ReadLog()
@@ -137,7 +137,9 @@ def copy_back_translations(
 
 def list_output_authors(session: Session, campaign: str, *, after: int, limit: int) -> list[OutputAuthor]:
     """Outputs that were written by raters of another campaign, with who wrote them. Raises NotFound."""
-    rows = stored.load_authors_page(session, campaigns.load_campaign(session, campaign).id, after=after, limit=limit)
+    rows = stored.load_output_authors_page(
+        session, campaigns.load_campaign(session, campaign).id, after=after, limit=limit
+    )
     return [
         OutputAuthor(row.id, row.system, row.document, row.position, row.how["rater"], row.how["link"], row.how["from"])
         for row in rows

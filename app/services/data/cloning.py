@@ -13,7 +13,7 @@ from app.services.campaigns import audit
 from app.services.campaigns.campaigns import NewCampaign, create_campaign, get_campaign
 from app.services.data import exports
 from app.services.data.intake import ImportIntake, import_records
-from app.services.data.recording import join_keys
+from app.services.data.recording import join_keys_unambiguously
 from app.storage import campaigns, cloning
 from app.storage.db import Session
 from app.storage.media import rows as media_rows
@@ -143,7 +143,7 @@ class _JudgmentFilter:
             return
         yield replace(
             record,
-            task=join_keys("carried", self._source, record.task),
+            task=join_keys_unambiguously("carried", self._source, record.task),
             systems=systems,
             external_id=None,
             item_position=None,

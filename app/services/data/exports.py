@@ -168,7 +168,7 @@ def _stream(database: Database, campaign: str, format: str, lost: Counter[str]) 
 def _count_beside(session: Session, campaign: str, format: str, lost: Counter[str]) -> None:
     """Count what no format carries, and what only those do that hold records whole."""
     row = campaigns.load_campaign(session, campaign)
-    lost.update(exports.count_unexported(session, row.id, row.data_version))
+    lost.update(exports.count_unexportable(session, row.id, row.data_version))
     whole = format not in EXTRAS and formats.get_format(format).whole
     compared = 0 if whole else exports.count_comparisons(session, row.id, row.data_version)
     lost.update({"comparisons of columns": compared} if compared else {})
@@ -195,7 +195,7 @@ def load_campaign_contents(session: Session, campaign: str, *, judged: bool = Fa
 
     judged: of what tasks show only what was judged, which is what the records tell.
     """
-    shown = partial(load_shown_tasks, session, campaign, judged=judged)
+    shown = partial(stream_shown_output_rows, session, campaign, judged=judged)
     return CampaignContents(campaign, partial(load_campaign_records, session, campaign), shown)
 
 
@@ -248,7 +248,7 @@ def _judgments(rows: Iterator[exports.Row], surplus: dict[Address, VoidRow]) -> 
         yield from map(_judgment, counted or revisions)
 
 
-def load_shown_tasks(session: Session, campaign: str, *, judged: bool = False) -> Iterator[ShownOutputRow]:
+def stream_shown_output_rows(session: Session, campaign: str, *, judged: bool = False) -> Iterator[ShownOutputRow]:
     """What tasks show, task by task. judged: only what was judged, as the tasks of an import."""
     row = campaigns.load_campaign(session, campaign)
     with closing(exports.stream_export_rows(session, exports.SHOWN, row.id, row.data_version, judged=judged)) as rows:

@@ -167,7 +167,7 @@ def commit_import(
         if dry_run:
             session.rollback()
             return {**report, "dry_run": True}
-        imports.finish_import(session, row.id, report)
+        imports.commit_import_and_drop_files(session, row.id, report)
         return report
 
 
@@ -267,7 +267,7 @@ def _records(
         if known
         else tuple
     )
-    shown = partial(exports.load_shown_tasks, session, known.key) if known else tuple
+    shown = partial(exports.stream_shown_output_rows, session, known.key) if known else tuple
     context = ReadContext(own, ReaderLimits(), protocol, outline, shown)
     read = (
         isolated_reading.read_records_isolated
@@ -346,7 +346,7 @@ def _store_parts(
         key, part = f"{campaign}-{make_key(value)}", chain(make_campaign_record(about), part_records)
         view, records = _campaign(session, key, _find_campaign(session, key), part, log, actor=actor, series=campaign)
         stored[key] = _store(session, view, format, records, log, actor=actor, progress=progress)
-        staging.close_staging(session)
+        staging.drop_staging_tables(session)
     if not stored and not log.n_bad:
         raise _empty_import_error(files)
     return {"campaigns": stored}

@@ -49,7 +49,7 @@ class ImportMerge:
         self._history = judgments.has_judgments(session, campaign_id)
         self._counts: Counter[str] = Counter()
         self._under: tuple[int, int] | None = None
-        staging.open_staging(session)
+        staging.create_staging_tables(session)
 
     def merge_lines(self, lines: staging.CopyLines, campaign: CampaignInfo) -> None:
         """Stage lines and add what is new. Raises ImportContradiction and Invalid, with file and line."""
@@ -77,7 +77,7 @@ class ImportMerge:
             _check_spans(session, self._id, campaign)
             if self._checks_known_answers:
                 self.n_unfit += check_staged_known_documents(session, self._id, campaign)
-        staging.clear_staging(session)
+        staging.empty_staging_tables(session)
 
     def finish(self, campaign: CampaignInfo, *, settled: bool, void: bool, metrics: Sequence[str]) -> dict[str, int]:
         """Set aside what the files set aside, store scores; what was created, by noun, and the data version.
@@ -93,7 +93,7 @@ class ImportMerge:
             return {**counts, "voids": 0, "data_version": version}
         version, _ = self._version(campaign)
         if counts["judgments"] >= MANY:
-            merge.refresh_statistics(session)
+            merge.refresh_planner_statistics(session)
         judgments.require_voidable_judgments(session, self._id)
         voids = judgments.apply_staged_voids(session, campaign_id=self._id, version=version)
         if metrics:
@@ -104,7 +104,7 @@ class ImportMerge:
         audit.record_action(session, self._id, actor=self._actor, action=self._action, what=what)
         return report
 
-    def store_metric_scores(self) -> tuple[Sequence[str], int]:
+    def find_changed_metrics(self) -> tuple[Sequence[str], int]:
         """Metrics of which the staged scores are others than before, and how many scores the campaign cannot have.
 
         Once everything is merged. Raises ImportContradiction, with file and line.
@@ -175,7 +175,7 @@ def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignInfo)
         try:
             scored = protocol.score(payload, JudgedTexts(answer.source, answer.text), options)
         except Invalid as error:
-            at = judgments.find_source_line(session, answer.judgment_id)
+            at = judgments.find_import_line(session, answer.judgment_id)
             places += [Place((*at, *place.loc), place.msg) for place in error.places]
             continue
         yield answer.judgment_id, scored.score, scored.n_errors
@@ -204,7 +204,7 @@ def _find_spans_beyond_text(
         try:
             protocol.check(payload, JudgedTexts(answer.source, answer.text), options)
         except Invalid as error:
-            file, line = judgments.find_source_line(session, answer.judgment_id)
+            file, line = judgments.find_import_line(session, answer.judgment_id)
             yield from (Place((file, line, *place.loc), place.msg) for place in error.places)
 
 

@@ -207,8 +207,8 @@ def _row(i: int, judgment: SentJudgment, place: external_judgments.PlannedItem |
     """As an import would say it: the item that a plan gave to the rater, else one of a task of the rater's own."""
     return JudgmentRow(
         at=FileLine(BODY, i),
-        task=place.task if place else join_keys("elsewhere", judgment.rater),
-        item=place.item if place else join_keys(judgment.system, judgment.document),
+        task=place.task if place else join_keys_unambiguously("elsewhere", judgment.rater),
+        item=place.item if place else join_keys_unambiguously(judgment.system, judgment.document),
         systems=place.systems if place else (judgment.system,),
         role=place.role if place else "rating",
         document=judgment.document,
@@ -220,7 +220,7 @@ def _row(i: int, judgment: SentJudgment, place: external_judgments.PlannedItem |
     )
 
 
-def join_keys(*parts: str) -> str:
+def join_keys_unambiguously(*parts: str) -> str:
     """A key for keys together: readable, and never that of other parts."""
     text = ":".join(parts)
     if len(text) <= LONGEST_KEY and not any(set(part) & {":", "~"} for part in parts):

@@ -19,7 +19,7 @@ from app.storage import campaigns, judgments
 from app.storage import profiles as stored_profiles
 from app.storage import rescore as stored_scores
 from app.storage.db import Session
-from app.storage.rescore import StoredProfile, StoredScore
+from app.storage.rescore import StoredScore, StoredWeightProfile
 
 MOST_SHOWN = 20
 BLOCK = 5000  # scores that are put right at a time
@@ -56,14 +56,16 @@ class RescoreReport:
 def check_scores(session: Session, campaign: str) -> RescoreReport:
     """Compare every stored score with what its payload comes to now. Raises NotFound."""
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
-    compared = [_compare_profile(session, row.id, view, one) for one in stored_scores.load_profiles(session, row.id)]
+    compared = [
+        _compare_profile(session, row.id, view, one) for one in stored_scores.load_weight_profiles(session, row.id)
+    ]
     return RescoreReport(campaign, tuple(compared))
 
 
 def rescore_campaign(session: Session, campaign: str, *, actor: str) -> RescoreReport:
     """Put right what differs and add what is missing, under a new data version where anything is. Raises NotFound."""
     row, view = campaigns.load_campaign(session, campaign, lock=True), get_campaign(session, campaign)
-    profiles = stored_scores.load_profiles(session, row.id)
+    profiles = stored_scores.load_weight_profiles(session, row.id)
     compared = [_compare_profile(session, row.id, view, one, put_right=True) for one in profiles]
     corrected, added = sum(one.different for one in compared), sum(one.missing for one in compared)
     if corrected or added:
@@ -74,7 +76,7 @@ def rescore_campaign(session: Session, campaign: str, *, actor: str) -> RescoreR
 
 
 def _compare_profile(
-    session: Session, campaign_id: int, view: CampaignInfo, profile: StoredProfile, *, put_right: bool = False
+    session: Session, campaign_id: int, view: CampaignInfo, profile: StoredWeightProfile, *, put_right: bool = False
 ) -> ProfileCheck:
     """What is stored against what is derived. No more than a block of either is held at a time."""
     checked, shown = ProfileCheck(profile.name), list[tuple[StoredScore, StoredScore]]()
@@ -118,7 +120,7 @@ def _align_scores(
 def _store(
     session: Session,
     campaign_id: int,
-    profile: StoredProfile,
+    profile: StoredWeightProfile,
     wrong: list[StoredScore],
     absent: list[StoredScore],
     *,
@@ -143,7 +145,7 @@ def _derive_scores(
         yield StoredScore(answer.judgment_id, scored.score, scored.n_errors)
 
 
-def _options(view: CampaignInfo, profile: StoredProfile) -> ScoringOptions:
+def _options(view: CampaignInfo, profile: StoredWeightProfile) -> ScoringOptions:
     """Under what a profile's scores were derived."""
     own = parse_campaign_scoring_options(view)
     if profile.digest == GIVEN:

@@ -139,7 +139,7 @@ def put_document(session: Session, campaign: str, key: str, given: DocumentText,
         return TestSetPutResult(created=False, changed=False, repaired=repaired, data_version=row.data_version)
     if had is not None and (not same_texts or had.kind != given.kind):
         _check_free(session, row.id, had.id)
-    document_id = stored.upsert_keyed_row(session, documents, row.id, key, values)
+    document_id = stored.upsert_system_or_document(session, documents, row.id, key, values)
     if not same_texts:
         stored.replace_segments(session, row.id, document_id, texts)
     return _new_data_version(
@@ -160,7 +160,7 @@ def put_system(session: Session, campaign: str, key: str, given: SystemText, *, 
     had = stored.find_system(session, row.id, key)
     if had is not None and all(getattr(had, name) == value for name, value in values.items()):
         return TestSetPutResult(created=False, changed=False, repaired=0, data_version=row.data_version)
-    system_id = stored.upsert_keyed_row(session, systems, row.id, key, values)
+    system_id = stored.upsert_system_or_document(session, systems, row.id, key, values)
     put = _new_data_version(session, row.id, created=had is None, actor=actor, what={"system": key})
     if given.state != (had.state if had is not None else "active"):
         version = exclusions.set_system_withdrawn(

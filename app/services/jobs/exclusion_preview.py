@@ -89,7 +89,7 @@ def make_preview_work(database: Database, request: JobRequest) -> ReportWork[Sto
 
     def chunk(n: int) -> bytes:
         recipe, told = recipes[n]
-        made = rankings.find_or_compute_in_job(database, campaign, recipe, version=version, told=told)
+        made = rankings.find_or_compute_ranking_in_job(database, campaign, recipe, version=version, told=told)
         (sure,) = forecast_stability(database, campaign, [recipe], as_of=version)
         return StoredRanking(view=ranking_view.read_ranking_view(made.body), stability=sure).model_dump_json().encode()
 

@@ -34,7 +34,7 @@ def find_or_queue_ingest(database: Database, campaign: str) -> dict[str, Any] | 
     return StoredReport.from_bytes(body, key.data_version)
 
 
-def read_at_current_version(database: Database, campaign: str, body: bytes) -> dict[str, Any]:
+def parse_ingest_at_current_version(database: Database, campaign: str, body: bytes) -> dict[str, Any]:
     """The report of a stored body, at the present data version: judgments have come since, and no texts."""
     with database.transaction() as session:
         version = campaigns.load_campaign(session, campaign).data_version

@@ -317,7 +317,7 @@ def recover_stalled_jobs(database: Database) -> int:
             return 0
         entries = jobs_queue.load_stalled_entries(session, STALLED_AFTER)
         hopeless = [
-            one for one in entries if jobs_queue.count_entry_ending(session, one.queue_id, "stalled") >= MOST_TRIES
+            one for one in entries if jobs_queue.record_entry_ending(session, one.queue_id, "stalled") >= MOST_TRIES
         ]
         for entry in entries:
             if entry not in hopeless:
@@ -340,7 +340,7 @@ def _enter_lost_jobs(database: Database) -> int:
 def record_worker_crash(database: Database, entry: int) -> bool:
     """Note that the process that computed an entry ended by itself; whether that was once too often."""
     with database.transaction() as session:
-        return jobs_queue.count_entry_ending(session, entry, "crashed") >= MOST_TRIES
+        return jobs_queue.record_entry_ending(session, entry, "crashed") >= MOST_TRIES
 
 
 def end_job(session: Session, row: jobs.Row, error: AppError | None = None, *, again: bool = False) -> None:
@@ -350,7 +350,7 @@ def end_job(session: Session, row: jobs.Row, error: AppError | None = None, *, a
     """
     about = {"job": row.public_id, "report": row.kind}
     if error is None:
-        jobs.mark_job_done(session, row.id)
+        jobs.mark_job_done_and_drop_chunks(session, row.id)
         record_event(session, row.campaign_id, "job.done", about)
     else:
         jobs.mark_job_failed(session, row.id, encode_job_error(error, again=again))
@@ -389,6 +389,6 @@ def _enter_again(database: Database, job_id: int) -> bool:
         if row.attempts >= MOST_BEGUN:
             end_job(session, row, JobGivenUp("the queue lost it repeatedly"), again=True)
         else:
-            jobs.count_job_attempt(session, job_id)
+            jobs.record_job_attempt(session, job_id)
             jobs_queue.enqueue_entries(session, next_queue_entries(session, row))
         return True

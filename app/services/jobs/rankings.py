@@ -56,7 +56,7 @@ def are_rankings_slow(session: Session, wanted: Iterable[RankingLookup]) -> bool
     return sum(estimate_ranking_seconds(sizes[one.about.campaign_id], one.recipe) for one in missing) > AT_ONCE
 
 
-def find_or_compute_in_job(
+def find_or_compute_ranking_in_job(
     database: Database, campaign: str, recipe: Recipe, *, version: int, told: str
 ) -> StoredReport:
     """A ranking that is a chunk of a job, from the store or computed here and stored as its own, too.

@@ -163,7 +163,7 @@ def make_side_by_side_work(database: Database, request: JobRequest) -> ReportWor
             return StoredRankingColumn.from_column(series.campaign_without_recipe(name)).model_dump_json().encode()
         meant, version = read_stored_recipe(recipe), request.campaigns[campaign]
         made = side_by_side.make_ranking_column(
-            name, lambda: rankings.find_or_compute_in_job(database, campaign, meant, version=version, told=told)
+            name, lambda: rankings.find_or_compute_ranking_in_job(database, campaign, meant, version=version, told=told)
         )
         return StoredRankingColumn.from_column(made).model_dump_json().encode()
 

@@ -78,7 +78,7 @@ def _refusal(name: str, reason: str) -> MediaNotAccepted:
     return MediaNotAccepted(f"{name} {reason}", places=(Place(("media", name), reason),))
 
 
-def read_facts(path: Path, picture: Path, page: int | None) -> MediaFacts:
+def read_media_facts(path: Path, picture: Path, page: int | None) -> MediaFacts:
     """What the content of a file says; of a PDF, what the picture of a page is. Raises MediaRefused."""
     if path.stat().st_size == 0:
         raise MediaRefused("holds nothing")
@@ -147,7 +147,7 @@ def main(path: str, picture: str, page: str) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY + size, MEMORY + size))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        facts = read_facts(Path(path), Path(picture), int(page) or None)
+        facts = read_media_facts(Path(path), Path(picture), int(page) or None)
     except MediaRefused as refused:
         sys.stdout.write(json.dumps({"refused": str(refused)}))
         return

@@ -97,7 +97,7 @@ def store_media(
 
     Raises MediaNotAccepted with the reason, MediaNameTaken, NoMediaStore, NotFound.
     """
-    store, parts = policy.require_store(), policy.require_parts()
+    store, parts = policy.require_store(), policy.require_upload_folder()
     with database.transaction() as session:
         campaigns.load_campaign(session, campaign)
     given = hash_file(source)
@@ -127,7 +127,7 @@ def store_media_pieces(
     database: Database, policy: MediaPolicy, campaign: str, name: str, pieces: Iterable[bytes], *, actor: str
 ) -> MediaView:
     """The same of a file that comes in pieces."""
-    with tempfile.NamedTemporaryFile(prefix=".given-", dir=policy.require_parts()) as file:
+    with tempfile.NamedTemporaryFile(prefix=".given-", dir=policy.require_upload_folder()) as file:
         for piece in pieces:
             file.write(piece)
         file.flush()
@@ -223,7 +223,7 @@ def delete_media(session: Session, campaign: str, name: str, *, actor: str) -> N
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
     row = rows.load_media(session, campaign_id, name, lock=True)
     of_texts = (place for place, used in rows.load_media_uses(session, campaign_id) if used == name)
-    uses = [*islice(of_texts, MOST_PLACES), *rows.load_captioned_file_names(session, campaign_id, name)]
+    uses = [*islice(of_texts, MOST_PLACES), *rows.load_file_names_by_captions(session, campaign_id, name)]
     if uses:
         raise MediaInUse(places=tuple(Place(("media", name), f"{use} refers to it") for use in uses))
     rows.delete_media(session, row.id)

@@ -31,7 +31,7 @@ class MediaPolicy:
             raise NoMediaStore
         return self.store
 
-    def require_parts(self) -> Path:
+    def require_upload_folder(self) -> Path:
         """Where files arrive. Raises NoMediaStore."""
         if self.parts is None:
             raise NoMediaStore

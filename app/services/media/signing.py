@@ -22,7 +22,7 @@ class MediaAddressEnded(Forbidden):
 
 
 @dataclass(frozen=True, slots=True)
-class SignedAddress:
+class SignedMediaQuery:
     """What stands behind `?` in an address. expires: seconds since 1970."""
 
     expires: int
@@ -35,7 +35,7 @@ class SignedAddress:
 
 
 @dataclass(frozen=True, slots=True)
-class AddressSigner:
+class MediaAddressSigner:
     """Signs for one rater's credential and one task."""
 
     key: bytes
@@ -44,16 +44,16 @@ class AddressSigner:
     token_id: int
 
     @classmethod
-    def load(cls, session: Session, task: str, rater: ActingRater) -> AddressSigner:
+    def load(cls, session: Session, task: str, rater: ActingRater) -> MediaAddressSigner:
         """With the installation's key."""
-        return cls(rows.load_signing_key(session, PURPOSE), task, rater.rater_id, rater.token_id)
+        return cls(rows.load_or_make_signing_key(session, PURPOSE), task, rater.rater_id, rater.token_id)
 
-    def sign(self, public_id: str, until: datetime) -> SignedAddress:
+    def sign(self, public_id: str, until: datetime) -> SignedMediaQuery:
         """An address of a file that works until a time."""
         expires = int(until.timestamp())
-        return SignedAddress(expires, self._signature(public_id, expires))
+        return SignedMediaQuery(expires, self._signature(public_id, expires))
 
-    def check(self, public_id: str, signed: SignedAddress) -> None:
+    def check(self, public_id: str, signed: SignedMediaQuery) -> None:
         """Raise MediaAddressEnded unless we signed this and its time is not over."""
         right = hmac.compare_digest(self._signature(public_id, signed.expires), signed.signature)
         if not right or signed.expires <= datetime.now(UTC).timestamp():
@@ -66,10 +66,10 @@ class AddressSigner:
 
 
 def open_signed_media(
-    session: Session, policy: MediaPolicy, task: str, public_id: str, signed: SignedAddress, *, rater: ActingRater
+    session: Session, policy: MediaPolicy, task: str, public_id: str, signed: SignedMediaQuery, *, rater: ActingRater
 ) -> MediaContent:
     """The bytes behind a signed address. Raises MediaAddressEnded, MediaNotFound."""
-    AddressSigner.load(session, task, rater).check(public_id, signed)
+    MediaAddressSigner.load(session, task, rater).check(public_id, signed)
     row = rows.find_media_by_public_id(session, public_id)
     if row is None or row.campaign_id != rater.campaign_id:
         raise rows.MediaNotFound

@@ -18,7 +18,7 @@ FORGOTTEN = CONTINUED + 24 * 3600  # seconds without a part after which no uploa
 SPARED = 24 * 3600  # seconds after a file was stored: who stores one makes it known only afterwards
 
 
-def sweep_media(database: Database, policy: MediaPolicy) -> dict[str, int]:
+def delete_unused_media(database: Database, policy: MediaPolicy) -> dict[str, int]:
     """Delete files that no campaign of any organization has and uploads without a part for a week; how many.
 
     Of an organization that was removed no upload is known any more; its parts are known by their age.
@@ -26,7 +26,7 @@ def sweep_media(database: Database, policy: MediaPolicy) -> dict[str, int]:
     if policy.store is None or policy.parts is None:
         return {"media": 0, "media uploads": 0}
     continued = {part.stem for part, at in _list_parts(policy.parts) if at >= time.time() - CONTINUED}
-    old = [(sha256, at) for sha256, at in policy.store.hashes() if at < time.time() - SPARED]
+    old = [(sha256, at) for sha256, at in policy.store.list_hashes_with_times() if at < time.time() - SPARED]
 
     def read() -> tuple[Sequence[str], Collection[bytes]]:
         with database.transaction() as session:

@@ -66,7 +66,7 @@ def create_upload(
 
     Raises MediaNotAccepted for one that is too large, TooManyUploads, NotFound.
     """
-    policy.require_parts()
+    policy.require_upload_folder()
     _check_size(size, name, policy.limits)
     campaign_id = campaigns.load_campaign(session, campaign).id
     if len(rows.load_uploads(session, campaign_id, after=None, limit=MOST_UPLOADS)) >= MOST_UPLOADS:
@@ -112,7 +112,9 @@ def add_part(
     """Add a part; with the last one the file is examined and stored.
 
     A file that is refused is gone, and so is one whose bytes have another hash than was announced.
-    Raises UploadOffsetDiffers, UploadBusy, Invalid for more bytes than were announced, and as `take_media` does.
+
+    Raises UploadOffsetDiffers, UploadBusy, Invalid for more bytes than were announced, and as
+    `library.store_media_from_folder` does.
     """
     with database.transaction() as session:
         row = rows.load_upload(session, campaigns.load_campaign(session, campaign).id, upload)
@@ -182,7 +184,7 @@ def _open_locked_part(path: Path) -> Iterator[BinaryIO]:
 
 
 def _path(policy: MediaPolicy, upload: str) -> Path:
-    return policy.require_parts() / f"{upload}.part"
+    return policy.require_upload_folder() / f"{upload}.part"
 
 
 def _view(policy: MediaPolicy, row: UploadRow) -> UploadView:

@@ -17,7 +17,7 @@ from app.formats.base import FileLine, JudgmentRow, ReadLog
 from app.formats.pearmut.answers import KINDS, extract_answer_beyond_payload, parse_answer
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data.intake import ImportIntake, import_records
-from app.services.data.recording import join_keys
+from app.services.data.recording import join_keys_unambiguously
 from app.services.pearmut import rules
 from app.services.pearmut.campaign_file import Document, is_form
 from app.services.pearmut.documents import LoadedCampaign, LoadedDocument, make_model_names
@@ -75,7 +75,7 @@ class PreparedAnswer:
     task: pearmut.Row | None
 
 
-def record_document(session: Session, user: PearmutUser, sent: SentDocument) -> None:
+def record_sent_document(session: Session, user: PearmutUser, sent: SentDocument) -> None:
     """Record what a page sent; the same once more changes nothing.
 
     Raises Invalid naming the place in the payload, PearmutPlaceUnknown, PearmutCampaignClosed.
@@ -83,12 +83,12 @@ def record_document(session: Session, user: PearmutUser, sent: SentDocument) -> 
     row = campaigns.load_campaign(session, user.loaded.key, lock=True)
     if row.state == "closed":
         raise PearmutCampaignClosed
-    prepared = prepare_answer(session, user, sent)
+    prepared = check_and_keep_answer(session, user, sent)
     if prepared is not None:
         store_answers(session, user.loaded, [prepared], actor=user.rater.actor)
 
 
-def prepare_answer(
+def check_and_keep_answer(
     session: Session, user: PearmutUser, sent: SentDocument, *, real_names: bool = False
 ) -> PreparedAnswer | None:
     """Check an answer and keep it; None where it was kept before. real_names: models are called as in the file.
@@ -115,7 +115,7 @@ def prepare_answer(
             "actions": list(sent.actions),
             **({"comment": sent.comment} if sent.comment else {}),
         },
-        "checks": None if sent.is_skipped or is_form(document) else rules.check_document(document, annotation),
+        "checks": None if sent.is_skipped or is_form(document) else rules.evaluate_document_rules(document, annotation),
         "skipped": sent.is_skipped,
         "begun": min(times, default=None),
         "ended": max(times, default=None),
@@ -139,7 +139,7 @@ def store_answers(session: Session, loaded: LoadedCampaign, prepared: Sequence[P
             action="judgments recorded",
         )
         import_records(intake, rows, ReadLog())
-        staging.close_staging(session)
+        staging.drop_staging_tables(session)
     for answer in prepared:
         if answer.task is not None:
             _hand_in(session, answer, answer.task)
@@ -165,7 +165,7 @@ def _hand_in(session: Session, answer: PreparedAnswer, task: pearmut.Row) -> Non
     ]
     page = f"pearmut-{answer.sent.digest.hex()[:32]}"
     moments = [(kind, int(at * 1000)) for kind, at in events[:MOST_EVENTS]]
-    pearmut.insert_activity(session, campaign_id, task.id, rater_id, page=page, events=moments)
+    pearmut.insert_user_activity(session, campaign_id, task.id, rater_id, page=page, events=moments)
 
 
 def _shorten_comment(comment: str | None) -> str:
@@ -206,8 +206,8 @@ def _rows(
                 continue
             yield JudgmentRow(
                 at=FileLine("annotation", position),
-                task=task.key if task is not None else join_keys("elsewhere", user.rater.rater),
-                item=items[system] if task is not None else join_keys(system, planned.key),
+                task=task.key if task is not None else join_keys_unambiguously("elsewhere", user.rater.rater),
+                item=items[system] if task is not None else join_keys_unambiguously(system, planned.key),
                 systems=(system,),
                 document=planned.key,
                 position=position,

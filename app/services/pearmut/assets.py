@@ -46,7 +46,7 @@ class _AssetSigner:
         return base64.urlsafe_b64encode(hmac.digest(self.key, told, "sha256")[:24]).decode()
 
 
-def sign_assets(session: Session, user: PearmutUser, response: dict[str, Any]) -> dict[str, Any]:
+def sign_asset_addresses(session: Session, user: PearmutUser, response: dict[str, Any]) -> dict[str, Any]:
     """A response with its media at addresses for this user; any other is as it was."""
     items = [item for item in response.get("payload") or () if isinstance(item, dict)]
     texts = {text for item in items for text in _texts(item) if find_media_element(text) is not None}
@@ -55,7 +55,7 @@ def sign_assets(session: Session, user: PearmutUser, response: dict[str, Any]) -
     names = {text: element.name for text in texts if (element := find_media_element(text)) is not None}
     files = rows.load_named_media(session, user.rater.campaign_id, sorted(set(names.values())))
     expires = int((datetime.now(UTC) + LASTS).timestamp())
-    signer = _AssetSigner(rows.load_signing_key(session, PURPOSE), user.rater.token_id, expires)
+    signer = _AssetSigner(rows.load_or_make_signing_key(session, PURPOSE), user.rater.token_id, expires)
     signed = {text: _element(text, files.get(name), signer) for text, name in names.items()}
     return {**response, "payload": [_replace_addresses(item, signed) for item in items]}
 
@@ -96,7 +96,7 @@ def open_asset(session: Session, policy: MediaPolicy, address: str) -> MediaCont
     if parts is None:
         raise rows.MediaNotFound
     token_id, expires, signature, public_id = int(parts[1]), int(parts[2]), parts[3], parts[4]
-    signer = _AssetSigner(rows.load_signing_key(session, PURPOSE), token_id, expires)
+    signer = _AssetSigner(rows.load_or_make_signing_key(session, PURPOSE), token_id, expires)
     if not hmac.compare_digest(signer.signature(public_id), signature) or expires <= datetime.now(UTC).timestamp():
         raise MediaAddressEnded
     if not tokens.is_token_live(session, token_id):

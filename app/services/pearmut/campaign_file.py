@@ -297,7 +297,7 @@ def _rule_faults(loc: Loc, rule: Mapping[str, Any]) -> Iterator[Place]:
     for n, mark in enumerate(marks):
         numbers += [(("error_spans", n, name), mark.get(name)) for name in ("start_i", "end_i")]
     for at, number in numbers:
-        if not (number is None or rules.is_number(number) or rules.is_range(number)):
+        if not (number is None or rules.is_number(number) or rules.is_number_pair(number)):
             yield Place((*loc, *at), "must be a number, or a list of the least and the largest")
 
 

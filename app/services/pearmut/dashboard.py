@@ -63,7 +63,7 @@ def make_progress_file(session: Session, loaded: LoadedCampaign) -> dict[str, An
 
 def _users(session: Session, loaded: LoadedCampaign) -> Iterator[tuple[pearmut.Row, PearmutUser, pages.UserProgress]]:
     places = pearmut.load_answered_places(session, loaded.campaign_id)
-    tasks = {row.number: row for row in pearmut.load_planned_tasks(session, loaded.campaign_id)}
+    tasks = {row.number: row for row in pearmut.load_pearmut_planned_tasks(session, loaded.campaign_id)}
     for row in pearmut.load_pearmut_users(session, loaded.campaign_id):
         user = PearmutUser.from_row(loaded, row, audit.OPERATOR, 0)
         yield row, user, pages.make_progress(user, places, tasks)
@@ -164,7 +164,7 @@ def reset_user(session: Session, loaded: LoadedCampaign, user: str, *, by: Calle
     campaign_judgments.void_judgments(
         session, loaded.key, JudgmentFilter(rater=row.rater), reason=reason, actor=by.actor
     )
-    for task in pearmut.load_planned_tasks(session, loaded.campaign_id):
+    for task in pearmut.load_pearmut_planned_tasks(session, loaded.campaign_id):
         if task.rater_id == row.rater_id and task.state == "handed_in":
             board.reopen_task(session, loaded.key, task.public_id, reason=reason, actor=by.actor)
     pearmut.mark_answers_reset(session, loaded.campaign_id, row.rater_id)
@@ -175,7 +175,7 @@ def set_user_note(session: Session, loaded: LoadedCampaign, user: str, note: str
     row = pearmut.find_user_by_name(session, loaded.campaign_id, user)
     if row is None:
         raise Invalid("Unknown user ID.")
-    pearmut.update_note(session, row.rater_id, note or None)
+    pearmut.update_user_note(session, row.rater_id, note or None)
 
 
 def add_users(session: Session, loaded: LoadedCampaign, n: int, *, by: Caller) -> list[PearmutLink]:

@@ -103,7 +103,7 @@ def add_pearmut_campaign(
         skip_bad_lines=False,
         actor=actor,
     )
-    staging.close_staging(session)
+    staging.drop_staging_tables(session)
     row = campaigns.load_campaign(session, key, lock=True)
     loaded = make_loaded_campaign(key, row.id, loaded_json)
     settings = {**row.settings, "presentation": "side_by_side", **make_questionnaires_setting(campaign.aside)}
@@ -157,7 +157,7 @@ def add_user(
         "code_fail": user.token_fail or secrets.token_hex(5),
     }
     pearmut.insert_pearmut_user(session, loaded.campaign_id, rater_id, values)
-    if stored_plans.find_latest_plan(session, loaded.campaign_id) is not None:
+    if stored_plans.find_plan_in_force(session, loaded.campaign_id) is not None:
         stored_plans.join_task_pool(session, loaded.campaign_id, rater_id)
     return PearmutLink(name, rater, name if old_id else issued.secret)
 

@@ -13,7 +13,7 @@ from app.domain.errors import Place as At
 from app.domain.strict_json import parse_strict_json
 from app.services.access.tokens import Caller
 from app.services.pearmut import pages
-from app.services.pearmut.answers import PreparedAnswer, SentDocument, prepare_answer, store_answers
+from app.services.pearmut.answers import PreparedAnswer, SentDocument, check_and_keep_answer, store_answers
 from app.services.pearmut.campaign_file import FileUser, read_campaign_file
 from app.services.pearmut.dashboard import RESET
 from app.services.pearmut.documents import LoadedCampaign, LoadedCampaignCache
@@ -101,7 +101,7 @@ def move_campaign(
     for name in names:
         said = running.progress[name]
         if said.get("note"):
-            pearmut.update_note(session, known[name].rater.rater_id, str(said["note"]))
+            pearmut.update_user_note(session, known[name].rater.rater_id, str(said["note"]))
     counted = _lines_after_reset(running.log)
     again = _replay(session, loaded, known, counted, actor=actor)
     reset = sum(entry.get("annotation") != RESET for _, entry in running.log) - len(counted)
@@ -151,7 +151,7 @@ def _prepare_answer(
     comment = entry.get("comment")
     sent = SentDocument(place, annotation, timed, comment if isinstance(comment, str) else None)
     try:
-        return prepare_answer(session, user, sent, real_names=True)
+        return check_and_keep_answer(session, user, sent, real_names=True)
     except Invalid as error:
         detail = "; ".join(place.msg for place in error.places) or error.detail
         raise Invalid("a line of the log cannot be taken over", places=(At((line, number), detail),)) from None

@@ -65,7 +65,7 @@ class UserProgress:
 def load_progress(session: Session, user: PearmutUser) -> UserProgress:
     """Read how far a user is."""
     places = pearmut.load_answered_places(session, user.loaded.campaign_id)
-    tasks = {row.number: row for row in pearmut.load_planned_tasks(session, user.loaded.campaign_id)}
+    tasks = {row.number: row for row in pearmut.load_pearmut_planned_tasks(session, user.loaded.campaign_id)}
     return make_progress(user, places, tasks)
 
 
@@ -194,7 +194,7 @@ def make_item_response(
     return response
 
 
-def make_goodbye(user: PearmutUser, progress: UserProgress) -> Response:
+def make_goodbye_response(user: PearmutUser, progress: UserProgress) -> Response:
     """The end, with the code of the verdict."""
     info = user.loaded.info
     code = user.code_pass if does_user_pass_checks(user, progress.answers) else user.code_fail

@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 LOUD = "warning"
 
 
-def check_document(document: Sequence[Mapping[str, Any]], annotation: Sequence[object]) -> list[bool] | None:
+def evaluate_document_rules(document: Sequence[Mapping[str, Any]], annotation: Sequence[object]) -> list[bool] | None:
     """What the rules of each item that has some come to; None where there are none. By the names of models."""
     if not any("validation" in item for item in document):
         return None
@@ -77,12 +77,12 @@ def _list_objects(marks: object) -> list[Mapping[str, Any]]:
 
 def _matches_number(value: object, rule: object) -> bool:
     """Whether a number is one, or lies between two; a rule that is neither says nothing."""
-    if is_range(rule):
+    if is_number_pair(rule):
         return is_number(value) and rule[0] <= value <= rule[1]
     return not is_number(rule) or value == rule
 
 
-def is_range(value: object) -> TypeGuard[list[float]]:
+def is_number_pair(value: object) -> TypeGuard[list[float]]:
     """Whether it is a list of two numbers."""
     return isinstance(value, list) and len(value) == 2 and all(map(is_number, value))
 

@@ -42,7 +42,7 @@ def enrol_raters(
         _enrol(session, campaign, campaign_id, [(key, new) for key in keys], by)
 
 
-def enrol_table_lines(
+def enrol_rater_table(
     session: Session,
     campaign: str,
     wanted: Sequence[tuple[RaterTableLine, Enrolment]],

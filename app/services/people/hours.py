@@ -185,7 +185,7 @@ def adjust_hours(
     return _add(session, row.id, account.id, "adjustment", seconds, reason, actor, answers)
 
 
-def refuse_dispute(session: Session, campaign: str, *, dispute: int, reason: str, actor: str) -> HoursEntry:
+def refuse_hours_dispute(session: Session, campaign: str, *, dispute: int, reason: str, actor: str) -> HoursEntry:
     """Answer a dispute by a reason why nothing is paid for it. Raises NotFound, DisputeAlreadyAnswered."""
     row = campaigns.load_campaign(session, campaign, lock=True)
     entry = _to_answer(session, row.id, dispute)

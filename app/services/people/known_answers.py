@@ -34,7 +34,7 @@ class KnownAnswer(BaseModel):
     rules: tuple[AnswerRule, ...] = Field((), max_length=MOST_RULES)
 
     @property
-    def texts(self) -> tuple[str, ...]:
+    def texts_to_judge(self) -> tuple[str, ...]:
         """The texts that are judged."""
         return self.columns or ((self.text,) if self.text is not None else ())
 
@@ -46,7 +46,7 @@ class KnownAnswer(BaseModel):
     def make_items(self, source: str | None) -> list[QualificationItem]:
         """The question of each column."""
         item = QualificationItem(source=source, payload=self.payload, tolerance=self.tolerance, reasons={})
-        return [replace(item, text=text) for text in self.texts]
+        return [replace(item, text=text) for text in self.texts_to_judge]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +62,12 @@ def list_known_answer_faults(campaign: CampaignInfo, known: KnownAnswer, source:
     if known.columns and (known.text is not None or known.payload is not None):
         yield Place(("columns",), "replace text and payload; give rules for the right answer")
         return
-    if known.is_known and not known.texts:
+    if known.is_known and not known.texts_to_judge:
         yield Place(("text",), "is required if there are rules or the right judgment")
         return
     faults = [
-        Place(("rules", *place.loc), place.msg) for place in check_answer_rules(campaign, known.texts, known.rules)
+        Place(("rules", *place.loc), place.msg)
+        for place in check_answer_rules(campaign, known.texts_to_judge, known.rules)
     ]
     items = known.make_items(source)
     if known.payload is not None:

@@ -229,7 +229,7 @@ def _item(
     except ValidationError:
         known = TutorialNote()
     text = next(iter(known.columns), known.text or output)
-    judged = known if known.texts else known.model_copy(update={"text": text})
+    judged = known if known.texts_to_judge else known.model_copy(update={"text": text})
     if any(list_known_answer_faults(view, judged, source)):
         known = known.model_copy(update={"payload": None, "tolerance": None, "rules": ()})
     return known, QualificationItem(source=source, **{**known.model_dump(include=OF_ITEM), "text": text})

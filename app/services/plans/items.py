@@ -28,7 +28,7 @@ class PlanItemGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class OriginalPlace:
+class OriginalItemPlace:
     """Where the item stands that a control item goes back to. task: None in an earlier plan; number: of the task."""
 
     task: str | None
@@ -60,7 +60,7 @@ class PlannedItemView:
     role: str
     systems: tuple[str, ...]
     group: PlanItemGroup | None
-    of: OriginalPlace | None
+    of: OriginalItemPlace | None
     variant: str | None
     reference: str | None
     prefill: str | None
@@ -139,7 +139,7 @@ def _make_item_view(
         role=item.role,
         systems=item.systems,
         group=group,
-        of=None if item.of is None else OriginalPlace(None, item.of.task, item.of.position),
+        of=None if item.of is None else OriginalItemPlace(None, item.of.task, item.of.position),
         variant=item.variant,
         reference=item.reference,
         prefill=None if arm is None else arm.prefill,
@@ -171,7 +171,7 @@ def _view(row: Row) -> PlannedItemView:
         role=RatingRole(row.role).name.lower(),
         systems=tuple(row.systems),
         group=None if row.group is None else PlanItemGroup(row.group, row.unit, row.nth),
-        of=None if row.of_task is None else OriginalPlace(row.of_task, row.of_number, row.of_item),
+        of=None if row.of_task is None else OriginalItemPlace(row.of_task, row.of_number, row.of_item),
         variant=row.variant,
         reference=row.reference,
         prefill=row.prefill,

@@ -64,15 +64,15 @@ def count_words(source: str, language: str | None) -> int:
 
 def load_plan_input(session: Session, view: CampaignInfo, campaign_id: int) -> PlanInput:
     """Read the test set, the systems and the raters. Raises NothingToJudge, NoRaterEnrolled."""
-    rows = plans.load_plan_documents(session, campaign_id)
-    systems = plans.load_plan_systems(session, campaign_id)
+    rows = plans.load_documents_to_plan(session, campaign_id)
+    systems = plans.load_systems_to_plan(session, campaign_id)
     outputs = {
         (row.document, row.system): tuple(row.marks)
         for row in sorted(plans.load_output_hashes(session, campaign_id), key=lambda row: (row.document, row.system))
     }
     if not systems or not outputs:
         raise NothingToJudge
-    enrolled = plans.load_plan_raters(session, campaign_id)
+    enrolled = plans.load_raters_to_plan(session, campaign_id)
     seats = tuple(f"{SEAT}{n:06d}" for n in range(1, plans.count_invitation_seats(session, campaign_id) + 1))
     if not enrolled and not seats:
         raise NoRaterEnrolled
@@ -100,8 +100,8 @@ def load_plan_input(session: Session, view: CampaignInfo, campaign_id: int) -> P
         system_ids={row.key: row.id for row in plans.load_all_systems(session, campaign_id)},
         rater_ids={row.key: row.id for row in enrolled},
         calibration=frozenset(row.key for row in rows if row.kind == "calibration"),
-        judged=plans.count_documents_judged_unplanned(session, campaign_id),
-        checks=attention.count_check_texts(session, campaign_id),
+        judged=plans.count_documents_judged_without_plan(session, campaign_id),
+        checks=attention.count_attention_check_texts(session, campaign_id),
     )
 
 

@@ -161,7 +161,7 @@ def make_plan_work(database: Database, request: JobRequest) -> ReportWork[bytes]
 
     def make() -> bytes:
         try:
-            plan = plans.compile_with_seed(wanted, given["seed"])
+            plan = plans.compile_plan_with_seed(wanted, given["seed"])
         except Invalid as error:
             if wanted.design.seed is None:  # as it would be if every plan were compiled at once
                 raise RandomDrawFailed(error.detail, places=error.places) from error

@@ -32,7 +32,7 @@ def check_prefilled_errors(session: Session, campaign_id: int, view: CampaignInf
     if not find_campaign_protocol(view).requires_prefill:
         return
     shown = choose_arm_prefills(view, design.arms) or (choose_campaign_prefill(session, campaign_id, view),)
-    if DEFAULT_PREFILL in shown and not prefills.has_prefill(session, campaign_id, DEFAULT_PREFILL):
+    if DEFAULT_PREFILL in shown and not prefills.has_prefilled_errors(session, campaign_id, DEFAULT_PREFILL):
         raise PrefilledErrorsMissing
 
 
@@ -44,7 +44,7 @@ def check_ongoing_prefill(session: Session, campaign_id: int, view: CampaignInfo
     said = view.settings.get(SETTING)
     if design.arms or not isinstance(said, str) or not find_campaign_protocol(view).accepts_prefill:
         return
-    if not prefills.is_prefill_in_plan(session, campaign_id, said) and not prefills.has_prefill(
+    if not prefills.is_prefill_in_plan(session, campaign_id, said) and not prefills.has_prefilled_errors(
         session, campaign_id, said
     ):
         raise Invalid(NOT_THERE, places=(Place(SETTING_PLACE, _no_such_output(said)),))
@@ -65,12 +65,12 @@ def choose_campaign_prefill(session: Session, campaign_id: int, view: CampaignIn
     if protocol.requires_prefill:
         return DEFAULT_PREFILL
     silent = SETTING not in view.settings
-    return DEFAULT_PREFILL if silent and prefills.has_prefill(session, campaign_id, DEFAULT_PREFILL) else None
+    return DEFAULT_PREFILL if silent and prefills.has_prefilled_errors(session, campaign_id, DEFAULT_PREFILL) else None
 
 
 def choose_ongoing_prefill(session: Session, campaign_id: int, view: CampaignInfo) -> str | None:
     """As `choose_campaign_prefill`; but what no setting decides stays as planned tasks have it, whatever came since."""
-    had = prefills.find_planned_prefill(session, campaign_id)
+    had = prefills.find_planned_prefill_name(session, campaign_id)
     return choose_campaign_prefill(session, campaign_id, view) if had is None or SETTING in view.settings else had[0]
 
 
@@ -84,7 +84,7 @@ def warn_of_prefill_change(
     session: Session, campaign_id: int, view: CampaignInfo, arms: Sequence[Arm]
 ) -> Iterator[str]:
     """That a plan nobody has begun shows other errors than it would now, in words."""
-    had = None if arms else prefills.find_planned_prefill(session, campaign_id)
+    had = None if arms else prefills.find_planned_prefill_name(session, campaign_id)
     now = choose_campaign_prefill(session, campaign_id, view)
     if had is not None and had[0] != now:
         yield f"prefilled errors: {now or 'none'} instead of {had[0] or 'none'}"
@@ -100,7 +100,7 @@ def _faults(session: Session, campaign_id: int, view: CampaignInfo, design: Desi
     for place, name in named:
         if name is not None and not find_campaign_protocol(view).accepts_prefill:
             yield Place(place, TAKES_NONE)
-        elif name is not None and not prefills.has_prefill(session, campaign_id, name):
+        elif name is not None and not prefills.has_prefilled_errors(session, campaign_id, name):
             yield Place(place, _no_such_output(name))
 
 

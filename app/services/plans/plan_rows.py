@@ -43,10 +43,12 @@ def store_plan_rows(
 ) -> None:
     """Write a plan's tasks, those that are given, with all that they need; the plan itself is stored already."""
     session.flush()
-    group_ids = dict(zip((g.number for g in groups), plans.draw_row_ids(session, "groups", len(groups)), strict=True))
-    task_ids = dict(zip((t.number for t in tasks), plans.draw_row_ids(session, "tasks", len(tasks)), strict=True))
+    group_ids = dict(
+        zip((g.number for g in groups), plans.reserve_row_ids(session, "groups", len(groups)), strict=True)
+    )
+    task_ids = dict(zip((t.number for t in tasks), plans.reserve_row_ids(session, "tasks", len(tasks)), strict=True))
     places = [(task.number, item.position) for task in tasks for item in task.items]
-    item_ids = dict(zip(places, plans.draw_row_ids(session, "items", len(places)), strict=True))
+    item_ids = dict(zip(places, plans.reserve_row_ids(session, "items", len(places)), strict=True))
     batches = (
         _arms(target, plan),
         _bucket_raters(target, plan),

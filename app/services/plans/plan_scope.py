@@ -19,7 +19,7 @@ class PlanKeys:
 
 def load_plan_keys(session: Session, campaign: str) -> PlanKeys:
     """Of the plan in force; nothing where there is none, or none that was compiled here. Raises NotFound."""
-    row = plans.find_latest_plan(session, campaigns.load_campaign(session, campaign).id)
+    row = plans.find_plan_in_force(session, campaigns.load_campaign(session, campaign).id)
     if row is None:
         return PlanKeys()
     try:

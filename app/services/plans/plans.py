@@ -121,11 +121,11 @@ def choose_plan_seed(design: Design) -> int:
 
 def compile_plan_request(session: Session, wanted: PlanRequest) -> CompiledPlan:
     """The plan, compiled now. Raises Invalid with places in the body."""
-    plan = compile_with_seed(wanted, choose_plan_seed(wanted.design))
+    plan = compile_plan_with_seed(wanted, choose_plan_seed(wanted.design))
     return add_plan_report(wanted, plan, plan_components.load_forecast_components(session, wanted.view, wanted.pilot))
 
 
-def compile_with_seed(wanted: PlanRequest, seed: int) -> Plan:
+def compile_plan_with_seed(wanted: PlanRequest, seed: int) -> Plan:
     """The plan of a seed. Raises Invalid with places in the body where the design cannot be met."""
     material = wanted.material
     try:
@@ -205,7 +205,7 @@ def store_frozen_plan(
     change: Mapping[str, object] | None = None,
 ) -> int:
     """Store a plan as the one in force, under the next data version; its version."""
-    before = plans.find_latest_plan(session, row.id)
+    before = plans.find_plan_in_force(session, row.id)
     version = 1 if before is None else int(before.version) + 1
     data_version = campaigns.take_next_version(session, row.id, actor=actor, what=f"plan {version}")
     values = {

@@ -159,7 +159,7 @@ def make_replan_work(database: Database, request: JobRequest) -> ReportWork[byte
 def _load_remaining_work(session: Session, campaign: str, given: Mapping[str, Any]) -> RemainingWork:
     """What is left to plan, the tasks as they were when it was asked for."""
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
-    before = stored_plans.find_latest_plan(session, row.id)
+    before = stored_plans.find_plan_in_force(session, row.id)
     if before is None:
         raise NoPlanYet
     tasks, planned = given["tasks"], plans.unpack_plan(before.compiled)

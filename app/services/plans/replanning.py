@@ -107,7 +107,7 @@ class ReplanInput:
 def load_replan_input(session: Session, campaign: str) -> ReplanInput:
     """As it is now. Raises NotFound, NoPlanYet, NothingToJudge, NoRaterEnrolled."""
     row = campaigns.load_campaign(session, campaign)
-    before = stored.find_latest_plan(session, row.id)
+    before = stored.find_plan_in_force(session, row.id)
     if before is None:
         raise NoPlanYet
     tasks = replans.load_tasks_in_force(session, row.id, before.version)
@@ -297,7 +297,9 @@ def _apply(
 ) -> None:
     """Do to the stored tasks what the replan says."""
     kept = [task for task in tasks if task.number in merged.tasks]
-    replans.withdraw_tasks(session, campaign_id, [task.id for task in tasks if task.number not in merged.tasks])
+    replans.withdraw_or_delete_tasks(
+        session, campaign_id, [task.id for task in tasks if task.number not in merged.tasks]
+    )
     numbers = [merged.tasks[task.number] for task in kept]
     replans.move_tasks_to_plan(session, campaign_id, version, replans.TasksInForce([task.id for task in kept], numbers))
     ids = _ids_of_groups(old, old_groups)

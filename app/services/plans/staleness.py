@@ -38,7 +38,7 @@ def list_changes_since_plan(session: Session, view: CampaignInfo, campaign_id: i
 
     Raises NothingToJudge, NoRaterEnrolled, CalibrationSetMissing.
     """
-    row = stored.find_latest_plan(session, campaign_id)
+    row = stored.find_plan_in_force(session, campaign_id)
     if row is None or not row.compiled:
         return ()
     plan = plans.unpack_plan(row.compiled)

@@ -68,7 +68,7 @@ class TaskAddresses:
         at = self._item_index(item)
         return self.starts[at + 1] - self.starts[at]
 
-    def columns(self, screen: int) -> int:
+    def count_columns(self, screen: int) -> int:
         """How many items stand beside each other on a screen."""
         return self.screens.count(screen)
 

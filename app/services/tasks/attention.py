@@ -183,7 +183,7 @@ def _make_result(
     outcomes: set[bool] = set()
     broken: list[dict[str, int | None]] = []
     warnings: list[Mapping[str, str]] = []
-    for segment in attention.load_check_segments(session, sheet.campaign_id, sheet.task_id):
+    for segment in attention.load_attention_check_segments(session, sheet.campaign_id, sheet.task_id):
         note = _read_note(segment.meta)
         given = _find_payloads(sheet, answers, segment.id, note)
         if note is None or given is None:
@@ -208,12 +208,12 @@ def _find_payloads(
     if note is None:
         return None
     given = []
-    for item in list(sheet.items.values())[: len(note.texts)]:
+    for item in list(sheet.items.values())[: len(note.texts_to_judge)]:
         answer = answers.at.get((item.id, segment_id)) or answers.at.get((item.id, None))
         if answer is None:
             return None
         given.append(answer.payload)
-    return given if len(given) == len(note.texts) else None
+    return given if len(given) == len(note.texts_to_judge) else None
 
 
 def _mark(
@@ -256,10 +256,10 @@ def _list_prefill_faults(campaign: CampaignInfo, note: AttentionNote, source: st
     if not protocol.accepts_prefill:
         yield Place(("prefill",), TAKES_NONE)
         return
-    if len(note.prefill) != len(note.texts):
-        yield Place(("prefill",), f"has {len(note.prefill)} lists; there are {len(note.texts)} texts")
+    if len(note.prefill) != len(note.texts_to_judge):
+        yield Place(("prefill",), f"has {len(note.prefill)} lists; there are {len(note.texts_to_judge)} texts")
         return
     severities = list_known_severities(protocol, parse_campaign_scoring_options(campaign))
-    for n, (text, spans) in enumerate(zip(note.texts, note.prefill, strict=True)):
+    for n, (text, spans) in enumerate(zip(note.texts_to_judge, note.prefill, strict=True)):
         for place in span_faults(spans, JudgedTexts(source, text), severities):
             yield Place(("prefill", n, *place.loc[1:]), place.msg)

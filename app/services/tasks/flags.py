@@ -116,7 +116,7 @@ def change_flags(
     something else than `expected`.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
-    known = flags.load_flags_of_names(session, campaign_id, names)
+    known = flags.lock_flags_by_public_id(session, campaign_id, names)
     faults = {
         i: "is named twice" if name in known else "is not a flag of this campaign"
         for i, name in enumerate(names)

@@ -25,7 +25,7 @@ from app.storage.leases import late_answers, leases
 from app.storage.recorder import comparisons as recorder_comparisons
 from app.storage.recorder import judgments as recorder_judgments
 from app.storage.recorder.comparisons import ScreenComparison
-from app.storage.recorder.judgments import STORED, AnswerOutcome, CampaignLedger, Connection, RaterAnswer
+from app.storage.recorder.judgments import STORED, AnswerOutcome, CampaignWriteTarget, Connection, RaterAnswer
 from app.storage.recorder.recorder import Recorder
 from app.storage.tasks import TaskNotFound
 
@@ -196,21 +196,22 @@ async def _write_answers(
 ) -> Sequence[AnswerOutcome]:
     judged = [one for one in answers if isinstance(one, RaterAnswer)]
     if len(judged) == len(answers):
-        return await service.recorder.record_answers(task.rules.ledger, judged, actor=rater.actor, whole=whole)
+        return await service.recorder.record_answers(task.rules.write_target, judged, actor=rater.actor, whole=whole)
     return await service.recorder.run_transaction(
-        partial(_record_in_transaction, ledger=task.rules.ledger, answers=answers, by=rater.actor), keep=_are_all_stored
+        partial(_record_in_transaction, write_target=task.rules.write_target, answers=answers, by=rater.actor),
+        keep=_are_all_stored,
     )
 
 
 async def _record_in_transaction(
-    connection: Connection, *, ledger: CampaignLedger, answers: Sequence[Written], by: str
+    connection: Connection, *, write_target: CampaignWriteTarget, answers: Sequence[Written], by: str
 ) -> list[AnswerOutcome]:
     """Write answers of both kinds in one transaction; what became of each, in their order."""
     judged = [one for one in answers if isinstance(one, RaterAnswer)]
     compared = [one for one in answers if isinstance(one, ScreenComparison)]
-    of_judged = iter(await recorder_judgments.write_judgments(connection, ledger, judged, by) if judged else [])
+    of_judged = iter(await recorder_judgments.write_judgments(connection, write_target, judged, by) if judged else [])
     of_compared = iter(
-        await recorder_comparisons.write_comparisons(connection, ledger, compared, by) if compared else []
+        await recorder_comparisons.write_comparisons(connection, write_target, compared, by) if compared else []
     )
     return [next(of_judged if isinstance(one, RaterAnswer) else of_compared) for one in answers]
 
@@ -284,7 +285,7 @@ def _check_answer(task: AnswerableTask, given: SentAnswer, rater: ActingRater) -
 
 def _check_comparison(task: AnswerableTask, screen: int, given: SentAnswer, rater: ActingRater) -> ScreenComparison:
     """An answer about the columns of a screen together."""
-    columns = task.addresses.columns(screen)
+    columns = task.addresses.count_columns(screen)
     if "screen" not in task.rules.forms or columns < 2:
         raise TaskAddressNotFound("nothing is asked of this screen")
     asked = next(widget for widget in task.rules.forms["screen"].widgets if isinstance(widget, Preference))
@@ -341,7 +342,9 @@ async def _record_late_answers(
 
     async def work(connection: Connection) -> list[AnswerOutcome]:
         await late_answers.renew_expired_task(connection, task.addresses.task_id, asking)
-        return await _record_in_transaction(connection, ledger=task.rules.ledger, answers=kept, by=asking.actor)
+        return await _record_in_transaction(
+            connection, write_target=task.rules.write_target, answers=kept, by=asking.actor
+        )
 
     return await service.recorder.run_transaction(work, keep=_are_all_stored)
 

@@ -16,7 +16,7 @@ from app.services.campaigns.display_settings import DisplaySettings, get_display
 from app.services.campaigns.setting_numbers import get_lease_duration
 from app.storage import campaigns
 from app.storage.db import Session
-from app.storage.recorder.judgments import CampaignLedger
+from app.storage.recorder.judgments import CampaignWriteTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class JudgingRules:
     options: ScoringOptions
     basis: Basis
     lease_duration: timedelta
-    ledger: CampaignLedger
+    write_target: CampaignWriteTarget
     forms: Mapping[Level, RaterForm]
     display: DisplaySettings
 
@@ -54,7 +54,7 @@ def load_judging_rules(session: Session, key: str) -> JudgingRules:
         options=options,
         basis=basis,
         lease_duration=lasts,
-        ledger=CampaignLedger(row.id, profile, lasts, view.settings_version),
+        write_target=CampaignWriteTarget(row.id, profile, lasts, view.settings_version),
         forms={
             level: make_rater_form(protocol, options, basis=basis, level=level)
             for level in list_judged_levels(protocol, options)

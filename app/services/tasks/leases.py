@@ -87,7 +87,7 @@ def _find_first_step(session: Session, rater: ActingRater, settings: Mapping[str
         return blocked
     if blocked is None and questionnaires.is_questionnaire_outstanding(session, settings, rater, "before"):
         return "questionnaire"
-    return "finished" if quality_policy.is_ended_by_checks(session, rater) else None
+    return "finished" if quality_policy.is_stopped_by_checks(session, rater) else None
 
 
 def _is_signed_in(session: Session, rater: ActingRater) -> bool:
@@ -115,16 +115,16 @@ async def extend_lease(
 
     def beat_as_asked(task: AnswerableTask) -> Awaitable[list[HeartbeatResult]]:
         _check_places(task.addresses, events)
-        ledger = task.rules.ledger
+        write_target = task.rules.write_target
 
         async def flush(connection: Connection, beats: Sequence[Heartbeat], _: str) -> list[HeartbeatResult]:
-            return await activity.record_heartbeats(connection, ledger, beats)
+            return await activity.record_heartbeats(connection, write_target, beats)
 
         def lane() -> CampaignWriteQueue[Heartbeat, HeartbeatResult]:
             return CampaignWriteQueue(flush, lambda one: one.task_id, lambda _: True, at_once=True, sharing=BEATS_SHARE)
 
         beat = Heartbeat(rater.token_id, rater.rater_id, task.addresses.task_id, tuple(events), rater.session_id)
-        return service.recorder.submit(("beats", *ledger.flush_key), lane, [beat], actor=rater.actor, whole=False)
+        return service.recorder.submit(("beats", *write_target.flush_key), lane, [beat], actor=rater.actor, whole=False)
 
     task, (beaten,) = await service.write_by_current_rules(
         public_id, rater, beat_as_asked, lambda one: one.standing == "outdated"

@@ -12,7 +12,7 @@ from app.domain.media_types import ShownMedia
 from app.protocols import RaterForm, get_protocol, list_judged_levels, make_rater_form
 from app.protocols.base import Basis, Level, Protocol, Side, resolve_scoring_options
 from app.services.campaigns.campaigns import PRESENTATIONS
-from app.services.campaigns.protocols import WrittenProtocol
+from app.services.campaigns.protocols import ProtocolNameAndOptions
 from app.services.media.shown_media import extract_text_without_media, load_shown_media
 from app.services.tasks.judging_rules import load_judging_rules
 from app.services.tasks.task_content import ItemContent, SegmentContent, TaskContent, list_visible_prefilled_errors
@@ -38,7 +38,7 @@ def load_preview(
     document: str | None = None,
     presentation: Presentation | None = None,
     columns: int = COLUMNS,
-    written: WrittenProtocol | None = None,
+    written: ProtocolNameAndOptions | None = None,
 ) -> tuple[TaskView, tuple[RaterForm, ...]]:
     """A task of one document, and what is asked of it.
 
@@ -75,7 +75,7 @@ def load_preview(
     return make_task_view(sheet, OwnAnswers({}, {}), "leased"), tuple(forms.values())
 
 
-def _judged_by(written: WrittenProtocol, basis: Basis) -> tuple[Protocol[Any], Mapping[Level, RaterForm]]:
+def _judged_by(written: ProtocolNameAndOptions, basis: Basis) -> tuple[Protocol[Any], Mapping[Level, RaterForm]]:
     """Raises NotFound, Invalid where the options do not fit."""
     protocol = get_protocol(written.protocol)
     options = resolve_scoring_options(protocol, written.options)

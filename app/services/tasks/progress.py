@@ -31,7 +31,7 @@ __all__ = ["ProgressScope", "ProgressSnapshot", "load_progress_snapshot", "make_
 
 def load_progress_snapshot(session: Session, campaign: str, sight: ProgressScope) -> ProgressSnapshot:
     """Whether anything changed, by a few look-ups. Raises NotFound."""
-    row = progress.load_progress_basis(session, campaign)
+    row = progress.load_progress_inputs(session, campaign)
     said = f"{tuple(row)}|{sight.raters}|{sight.systems}|{sight.team}"
     tag = hashlib.sha256(said.encode()).hexdigest()[:32]
     tasks = dict(_part(one) for one in row.tasks.split(";")) if row.tasks else {}
@@ -56,7 +56,7 @@ def make_progress(
     tasks = sources.tasks(rows)
     plan = progress.load_plan(session, seen.campaign_id) if sight.team is None else None
     balance = counted.measure_balance(raters, tasks, plan) if sight.team is None else None
-    began = keeper.load_first_leases(session, seen, everybody)
+    began = keeper.load_first_lease_times(session, seen, everybody)
     forecast = counted.forecast_end(raters, began, tasks, seen)
     find_idle = partial(keeper.load_idle_raters, session, seen, everybody, began, rows)
     return Progress(

@@ -114,14 +114,17 @@ class ProgressCountCache:
         leased = {row.id: row for row in progress.load_leased_tasks(session, seen.campaign_id)}
         return [leased.get(row.id, row) for row in rows] if leased else rows
 
-    def load_first_leases(
+    def load_first_lease_times(
         self, session: Session, seen: ProgressSnapshot, raters: Iterable[progress.Row]
     ) -> Mapping[int, datetime]:
         """When raters leased their first task, by rater: read once of each who has begun."""
         campaign = self._campaign(seen)
         with campaign.lock:
             if missing := [one.id for one in raters if one.id not in campaign.began]:
-                campaign.began = {**campaign.began, **progress.load_first_leases(session, seen.campaign_id, missing)}
+                campaign.began = {
+                    **campaign.began,
+                    **progress.load_first_lease_times(session, seen.campaign_id, missing),
+                }
             return campaign.began
 
     def load_idle_raters(

@@ -36,7 +36,7 @@ class JudgmentDaysView(BaseModel):
 def count_judgments_by_day(session: Session, campaign: str, *, utc_offset: int) -> JudgmentDaysView:
     """The last days with judgments, revisions included. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign)
-    rows = progress_days.load_judgments_by_day(session, row.id, utc_offset=utc_offset, most=NEWEST)
+    rows = progress_days.load_judgment_counts_by_day(session, row.id, utc_offset=utc_offset, most=NEWEST)
     all_of_them = sum(each.judgments for each in rows) < NEWEST and len(rows) <= MOST_DAYS
     days = [JudgmentDay(day=each.day, judgments=each.judgments) for each in rows[-MOST_DAYS:]]
     return JudgmentDaysView(campaign=campaign, days=days, complete=all_of_them)

@@ -63,7 +63,7 @@ def hand_in_and_check(database: Database, public_id: str, *, rater: ActingRater)
     return HandInReceipt(code, warning)
 
 
-def is_ended_by_checks(session: Session, rater: ActingRater) -> bool:
+def is_stopped_by_checks(session: Session, rater: ActingRater) -> bool:
     """Whether a rater gets no new task now, because a check that ends tasks fails; a task in hand stays theirs."""
     asked = parse_quality_settings(get_campaign(session, rater.campaign).settings)
     ending = asked.checks_leading_to("end_task")
@@ -92,14 +92,14 @@ def load_quality_evidence(
         if not whole and watched <= {"controls"} and not _fails_controls(session, about, rater, asked):
             return None
         read = load_judged_ratings(session, about, activity="speed" in asked.actions)
-        return make_rater_quality(read.rows, rater, watched, read.events, read.words, asked.to_choices())
+        return make_rater_quality(read.rows, rater, watched, read.events, read.words, asked.to_criteria())
     except Invalid:  # a protocol whose answers are no scores has nothing to be looked at by
         return None
 
 
 def _fails_controls(session: Session, about: Snapshot, rater: str, asked: QualitySettings) -> bool:
     rows, of_segments = load_control_ratings(session, about)
-    results = verdicts_by_controls(rows, asked.to_choices(), of_segments=of_segments, only=rater)
+    results = verdicts_by_controls(rows, asked.to_criteria(), of_segments=of_segments, only=rater)
     return results.get(rater) == "fail"
 
 
@@ -117,7 +117,9 @@ def load_overall_verdict(session: Session, campaign: str, rater: str) -> Overall
 
 def _load_passed_share(session: Session, asked: QualitySettings, campaign_id: int, rater_id: int) -> float | None:
     """Share of attention checks that were passed at the first try, where anything follows from it."""
-    return None if asked.code_attention is None else attention.load_passed_share(session, campaign_id, rater_id)
+    return (
+        None if asked.code_attention is None else attention.load_first_try_passed_share(session, campaign_id, rater_id)
+    )
 
 
 def _code(asked: QualitySettings, overall: OverallVerdict) -> str:

@@ -12,7 +12,7 @@ from app.services.campaigns.media_rules import MediaRules
 from app.services.media.library import MediaContent
 from app.services.media.listening import load_heard_stretches
 from app.services.media.policy import MediaPolicy
-from app.services.media.signing import AddressSigner, SignedAddress, open_signed_media
+from app.services.media.signing import MediaAddressSigner, SignedMediaQuery, open_signed_media
 from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import TaskContent, load_task_content
 from app.services.tasks.tasks import load_own_task
@@ -30,7 +30,7 @@ class TaskMediaAddress:
     """
 
     media: str
-    signed: SignedAddress
+    signed: SignedMediaQuery
     heard: bool = False
     plays_left: int | None = None
 
@@ -57,7 +57,7 @@ def sign_task_media(session: Session, policy: MediaPolicy, task: str, *, rater: 
     if not media:
         return TaskMediaAddresses(until, rules, ())
     heard = load_heard_stretches(session, rater.campaign_id, row.id, rater.rater_id, list(media))
-    signer = AddressSigner.load(session, task, rater)
+    signer = MediaAddressSigner.load(session, task, rater)
     shown = [
         TaskMediaAddress(
             public_id, signer.sign(public_id, until), *_playback_state(heard[public_id], file.duration_ms, rules)
@@ -83,7 +83,7 @@ def _playback_state(heard: HeardStretches, duration_ms: int | None, rules: Media
 
 
 def open_task_media(
-    session: Session, policy: MediaPolicy, task: str, public_id: str, signed: SignedAddress, *, rater: ActingRater
+    session: Session, policy: MediaPolicy, task: str, public_id: str, signed: SignedMediaQuery, *, rater: ActingRater
 ) -> MediaContent:
     """The bytes behind a signed address. Raises TaskNotFound, MediaAddressEnded, MediaNotFound, MediaPlaysUsed."""
     row = load_own_task(session, task, rater)

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from app.storage.embedded import binaries, cluster, folders, settings
 from app.storage.embedded.account import choose_server_account
 from app.storage.embedded.cluster import Cluster
-from app.storage.process_copy import run_in_copy
+from app.storage.process_copy import run_in_forked_process
 from app.storage.processes import is_process_stopped
 
 Role = Literal["owner", "app", "admin"]
@@ -97,7 +97,7 @@ def start_server(
         server = EmbeddedServer(server_cluster, started, _join(home))
         try:
             given = server.url("admin", "postgres"), passwords
-            run_in_copy(_create_roles, *given) if apart else _create_roles(*given)
+            run_in_forked_process(_create_roles, *given) if apart else _create_roles(*given)
         except BaseException:
             if started:
                 cluster.stop_server_process(server_cluster)

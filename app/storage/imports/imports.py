@@ -110,7 +110,7 @@ def store_import_file(session: Session, import_id: int, name: str, chunks: Itera
     return stored
 
 
-def finish_import(session: Session, import_id: int, report: Mapping[str, object]) -> None:
+def commit_import_and_drop_files(session: Session, import_id: int, report: Mapping[str, object]) -> None:
     """Mark an import as committed with its report, and let the raw bytes go."""
     session.execute(sa.update(imports).where(imports.c.id == import_id).values(state="committed", report=dict(report)))
     session.execute(sa.delete(import_chunks).where(import_chunks.c.import_id == import_id))

@@ -292,7 +292,7 @@ def insert_staged_declarations(session: Session, campaign_id: int) -> dict[str, 
         for noun, statement in DECLARATIONS.items()
     }
     session.execute(text(PLACED), {**keys, "newest": newest})
-    staging.sample_staging_statistics(session, "placed")
+    staging.sample_staging_planner_statistics(session, "placed")
     _run(session, CREDITS, keys)
     _run(session, QUESTIONNAIRE_ANSWERS, keys)
     staged = session.execute(text("SELECT count(*) FROM staged_outputs")).scalar_one()
@@ -313,7 +313,7 @@ def _run(session: Session, statement: str, keys: dict[str, int]) -> int:
     return int(getattr(session.execute(text(statement), keys), "rowcount", 0))
 
 
-def refresh_statistics(session: Session) -> None:
+def refresh_planner_statistics(session: Session) -> None:
     """Tell the planner what an import added, so that nobody has to wait for autovacuum to do so.
 
     A node of Citus cannot be told within the import, because statistics are the owner's to make.

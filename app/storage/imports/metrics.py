@@ -58,7 +58,7 @@ def find_changed_metrics(session: Session, campaign_id: int) -> tuple[Sequence[s
     """
     keys = {"campaign": campaign_id}
     session.execute(text(SCORED), keys)
-    staging.sample_staging_statistics(session, "scored")
+    staging.sample_staging_planner_statistics(session, "scored")
     require_checks_pass(session, campaign_id, CHECKS)
     left = int(session.execute(text(LEFT)).scalar_one())
     return list(session.execute(text(CHANGED), keys).scalars()), left

@@ -16,10 +16,10 @@ __all__ = [
     "CopyLines",
     "analyze_staging",
     "canonical_json",
-    "clear_staging",
-    "close_staging",
     "copy_into_staging",
-    "open_staging",
+    "create_staging_tables",
+    "drop_staging_tables",
+    "empty_staging_tables",
 ]
 
 DERIVED = ("placed", "resolved", "told", "scored")  # made from what was staged
@@ -39,7 +39,7 @@ JOIN segments g ON g.campaign_id = :campaign AND g.document_id = d.id AND g.posi
 JOIN outputs x ON x.campaign_id = :campaign AND x.system_id = s.id AND x.segment_id = g.id"""
 
 
-def open_staging(session: Session) -> None:
+def create_staging_tables(session: Session) -> None:
     """Create the temporary tables of one import."""
     prepare_for_temporary_tables(session)
     for setting in SETTINGS:
@@ -48,13 +48,13 @@ def open_staging(session: Session) -> None:
         session.execute(text(f"CREATE TEMP TABLE {table} ({columns}) ON COMMIT DROP"))
 
 
-def clear_staging(session: Session) -> None:
+def empty_staging_tables(session: Session) -> None:
     """Empty the temporary tables for the next records of the same import, but for what waits for the last."""
     session.execute(text("TRUNCATE " + ", ".join(table for table in TABLES if table not in WAITING)))
     _drop(session, DERIVED)
 
 
-def close_staging(session: Session) -> None:
+def drop_staging_tables(session: Session) -> None:
     """Give the temporary tables up before the transaction ends, for another import within it."""
     _drop(session, (*TABLES, *DERIVED))
 
@@ -87,10 +87,10 @@ ANALYZED = (
 
 def analyze_staging(session: Session) -> None:
     """Tell the planner what was staged; by the size of the tables alone it walks items in loops once there are many."""
-    sample_staging_statistics(session, *ANALYZED)
+    sample_staging_planner_statistics(session, *ANALYZED)
 
 
-def sample_staging_statistics(session: Session, *tables: str) -> None:
+def sample_staging_planner_statistics(session: Session, *tables: str) -> None:
     """Tell the planner of temporary tables by a tenth of the usual sample, enough for joins."""
     session.execute(text(f"SET LOCAL default_statistics_target = {SAMPLED}"))
     session.execute(text(f"ANALYZE {', '.join(tables)}"))

@@ -63,7 +63,9 @@ WHERE was.campaign_id = %(campaign)s AND was.task_id = %(task)s AND n.campaign_i
   AND n.task_id = %(copy)s AND n.of_item_id = was.id"""
 
 
-async def replace_begun_task(connection: Connection, campaign_id: int, task_id: int, *, actor: str) -> int | None:
+async def withdraw_and_copy_begun_task(
+    connection: Connection, campaign_id: int, task_id: int, *, actor: str
+) -> int | None:
     """Withdraw a task that was begun, under the campaign's next data version; the id of its free, empty copy.
 
     None where it is neither free nor leased any more.
@@ -76,7 +78,7 @@ async def replace_begun_task(connection: Connection, campaign_id: int, task_id: 
     return int(row[0])
 
 
-def replace_locked_task(session: Session, campaign_id: int, task_id: int, *, actor: str) -> int:
+def withdraw_and_copy_locked_task(session: Session, campaign_id: int, task_id: int, *, actor: str) -> int:
     """The same for a task that this transaction has locked."""
     keys: dict[str, Any] = {"campaign": campaign_id, "task": task_id, "actor": actor}
     row = driver_connection(session).execute(COPY, keys).fetchone()

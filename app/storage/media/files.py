@@ -37,7 +37,7 @@ class MediaStore(Protocol):
     def remove(self, sha256: bytes) -> None:
         """Let go of a file; nothing happens where it is not there."""
 
-    def hashes(self) -> Iterator[tuple[bytes, float]]:
+    def list_hashes_with_times(self) -> Iterator[tuple[bytes, float]]:
         """What is stored, each with the time at which it came, in seconds since 1970."""
 
 
@@ -82,7 +82,7 @@ class MediaFolder:
         """Let go of a file."""
         self.path(sha256).unlink(missing_ok=True)
 
-    def hashes(self) -> Iterator[tuple[bytes, float]]:
+    def list_hashes_with_times(self) -> Iterator[tuple[bytes, float]]:
         """What is stored."""
         for path in sorted(self.folder.glob("[0-9a-f][0-9a-f]/*")):
             if _NAME.fullmatch(path.name):

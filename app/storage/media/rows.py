@@ -137,7 +137,7 @@ def load_media_uses(session: Session, campaign_id: int) -> Iterator[tuple[str, s
             yield row.place, element.name
 
 
-def load_captioned_file_names(session: Session, campaign_id: int, captions: str) -> list[str]:
+def load_file_names_by_captions(session: Session, campaign_id: int, captions: str) -> list[str]:
     """Names of the files that have some captions."""
     here = (media_files.c.campaign_id == campaign_id) & (media_files.c.captions == captions)
     return list(session.execute(sa.select(media_files.c.name).where(here).order_by(media_files.c.name)).scalars())
@@ -211,14 +211,14 @@ def load_stored_sizes(session: Session) -> dict[bytes, int]:
     return {bytes(row.sha256): row.size for row in rows}
 
 
-def load_names_of_bytes(session: Session, hashes: Sequence[bytes]) -> Sequence[MediaRow]:
+def load_media_names_by_hash(session: Session, hashes: Sequence[bytes]) -> Sequence[MediaRow]:
     """Files that have these bytes, as (key of the campaign, name, hash)."""
     query = sa.select(campaigns.c.key, media_files.c.name, media_files.c.sha256).join_from(media_files, campaigns)
     ordered = query.where(media_files.c.sha256.in_(hashes)).order_by(campaigns.c.key, media_files.c.name)
     return list(session.execute(ordered))
 
 
-def load_signing_key(session: Session, purpose: str) -> bytes:
+def load_or_make_signing_key(session: Session, purpose: str) -> bytes:
     """The key of this installation for a purpose (32 bytes), made when it is first asked for."""
     known = sa.select(signing_keys.c.key).where(signing_keys.c.purpose == purpose)
     key = session.execute(known).scalar_one_or_none()

@@ -60,7 +60,7 @@ class S3Store:
         with self._client_with_own_errors(sha256) as client:
             client.delete_object(Bucket=self.bucket, Key=self._key(sha256))
 
-    def hashes(self) -> Iterator[tuple[bytes, float]]:
+    def list_hashes_with_times(self) -> Iterator[tuple[bytes, float]]:
         """What is stored. Raises MediaStoreUnreachable."""
         with self._client_with_own_errors(b"") as client:
             pages = client.get_paginator("list_objects_v2").paginate(Bucket=self.bucket, Prefix=self.prefix)

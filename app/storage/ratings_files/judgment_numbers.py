@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 
-class JudgmentNumbers:
+class JudgmentRenumbering:
     """Judgments numbered anew, in the order in which they first appear."""
 
     def __init__(self, n: int) -> None:

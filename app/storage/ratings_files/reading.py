@@ -31,7 +31,7 @@ class RatingsFileGone(Unavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class RowFilter:
+class RatingFilter:
     """Which ratings of segments count. excluded: columns with codes that do not; roles: those that do.
 
     references: so do rows of references, accepted or not.
@@ -56,7 +56,7 @@ class RowFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreRule:
+class ScoreRescaling:
     """What stands for some scores x: start + (x − start) · factor / divisor. where: columns with their codes."""
 
     where: CodesOfColumns
@@ -73,11 +73,11 @@ class ScoreRule:
 
 
 @dataclass(frozen=True, slots=True)
-class FileChange:
+class RatingsReadOverride:
     """How a file is read otherwise than it is. left_out: columns with the codes of rows that are not read."""
 
     left_out: CodesOfColumns = ()
-    scores: ScoreRule | None = None
+    scores: ScoreRescaling | None = None
 
     @property
     def query(self) -> str:
@@ -86,7 +86,7 @@ class FileChange:
         return f"SELECT {score} FROM {{table}} WHERE NOT ({_match_any(self.left_out)})"
 
 
-UNCHANGED = FileChange()
+UNCHANGED = RatingsReadOverride()
 
 
 def _match_any(columns: CodesOfColumns) -> str:
@@ -115,10 +115,10 @@ class RatingsFile:
     n_rows: int
     shared: bool
     engine: Any
-    change: FileChange = UNCHANGED
+    change: RatingsReadOverride = UNCHANGED
 
     @classmethod
-    def open(cls, folder: Path, frame: RatingsFrame, change: FileChange = UNCHANGED) -> Self:
+    def open(cls, folder: Path, frame: RatingsFrame, change: RatingsReadOverride = UNCHANGED) -> Self:
         """Open one that was written. Raises LargeExtraNeeded, RatingsFileGone."""
         check_engine_installed()
         try:
@@ -150,7 +150,7 @@ class RatingsFile:
             segment_position=segments.column("position").to_numpy(),
         )
 
-    def again(self) -> Self:
+    def open_again(self) -> Self:
         """The same, open a second time, for another thread."""
         return type(self).open(self.folder, self.frame, self.change)
 
@@ -158,7 +158,7 @@ class RatingsFile:
         """Let go of the file."""
         self.engine.close()
 
-    def count_reasons(self, excluded: Sequence[tuple[str, int]], roles: Sequence[int]) -> list[int]:
+    def count_left_out_by_reason(self, excluded: Sequence[tuple[str, int]], roles: Sequence[int]) -> list[int]:
         """Rows that are left out, one after another: of whole documents, by each exclusion, by role, as rejected."""
         kept = [f"kind = {RatingKind.SEGMENT.value}"]
         reasons = [f"kind <> {RatingKind.SEGMENT.value}"]
@@ -170,7 +170,7 @@ class RatingsFile:
         counts = ", ".join(f"count(*) FILTER (WHERE {reason})" for reason in reasons)
         return list(self._row(f"SELECT {counts} FROM ratings"))
 
-    def count_by_rater(self, choice: RowFilter) -> tuple[Codes, Codes, Codes, Floats]:
+    def count_by_rater(self, choice: RatingFilter) -> tuple[Codes, Codes, Codes, Floats]:
         """Ratings of each rater and system that has any: systems, raters, counts and lowest scores, sorted by both."""
         columns = self._columns(
             f"SELECT system, rater, count(*)::INTEGER AS n, min(score) AS lowest FROM ratings WHERE {choice.condition} "
@@ -178,14 +178,14 @@ class RatingsFile:
         )
         return columns["system"], columns["rater"], columns["n"], columns["lowest"]
 
-    def list_units(self, choice: RowFilter) -> tuple[Codes, Codes, Codes]:
+    def list_document_rater_roles(self, choice: RatingFilter) -> tuple[Codes, Codes, Codes]:
         """Documents, raters and roles that occur together."""
         columns = self._columns(
             f"SELECT DISTINCT document, rater, role FROM ratings WHERE {choice.condition} ORDER BY ALL"
         )
         return columns["document"], columns["rater"], columns["role"]
 
-    def count_documents(self, choice: RowFilter, n_systems: int) -> tuple[int, int]:
+    def count_documents(self, choice: RatingFilter, n_systems: int) -> tuple[int, int]:
         """Documents, and those of which some rater rated fewer than so many systems."""
         row = self._row(
             f"""SELECT count(*), count(*) FILTER (WHERE partial) FROM (
@@ -198,7 +198,7 @@ class RatingsFile:
         )
         return int(row[0]), int(row[1])
 
-    def sum_by_rater(self, choice: RowFilter) -> RaterSums:
+    def sum_by_rater(self, choice: RatingFilter) -> RaterSums:
         """Sums over the ratings of each rater, deviations from a mean that is known before."""
         size = len(self.labels.raters)
         first = self._columns(
@@ -221,12 +221,12 @@ class RatingsFile:
         square[second["rater"]] = second["square"]
         return RaterSums(n, total, square, errors)
 
-    def count_judgments(self, choice: RowFilter, without_raters: Codes) -> int:
+    def count_judgments(self, choice: RatingFilter, without_raters: Codes) -> int:
         """Judgments behind the ratings, without those of some raters."""
         without = f" AND rater NOT IN ({', '.join(map(str, without_raters))})" if without_raters.size else ""
         return int(self._row(f"SELECT count(DISTINCT judgment) FROM ratings WHERE {choice.condition}{without}")[0])
 
-    def blocks(self, choice: RowFilter, *, numbered: bool = True, errors: bool = False) -> Iterator[Ratings]:
+    def blocks(self, choice: RatingFilter, *, numbered: bool = True, errors: bool = False) -> Iterator[Ratings]:
         """The ratings in canonical order, some whole documents at a time, in the order of their codes.
 
         numbered: whether it is known which rating of its output by its rater each is. errors: how many it marks.
@@ -271,17 +271,19 @@ class RatingsFile:
             standardised=self.frame.standardised,
         )
 
-    def rows_without(self, excluded: Sequence[tuple[str, int]], column: str) -> Iterator[npt.NDArray[Any]]:
+    def stream_column_without_excluded(
+        self, excluded: Sequence[tuple[str, int]], column: str
+    ) -> Iterator[npt.NDArray[Any]]:
         """One column of all rows but those that are excluded, some at a time, in canonical order."""
         where = " AND ".join(f"{name} <> {code}" for name, code in excluded)
         rows = self.engine.sql(f"SELECT {column} FROM ratings{f' WHERE {where}' if where else ''}")
         for batch in rows.to_arrow_reader(_BATCH):
             yield batch.column(0).to_numpy(zero_copy_only=False)
 
-    def occurring(self, excluded: Sequence[tuple[str, int]], column: str, n: int) -> Bools:
+    def find_occurring_codes(self, excluded: Sequence[tuple[str, int]], column: str, n: int) -> Bools:
         """Which of the n codes of a column occur in these rows."""
         there = np.zeros(n + 1, dtype=np.bool_)
-        for codes in self.rows_without(excluded, column):
+        for codes in self.stream_column_without_excluded(excluded, column):
             there[codes] = True
         return there[:n]
 

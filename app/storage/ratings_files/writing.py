@@ -23,7 +23,7 @@ from app.storage.packed_columns import make_packed_select, unpack_column
 from app.storage.rating_codes import CampaignNames, SegmentCodes, filter_rows
 from app.storage.ratings import SCORES, SCORES_IN_BLOCK, load_campaign_names, load_rated_items
 from app.storage.ratings_files.engine import connect_engine
-from app.storage.ratings_files.judgment_numbers import JudgmentNumbers
+from app.storage.ratings_files.judgment_numbers import JudgmentRenumbering
 from app.storage.ratings_files.layout import COLUMNS, LABELS, RATINGS, ROW_GROUP, SEGMENTS, labels_path
 from app.storage.ratings_folder import HEAD
 
@@ -130,7 +130,7 @@ def _write_rows(engine: Any, folder: Path, n_judgments: int) -> None:
     rows = engine.sql(_SORTED.format(nth=_NTH if again else "1::INTEGER", table=table))
     arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     schema = arrow.schema([(name, getattr(arrow, kind)()) for name, kind in COLUMNS.items()])
-    numbers = JudgmentNumbers(n_judgments)
+    numbers = JudgmentRenumbering(n_judgments)
     with parquet.ParquetWriter(folder / RATINGS, schema, compression="zstd") as out:
         for batch in rows.to_arrow_reader(ROW_GROUP):
             columns = {name: batch.column(name) for name in COLUMNS}

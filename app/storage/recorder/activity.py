@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, cast
 
-from app.storage.recorder.judgments import HELD, OF_GIVEN, STANDING, USED, CampaignLedger, Connection
+from app.storage.recorder.judgments import HELD, OF_GIVEN, STANDING, USED, CampaignWriteTarget, Connection
 
 Standing = Literal["unauthorized", "outdated", "holds", "handed_in", "lapsed", "surplus", "unknown"]
 
@@ -78,14 +78,14 @@ class HeartbeatResult:
 
 
 async def record_heartbeats(
-    connection: Connection, ledger: CampaignLedger, beats: Sequence[Heartbeat]
+    connection: Connection, write_target: CampaignWriteTarget, beats: Sequence[Heartbeat]
 ) -> list[HeartbeatResult]:
     """Extend leases and note events; what became of each, in their order. No two may be of one task."""
     events = [(n, event) for n, one in enumerate(beats) for event in one.events]
     keys: dict[str, Any] = {
-        "campaign": ledger.campaign_id,
-        "lasts": ledger.lease_duration,
-        "settings": ledger.settings_version,
+        "campaign": write_target.campaign_id,
+        "lasts": write_target.lease_duration,
+        "settings": write_target.settings_version,
         "n": list(range(len(beats))),
         "token": [one.token_id for one in beats],
         "rater": [one.rater_id for one in beats],

@@ -16,7 +16,7 @@ from app.storage.recorder.judgments import (
     TOLD,
     USED,
     AnswerOutcome,
-    CampaignLedger,
+    CampaignWriteTarget,
     Connection,
     Verdict,
 )
@@ -87,16 +87,16 @@ sealed AS ({seal_version_sql("noted", STORED_ROWS, campaign="%(campaign)s")}),
 
 
 async def write_comparisons(
-    connection: Connection, ledger: CampaignLedger, comparisons: Sequence[ScreenComparison], actor: str
+    connection: Connection, write_target: CampaignWriteTarget, comparisons: Sequence[ScreenComparison], actor: str
 ) -> list[AnswerOutcome]:
     """Write the comparisons that can be written, within a transaction; what became of each, in their order.
 
     No two may be about one screen.
     """
     keys = {
-        "campaign": ledger.campaign_id,
-        "lasts": ledger.lease_duration,
-        "settings": ledger.settings_version,
+        "campaign": write_target.campaign_id,
+        "lasts": write_target.lease_duration,
+        "settings": write_target.settings_version,
         "actor": actor,
     }
     given = {

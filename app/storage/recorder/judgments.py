@@ -82,7 +82,7 @@ class AnswerOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class CampaignLedger:
+class CampaignWriteTarget:
     """Where a campaign's answers are written. lease_duration: how long a lease that a write renews goes on.
 
     settings_version: what the answers were checked and scored by; under another one nothing is written.
@@ -285,17 +285,17 @@ async def prepare_connection(connection: Connection) -> None:
 
 
 async def write_judgments(
-    connection: Connection, ledger: CampaignLedger, answers: Sequence[RaterAnswer], actor: str
+    connection: Connection, write_target: CampaignWriteTarget, answers: Sequence[RaterAnswer], actor: str
 ) -> list[AnswerOutcome]:
     """Write the answers that can be written; what became of each, in their order. No two may have one address.
 
     Outside a transaction it is one by itself. The connection was made fit by `prepare_connection`.
     """
     given = (
-        ledger.campaign_id,
-        ledger.profile_id,
-        ledger.lease_duration,
-        ledger.settings_version,
+        write_target.campaign_id,
+        write_target.profile_id,
+        write_target.lease_duration,
+        write_target.settings_version,
         actor,
         _array(range(len(answers))),
         _array(a.token_id for a in answers),

@@ -23,8 +23,8 @@ from app.domain.errors import AppError, Unavailable
 from app.storage.db import POOL_TIMEOUT, DatabaseBusy, DatabaseDown, sqlalchemy_url, translate_database_errors
 from app.storage.organizations import (
     DEFAULT,
-    fix_current_organization,
     organization_of_row,
+    pin_current_organization,
     search_path_statement,
     use_organization,
 )
@@ -33,7 +33,7 @@ from app.storage.recorder.arrivals import ENOUGH, RecentArrivals
 from app.storage.recorder.judgments import (
     STORED,
     AnswerOutcome,
-    CampaignLedger,
+    CampaignWriteTarget,
     Connection,
     RaterAnswer,
     prepare_connection,
@@ -188,7 +188,7 @@ class Recorder:
         self._opened = None
 
     async def record_answers(
-        self, ledger: CampaignLedger, answers: Sequence[RaterAnswer], *, actor: str, whole: bool
+        self, write_target: CampaignWriteTarget, answers: Sequence[RaterAnswer], *, actor: str, whole: bool
     ) -> list[AnswerOutcome]:
         """Record answers, in their order. whole: all of them, or none where one cannot be stored.
 
@@ -196,14 +196,14 @@ class Recorder:
         """
 
         async def flush(connection: Connection, wants: Sequence[RaterAnswer], by: str) -> list[AnswerOutcome]:
-            return await write_judgments(connection, ledger, wants, by)
+            return await write_judgments(connection, write_target, wants, by)
 
         def lane() -> CampaignWriteQueue[RaterAnswer, AnswerOutcome]:
             return CampaignWriteQueue(
                 flush, lambda answer: answer.address, lambda outcome: outcome.verdict in STORED, at_once=True
             )
 
-        return await self.submit(("judgments", *ledger.flush_key), lane, answers, actor=actor, whole=whole)
+        return await self.submit(("judgments", *write_target.flush_key), lane, answers, actor=actor, whole=whole)
 
     async def submit(
         self, key: LaneKey, make: Callable[[], CampaignWriteQueue[M, T]], wants: Sequence[M], *, actor: str, whole: bool
@@ -352,7 +352,7 @@ class Recorder:
     async def _run_flush(
         self, work: Callable[[Connection], Awaitable[T]], keep: Callable[[T], bool], at_once: bool
     ) -> T:
-        organization = fix_current_organization()
+        organization = pin_current_organization()
         async with self.connection() as connection:
             if at_once and organization == DEFAULT:
                 return await work(connection)

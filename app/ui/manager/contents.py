@@ -37,7 +37,7 @@ from app.ui import markdown
 from app.ui.assets import asset_address
 from app.ui.manager.actors import list_actor_names_json
 from app.ui.manager.answers import allows_prefilled_errors, rater_forms_json
-from app.ui.manager.control_counts import find_control_counts
+from app.ui.manager.control_counts import count_raters_by_control_verdict
 from app.ui.manager.exports import list_offered_formats
 from app.ui.manager.invitations import CODE_CHECKS
 from app.ui.manager.report_groups import group_reports
@@ -94,7 +94,7 @@ def overview_page_values(visit: PageVisit) -> Values:
     """
     if not visit.caller.has_rights_of("manager"):
         return {"steps": (), "verdicts": None}
-    verdicts = find_control_counts(visit.session, visit.campaign.key)
+    verdicts = count_raters_by_control_verdict(visit.session, visit.campaign.key)
     return {"steps": STEPS.get(visit.campaign.state, ()), "verdicts": verdicts}
 
 

@@ -8,7 +8,7 @@ from app.storage import campaigns, reports
 from app.storage.db import Session
 
 
-def find_control_counts(session: Session, campaign: str) -> dict[str, int] | None:
+def count_raters_by_control_verdict(session: Session, campaign: str) -> dict[str, int] | None:
     """How many raters pass, fail or have too few control items, by the newest stored report; None without one.
 
     Nothing is computed. Raises NotFound.

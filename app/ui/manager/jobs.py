@@ -33,7 +33,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get(f"{PAGES['Jobs'].route}/{{job}}")
-def job_page(
+def redirect_job_to_report(
     request: Request,  # noqa: ARG001  (where the route looks for who asks)
     caller: Reader,
     campaign: CampaignKey,

@@ -25,7 +25,7 @@ from app.ui.access import Reader
 from app.ui.manager.forms import describe_error
 from app.ui.manager.long_reports import make_start_button
 from app.ui.manager.pages import render_campaign_page
-from app.ui.manager.ranking import DEFAULT_RECIPE, matrix_address, ranking_address, ranking_view_for
+from app.ui.manager.ranking import DEFAULT_RECIPE, matrix_address, ranking_address, redact_ranking_for_reader
 from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
@@ -39,7 +39,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get(PAGE.route)
-def printable_page(
+def printable_ranking_page(
     request: Request,
     caller: Reader,
     campaign: CampaignKey,
@@ -75,7 +75,7 @@ def _ranking_values(database: Database, campaign: str, caller: Caller, recipe: R
     outcome = rankings.find_or_queue_ranking(database, campaign, recipe=recipe, ask=find_running_job)
     if isinstance(outcome, JobView):
         return {"job": outcome, "script": "job"}
-    view = ranking_view_for(caller, outcome)
+    view = redact_ranking_for_reader(caller, outcome)
     return {
         "view": view,
         "systems": ranking_tables.make_systems_table(view),

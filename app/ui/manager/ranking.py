@@ -84,7 +84,7 @@ def ranking_page(
         return render_campaign_page(request, PAGE, about, reader, failed, status=422)
     if isinstance(outcome, JobView):
         return render_campaign_page(request, PAGE, about, reader, {**shared, "job": outcome, "script": "job"})
-    shown = _make_ranking_content(ranking_view_for(reader, outcome), about, chosen)
+    shown = _make_ranking_content(redact_ranking_for_reader(reader, outcome), about, chosen)
     words = load_page_messages(request_language(request), "manager/ranking")
     with database.transaction(snapshot=True) as session:
         shown["evidence"] = list_evidence(session, campaign, reader, words)
@@ -111,7 +111,7 @@ def _meant(session: Session, campaign: str, name: str) -> tuple[str, Recipe]:
         return DEFAULT_RECIPE, NAMED[DEFAULT_RECIPE]
 
 
-def ranking_view_for(reader: Caller, report: StoredReport) -> RankingView:
+def redact_ranking_for_reader(reader: Caller, report: StoredReport) -> RankingView:
     """A ranking as a reader sees it: who only views learns nothing of the raters."""
     return ranking_view.read_ranking_view(report.body if reader.has_rights_of("manager") else hide_raters(report).body)
 

@@ -24,7 +24,7 @@ from app.storage.campaigns import CampaignNotFound
 from app.storage.organizations import organization_of_row, switch_organization
 from app.web.access import RATER_HEADER, RaterHeader, RequiredRater
 from app.web.cookies import check_same_origin, read_session_cookie
-from app.web.queries import check_query
+from app.web.queries import check_query_parameters
 from app.web.strangers import FAMILIAR_FOR
 
 MOST_RATERS = 10_000
@@ -83,7 +83,7 @@ class NeedsCachedRater(RequiredRater):
         if campaign not in (None, rater.campaign):
             raise CampaignNotFound
         switch_organization(organization_of_row(rater.rater_id))
-        check_query(request)
+        check_query_parameters(request)
         return rater
 
 

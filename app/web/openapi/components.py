@@ -15,7 +15,7 @@ from typing import Any
 Json = dict[str, Any]
 
 
-def share_parameters(document: Json) -> None:
+def move_shared_parameters_to_components(document: Json) -> None:
     """Put each parameter that stands in several operations among the components, and refer to it there."""
     names = _names(
         (json.dumps(parameter, sort_keys=True), parameter["name"], operation)
@@ -30,7 +30,7 @@ def share_parameters(document: Json) -> None:
             del operation["parameters"]
 
 
-def share_responses(document: Json) -> None:
+def move_shared_responses_to_components(document: Json) -> None:
     """Put each response that several operations give among the components, and refer to it there."""
     names = _names(
         (json.dumps(response, sort_keys=True), status, operation["operationId"])
@@ -74,7 +74,7 @@ def drop_repeated_descriptions(document: Json) -> None:
             del parameter["required"]
 
 
-def list_types(part: object) -> None:
+def write_nullable_types_as_lists(part: object) -> None:
     """Write `type: [T, null]` where the library writes that any of two schemas fits, T or null."""
     if isinstance(part, dict):
         match part.get("anyOf"):
@@ -82,10 +82,10 @@ def list_types(part: object) -> None:
                 del part["anyOf"]
                 part.update({**other, "type": [other["type"], "null"]})
         for inner in part.values():
-            list_types(inner)
+            write_nullable_types_as_lists(inner)
     elif isinstance(part, list):
         for inner in part:
-            list_types(inner)
+            write_nullable_types_as_lists(inner)
 
 
 def _operations(document: Json) -> Iterator[Json]:

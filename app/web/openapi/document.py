@@ -23,14 +23,14 @@ from app.web.ifmatch import get_if_match
 from app.web.openapi.components import (
     drop_repeated_descriptions,
     drop_repeated_titles,
-    list_types,
-    share_parameters,
+    move_shared_parameters_to_components,
+    move_shared_responses_to_components,
     share_problem_responses,
-    share_responses,
+    write_nullable_types_as_lists,
 )
-from app.web.openapi.suffixes import fold_suffixes
+from app.web.openapi.suffixes import fold_suffix_operations
 from app.web.problems import MEDIA_TYPE, Problem
-from app.web.queries import RouteListKey, describe_routes
+from app.web.queries import RouteListKey, generate_openapi_one_at_a_time
 
 TITLES = {
     400: "The request cannot be read.",
@@ -129,7 +129,7 @@ def build_openapi_document(app: FastAPI) -> Mapping[str, Any]:
 @lru_cache(maxsize=2)
 def _build(version: str, route_index: RouteListKey) -> dict[str, Any]:
     routes = list(route_index.routes)
-    document = describe_routes(
+    document = generate_openapi_one_at_a_time(
         title="Plumbline",
         version=version,
         openapi_version="3.1.0",
@@ -148,12 +148,12 @@ def _build(version: str, route_index: RouteListKey) -> dict[str, Any]:
         for method in route.methods or ():
             _complete(document["paths"][route.path_format][method.lower()], route)
     _close(document)
-    fold_suffixes(document)
+    fold_suffix_operations(document)
     drop_repeated_titles(document)
     drop_repeated_descriptions(document)
-    list_types(document["components"]["schemas"])
-    share_parameters(document)
-    share_responses(document)
+    write_nullable_types_as_lists(document["components"]["schemas"])
+    move_shared_parameters_to_components(document)
+    move_shared_responses_to_components(document)
     share_problem_responses(document)
     return document
 

@@ -9,7 +9,7 @@ RELEASED = frozenset({"get_ranking_as"})
 """Operations with a suffix that a release has: generated clients call them, so they stay."""
 
 
-def fold_suffixes(document: dict[str, Any]) -> None:
+def fold_suffix_operations(document: dict[str, Any]) -> None:
     """Name the suffixes of each address in `x-suffixes`, and leave out the operations that only add a suffix.
 
     Raises KeyError for an address with a suffix that there is not without one.

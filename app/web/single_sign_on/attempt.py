@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fastapi import Request, Response
 
 from app.services.access.provider_options import choose_return_path
-from app.web.cookies import is_https
+from app.web.cookies import is_request_https
 from app.web.single_sign_on.errors import SignInNotBegun
 
 HOME = "/campaigns"
@@ -63,12 +63,12 @@ class SignInAttempt:
         return _encode(hmac.new(self.secret.encode(), use.encode(), hashlib.sha256).digest())
 
 
-def begin_attempt(wanted: str | None) -> SignInAttempt:
+def begin_sign_in_attempt(wanted: str | None) -> SignInAttempt:
     """A new attempt. wanted: the page to go on to, if it is one of ours."""
     return SignInAttempt(_encode(secrets.token_bytes(32)), choose_return_path(wanted, HOME))
 
 
-def read_attempt(request: Request) -> SignInAttempt:
+def read_sign_in_attempt(request: Request) -> SignInAttempt:
     """The attempt of this browser. Raises SignInNotBegun."""
     parts = _VALUE.fullmatch(request.cookies.get(_cookie_name(request), ""))
     try:
@@ -80,27 +80,27 @@ def read_attempt(request: Request) -> SignInAttempt:
     return SignInAttempt(parts[1], choose_return_path(wanted, HOME))
 
 
-def set_attempt_cookie(request: Request, response: Response, attempt: SignInAttempt) -> None:
+def set_sign_in_attempt_cookie(request: Request, response: Response, attempt: SignInAttempt) -> None:
     """Hand the attempt to the browser."""
     response.set_cookie(
         _cookie_name(request),
         f"{attempt.secret}.{_encode(attempt.next.encode())}",
         max_age=LASTS,
         path="/",
-        secure=is_https(request),
+        secure=is_request_https(request),
         httponly=True,
         samesite="lax",
     )
 
 
-def clear_attempt_cookie(request: Request, response: Response) -> None:
+def clear_sign_in_attempt_cookie(request: Request, response: Response) -> None:
     """Take the attempt from the browser: it is over."""
     name = _cookie_name(request)
-    response.delete_cookie(name, path="/", secure=is_https(request), httponly=True, samesite="lax")
+    response.delete_cookie(name, path="/", secure=is_request_https(request), httponly=True, samesite="lax")
 
 
 def _cookie_name(request: Request) -> str:
-    return "__Host-sign-in" if is_https(request) else "sign-in"
+    return "__Host-sign-in" if is_request_https(request) else "sign-in"
 
 
 def _encode(raw: bytes) -> str:

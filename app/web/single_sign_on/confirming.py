@@ -14,7 +14,7 @@ from fastapi import Request
 
 from app.services.access import sessions, single_sign_on
 from app.services.access.identity_tokens import BadIdentityToken
-from app.services.access.provider_roles import GroupRole, list_roles_within
+from app.services.access.provider_roles import GroupRole, list_roles_in_organization
 from app.services.access.single_sign_on import ProviderTokens
 from app.services.access.tokens import BadCredential, Caller
 from app.storage import clock
@@ -29,13 +29,13 @@ PAUSE = 0.05
 AGAIN = 5  # seconds, for who is told to come again
 
 
-def find_provider(request: Request) -> Provider | None:
+def find_identity_provider(request: Request) -> Provider | None:
     """The identity provider of this installation, if it has one."""
     provider: Provider | None = request.app.state.provider
     return provider
 
 
-def confirm_session(
+def confirm_session_with_provider(
     database: Database, provider: Provider | None, secret: str, *, organization: str | None = None
 ) -> Caller:
     """Who holds a session whose check is due, as the provider says now.
@@ -47,20 +47,20 @@ def confirm_session(
     if provider is None:  # there was one when this session began
         raise BadCredential
     with database.transaction() as session:
-        due = single_sign_on.claim_due_check(session, secret)
+        due = single_sign_on.claim_due_provider_check(session, secret)
     if due is None:
         return _wait_for_other(database, secret)
     try:
-        _ask(database, provider, due, secret, list_roles_within(provider.options.roles, organization))
+        _ask(database, provider, due, secret, list_roles_in_organization(provider.options.roles, organization))
     except ProviderSilent:
         with database.transaction() as session:
-            single_sign_on.release_due_check(session, due)
-            confirmed = single_sign_on.is_confirmed(session, secret)
+            single_sign_on.release_due_provider_check(session, due)
+            confirmed = single_sign_on.is_recently_confirmed_by_provider(session, secret)
         if not confirmed:
             raise
     except (ProviderRefused, BadIdentityToken):
         with database.transaction() as session:
-            single_sign_on.end_session(session, secret)
+            single_sign_on.end_unconfirmed_session(session, secret)
         raise BadCredential from None
     with database.transaction() as session:
         return sessions.authenticate_session(session, secret)
@@ -82,7 +82,7 @@ def _ask(
         with database.transaction() as session:
             single_sign_on.store_renewed_tokens(session, due, renewed, secret)
 
-    confirmation = provider.confirm(due.subject, due.tokens, now=now, keep=keep)
+    confirmation = provider.confirm_person(due.subject, due.tokens, now=now, keep=keep)
     with database.transaction() as session:
         single_sign_on.update_role_from_provider(
             session, due, confirmation.person, confirmation.tokens, secret, roles=roles
@@ -95,7 +95,7 @@ def _wait_for_other(database: Database, secret: str) -> Caller:
     while True:
         with database.transaction() as session:
             caller = sessions.authenticate_session(session, secret)
-            if single_sign_on.is_confirmed(session, secret):
+            if single_sign_on.is_recently_confirmed_by_provider(session, secret):
                 return caller
         if time.monotonic() >= until:
             raise ProviderSilent(retry_after=AGAIN)

@@ -19,8 +19,8 @@ import httpx
 
 from app.services.access import identity_tokens
 from app.services.access.identity_tokens import LogoutNotice, TokenRules, UnknownSigningKey
-from app.services.access.provider_options import ProviderOptions, is_safe_address
-from app.services.access.single_sign_on import Person, ProviderTokens
+from app.services.access.provider_options import IdentityProviderOptions, is_safe_address
+from app.services.access.single_sign_on import ProviderPerson, ProviderTokens
 from app.web.single_sign_on.cached_document import CachedProviderDocument
 from app.web.single_sign_on.errors import GroupsNotShown, ProviderRefused, ProviderSilent
 
@@ -38,7 +38,7 @@ T = TypeVar("T")
 class ProviderConfirmation:
     """What the provider says now. sid: what it calls its own session."""
 
-    person: Person
+    person: ProviderPerson
     tokens: ProviderTokens
     sid: str | None
 
@@ -48,7 +48,7 @@ class Provider:
 
     def __init__(
         self,
-        options: ProviderOptions,
+        options: IdentityProviderOptions,
         *,
         transport: httpx.BaseTransport | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -100,7 +100,9 @@ class Provider:
         if issuer != self.options.issuer and (must or issuer is not None):
             raise ProviderRefused("another provider answered")
 
-    def redeem(self, code: str, *, back: str, verifier: str, nonce: str, now: datetime) -> ProviderConfirmation:
+    def redeem_authorization_code(
+        self, code: str, *, back: str, verifier: str, nonce: str, now: datetime
+    ) -> ProviderConfirmation:
         """Who signed in, for the code that the browser came back with.
 
         Raises ProviderRefused, ProviderSilent, BadIdentityToken, GroupsNotShown.
@@ -116,7 +118,7 @@ class Provider:
         sid = claims.get("sid")
         return ProviderConfirmation(self._person(claims, shown), given, sid if isinstance(sid, str) else None)
 
-    def confirm(
+    def confirm_person(
         self, subject: str, given: ProviderTokens, *, now: datetime, keep: Callable[[ProviderTokens], None]
     ) -> ProviderConfirmation:
         """Who somebody is now. Raises ProviderRefused where they are signed out there, ProviderSilent.
@@ -173,7 +175,7 @@ class Provider:
                 raise
             return read(keys)
 
-    def _person(self, claims: Mapping[str, Any], shown: Mapping[str, Any]) -> Person:
+    def _person(self, claims: Mapping[str, Any], shown: Mapping[str, Any]) -> ProviderPerson:
         both = {**claims, **shown}
         named = [both.get(key) for key in ("name", "preferred_username", "email")]
         name = next((text for text in named if isinstance(text, str) and text.strip()), str(claims["sub"]))
@@ -181,7 +183,7 @@ class Provider:
         groups = self._groups(shown)
         if groups is None:
             groups = self._groups(claims)
-        return Person(self.options.issuer, str(claims["sub"]), printable[:LONGEST_NAME], groups or frozenset())
+        return ProviderPerson(self.options.issuer, str(claims["sub"]), printable[:LONGEST_NAME], groups or frozenset())
 
     def _groups(self, claims: Mapping[str, Any]) -> Collection[str] | None:
         """The groups that are named; None where nothing is said about groups."""

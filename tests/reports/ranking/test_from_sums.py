@@ -200,7 +200,9 @@ def test_a_file_has_the_rows_that_are_loaded_into_memory(spine: LargeSpine) -> N
             assert folder is not None
             file = load_summed_input(session, about, asked, folder).file
         for name in COLUMNS:
-            assert np.array_equal(np.concatenate(list(file.rows_without((), name))), getattr(held, name)), name
+            assert np.array_equal(
+                np.concatenate(list(file.stream_column_without_excluded((), name))), getattr(held, name)
+            ), name
         assert file.labels.systems == held.labels.systems
         assert np.array_equal(file.labels.segment_position, held.labels.segment_position)
         file.close()
@@ -226,7 +228,7 @@ def test_a_later_version_has_a_file_of_its_own_and_the_former_goes(spine: LargeS
     assert former.exists(), "somebody may be reading it"
     long_ago = time.time() - 7200
     os.utime(former / HEAD, (long_ago, long_ago))
-    assert folder.sweep() == 1
+    assert folder.delete_stale_files() == 1
     assert not former.exists()
     assert len(set(folder.path.iterdir()) - before) == 1
     again = ranking_report.find_or_compute_ranking(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.config import Settings, provider_options
+from app.config import Settings, make_identity_provider_options
 from app.domain.errors import Invalid
 from app.services.access.provider_roles import GroupRole
 
@@ -26,7 +26,7 @@ def load(monkeypatch: pytest.MonkeyPatch, **changes: str | None) -> Settings:
 
 
 def test_a_provider_is_what_the_settings_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = provider_options(load(monkeypatch, OIDC_SCOPES="openid  offline_access"))
+    options = make_identity_provider_options(load(monkeypatch, OIDC_SCOPES="openid  offline_access"))
     assert options is not None
     assert (options.issuer, options.client, options.secret) == (GOOD["OIDC_ISSUER"], "plumbline", "hush")
     assert options.scopes == ("openid", "offline_access")
@@ -37,7 +37,7 @@ def test_a_provider_is_what_the_settings_say(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_without_an_issuer_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert provider_options(load(monkeypatch, OIDC_ISSUER=None)) is None
+    assert make_identity_provider_options(load(monkeypatch, OIDC_ISSUER=None)) is None
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_a_set_of_what_raters_agreed_about_is_stored_by_the_command(
         assert [(p.text1, p.text2, p.consensus, p.stratum) for p in found.pairs][2] == (
             *("Source 3.", "Output 3.", 3.0, "3"),
         )
-        assert found.consensus == pytest.approx((1 + 1.5 + 3 + 4 + 5) / 5)
+        assert found.mean_consensus == pytest.approx((1 + 1.5 + 3 + 4 + 5) / 5)
 
         done = command(spine.url, "calibration", "early", "--apart", "0.1", "--put", "anchors")
         assert done.returncode == 0, done.stderr

@@ -14,7 +14,7 @@ import pytest
 
 from app.storage.db import Database
 from app.storage.leases import late_answers, leases
-from app.storage.recorder.judgments import CampaignLedger, Connection, RaterAnswer, write_judgments
+from app.storage.recorder.judgments import CampaignWriteTarget, Connection, RaterAnswer, write_judgments
 from app.storage.recorder.recorder import Recorder
 from tests.collecting import collect
 from tests.patience import patient
@@ -37,13 +37,13 @@ class Two:
     """Two accounts of one person. The first held the first of two ratings of a document, and answers it."""
 
     url: str
-    ledger: CampaignLedger
+    write_target: CampaignWriteTarget
     answer: RaterAnswer
     asking: tuple[leases.LeaseRequest, leases.LeaseRequest]
 
     async def answers(self, connection: Connection) -> Any:
         await late_answers.renew_expired_task(connection, self.answer.task_id, self.asking[0])
-        return await write_judgments(connection, self.ledger, [self.answer], self.asking[0].actor)
+        return await write_judgments(connection, self.write_target, [self.answer], self.asking[0].actor)
 
     async def leases(self, connection: Connection) -> Any:
         return await leases.lease_next_task(connection, self.asking[1])
@@ -79,7 +79,7 @@ def two(database_url: str) -> Two:
     answer = RaterAnswer(*who[0], *place, payload=said, score=50.0, n_errors=-1, lapsed=True)
     lasts = timedelta(hours=1)
     asking = tuple(leases.LeaseRequest(live.id, rater, token, lasts, "test") for token, rater in who)
-    return Two(database_url, CampaignLedger(live.id, profile[0], lasts, 1), answer, (asking[0], asking[1]))
+    return Two(database_url, CampaignWriteTarget(live.id, profile[0], lasts, 1), answer, (asking[0], asking[1]))
 
 
 def at_once(two: Two, first: Callable[[Connection], Awaitable[Any]], second: Callable[[Connection], Any]) -> None:

@@ -57,7 +57,9 @@ def test_answers_of_many_raters_share_commits_while_one_rater_has_their_own(desk
         flushes, members = recorder.flushes, recorder.members
         sent = []
         for actor, answer in zip(actors, desk.answers, strict=False):
-            sent.append(asyncio.ensure_future(recorder.record_answers(desk.ledger, [answer], actor=actor, whole=False)))
+            sent.append(
+                asyncio.ensure_future(recorder.record_answers(desk.write_target, [answer], actor=actor, whole=False))
+            )
             await asyncio.sleep(SHARING / 10)
         await asyncio.gather(*sent)
         assert recorder.members - members == len(sent)
@@ -65,7 +67,7 @@ def test_answers_of_many_raters_share_commits_while_one_rater_has_their_own(desk
 
     async def work(recorder: Recorder) -> tuple[float, float]:
         await recorder.record_answers(
-            desk.ledger, desk.answers[:1], actor="r", whole=False
+            desk.write_target, desk.answers[:1], actor="r", whole=False
         )  # the first plans the statement
         return await send(recorder, ["r"] * 60), await send(recorder, [f"r{n}" for n in range(60)])
 
@@ -76,9 +78,9 @@ def test_answers_of_many_raters_share_commits_while_one_rater_has_their_own(desk
 def test_what_waits_for_others_is_written_at_the_end(desk: Desk) -> None:  # noqa: F811
     async def work(recorder: Recorder) -> asyncio.Future[list[AnswerOutcome]]:
         for n in range(RECENT):
-            await recorder.record_answers(desk.ledger, [desk.answers[n]], actor=f"r{n}", whole=False)
+            await recorder.record_answers(desk.write_target, [desk.answers[n]], actor=f"r{n}", whole=False)
         late = asyncio.ensure_future(
-            recorder.record_answers(desk.ledger, [desk.answers[RECENT]], actor="late", whole=False)
+            recorder.record_answers(desk.write_target, [desk.answers[RECENT]], actor="late", whole=False)
         )
         await asyncio.sleep(0)
         return late

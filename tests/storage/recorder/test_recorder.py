@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict
 from app.domain.errors import Invalid
 from app.storage import embedded
 from app.storage.db import Database
-from app.storage.recorder.judgments import AnswerOutcome, CampaignLedger, RaterAnswer
+from app.storage.recorder.judgments import AnswerOutcome, CampaignWriteTarget, RaterAnswer
 from app.storage.recorder.recorder import Recorder
 from tests.collecting import collect
 from tests.patience import patient
@@ -36,7 +36,7 @@ class Desk:
     """A campaign with one leased task, and an answer at each of its addresses."""
 
     url: str
-    ledger: CampaignLedger
+    write_target: CampaignWriteTarget
     answers: tuple[RaterAnswer, ...]
 
     def run(self, work: Callable[[Recorder], Awaitable[T]], **how: Any) -> T:
@@ -78,7 +78,7 @@ def desk_on(url: str, *, documents: int = 1, segments: int = 64) -> Desk:
         ).fetchall()
     assert profile is not None
     answers = tuple(RaterAnswer(*row, payload=said(50), score=50.0, n_errors=-1) for row in rows)
-    return Desk(url, CampaignLedger(live.id, profile[0], timedelta(hours=1), 1), answers)
+    return Desk(url, CampaignWriteTarget(live.id, profile[0], timedelta(hours=1), 1), answers)
 
 
 def said(score: float) -> str:
@@ -94,7 +94,7 @@ async def at_once(recorder: Recorder, desk: Desk, answers: list[RaterAnswer]) ->
     """What becomes of answers that come together."""
 
     async def one(answer: RaterAnswer) -> AnswerOutcome:
-        (outcome,) = await recorder.record_answers(desk.ledger, [answer], actor="test", whole=False)
+        (outcome,) = await recorder.record_answers(desk.write_target, [answer], actor="test", whole=False)
         return outcome
 
     return await asyncio.gather(*map(one, answers), return_exceptions=True)
@@ -157,9 +157,9 @@ def test_many_together_are_all_or_none(desk: Desk) -> None:
 
     async def work(recorder: Recorder) -> list[list[AnswerOutcome]]:
         await recorder.record_answers(
-            desk.ledger, [replace(answers[7], payload=said(1), score=1.0)], actor="a", whole=False
+            desk.write_target, [replace(answers[7], payload=said(1), score=1.0)], actor="a", whole=False
         )
-        return [await recorder.record_answers(desk.ledger, answers, actor="a", whole=True)]
+        return [await recorder.record_answers(desk.write_target, answers, actor="a", whole=True)]
 
     (outcomes,) = desk.run(work)
     assert [one.verdict for one in outcomes].count("stale") == 1
@@ -275,7 +275,9 @@ class Histories(RuleBasedStateMachine):
     def judge(self, at: int, score: float, seen: int | None) -> None:
         history = self.model[at]
         answer = replace(self.desk.answers[at], payload=said(score), score=score, seen=seen)
-        (outcome,) = self.runner.run(self.recorder.record_answers(self.desk.ledger, [answer], actor="a", whole=False))
+        (outcome,) = self.runner.run(
+            self.recorder.record_answers(self.desk.write_target, [answer], actor="a", whole=False)
+        )
         if seen is not None and seen < len(history) and history[seen] == score:
             expected = ("known", seen + 1)
         elif seen is not None and seen != len(history):

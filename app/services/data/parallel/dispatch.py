@@ -132,7 +132,7 @@ class ReaderProcess:
             if isinstance(message, ReaderFacts):
                 return message
 
-    def start_records(self, judge: RecordReadingStart) -> None:
+    def start_reading_records(self, judge: RecordReadingStart) -> None:
         """Let it go on to the records, one chunk ahead of whoever takes them."""
         self.send(judge)
         self._threads.append(threading.Thread(target=self._receive, name="read", daemon=True))
@@ -228,7 +228,7 @@ class RemoteRecords:
         """
         judge = RecordReadingStart(protocol, dict(options), self._log.skip_bad_lines, self._by_segment, size)
         for reader in self._readers:
-            reader.start_records(judge)
+            reader.start_reading_records(judge)
         left = list(self._readers)
         while left:
             for reader in tuple(left):

@@ -150,19 +150,19 @@ def test_more_than_a_hundred_bad_lines_end_the_reading(
 def test_a_reader_that_is_killed_leaves_nothing_stored(
     spine: Spine, readers: list[ReaderProcess], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = ReaderProcess.start_records
+    start = ReaderProcess.start_reading_records
 
     def killed(self: ReaderProcess, judge: object) -> None:
         os.kill(self._process.pid, signal.SIGKILL)
         start(self, judge)
 
     before = spine.counts()
-    monkeypatch.setattr(ReaderProcess, "start_records", killed)
+    monkeypatch.setattr(ReaderProcess, "start_reading_records", killed)
     with pytest.raises(ReaderLost):
         spine.take("c", "mqm-tsv", mqm())
     assert spine.counts() == before
     assert all(reader._process.poll() is not None for reader in readers)
-    monkeypatch.setattr(ReaderProcess, "start_records", start)
+    monkeypatch.setattr(ReaderProcess, "start_reading_records", start)
     assert spine.take("c", "mqm-tsv", mqm())["stored"]["judgments"]
 
 
