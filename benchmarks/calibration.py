@@ -270,7 +270,7 @@ def _forecast_once(world: SimulatedWorld, number: int) -> Trial:
     apart = sums.sum() / counts.sum() - new_sums.sum() / new_counts.sum()
     domains = topics_of(world, this).domain_codes()[0] if world.topics > 1 else None
     laid = make_score_matrix(average_segment_scores(this), this.labels, domains=domains)
-    said = (*caveats.document_caveats(this, laid), *list_few_document_warnings(laid.n_documents))
+    said = (*caveats.caveats_of_claims_by_document(this, laid), *list_few_document_warnings(laid.n_documents))
     return Trial({"difference of a new study": float(abs(apart) <= reach)}, said)
 
 

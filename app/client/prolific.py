@@ -86,7 +86,7 @@ class ProlificClient:
         self._change("PATCH", _study(study), {"external_study_url": add_study_to_link(url, study)})
         return study
 
-    def load_study_link(self, study: str) -> StudyLink:
+    def fetch_study_url_ids(self, study: str) -> StudyLink:
         """What a study's address names. Raises as `create_study`, ProlificRefusal also where there is no such study."""
         return StudyLink.from_link(str(self._read(_study(study)).get("external_study_url") or ""))
 

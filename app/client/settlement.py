@@ -96,7 +96,7 @@ class CrowdPlatform(Protocol):
 
     words: ClassVar[PlatformWording]
 
-    def load_study_link(self, study: str) -> StudyLink:
+    def fetch_study_url_ids(self, study: str) -> StudyLink:
         """What the link of a study names."""
 
     def list_submissions(self, study: str) -> Iterator[Submission]:

@@ -127,7 +127,7 @@ def _session(bench: ConformanceRun, protocol: Told) -> list[CheckResult]:
     options, basis = _options(first, protocol), protocol["bases"][0]
     setup = CampaignSetup(protocol["name"], options, basis, [[text] * 3, [text] * 3], ("r1", "r2"))
     managed, fronts = bench.open_new_campaign(setup)
-    return list(session.list_session_checks(managed, fronts, first["payload"], other["payload"]))
+    return list(session.run_rater_session_checks(managed, fronts, first["payload"], other["payload"]))
 
 
 def _make_longer_text(first: str, other: str) -> str:

@@ -45,7 +45,7 @@ class TaskCheckContext:
         return [(item["item"], segment["segment"]) for item in self.task["items"] for segment in item["segments"]]
 
 
-def list_session_checks(
+def run_rater_session_checks(
     managed: CampaignClient, fronts: Sequence[RaterFrontEnd], first: object, second: object
 ) -> Iterator[CheckResult]:
     """Every rule, in the order of a session. fronts: of two raters, of whom the first has a task."""

@@ -166,7 +166,7 @@ def _document_values(document: ArchivedDocument, home: str, following: str | Non
         "errors_of": _errors,
         "facts_of": _facts,
         "file_of": TextMediaFinder({file.name: file for file in document.media}),
-        "times": list_error_times,
+        "times": list_timed_error_ranges,
         "clock": format_clock,
     }
 
@@ -188,7 +188,7 @@ class TextMediaFinder:
         return replace(file, captions=captions.address if captions else None, transcript=transcript)
 
 
-def list_error_times(errors: Sequence[Mapping[str, Any]], side: str) -> list[tuple[int, int, str]]:
+def list_timed_error_ranges(errors: Sequence[Mapping[str, Any]], side: str) -> list[tuple[int, int, str]]:
     """Errors in time of a side: from and to, in milliseconds, and their class."""
     return [
         (one["start_ms"], one["end_ms"], f"is-{one['severity']}" if one.get("severity") in SEVERITIES else "is-major")

@@ -28,7 +28,7 @@ def stopped() -> Iterator[SupervisedProcess]:
     until(lambda: is_process_stopped(child.pid), "it stands still")
     yield part
     child.kill()
-    part.wait_or_kill(0.1)
+    part.finish_within(0.1)
 
 
 def child_of(part: SupervisedProcess) -> Any:

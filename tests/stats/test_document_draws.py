@@ -17,7 +17,7 @@ from app.stats.calibration.language_pairs import (
     CalibrationPairs,
     LanguagePairRatings,
     calibrate_systems,
-    draw_bootstrap_counts,
+    prepare_bootstrap,
 )
 from app.stats.calibration.lines import METHODS
 from app.stats.calibration.linking import LinkAnchors, fit_scale_link
@@ -99,7 +99,7 @@ def language_pairs(documents: int) -> object:
     units = judged_twice(documents)
     anchors = CalibrationPairs(units, np.arange(units.n_units) // 2, normal(units.n_units))
     pair = LanguagePairRatings("x", units, units.with_replaced_values(units.value + 2), anchors)
-    drawn = draw_bootstrap_counts(pair, documents, draws=501, seed=1, number=0)
+    drawn = prepare_bootstrap(pair, documents, draws=501, seed=1, number=0)
     return calibrate_systems(pair, 3.0, dict.fromkeys(METHODS), drawn)
 
 

@@ -55,7 +55,7 @@ class SupervisedPart(Protocol):
     def stop(self) -> None:
         """Tell it to stop; returns at once."""
 
-    def wait_or_kill(self, within: float) -> None:
+    def finish_within(self, within: float) -> None:
         """Wait until it has stopped, and end it after so many seconds."""
 
 
@@ -108,7 +108,7 @@ class SupervisedProcess:
         self._awaited = None
         if self._process is not None:
             self._process.kill()
-        self.wait_or_kill(0)
+        self.finish_within(0)
 
     @property
     def is_starting(self) -> bool:
@@ -198,7 +198,7 @@ class SupervisedProcess:
             with suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGTERM)
 
-    def wait_or_kill(self, within: float) -> None:
+    def finish_within(self, within: float) -> None:
         """Wait for its end, and make it end after so many seconds."""
         if self._process is None:
             return
@@ -240,6 +240,6 @@ class PostgresWatcher:
         """Look after it no longer; whoever started it stops it."""
         self._stopping.set()
 
-    def wait_or_kill(self, within: float) -> None:
+    def finish_within(self, within: float) -> None:
         """Wait for the last look to end."""
         self._thread.join(within)

@@ -58,4 +58,4 @@ def stop_parts(parts: Sequence[SupervisedPart], within: float) -> None:
         part.stop()
     until = time.monotonic() + within
     for part in parts:
-        part.wait_or_kill(max(0.1, until - time.monotonic()))
+        part.finish_within(max(0.1, until - time.monotonic()))

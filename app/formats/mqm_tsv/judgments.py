@@ -11,7 +11,7 @@ from app.formats.base import FileLine, Given, JudgmentRow, ReadLog
 from app.formats.kit.media_spans import pop_time_span
 from app.formats.kit.strict_json import canonical_json
 from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, convert_token_ranges, parse_metadata
-from app.formats.mqm_tsv.rows import ATTENTION, ERROR, NO_ERROR, MqmMark, parse_metadata_timestamp, unpack_spans
+from app.formats.mqm_tsv.rows import ATTENTION, ERROR, NO_ERROR, MqmMark, parse_metadata_timestamp, parse_packed_spans
 
 MOST_ROWS = 1000
 MOST_METADATA = 4 << 20
@@ -136,7 +136,7 @@ class JudgmentMaker:
         places: Sequence[tuple[int, int]]
         if not metadata and not (ours and theirs):  # what most errors are
             side = "source" if theirs else "target"
-            places = unpack_spans(theirs or ours)
+            places = parse_packed_spans(theirs or ours)
         else:
             side, places = self._places(where, row, metadata, tokens)
         if len(places) > 1:
@@ -160,7 +160,7 @@ class JudgmentMaker:
         self, where: JudgedOutput, row: MqmMark, metadata: dict[str, object], tokens: Mapping[str, list[str]]
     ) -> tuple[str, Sequence[tuple[int, int]]]:
         """Side and spans of an error: the marks in the texts, else the token ranges of the metadata."""
-        marked = {"target": unpack_spans(row.target_spans), "source": unpack_spans(row.source_spans)}
+        marked = {"target": parse_packed_spans(row.target_spans), "source": parse_packed_spans(row.source_spans)}
         if marked["target"] and marked["source"]:
             self._log.repaired["errors marked on both sides: the target counts, the source span is kept"] += 1
             metadata["source_marks"] = [list(place) for place in marked["source"]]

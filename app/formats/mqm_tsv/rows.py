@@ -261,10 +261,10 @@ class MqmRowReader:
         return text, ",".join([f"{start:07d}-{end:07d}" for start, end in spans])
 
 
-def unpack_spans(packed: str) -> list[tuple[int, int]]:
+def parse_packed_spans(packed: str) -> list[tuple[int, int]]:
     """The spans of a row's field.
 
-    >>> unpack_spans("0000003-0000005")
+    >>> parse_packed_spans("0000003-0000005")
     [(3, 5)]
     """
     return [(int(span[:7]), int(span[8:])) for span in packed.split(",")] if packed else []

@@ -94,7 +94,7 @@ class _AgreementPlan:
     def __init__(self, ratings: RawRatings, errors: ErrorTable | None, options: AgreementOptions) -> None:
         self.ratings, self.errors, self.options = ratings, errors, options
         self.same = tuple(filter(None, (options.same or "").split(",")))
-        work.find_system_codes(ratings, self.same)
+        work.resolve_same_systems(ratings, self.same)
         self.choices = _choices(ratings, options)
         self.units = _units(ratings, options)
 

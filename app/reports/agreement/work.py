@@ -253,14 +253,14 @@ def list_self_agreements(
         _self_line("repeats", names[code], again.where(again.rater == code), t, chance)
         for code in np.unique(again.rater).tolist()
     ]
-    for first, second in pairwise(find_system_codes(ratings, same)):
+    for first, second in pairwise(resolve_same_systems(ratings, same)):
         own, between_raters = intra.pair_same_text_ratings(ratings.rows, first, second)
         lines.append(_self_line("same_output", None, own, t, chance))
         lines.append(_self_line("same_output_other_rater", None, between_raters, t, chance))
     return [line for line in lines if line is not None]
 
 
-def find_system_codes(ratings: RawRatings, keys: Sequence[str]) -> list[int]:
+def resolve_same_systems(ratings: RawRatings, keys: Sequence[str]) -> list[int]:
     """The codes of systems. Raises Invalid for one that there is not."""
     systems = ratings.rows.labels.systems
     unknown = [key for key in keys if key not in systems]

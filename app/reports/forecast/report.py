@@ -280,7 +280,7 @@ def _warnings(forecast: StabilityForecaster, each: float | None) -> list[str]:
             "no two systems share a segment, so pairs are forecast from each system's own documents; have systems "
             "judged on the same texts"
         )
-    warnings += caveats.document_caveats(forecast.data.ratings, forecast.score_matrix)
+    warnings += caveats.caveats_of_claims_by_document(forecast.data.ratings, forecast.score_matrix)
     if forecast.data.ratings.documents_known:
         warnings += list_few_document_warnings(forecast.score_matrix.n_documents)
     return [*warnings, *forecast.data.warn_of_imbalance()]

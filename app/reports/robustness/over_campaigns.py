@@ -24,9 +24,9 @@ from app.reports.robustness.report import (
     GROUPS_PATTERN,
     KEYS_PATTERN,
     compute_change_chunk,
+    decode_change_views,
     parse_change_groups,
     parse_human_systems,
-    read_change_chunk,
 )
 from app.reports.robustness.view import HEADS, IN_WORDS, ChangeView, GroupView, make_change_cells, sum_group_changes
 from app.stats.robustness.changes import ScoreChange
@@ -118,7 +118,7 @@ def _view(
     recipe: str,
 ) -> RobustnessOverCampaignsView:
     shown = [
-        _campaign(one, why, read_change_chunk(part)) for (one, _, _, why), part in zip(prepared, parts, strict=True)
+        _campaign(one, why, decode_change_views(part)) for (one, _, _, why), part in zip(prepared, parts, strict=True)
     ]
     first = prepared[0][0]
     return RobustnessOverCampaignsView(

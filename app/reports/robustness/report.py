@@ -85,7 +85,7 @@ def _prepare(
         len(parts),
         LocalChunk(chunk) if summed else chunk,
         lambda done: make_robustness_view(
-            inputs, experiments, groups, none, [one for part in done for one in read_change_chunk(part)]
+            inputs, experiments, groups, none, [one for part in done for one in decode_change_views(part)]
         ),
     )
 
@@ -107,7 +107,7 @@ def compute_change_chunk(experiments: ChangeExperiments, changes: Sequence[Score
     return _LINES.dump_json([ChangeView.from_effect(effect) for effect in experiments.apply_changes(changes)])
 
 
-def read_change_chunk(part: bytes) -> list[ChangeView]:
+def decode_change_views(part: bytes) -> list[ChangeView]:
     """What `compute_change_chunk` wrote."""
     return _LINES.validate_json(part)
 

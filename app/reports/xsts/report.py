@@ -147,7 +147,7 @@ def _systems(
     shown = []
     for number, (direction, before) in enumerate(zip(directions, ready, strict=True)):
         draws = options.bootstrap if options.by == "language" else 0
-        drawn = language_pairs.draw_bootstrap_counts(before, n_pairs, draws=draws, seed=options.seed, number=number)
+        drawn = language_pairs.prepare_bootstrap(before, n_pairs, draws=draws, seed=options.seed, number=number)
         here = language_pairs.compute_fixed_points(before, target)
         whys = {method: explain_unavailable_method(method, here) for method in METHODS}
         moved = language_pairs.calibrate_systems(before, target, whys, drawn, level=options.level)

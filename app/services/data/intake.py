@@ -118,13 +118,13 @@ def import_records(
                 _take_elsewhere(intake, record, beside)
                 continue
             if by_document and stage.n_held >= CHUNK and stage.starts_next_unit(record, by_segment=by_segment):
-                beside.submit(stage.drain_lines(), intake.campaign)
+                beside.submit(stage.take_staged_lines(), intake.campaign)
             stage.add_record(record, log)
             intake.report_progress(least=BATCH)
         log.finish()
         intake.report_progress()
         beside.wait_until_done()
-    merging.merge_lines(stage.drain_lines(), intake.campaign)
+    merging.merge_lines(stage.take_staged_lines(), intake.campaign)
     metrics, left = merging.find_changed_metrics() if stage.n_scores else ((), 0)
     if left:
         log.dropped[NOT_HERE] += left
@@ -139,7 +139,7 @@ def _take_elsewhere(intake: ImportIntake, elsewhere: RemoteRecords, beside: Back
     with elsewhere:
         for chunk in elsewhere.chunks(intake.campaign.protocol, intake.campaign.options, max(1, CHUNK // READERS)):
             if held:
-                beside.submit(stage.drain_lines(), intake.campaign)
+                beside.submit(stage.take_staged_lines(), intake.campaign)
             held, stage.lines = True, chunk.lines
             stage.n_records += chunk.n_records
             stage.n_judgments += chunk.n_judgments

@@ -161,7 +161,7 @@ class StagingWriter:
         document, position = self.last_address
         return record.document != document or (by_segment and record.position != position)
 
-    def drain_lines(self) -> copy_text.CopyLines:
+    def take_staged_lines(self) -> copy_text.CopyLines:
         """The lines so far, to be merged; those after them start anew."""
         lines, self.lines = self.lines, copy_text.CopyLines()
         self.start_chunk()

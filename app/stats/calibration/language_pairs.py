@@ -96,7 +96,7 @@ def default_calibration_target(pairs: Sequence[LanguagePairRatings]) -> float | 
 
 
 @dataclass(frozen=True, slots=True)
-class BootstrapCounts:
+class LanguagePairBootstrap:
     """How often each document of a language pair, and each calibration pair of the set, counts in each draw.
 
     They are drawn when means are asked for, and the same every time: all of them at once may take gigabytes.
@@ -127,13 +127,13 @@ class BootstrapCounts:
             yield counts
 
 
-def draw_bootstrap_counts(
+def prepare_bootstrap(
     pair: LanguagePairRatings, n_pairs: int, *, draws: int, seed: int, number: int
-) -> BootstrapCounts:
+) -> LanguagePairBootstrap:
     """Documents of the language pair and pairs of the set, with replacement; the same pairs for every language."""
     held = np.unique(np.concatenate((pair.systems.document, pair.humans.document)))
     n = max(pair.systems.n_documents, pair.humans.n_documents)
-    return BootstrapCounts(held, n, n_pairs, draws, seed, number)
+    return LanguagePairBootstrap(held, n, n_pairs, draws, seed, number)
 
 
 def _weighted_means(
@@ -156,7 +156,7 @@ def calibrate_systems(
     pair: LanguagePairRatings,
     target: float | None,
     whys: Mapping[Method, str | None],
-    drawn: BootstrapCounts,
+    drawn: LanguagePairBootstrap,
     *,
     level: float = 0.95,
 ) -> tuple[CalibratedSystem, ...]:

@@ -131,7 +131,7 @@ def data_caveats(
     return tuple(warnings)
 
 
-def document_caveats(ratings: Ratings, panel: ScoreMatrix) -> tuple[str, ...]:
+def caveats_of_claims_by_document(ratings: Ratings, panel: ScoreMatrix) -> tuple[str, ...]:
     """How the data are unlike what every claim by document takes for granted, whatever the test."""
     warnings = [*_raters(ratings), *recipe_caveats.confounding_caveats(ratings, panel)]
     if ratings.documents_known:

@@ -86,7 +86,7 @@ def _by_document(data: MultiplyRatedDocuments, values: Floats, how: np.ufunc = n
 
 
 @dataclass(frozen=True, eq=False)
-class StudyRatings:
+class StudyBatch:
     """Ratings of n studies of the same documents; what is not asked for is not summed.
 
     at: which item and rater each rating is of, a place in the flat sums of the items, shape (n, D, S, k). who: index of
@@ -162,7 +162,7 @@ class StudyRatings:
         return constant
 
 
-def gather_study_ratings(items: ItemSums, documents: Codes, raters: Codes) -> StudyRatings:
+def gather_study_ratings(items: ItemSums, documents: Codes, raters: Codes) -> StudyBatch:
     """Look up what the raters of each study gave.
 
     Parameters
@@ -180,7 +180,7 @@ def gather_study_ratings(items: ItemSums, documents: Codes, raters: Codes) -> St
     at = np.take(of_rater, raters + (np.arange(len(documents)) * size)[:, None, None])
     at += (np.arange(n_systems) * wide)[:, None]
     here = raters[0, :, 0, :] < items.n_raters
-    return StudyRatings(
+    return StudyBatch(
         items=items,
         at=at,
         who=raters + (np.arange(len(raters)) * size)[:, None, None, None],
@@ -189,7 +189,7 @@ def gather_study_ratings(items: ItemSums, documents: Codes, raters: Codes) -> St
     )
 
 
-def normalized_document_sums(studies: StudyRatings, method: Method) -> Floats:
+def normalized_document_sums(studies: StudyBatch, method: Method) -> Floats:
     """Normalize each rating within its study, average the ratings of an item, and sum by document.
 
     Returns
@@ -212,7 +212,7 @@ def normalized_document_sums(studies: StudyRatings, method: Method) -> Floats:
     return np.asarray(scored.sum(axis=3) / studies.ratings[None, :, None], dtype=np.float64)
 
 
-def _coefficients(studies: StudyRatings, method: Method) -> tuple[Floats, Floats]:
+def _coefficients(studies: StudyBatch, method: Method) -> tuple[Floats, Floats]:
     """a_r and b_r so that a centred score x of rater r becomes a_r·x + b_r; 0 for nobody. Shape (n, R + 1) each."""
     centre, count = studies.items.centre, studies.count
     anybody = (count > 0).astype(np.float64)
@@ -232,7 +232,7 @@ def _coefficients(studies: StudyRatings, method: Method) -> tuple[Floats, Floats
     return factor, factor * centre
 
 
-def _error_factor(studies: StudyRatings, method: Method, overall: Floats, usable: Bools) -> Floats:
+def _error_factor(studies: StudyBatch, method: Method, overall: Floats, usable: Bools) -> Floats:
     """c·E_r, or c·E_r/n_r, shape (n, R + 1); 1 in studies where it is undefined."""
     weight = studies.errors
     if method == "error_rate":
@@ -244,7 +244,7 @@ def _error_factor(studies: StudyRatings, method: Method, overall: Floats, usable
     return np.where(total > 0, constant * weight, 1.0)
 
 
-def full_data_study(items: ItemSums) -> StudyRatings:
+def full_data_study(items: ItemSums) -> StudyBatch:
     """All ratings that there are, as one study: the full data that simulated studies are compared with."""
     wide = items.total.shape[2] - 1
     nobody = items.n_raters

@@ -40,7 +40,7 @@ class PermutationPValues:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SignPatterns:
+class SignPatternPiece:
     """Signs of documents, a bit each: 1 is +1, 0 is −1.
 
     packed: of b patterns for each study, or for all studies n = 1, shape (n, b, bytes); the first document in the
@@ -75,23 +75,25 @@ def enumerates_all_signs(n_documents: int, permutations: int) -> bool:
     return n_documents < 63 and 2**n_documents <= permutations
 
 
-def all_signs(n_documents: int) -> Iterator[SignPatterns]:
+def all_signs(n_documents: int) -> Iterator[SignPatternPiece]:
     """Every pattern of signs, in pieces that all studies share."""
     for flips in all_sign_patterns(n_documents, _PIECE):
-        yield SignPatterns(np.packbits(flips > 0, axis=1)[None], n_documents)
+        yield SignPatternPiece(np.packbits(flips > 0, axis=1)[None], n_documents)
 
 
-def draw_signs(rng: np.random.Generator, studies: int, permutations: int, n_documents: int) -> Iterator[SignPatterns]:
+def draw_signs(
+    rng: np.random.Generator, studies: int, permutations: int, n_documents: int
+) -> Iterator[SignPatternPiece]:
     """Random signs of so many studies in pieces, none larger than is held at once; fair and independent."""
     row_bytes, most = 8 * ceil(n_documents / 64), max(1, min(_PIECE, _HELD // (studies * n_documents)))
     for start in range(0, permutations, most):
         rows = min(most, permutations - start)
         drawn = np.frombuffer(rng.bytes(studies * rows * row_bytes), dtype=np.uint8)
-        yield SignPatterns(drawn.reshape(studies, rows, row_bytes), n_documents)
+        yield SignPatternPiece(drawn.reshape(studies, rows, row_bytes), n_documents)
 
 
 def permutation_p_values(
-    sums: Floats, signs: Iterable[SignPatterns], *, exact: bool, rule: SignificanceRule
+    sums: Floats, signs: Iterable[SignPatternPiece], *, exact: bool, rule: SignificanceRule
 ) -> PermutationPValues:
     """Permutation p of every pair of systems in every study.
 
@@ -126,7 +128,7 @@ def permutation_p_values(
     return PermutationPValues(first, ((tallies.reverse + add) / (total + add)).reshape(n, variants, -1))
 
 
-def _permute_sums(sums: Floats, piece: SignPatterns) -> Iterator[tuple[int, Floats]]:
+def _permute_sums(sums: Floats, piece: SignPatternPiece) -> Iterator[tuple[int, Floats]]:
     """Permuted sums of some studies at a time, as many as a cache holds, after the number of the first of them.
 
     sums : shape (n, rows, D). Yields shape (studies, rows, patterns); it is valid until the next one.

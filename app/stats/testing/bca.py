@@ -34,19 +34,19 @@ Moments = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class BootstrapClaim:
+class OneSidedPValues:
     """Of a difference of means. p_value: that it is above 0; p_reverse: that it is below 0; both NaN if not tested."""
 
     p_value: float
     p_reverse: float
 
 
-NOT_TESTED = BootstrapClaim(np.nan, np.nan)
+NOT_TESTED = OneSidedPValues(np.nan, np.nan)
 
 
 def bootstrap_paired_differences(
     scores: Floats, pairs: Sequence[tuple[int, int]], *, alpha: float, seed: int, resamples: int = RESAMPLES
-) -> list[BootstrapClaim]:
+) -> list[OneSidedPValues]:
     """Of the mean of the differences of two rows, for each pair of rows; scores: shape (k, n), of common units.
 
     Fewer than two differences, or equal ones, are not tested; none above 0: no claim.
@@ -58,9 +58,9 @@ def bootstrap_paired_differences(
     return [_claim_paired(means[i] - means[j], scores[i] - scores[j], alpha) for i, j in pairs]
 
 
-def _claim_paired(drawn: Floats, differences: Floats, alpha: float) -> BootstrapClaim:
+def _claim_paired(drawn: Floats, differences: Floats, alpha: float) -> OneSidedPValues:
     claim = _claim(drawn, float(differences.mean()), _accelerate([_moments(differences)]), alpha)
-    return BootstrapClaim(
+    return OneSidedPValues(
         p_value=claim.p_value if differences.max() > 0 else max(claim.p_value, 1.0),
         p_reverse=claim.p_reverse if differences.min() < 0 else max(claim.p_reverse, 1.0),
     )
@@ -68,7 +68,7 @@ def _claim_paired(drawn: Floats, differences: Floats, alpha: float) -> Bootstrap
 
 def bootstrap_two_samples(
     samples: Sequence[Floats], pairs: Sequence[tuple[int, int]], *, alpha: float, seed: int, resamples: int = RESAMPLES
-) -> list[BootstrapClaim]:
+) -> list[OneSidedPValues]:
     """Of the mean of one sample less that of another, for each pair of samples. Fewer than two values: not tested."""
     claims = [NOT_TESTED] * len(pairs)
     moments = [_moments(sample) if sample.size > 1 else (0.0, 0.0) for sample in samples]
@@ -166,9 +166,9 @@ def _draw_counts(rng: np.random.Generator, size: int, resamples: int) -> Iterato
         yield np.bincount(picked.ravel(), minlength=n * size).astype(np.uint8).reshape(n, size)
 
 
-def _claim(drawn: Floats, estimate: float, acceleration: float, alpha: float) -> BootstrapClaim:
+def _claim(drawn: Floats, estimate: float, acceleration: float, alpha: float) -> OneSidedPValues:
     drawn, estimate = np.round(drawn, _DECIMALS), round(estimate, _DECIMALS)
-    return BootstrapClaim(
+    return OneSidedPValues(
         _p_value(drawn, estimate, acceleration, alpha), _p_value(-drawn, -estimate, -acceleration, alpha)
     )
 

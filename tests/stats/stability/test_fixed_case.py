@@ -12,8 +12,13 @@ import pytest
 
 from app.stats.ratings import Floats
 from app.stats.stability.srp import compare_studies, order_pairs, pooled_srp, stable_rankings
-from app.stats.stability.studies import StudyRatings, gather_study_ratings, normalized_document_sums, sum_items
-from app.stats.stability.testing import SignificanceRule, SignPatterns, find_significant_claims, permutation_p_values
+from app.stats.stability.studies import StudyBatch, gather_study_ratings, normalized_document_sums, sum_items
+from app.stats.stability.testing import (
+    SignificanceRule,
+    SignPatternPiece,
+    find_significant_claims,
+    permutation_p_values,
+)
 from tests.stats.stability.worlds import expected, needs_public_data, side_by_side_arrays
 
 pytestmark = needs_public_data
@@ -21,7 +26,7 @@ GROUPINGS = ("psxs", "system", "none")
 METHODS = {"raw": "none", "mean": "mean", "error": "error", "error_rate_mode": "error_rate", "z": "z"}
 
 
-def studies_of(case: dict[str, Any], fixed: dict[str, Any]) -> StudyRatings:
+def studies_of(case: dict[str, Any], fixed: dict[str, Any]) -> StudyBatch:
     data = side_by_side_arrays()
     documents = np.array([data.documents.index(name) for name in fixed["documents"]])
     raters = np.empty((len(case["studies"]), len(documents), len(data.systems), 1), dtype=np.int64)
@@ -59,7 +64,7 @@ def test_every_study_has_the_means_p_values_claims_and_stability_of_the_loops(
         for ours, wanted in zip(by_name, theirs["means"], strict=True):
             assert ours == pytest.approx(wanted, abs=1e-12)
         signed = -sums.transpose(0, 2, 1)[:, None]
-        p = permutation_p_values(signed, [SignPatterns.pack(signs[None])], exact=False, rule=rule)
+        p = permutation_p_values(signed, [SignPatternPiece.pack(signs[None])], exact=False, rule=rule)
         for row, wanted in zip(p.first[:, 0], theirs["p_values"], strict=True):
             ours = {f"{systems[i]} | {systems[j]}": float(x) for i, j, x in zip(first, second, row, strict=True)}
             assert ours == pytest.approx(wanted, abs=1e-12)

@@ -13,7 +13,7 @@ from app.stats.stability.srp import compare_studies, monte_carlo_error, order_pa
 from app.stats.stability.testing import (
     Claims,
     SignificanceRule,
-    SignPatterns,
+    SignPatternPiece,
     all_signs,
     draw_signs,
     enumerates_all_signs,
@@ -141,7 +141,7 @@ def test_permutations_in_several_pieces_count_as_in_one(monkeypatch: pytest.Monk
         whole = permutation_p_values(sums, [piece], exact=False, rule=rule)
         monkeypatch.setattr("app.stats.stability.testing._CACHE_BYTES", 1)
         pieces = permutation_p_values(
-            sums, [SignPatterns.pack(signs[:, :123]), SignPatterns.pack(signs[:, 123:])], exact=False, rule=rule
+            sums, [SignPatternPiece.pack(signs[:, :123]), SignPatternPiece.pack(signs[:, 123:])], exact=False, rule=rule
         )
         assert (whole.first == pieces.first).all()
         assert (whole.second == pieces.second).all()

@@ -11,18 +11,18 @@ import pytest
 from scipy import stats
 
 from app.stats.testing import bca
-from app.stats.testing.bca import BootstrapClaim, bootstrap_paired_differences, bootstrap_two_samples
+from app.stats.testing.bca import OneSidedPValues, bootstrap_paired_differences, bootstrap_two_samples
 
 ALPHA = 0.05
 
 
-def claim_paired(differences: np.ndarray, seed: int) -> BootstrapClaim:
+def claim_paired(differences: np.ndarray, seed: int) -> OneSidedPValues:
     return bootstrap_paired_differences(
         np.stack([differences, np.zeros_like(differences)]), [(0, 1)], alpha=ALPHA, seed=seed
     )[0]
 
 
-def claim_apart(x: np.ndarray, y: np.ndarray, seed: int, resamples: int = 100) -> BootstrapClaim:
+def claim_apart(x: np.ndarray, y: np.ndarray, seed: int, resamples: int = 100) -> OneSidedPValues:
     return bootstrap_two_samples([x, y], [(0, 1)], alpha=ALPHA, seed=seed, resamples=resamples)[0]
 
 
