@@ -141,6 +141,8 @@ def render_page(
         "code": messages.render_code_spans,
         "figure": words.format_count,
     }
+    if taken := [name for name in values if callable(shared.get(name))]:
+        raise ValueError(f"functions that templates call cannot be replaced: {taken}")
     text = make_template_environment().get_template(template).render({**shared, **values})
     answer = HTMLResponse(text, status, headers={**HEADERS, "Content-Language": language, "Vary": DEPENDS_ON})
     if request.query_params.get("lang") == language:

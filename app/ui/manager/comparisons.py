@@ -76,12 +76,12 @@ def comparison_page(
         "job": None,
         "view": None,
         "why": "",
-        "refused": False,
+        "is_refused": False,
     }
     if begun:
         values |= _make_content(database, caller, report, (campaign, *chosen), given)
     page = replace(PAGE, name=report.title, file="comparison")
-    return render_campaign_page(request, page, about, caller, values, status=422 if values["refused"] else 200)
+    return render_campaign_page(request, page, about, caller, values, status=422 if values["is_refused"] else 200)
 
 
 def _others(session: Session, campaign: str, chosen: list[str]) -> list[CampaignInfo]:
@@ -102,7 +102,7 @@ def _make_content(
         return make_start_button(_address(kind, "", keys, given))
     except (Invalid, Conflict) as error:
         fields, why = mark_refused_fields(make_form_fields(kind.options, given), error)
-        return {"fields": fields, "why": why, "open": True, "refused": True}
+        return {"fields": fields, "why": why, "open": True, "is_refused": True}
     if isinstance(outcome, JobView):
         return {"job": outcome, "script": "job"}
     return _make_report_content(caller, kind, outcome, keys, given)
