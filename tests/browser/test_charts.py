@@ -178,3 +178,15 @@ def test_a_table_filters_and_copies(manager, demo):
     page.get_by_role("button", name="Copy LaTeX").first.click()
     expect(page.locator("[data-copy-from].is-done")).to_be_visible()
     assert "\\begin{table" in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_a_picture_has_its_room_before_it_has_come_and_is_whole_on_paper(page, manager, demo):
+    manager.open(f"/campaigns/{demo}/print")
+    room, image = page.locator(".picture").first, page.locator(".picture img").first
+    image.evaluate("(one) => { one.loading = 'eager'; return one.decode(); }")
+    with_picture = room.bounding_box()["height"]
+    page.emulate_media(media="print")
+    assert room.bounding_box()["height"] == pytest.approx(image.bounding_box()["height"], abs=2)
+    page.emulate_media(media="screen")
+    image.evaluate("(one) => one.remove()")
+    assert room.bounding_box()["height"] == with_picture > 0
