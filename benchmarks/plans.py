@@ -37,7 +37,7 @@ def world(documents: int, systems: int, raters: int) -> tuple[TestSet, list[Syst
     )
     compared = [System(f"s{n:03}") for n in range(systems)]
     outputs = {
-        (one.key, system.key): tuple(f"{one.key}/{system.key}/{n}" for n in range(one.segments))
+        (one.key, system.key): tuple(f"{one.key}/{system.key}/{n}" for n in range(one.n_segments))
         for one in made
         for system in compared
     }

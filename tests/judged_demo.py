@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from app.demo import DEMO_SEED, load_demo, make_rater_model
 from app.demo.campaign import make_translations
 from app.demo.people import TEMPERS
-from app.formats.base import FileLine, JudgmentRow, ReadLog
+from app.formats.base import JudgmentRow, LineLocation, ReadLog
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data.intake import ImportIntake, import_records
 from app.simulation import CampaignForms, SimulatedRater, hash_text_with_source
@@ -16,7 +16,7 @@ from app.simulation.answers import AnswerContext, answer_form
 from app.simulation.task_view import SeenSegment, SeenText
 from app.storage.db import Database
 
-HERE = FileLine("judged", 0)
+HERE = LineLocation("judged", 0)
 START = datetime(2026, 1, 12, 9, 0, tzinfo=UTC)
 TWICE_EVERY = 6  # every sixth document is judged by a second rater
 

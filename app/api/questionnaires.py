@@ -13,7 +13,7 @@ from app.domain.questionnaires import (
     Moment,
     Question,
     Questionnaires,
-    make_language_biography,
+    make_language_biography_questions,
 )
 from app.services.people import questionnaires
 from app.services.people.questionnaires import AnswersSort, OwnQuestionnaire
@@ -190,11 +190,11 @@ def list_questionnaire_answers(
 @router.get(
     "/questionnaires/language-biography",
     summary="Take a language biography as a start",
-    responses=example_response(200, QuestionListOut(questions=list(make_language_biography()[:1]))),
+    responses=example_response(200, QuestionListOut(questions=list(make_language_biography_questions()[:1]))),
 )
 async def get_language_biography(_: Public) -> QuestionListOut:
     """What the Human Evaluation Datasheet asks about evaluators. The raters' pages translate these questions."""
-    return QuestionListOut(questions=list(make_language_biography()))
+    return QuestionListOut(questions=list(make_language_biography_questions()))
 
 
 @router.get(

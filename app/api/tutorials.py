@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, JsonValue
 from app.api.kit.rater_search import RaterWords
 from app.api.models.tasks import TextLayoutOut
 from app.api.models.times import Time
-from app.domain.markup import find_text_layout
+from app.domain.markup import parse_markup_if_present
 from app.services.people import tutorials
 from app.services.people.answer_rule import MOST_COLUMNS
 from app.services.people.tutorials import TutorialCourse, TutorialLesson, TutorialSort
@@ -176,7 +176,7 @@ def list_tutorial_results(
 
 def _make_layout_out(lesson: TutorialLesson) -> TutorialLessonLayoutOut:
     def laid_out(text: str | None) -> TextLayoutOut | None:
-        layout = find_text_layout(text)
+        layout = parse_markup_if_present(text)
         return None if layout is None else TextLayoutOut.model_validate(layout)
 
     return TutorialLessonLayoutOut(

@@ -14,7 +14,7 @@ from app.cli.kit import context
 from app.cli.kit.outputs import write_to_stdout
 from app.domain.attention import KIND
 from app.domain.errors import Invalid, Place
-from app.domain.faults import list_first_faults
+from app.domain.faults import list_first_validation_errors
 from app.services.data.test_sets import DocumentText, SegmentText, put_document
 from app.services.tasks.attention import list_attention_results
 
@@ -64,7 +64,9 @@ def _read(file: Path | None) -> AttentionDocumentFile:
         given: Any = json.loads(file.read_bytes())
         return AttentionDocumentFile.model_validate(given)
     except ValidationError as error:
-        places = tuple(Place((str(file), *fault["loc"]), fault["msg"]) for fault in list_first_faults(error, 20))
+        places = tuple(
+            Place((str(file), *fault["loc"]), fault["msg"]) for fault in list_first_validation_errors(error, 20)
+        )
     except (OSError, ValueError) as error:
         places = (Place((str(file),), str(error)[:200]),)
     raise Invalid("the attention check is not valid", places=places)

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from app.cli.kit import context
 from app.cli.kit.outputs import write_to_stdout
 from app.domain.errors import Invalid, Place
-from app.domain.faults import list_first_faults
-from app.domain.questionnaires import Questionnaires, make_language_biography
+from app.domain.faults import list_first_validation_errors
+from app.domain.questionnaires import Questionnaires, make_language_biography_questions
 from app.services.people import questionnaires as service
 
 MOST = 10_000
@@ -36,7 +36,7 @@ def questionnaires(
 ) -> None:
     """Print or replace the questions to raters before and after their work, or print the answers."""
     if biography:
-        _print(Questionnaires(before=make_language_biography()))
+        _print(Questionnaires(before=make_language_biography_questions()))
         return
     if campaign is None:
         where = Place(("CAMPAIGN",), "is missing; or give --language-biography")
@@ -58,7 +58,9 @@ def _read(file: Path) -> Questionnaires:
         given: Any = json.loads(file.read_bytes())
         return Questionnaires.model_validate(given)
     except ValidationError as error:
-        places = tuple(Place((str(file), *fault["loc"]), fault["msg"]) for fault in list_first_faults(error, 20))
+        places = tuple(
+            Place((str(file), *fault["loc"]), fault["msg"]) for fault in list_first_validation_errors(error, 20)
+        )
     except (OSError, ValueError) as error:
         places = (Place((str(file),), str(error)[:200]),)
     raise Invalid("the questionnaires are not valid", places=places)

@@ -16,7 +16,7 @@ from app.cli.kit import context
 from app.cli.kit.outputs import write_to_stdout
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
-from app.domain.faults import list_first_faults
+from app.domain.faults import list_first_validation_errors
 from app.domain.strict_json import NotStrictError, parse_strict_json
 from app.services.campaigns import campaigns, recipes
 from app.services.campaigns import settings as service
@@ -152,7 +152,7 @@ def _validate_fields(fields: Mapping[str, object]) -> dict[str, Any]:
     try:
         return CampaignPatch.model_validate(fields).stated_fields()
     except ValidationError as error:
-        faults = list_first_faults(error, 20)
+        faults = list_first_validation_errors(error, 20)
         raise Invalid(NOT_VALID, places=tuple(Place(tuple(one["loc"]), one["msg"]) for one in faults)) from None
 
 

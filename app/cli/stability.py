@@ -18,7 +18,7 @@ from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.report import print_report
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
-from app.domain.faults import list_first_faults
+from app.domain.faults import list_first_validation_errors
 from app.reports.kit.processes import compute_in_processes
 from app.reports.kit.render.representations import list_chart_names, render_report
 from app.reports.kit.request import ReportRequest
@@ -128,7 +128,7 @@ def _read(file: Path | None, given: dict[str, Any]) -> StabilityIn:
         base = {} if file is None else StabilityIn.model_validate_json(file.read_bytes()).model_dump(exclude_unset=True)
         return StabilityIn.model_validate_json(json.dumps({**base, **given}))
     except ValidationError as error:
-        places = tuple(Place(tuple(fault["loc"]), str(fault["msg"])) for fault in list_first_faults(error))
+        places = tuple(Place(tuple(fault["loc"]), str(fault["msg"])) for fault in list_first_validation_errors(error))
         raise Invalid("the stability request is not valid", places=places) from None
 
 

@@ -13,7 +13,7 @@ from app.demo.texts import DemoDocument, make_documents
 from app.formats.base import (
     CampaignRow,
     DocumentRecord,
-    FileLine,
+    LineLocation,
     OutputRow,
     Record,
     SegmentRow,
@@ -45,7 +45,7 @@ STABILITY = StabilityIn(
     studies_per_document_set=1,
     pairs="all",
 )
-_HERE = FileLine("demo", 0)
+_HERE = LineLocation("demo", 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.grouping import GroupedOutputs
-from app.design.latin_square import assign_latin_squares, explain_unmet_cells
+from app.design.latin_square import assign_outputs_by_latin_squares, explain_outputs_without_rater
 from app.design.open_groups import LatinSquareCell
 from app.design.plan import Bucket, UnmetRequest
 from app.design.values import TestSet
-from app.domain.plural_forms import count_words
+from app.domain.plural_forms import pluralize
 
 Cell = tuple[int, str]
 """A stretch of the material, and a system."""
@@ -75,7 +75,9 @@ def assign_added_squares(
         sentences = [n for key in able for n in stretches[key]]
         if sentences:
             uncovered += len(sentences) * (len(systems) - len(bucket.raters))
-            rows = assign_latin_squares(rngs(bucket.number), len(sentences), len(systems), len(bucket.raters))
+            rows = assign_outputs_by_latin_squares(
+                rngs(bucket.number), len(sentences), len(systems), len(bucket.raters)
+            )
             for n, row in zip(sentences, rows.tolist(), strict=True):
                 for nth, (rater, system) in enumerate(zip(bucket.raters, row, strict=True), 1):
                     cells[n, systems[system]] = LatinSquareCell(nth, rater, 1 / len(systems))
@@ -84,7 +86,7 @@ def assign_added_squares(
         (
             *_make_unmet_requests(lacking, NO_SQUARE),
             *_make_unmet_requests(alone, NO_RATERS),
-            *explain_unmet_cells(uncovered, len(systems)),
+            *explain_outputs_without_rater(uncovered, len(systems)),
         ),
     )
 
@@ -93,5 +95,5 @@ def _make_unmet_requests(documents: Sequence[str], why: str) -> tuple[UnmetReque
     if not documents:
         return ()
     named = ", ".join(documents[:5]) + (" …" if len(documents) > 5 else "")
-    what = count_words(len(documents), "document is given to nobody", "documents are given to nobody")
+    what = pluralize(len(documents), "document is given to nobody", "documents are given to nobody")
     return (UnmetRequest(what, f"{why}: {named}"),)

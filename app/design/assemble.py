@@ -11,7 +11,7 @@ import numpy as np
 from app.design.arms import assign_arms_to_groups, assign_arms_to_raters
 from app.design.item_positions import assign_task_numbers
 from app.design.order import SystemOrders
-from app.design.plan import Group, Task, UnmetRequest
+from app.design.plan import PlannedGroup, Task, UnmetRequest
 from app.design.task_maker import TaskInputs, TaskMaker, UnmetRequestCollector
 
 Rngs = Callable[..., np.random.Generator]
@@ -22,14 +22,14 @@ class AssembledTasks:
     """The tasks of a plan, their groups, and what could not be done."""
 
     tasks: tuple[Task, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[PlannedGroup, ...]
     unmet: tuple[UnmetRequest, ...]
 
 
 def assemble_tasks(rngs: Rngs, work: TaskInputs) -> AssembledTasks:
     """Make the tasks of all raters."""
     planned = make_planned_groups(rngs, work)
-    by_rater: dict[str, list[tuple[Group, int]]] = {rater.key: [] for rater in work.raters}
+    by_rater: dict[str, list[tuple[PlannedGroup, int]]] = {rater.key: [] for rater in work.raters}
     for group, of in planned:
         by_rater[group.rater].append((group, of))
     orders = SystemOrders(rngs("orders"), work.systems)
@@ -44,14 +44,14 @@ def assemble_tasks(rngs: Rngs, work: TaskInputs) -> AssembledTasks:
     return AssembledTasks(tuple(tasks), groups, troubles.list_unmet_requests(work.design))
 
 
-def make_planned_groups(rngs: Rngs, work: TaskInputs) -> list[tuple[Group, int]]:
+def make_planned_groups(rngs: Rngs, work: TaskInputs) -> list[tuple[PlannedGroup, int]]:
     """A planned group for each (group, rater), in the order of the test set, and which group of the material it is."""
     raters, rows = work.allocation.raters, _rows(work)
     arms = _arms(rngs, work, rows)
     result = []
     for number, (group, unit, turn, place) in enumerate(rows):
         stretch = work.outputs.stretches[work.outputs.stretch_of(group)]
-        planned = Group(
+        planned = PlannedGroup(
             number + 1,
             int(work.layout.bucket[work.layout.cell[group]]) + 1,
             unit,

@@ -70,7 +70,7 @@ def check_pools(layout: AllocationInput, names: tuple[str, ...] | None = None) -
     Raises Invalid naming the bucket.
     """
     most = np.zeros(len(layout.pools), dtype=np.int64)
-    np.maximum.at(most, layout.group_bucket, layout.ratings)
+    np.maximum.at(most, layout.bucket_of_group, layout.ratings)
     for bucket in np.flatnonzero(most > layout.pool_sizes).tolist():
         name = names[bucket] if names else str(bucket + 1)
         why = f"bucket {name} has {len(layout.pools[bucket])} raters (people), and its items need {most[bucket]} each"
@@ -93,7 +93,7 @@ def assign_simulated_studies(rng: np.random.Generator, layout: AllocationInput, 
     result: Codes = np.empty((studies, layout.n_groups, ratings), dtype=np.int64)
     if not layout.n_groups:
         return result
-    order, wide = layout.groups_by_cell(), layout.pool_sizes
+    order, wide = layout.groups_sorted_by_cell(), layout.pool_sizes
     groups = np.bincount(layout.cell, minlength=len(layout.bucket))
     begin = np.cumsum(groups) - groups
     raters, first_rater = np.concatenate(layout.pools), np.cumsum(wide) - wide
@@ -122,7 +122,7 @@ def assign_campaign_groups(rng: np.random.Generator, layout: AllocationInput, ra
     check_pools(layout)
     have = count_groups_by_bucket(layout, raters)
     todo: Bools = np.asarray((raters < 0).all(axis=1), dtype=np.bool_)
-    for cell, members in enumerate(layout.cells()):
+    for cell, members in enumerate(layout.groups_of_each_cell()):
         bucket = layout.bucket[cell]
         pool = layout.pools[bucket]
         for k in np.unique(layout.ratings[members]):
@@ -140,7 +140,7 @@ def count_groups_by_bucket(layout: AllocationInput, raters: Codes) -> Codes:
     """Groups of each rater in each bucket, shape (buckets, R), from raters of shape (G, K), −1 where nobody."""
     have = np.zeros((len(layout.pools), layout.n_raters), dtype=np.int64)
     group, place = np.nonzero(raters >= 0)
-    np.add.at(have, (layout.group_bucket[group], raters[group, place]), 1)
+    np.add.at(have, (layout.bucket_of_group[group], raters[group, place]), 1)
     return have
 
 

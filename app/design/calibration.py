@@ -40,7 +40,8 @@ def sample_calibration_set(
     drawn = [rng.permutation(each)[:count].tolist() for each, count in zip(members, counts, strict=True)]
     chosen = sorted(n for each in drawn for n in each)
     return [
-        UnplacedItem(documents[n].key, 1, documents[n].segments, sum(documents[n].words), "calibration") for n in chosen
+        UnplacedItem(documents[n].key, 1, documents[n].n_segments, sum(documents[n].words), "calibration")
+        for n in chosen
     ]
 
 

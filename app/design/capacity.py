@@ -8,7 +8,7 @@ from app.design.assignment import check_pools
 from app.design.layout import AllocationInput
 from app.design.values import Codes
 from app.domain.errors import Invalid
-from app.domain.plural_forms import count_words
+from app.domain.plural_forms import pluralize
 
 _FINE = 1_000_000  # shares of a capacity are compared in whole millionths
 
@@ -37,7 +37,7 @@ def assign_by_capacity(rng: np.random.Generator, layout: AllocationInput, capaci
     result = np.full((layout.n_groups, int(layout.ratings.max(initial=1))), -1, dtype=np.int64)
     load = np.zeros(layout.n_raters, dtype=np.int64)
     shuffled = rng.permutation(layout.n_groups)
-    bucket = layout.group_bucket
+    bucket = layout.bucket_of_group
     for group in shuffled[np.argsort(-layout.weight[shuffled], kind="stable")]:
         pool = rng.permutation(layout.pools[bucket[group]])
         filled = (load[pool] + weight[group, pool]) * _FINE // np.maximum(capacity[pool], 1)
@@ -48,7 +48,7 @@ def assign_by_capacity(rng: np.random.Generator, layout: AllocationInput, capaci
     _unload_overfull_raters(layout, result, load, capacity, weight)
     over = np.flatnonzero(load > capacity)
     if len(over):
-        missing, asked = int((load - capacity)[over].sum()), count_words(len(over), "rater", "raters")
+        missing, asked = int((load - capacity)[over].sum()), pluralize(len(over), "rater", "raters")
         raise Invalid(
             f"the capacities do not suffice: with these buckets {asked} would be asked for {missing} more "
             f"than they can do; they have room for {int(capacity.sum())} in all, {int(load.sum())} are needed"
@@ -83,7 +83,7 @@ def _chain(
     """Moves (group, giver, taker) that take work from the source and leave nobody else above their capacity."""
     came: dict[int, tuple[int, int]] = {source: (-1, -1)}
     front = [source]
-    bucket = layout.group_bucket
+    bucket = layout.bucket_of_group
     while front:
         giver = front.pop(0)
         owns = np.flatnonzero((raters == giver).any(axis=1))
@@ -105,7 +105,7 @@ def _swap(
     layout: AllocationInput, raters: Codes, load: Codes, capacity: Codes, weight: Codes, source: int
 ) -> list[tuple[int, int, int]] | None:
     """Two moves that exchange a group of the source for a lighter one, of the partner where that helps most."""
-    bucket = layout.group_bucket
+    bucket = layout.bucket_of_group
     best: tuple[int, list[tuple[int, int, int]]] | None = None
     for group in np.flatnonzero((raters == source).any(axis=1)).tolist():
         for partner in layout.pools[bucket[group]].tolist():

@@ -13,7 +13,7 @@ from app.design.buckets import BucketAssignment, fill_buckets, keep_one_account_
 from app.design.calibration import draw_common_documents, sample_calibration_set
 from app.design.design import Design
 from app.design.grouping import GroupedOutputs, group_outputs, make_allocation_input, split_documents_into_ranges
-from app.design.latin_square import assign_latin_squares, explain_unmet_cells
+from app.design.latin_square import assign_outputs_by_latin_squares, explain_outputs_without_rater
 from app.design.layout import AllocationInput
 from app.design.order import UnplacedItem
 from app.design.overlap import choose_overlap_documents
@@ -21,9 +21,9 @@ from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, Task, Unmet
 from app.design.sampling import choose_documents, choose_systems
 from app.design.task_maker import TaskInputs
 from app.design.values import Codes, Floats, Rater, System, TestSet, WorkSize
-from app.design.workload import GroupAllocation, assign_work
+from app.design.workload import GroupAllocation, assign_raters_to_groups
 from app.domain.errors import Invalid, Place
-from app.domain.plural_forms import count_words
+from app.domain.plural_forms import pluralize
 
 
 def compile_plan(
@@ -187,7 +187,7 @@ def _allocate_groups(
     layout = make_allocation_input(design, grouped, buckets.of_document, buckets.pools, len(raters), ratings)
     if design.structure == "latin_square":
         return grouped, _latin(draw, grouped, layout, names, buckets), layout
-    return grouped, assign_work(draw.rng("deal"), design, grouped, layout, raters, buckets.names), layout
+    return grouped, assign_raters_to_groups(draw.rng("deal"), design, grouped, layout, raters, buckets.names), layout
 
 
 def _ratings(draw: SeedStreams, design: Design, grouped: GroupedOutputs, buckets: BucketAssignment) -> Codes:
@@ -222,7 +222,7 @@ def _latin(
         sentences = [
             n for n, stretch in enumerate(grouped.stretches) if buckets.of_document[stretch.document] == bucket
         ]
-        squares = assign_latin_squares(draw.rng("latin", bucket), len(sentences), len(names), len(pool))
+        squares = assign_outputs_by_latin_squares(draw.rng("latin", bucket), len(sentences), len(names), len(pool))
         for sentence, row in zip(sentences, squares, strict=True):
             for rater, system in zip(pool, row, strict=True):
                 raters[group_of[sentence, int(system)], 0] = rater
@@ -257,7 +257,7 @@ def _unmet_documents(left_out: Sequence[str]) -> tuple[UnmetRequest, ...]:
     if not left_out:
         return ()
     named = ", ".join(left_out[:5]) + (" …" if len(left_out) > 5 else "")
-    what = count_words(len(left_out), "document is not judged", "documents are not judged")
+    what = pluralize(len(left_out), "document is not judged", "documents are not judged")
     return (UnmetRequest(what, f"in no bucket: {named}"),)
 
 
@@ -268,14 +268,14 @@ def _unmet_outputs(test_set: TestSet, grouped: GroupedOutputs, buckets: BucketAs
     if not bare:
         return ()
     named = ", ".join(test_set.documents[n].key for n in bare[:5]) + (" …" if len(bare) > 5 else "")
-    what = count_words(len(bare), "document has nothing to judge", "documents have nothing to judge")
+    what = pluralize(len(bare), "document has nothing to judge", "documents have nothing to judge")
     return (UnmetRequest(what, f"no system has a whole output: {named}"),)
 
 
 def _unmet_squares(design: Design, dealt: GroupAllocation, names: Sequence[str]) -> tuple[UnmetRequest, ...]:
     """Outputs that no rater of their square edits."""
     number = int((dealt.raters < 0).all(axis=1).sum()) if design.structure == "latin_square" else 0
-    return explain_unmet_cells(number, len(names))
+    return explain_outputs_without_rater(number, len(names))
 
 
 def _unmet_capacity(raters: Sequence[Rater], tasks: Sequence[Task]) -> tuple[UnmetRequest, ...]:
@@ -293,7 +293,7 @@ def _unmet_capacity(raters: Sequence[Rater], tasks: Sequence[Task]) -> tuple[Unm
     named = ", ".join(over[:5]) + (" …" if len(over) > 5 else "")
     return (
         UnmetRequest(
-            count_words(
+            pluralize(
                 len(over), "rater is given more than their capacity", "raters are given more than their capacity"
             ),
             f'balance {{"capacity": true}} would respect it, except for shared items: {named}',

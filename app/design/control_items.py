@@ -14,7 +14,7 @@ from app.design.repeats import (
     PlannedRepeat,
     RaterHistory,
     choose_repeat,
-    find_control_gaps,
+    find_gaps_for_control_items,
     measure_distance_shortfalls,
 )
 from app.design.task_packing import PartialTask, TaskCapacity, sum_work
@@ -88,7 +88,7 @@ def _choose(
         chosen: list[UnplacedItem] = []
         for kind, count in needed.items():
             drawn = [own[n] for n in rng.permutation(len(own))]
-            able = drawn if draw < DRAWS else room.shortest_originals(kind, len(own), own)
+            able = drawn if draw < DRAWS else room.shortest_control_originals(kind, len(own), own)
             if kind == "reference":
                 able = [piece for piece in able if references.get(piece.document)]
             picked = [able[n % len(able)] for n in range(count)] if able else []
@@ -132,7 +132,7 @@ def _insert(
         place = places[0] + int(rng.integers(len(places) + 1))
     else:  # beside its original it would be known
         ends = [n for n in range(len(screens) + 1) if not 0 < n < len(blocks) or blocks[n] != blocks[n - 1]]
-        open_ends = find_control_gaps(screens, ends, room)
+        open_ends = find_gaps_for_control_items(screens, ends, room)
         place, home = open_ends[int(rng.integers(len(open_ends)))], -1 - len(screens)
     screens.insert(place, (piece,))
     blocks.insert(place, home)
@@ -154,4 +154,4 @@ def _insert_repeats(
         repeat, gap = choose_repeat(rng, screens, seen, room, planned.can_be_replaced_by)
         original = repeat[0]
         screens.insert(gap, (replace(original, role="repeat", group=None, propensity=None, of=original),))
-        size = planned.task_size_with((original,))
+        size = planned.task_size_if_replaced_by((original,))

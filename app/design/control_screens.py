@@ -16,7 +16,7 @@ from app.design.control_items import DRAWS, ControlShortfall, make_control_item
 from app.design.grouping import count_minimum_control_items, count_screens_needed
 from app.design.order import Screen
 from app.design.repeats import PlannedRepeat, RaterHistory, choose_repeat, measure_distance_shortfalls
-from app.design.task_packing import ControlQuota, PartialTask, TaskCapacity, sort_screens_by_size, sum_work
+from app.design.task_packing import ControlQuota, PartialTask, TaskCapacity, sort_rating_screens_by_size, sum_work
 
 References = Mapping[str, Sequence[str]]
 
@@ -43,14 +43,14 @@ def add_control_screens(
     """
     screens = list(draft.screens)
     short: list[ControlShortfall] = []
-    if room.controls.is_any_asked and sort_screens_by_size(screens):
+    if room.controls.is_any_asked and sort_rating_screens_by_size(screens):
         chosen = _screens_to_repeat(rng, screens, room, references, draft.quota)
         needed = draft.quota.kinds if draft.quota else _least_controls_of(screens, chosen, room)
         assigned = _assign_kinds(rng, chosen, needed, references)
         size = sum_work([piece for screen in (*screens, *(again.screen for again in assigned)) for piece in screen])
         for again in assigned:
             planned = PlannedRepeat(room, size, again.screen)
-            size = planned.task_size_with(_insert(rng, screens, again, planned, references, seen))
+            size = planned.task_size_if_replaced_by(_insert(rng, screens, again, planned, references, seen))
         short = _list_missing_controls(screens, needed)
     seen.add_task(screens)
     return screens, short + [
@@ -76,7 +76,7 @@ def _screens_to_repeat(
     quota: ControlQuota | None,
 ) -> list[Screen]:
     """Screens to show again that fit: random ones, or the smallest where 20 draws did not fit."""
-    own = sort_screens_by_size(screens)
+    own = sort_rating_screens_by_size(screens)
     able = [screen for screen in own if references.get(screen[0].document)] if room.controls.reference else own
     size = sum_work([piece for screen in screens for piece in screen])
     for draw in range(DRAWS + 1):

@@ -62,7 +62,7 @@ class _RaterSetChoices:
 
 
 def _menus(rng: np.random.Generator, layout: AllocationInput) -> _RaterSetChoices:
-    kinds, of_group = np.unique(np.stack([layout.group_bucket, layout.ratings]), axis=1, return_inverse=True)
+    kinds, of_group = np.unique(np.stack([layout.bucket_of_group, layout.ratings]), axis=1, return_inverse=True)
     lists = [_sets(rng, layout.pools[bucket], int(k)) for bucket, k in kinds.T]
     most, wide = max(len(sets) for sets in lists), int(kinds[1].max())
     padded = np.full((len(lists), most, wide), -1, dtype=np.int64)
@@ -192,7 +192,7 @@ def _descend(rng: np.random.Generator, layout: AllocationInput) -> Codes:
     may: Bools = np.zeros((len(layout.pools), layout.n_raters), dtype=np.bool_)
     for row, pool in enumerate(layout.pools):
         may[row, pool] = True
-    bucket, missing = layout.group_bucket, layout.ratings.copy()
+    bucket, missing = layout.bucket_of_group, layout.ratings.copy()
     menus = _menus(rng, layout)
     start = menus.sets[menus.of_group, rng.integers(0, menus.size[menus.of_group])]
     load, fixed = compute_rater_loads(layout, start[None])[0], np.zeros(layout.n_raters, dtype=np.int64)
@@ -209,5 +209,5 @@ def _descend(rng: np.random.Generator, layout: AllocationInput) -> Codes:
 
 def _capacity_left(layout: AllocationInput, may: Bools, missing: Codes) -> Codes:
     """What each rater could still take at most, shape (R,)."""
-    left = np.bincount(layout.group_bucket, weights=layout.weight * (missing > 0), minlength=len(layout.pools))
+    left = np.bincount(layout.bucket_of_group, weights=layout.weight * (missing > 0), minlength=len(layout.pools))
     return np.asarray(np.rint(may.T @ left), dtype=np.int64)

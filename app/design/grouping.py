@@ -144,7 +144,7 @@ def group_outputs(
     groups: list[tuple[int, ...]] = []
     for stretch in stretches:
         key = test_set.documents[stretch.document].key
-        marks = {name: test_set.prefilled_marks(key, name, stretch.first, stretch.last) for name in systems}
+        marks = {name: test_set.text_fingerprints(key, name, stretch.first, stretch.last) for name in systems}
         outputs = [
             DistinctOutput(len(kept), names) for names in group_identical_texts(marks, share=design.share_duplicates)
         ]

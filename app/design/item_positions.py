@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.order import Screen, UnplacedItem
-from app.design.plan import Group, OriginalPosition, PlanItem, Task
+from app.design.plan import OriginalItemPosition, PlanItem, PlannedGroup, Task
 from app.design.values import WorkSize
 
 
@@ -22,13 +22,18 @@ class TaskDraft:
 
 
 def assign_task_numbers(
-    rng: np.random.Generator, rater: str, drafts: Sequence[TaskDraft], groups: Sequence[Group], *, first_number: int
+    rng: np.random.Generator,
+    rater: str,
+    drafts: Sequence[TaskDraft],
+    groups: Sequence[PlannedGroup],
+    *,
+    first_number: int,
 ) -> list[Task]:
     """A rater's tasks, numbered on from first_number. groups: all planned groups, by number − 1."""
-    places: dict[int, OriginalPosition] = {}
+    places: dict[int, OriginalItemPosition] = {}
     for n, draft in enumerate(drafts):
         for position, piece in enumerate((piece for screen in draft.screens for piece in screen), start=1):
-            places[id(piece)] = OriginalPosition(first_number + n, position)
+            places[id(piece)] = OriginalItemPosition(first_number + n, position)
     chains = _chains(drafts)
     return [
         _task(rng, rater, draft, places, groups, first_number + n, n + 1, chain and first_number + chain - 1)
@@ -40,8 +45,8 @@ def _task(
     rng: np.random.Generator,
     rater: str,
     draft: TaskDraft,
-    places: dict[int, OriginalPosition],
-    groups: Sequence[Group],
+    places: dict[int, OriginalItemPosition],
+    groups: Sequence[PlannedGroup],
     number: int,
     queue: int,
     chain: int | None,
@@ -60,7 +65,7 @@ def _task(
 
 
 def _item(
-    piece: UnplacedItem, places: dict[int, OriginalPosition], position: int, screen: int, column: int, side: int
+    piece: UnplacedItem, places: dict[int, OriginalItemPosition], position: int, screen: int, column: int, side: int
 ) -> PlanItem:
     return PlanItem(
         position,

@@ -6,25 +6,25 @@ import numpy as np
 
 from app.design.plan import UnmetRequest
 from app.design.values import Codes
-from app.domain.plural_forms import count_words
+from app.domain.plural_forms import pluralize
 
 
-def draw_latin_square(rng: np.random.Generator, order: int) -> Codes:
+def make_random_latin_square(rng: np.random.Generator, order: int) -> Codes:
     """A cyclic Latin square with rows, columns and symbols in random order, shape (order, order)."""
     cyclic = np.add.outer(rng.permutation(order), rng.permutation(order)) % order
     return np.asarray(rng.permutation(order)[cyclic], dtype=np.int64)
 
 
-def explain_unmet_cells(number: int, systems: int) -> tuple[UnmetRequest, ...]:
+def explain_outputs_without_rater(number: int, systems: int) -> tuple[UnmetRequest, ...]:
     """What to say of outputs that no rater edits, since their bucket has fewer raters than there are systems."""
     if not number:
         return ()
     why = f"a rater edits each segment once, and some bucket has fewer raters than the {systems} systems"
-    what = count_words(number, "output is edited by nobody", "outputs are edited by nobody")
+    what = pluralize(number, "output is edited by nobody", "outputs are edited by nobody")
     return (UnmetRequest(what, f"{why}: enrol more raters, or leave systems out"),)
 
 
-def assign_latin_squares(rng: np.random.Generator, sentences: int, systems: int, raters: int) -> Codes:
+def assign_outputs_by_latin_squares(rng: np.random.Generator, sentences: int, systems: int, raters: int) -> Codes:
     """Which system's output each rater edits of each sentence, shape (sentences, raters).
 
     Blocks of as many sentences as there are systems take one square each (rows are sentences, columns raters,
@@ -40,12 +40,12 @@ def assign_latin_squares(rng: np.random.Generator, sentences: int, systems: int,
 
     Examples
     --------
-    >>> dealt = assign_latin_squares(np.random.default_rng(1), 603, 9, 9)
+    >>> dealt = assign_outputs_by_latin_squares(np.random.default_rng(1), 603, 9, 9)
     >>> set(np.bincount(dealt[:, 4]).tolist())
     {67}
     """
     if raters > systems:
         raise ValueError("more raters than systems: two would edit the same output")
-    squares = [draw_latin_square(rng, systems) for _ in range(-(-sentences // systems))]
+    squares = [make_random_latin_square(rng, systems) for _ in range(-(-sentences // systems))]
     rows = np.concatenate(squares) if squares else np.empty((0, systems), dtype=np.int64)
     return rows[:sentences][rng.permutation(sentences)][:, :raters]  # neighbouring sentences of different squares

@@ -28,7 +28,7 @@ class AllocationInput:
     ratings: Codes
 
     @property
-    def group_bucket(self) -> Codes:
+    def bucket_of_group(self) -> Codes:
         """Bucket of each group, shape (G,)."""
         return self.bucket[self.cell]
 
@@ -42,19 +42,19 @@ class AllocationInput:
         """Raters of each bucket, shape (B,)."""
         return np.fromiter(map(len, self.pools), dtype=np.int64, count=len(self.pools))
 
-    def groups_by_cell(self) -> Codes:
+    def groups_sorted_by_cell(self) -> Codes:
         """All groups, cell by cell, ascending within each."""
         few = len(self.bucket) < np.iinfo(np.int16).max  # numpy sorts short integers by their digits
         return np.argsort(self.cell.astype(np.int16) if few else self.cell, kind="stable")
 
-    def cells(self) -> list[Codes]:
+    def groups_of_each_cell(self) -> list[Codes]:
         """Groups of each cell, ascending."""
-        order = self.groups_by_cell()
+        order = self.groups_sorted_by_cell()
         return np.split(order, np.searchsorted(self.cell[order], np.arange(1, len(self.bucket))))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class OutputGroupLayout:
+class OutputAllocationInput:
     """A layout of the outputs of some systems on some documents. group: of each (document, system), −1 where none."""
 
     layout: AllocationInput
@@ -69,7 +69,7 @@ class OutputGroupLayout:
         return raters
 
 
-def make_output_group_layout(
+def make_output_allocation_input(
     grouping: Grouping,
     bucket_of_document: Codes,
     n_systems: int,
@@ -78,7 +78,7 @@ def make_output_group_layout(
     *,
     ratings: int = 1,
     present: Bools | None = None,
-) -> OutputGroupLayout:
+) -> OutputAllocationInput:
     """Lay out the outputs of all systems on documents for dealing, each output counting one.
 
     Parameters
@@ -90,7 +90,7 @@ def make_output_group_layout(
 
     Examples
     --------
-    >>> items = make_output_group_layout("psxs", np.array([0, 0, 1]), 2, [np.array([0, 1]), np.array([1, 2])], 3)
+    >>> items = make_output_allocation_input("psxs", np.array([0, 0, 1]), 2, [np.array([0, 1]), np.array([1, 2])], 3)
     >>> items.layout.weight, items.group[:, 0]
     (array([2, 2, 2]), array([0, 1, 2]))
     """
@@ -113,4 +113,4 @@ def make_output_group_layout(
     layout = AllocationInput(
         cell.astype(np.int64), cell_bucket.astype(np.int64), tuple(pools), n_raters, weight.astype(np.int64), counts
     )
-    return OutputGroupLayout(layout, group)
+    return OutputAllocationInput(layout, group)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.grouping import GroupedOutputs
-from app.design.plan import Bucket, Group, UnmetRequest
+from app.design.plan import Bucket, PlannedGroup, UnmetRequest
 from app.design.values import Rater, WorkSize
 
 
@@ -34,7 +34,7 @@ class OpenGroup:
     unit: int
     nth: int
     bucket: int
-    before: Group | None
+    before: PlannedGroup | None
     late: bool
     square: LatinSquareCell | None = None
 
@@ -45,14 +45,14 @@ class OpenGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupRefill:
+class OpenGroupAssignments:
     """assignments: every open group with its rater, None where nobody can."""
 
     assignments: tuple[tuple[OpenGroup, str | None], ...]
     unmet: tuple[UnmetRequest, ...]
 
 
-def refill_groups(
+def assign_open_groups(
     rng: np.random.Generator,
     wanted: Sequence[OpenGroup],
     raters: Sequence[Rater],
@@ -62,7 +62,7 @@ def refill_groups(
     grouped: GroupedOutputs,
     *,
     rebalance: bool = False,
-) -> GroupRefill:
+) -> OpenGroupAssignments:
     """Give every open group a rater, whole.
 
     taken: raters who judged (or began) a rating of a unit, and cannot get another. held: what raters have already.
@@ -83,7 +83,7 @@ def refill_groups(
             hands.give_to_least_loaded(group, [key for key in shuffled if hands.can_take(group, key)])
     if rebalance:
         hands.even_out(rng, [group for group in order if not group.late and group.square is None])
-    return GroupRefill(
+    return OpenGroupAssignments(
         tuple((group, hands.assignments[group.material]) for group in wanted),
         _list_unmet_requests(wanted, buckets, hands.assignments),
     )
@@ -143,7 +143,7 @@ class _GroupHolders:
                 group, holder = groups[n], self.assignments[groups[n].material]
                 fewer = [] if holder is None else self._with_fewer(group, holder)
                 if holder is not None and fewer:
-                    self._assign_group(group, holder)
+                    self._take_back_group(group, holder)
                     self.give_group(group, min(fewer, key=lambda key: (self._of[key], self._load[key].segments)))
                     moved = True
 
@@ -152,7 +152,7 @@ class _GroupHolders:
         pool = self.pools[group.bucket]
         return [key for key in pool if self._of[key] + 2 <= self._of[holder] and self.can_take(group, key)]
 
-    def _assign_group(self, group: OpenGroup, key: str) -> None:
+    def _take_back_group(self, group: OpenGroup, key: str) -> None:
         self._load[key] += self._found.group_size(group.material).multiplied_by(-1)
         self._on_unit[group.unit].discard(key)
         self._groups[group.bucket, key] -= 1

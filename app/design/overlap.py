@@ -29,7 +29,7 @@ def choose_overlap_documents(
     return np.sort(np.concatenate([documents[of] for documents, of in zip(members, drawn, strict=True)]))
 
 
-def assign_overlap(rng: np.random.Generator, layout: AllocationInput, raters: Codes, groups: Codes) -> None:
+def assign_overlap_groups(rng: np.random.Generator, layout: AllocationInput, raters: Codes, groups: Codes) -> None:
     """Give groups their raters, in place: of those with fewest in the bucket, the ones who have met least.
 
     So loads within a bucket stay within one group, and every pair of raters that a bucket allows shares some.
@@ -37,7 +37,7 @@ def assign_overlap(rng: np.random.Generator, layout: AllocationInput, raters: Co
     have = count_groups_by_bucket(layout, raters)
     in_cell = np.zeros((len(layout.bucket), layout.n_raters), dtype=np.int64)
     common = np.zeros((layout.n_raters, layout.n_raters), dtype=np.int64)
-    bucket_of_group = layout.group_bucket
+    bucket_of_group = layout.bucket_of_group
     for group in rng.permutation(groups):
         bucket = bucket_of_group[group]
         pool = rng.permutation(layout.pools[bucket])

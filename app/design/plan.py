@@ -13,7 +13,7 @@ from app.design.values import Role, WorkSize
 
 
 @dataclass(frozen=True, slots=True)
-class OriginalPosition:
+class OriginalItemPosition:
     """Where the item stands that a control item goes back to: task number and position, both from 1."""
 
     task: int
@@ -43,7 +43,7 @@ class PlanItem:
     system: str | None
     systems: tuple[str, ...]
     group: int | None = None
-    of: OriginalPosition | None = None
+    of: OriginalItemPosition | None = None
     variant: str | None = None
     reference: str | None = None
     side_order: int = 0
@@ -70,7 +70,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PlannedGroup:
     """Items that go to one rater. unit: the same for all ratings of the same outputs. nth: which rating, from 1."""
 
     number: int
@@ -126,7 +126,7 @@ class Plan:
     raters: tuple[str, ...]
     buckets: tuple[Bucket, ...]
     documents: tuple[PlannedDocument, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[PlannedGroup, ...]
     tasks: tuple[Task, ...]
     unmet: tuple[UnmetRequest, ...] = ()
     notes: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.design.grouping import GroupedOutputs
 from app.design.layout import AllocationInput
-from app.design.open_groups import GroupRefill, OpenGroup
+from app.design.open_groups import OpenGroup, OpenGroupAssignments
 from app.design.order import UnplacedItem
 from app.design.plan import Bucket, Plan
 from app.design.task_maker import TaskInputs
@@ -17,7 +17,7 @@ from app.design.values import Rater, TestSet, WorkSize
 from app.design.workload import GroupAllocation
 
 
-def sum_work_by_rater(plan: Plan, kept: Collection[int], raters: Iterable[Rater]) -> Mapping[str, WorkSize]:
+def sum_kept_work_by_rater(plan: Plan, kept: Collection[int], raters: Iterable[Rater]) -> Mapping[str, WorkSize]:
     """What each rater has done or keeps."""
     held = {rater.key: WorkSize() for rater in raters}
     for task in plan.tasks:
@@ -32,7 +32,7 @@ def make_task_inputs_of_remaining_groups(
     systems: tuple[str, ...],
     raters: tuple[Rater, ...],
     grouped: GroupedOutputs,
-    filled: GroupRefill,
+    filled: OpenGroupAssignments,
     buckets: Sequence[Bucket],
     shared: Mapping[str, tuple[tuple[UnplacedItem, ...], ...]],
 ) -> TaskInputs:

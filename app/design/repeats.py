@@ -55,9 +55,9 @@ class PlannedRepeat:
         """Whether another screen can come again in its place: no longer, or within the limits of the task."""
         mine, theirs = sum_work(self.screen), sum_work(other)
         longer = theirs.segments > mine.segments or theirs.words > mine.words
-        return not longer or self.room.is_within_limits(self.task_size_with(other))
+        return not longer or self.room.is_within_limits(self.task_size_if_replaced_by(other))
 
-    def task_size_with(self, other: Screen) -> WorkSize:
+    def task_size_if_replaced_by(self, other: Screen) -> WorkSize:
         """What the task asks with another screen in its place."""
         mine = sum_work(self.screen)
         rest = WorkSize(self.size.items - mine.items, self.size.segments - mine.segments, self.size.words - mine.words)
@@ -84,7 +84,7 @@ def choose_repeat(
     """
     ends = np.cumsum([0] + [sum_work(screen).segments for screen in screens]).tolist()
     here = [(screen, ends[n + 1]) for n, screen in enumerate(screens) if screen[0].role == "rating"]
-    open_gaps = find_control_gaps(screens, range(len(screens) + 1), room)
+    open_gaps = find_gaps_for_control_items(screens, range(len(screens) + 1), room)
     gaps = [open_gaps[n] for n in rng.permutation(len(open_gaps))]
 
     def fresh(screen: Screen) -> bool:
@@ -109,7 +109,7 @@ def choose_repeat(
     raise AssertionError("a screen of the task fits at its end")
 
 
-def find_control_gaps(screens: Sequence[Screen], gaps: Iterable[int], room: TaskCapacity) -> list[int]:
+def find_gaps_for_control_items(screens: Sequence[Screen], gaps: Iterable[int], room: TaskCapacity) -> list[int]:
     """Those of some gaps between screens at which a control item may stand.
 
     What everyone judges stays first or last where it was put there, unless all items are shuffled.

@@ -12,12 +12,12 @@ from app.design.assemble import assemble_tasks
 from app.design.buckets import keep_one_account_per_person
 from app.design.compile import SeedStreams, hash_design_inputs
 from app.design.grouping import GroupedOutputs, group_outputs, split_documents_into_ranges
-from app.design.open_groups import GroupRefill, OpenGroup, refill_groups
-from app.design.plan import Bucket, ChangeKind, Group, Plan, PlannedDocument, UnmetRequest
+from app.design.open_groups import OpenGroup, OpenGroupAssignments, assign_open_groups
+from app.design.plan import Bucket, ChangeKind, Plan, PlannedDocument, PlannedGroup, UnmetRequest
 from app.design.remaining_work import (
     list_remaining_shared_items,
     make_task_inputs_of_remaining_groups,
-    sum_work_by_rater,
+    sum_kept_work_by_rater,
 )
 from app.design.values import Rater, SegmentRange, System, TestSet
 from app.domain.errors import Invalid
@@ -27,7 +27,7 @@ Unit = tuple[str, int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class RatingChange:
+class ReplannedRating:
     """What became of one rating of one unit. before: the rater it had, None if new; after: None if it is not done."""
 
     what: ChangeKind
@@ -51,9 +51,9 @@ class Replan:
     kept_groups: tuple[int, ...]
     surplus: tuple[int, ...]
     credited: tuple[tuple[int, str], ...]
-    changes: tuple[RatingChange, ...]
+    changes: tuple[ReplannedRating, ...]
 
-    def count_ratings(self) -> Mapping[str, int]:
+    def count_ratings_by_change(self) -> Mapping[str, int]:
         """How many ratings stayed, moved, are redone, are new, are dropped."""
         return Counter(change.what for change in self.changes)
 
@@ -103,8 +103,8 @@ def plan_remaining_tasks(
     grouped = _material(plan, test_set, now, buckets)
     squares = _squares(draw, plan, state, test_set, now, buckets, grouped)
     grouped, wanted, credited = _open_work(plan, state, test_set, grouped, buckets, squares)
-    held = sum_work_by_rater(plan, state.kept, able)
-    filled = refill_groups(draw.rng("replan"), wanted, able, buckets, taken, held, grouped, rebalance=rebalance)
+    held = sum_kept_work_by_rater(plan, state.kept, able)
+    filled = assign_open_groups(draw.rng("replan"), wanted, able, buckets, taken, held, grouped, rebalance=rebalance)
     shared = {rater.key: list_remaining_shared_items(plan, test_set, now, rater.key, state.kept) for rater in able}
     assembled = assemble_tasks(
         draw.rng, make_task_inputs_of_remaining_groups(plan, test_set, now, able, grouped, filled, buckets, shared)
@@ -147,7 +147,7 @@ class _PlanProgress:
         self.finished = {group for group, tasks in tasks_of.items() if tasks <= self.kept}
         touched = handed_in | started
         self.begun = {group for group, tasks in tasks_of.items() if tasks & touched} - self.finished
-        self.units: dict[int, list[Group]] = defaultdict(list)
+        self.units: dict[int, list[PlannedGroup]] = defaultdict(list)
         self.taken: dict[int, set[str]] = defaultdict(set)
         for group in plan.groups:
             self.units[group.unit].append(group)
@@ -163,13 +163,13 @@ class _PlanProgress:
         """Whether a unit is one output, not a whole stretch."""
         return plan.design.grouping != "psxs"
 
-    def continues_from(self, planned: Sequence[Group]) -> tuple[Group | None, bool]:
+    def continues_from(self, planned: Sequence[PlannedGroup]) -> tuple[PlannedGroup | None, bool]:
         """The group of a rating that what is left of it goes on from, and whether some of the rating is finished."""
         still = [group for group in planned if group.number not in self.finished]
         theirs = [group for group in planned if group.rater in self.staying]
         return next(iter((*still, *theirs, *planned)), None), len(still) < len(planned)
 
-    def names(self, plan: Plan, group: Group) -> Iterator[Unit]:
+    def names(self, plan: Plan, group: PlannedGroup) -> Iterator[Unit]:
         """What tells units apart across plans; of an output that several systems gave, by each of them."""
         for system in self.entries[group.number] if self.single(plan) else ("",):
             yield (group.document, group.first, group.last, system)
@@ -283,14 +283,14 @@ def _open_work(
 
 
 def _ratings(
-    plan: Plan, state: _PlanProgress, groups: Sequence[Group], document: str, systems: Sequence[str]
-) -> Sequence[tuple[int, Sequence[Group]]]:
+    plan: Plan, state: _PlanProgress, groups: Sequence[PlannedGroup], document: str, systems: Sequence[str]
+) -> Sequence[tuple[int, Sequence[PlannedGroup]]]:
     """The ratings of a unit, (nth, planned groups): as planned, or what its document (or the design) asks for.
 
     A rating has several groups where a system came late to it: that of the first texts, and what came after.
     """
     latin = plan.design.structure == "latin_square"
-    planned: dict[int, list[Group]] = defaultdict(list)
+    planned: dict[int, list[PlannedGroup]] = defaultdict(list)
     for group in groups:
         if not latin or state.entries[group.number] & set(systems):  # only outputs that a rater of the square edits
             planned[group.nth].append(group)
@@ -301,7 +301,7 @@ def _ratings(
 
 
 def _open_entries(
-    grouped: GroupedOutputs, pack: tuple[int, ...], state: _PlanProgress, planned: Sequence[Group]
+    grouped: GroupedOutputs, pack: tuple[int, ...], state: _PlanProgress, planned: Sequence[PlannedGroup]
 ) -> tuple[tuple[int, ...], list[tuple[int, str]]]:
     """What of a pack is still to be judged, and systems whose text a finished group has judged under another name."""
     done = {group.number: state.entries[group.number] for group in planned if group.number in state.finished}
@@ -335,14 +335,14 @@ def _changes(
     plan: Plan,
     state: _PlanProgress,
     wanted: Sequence[OpenGroup],
-    filled: GroupRefill,
+    filled: OpenGroupAssignments,
     grouped: GroupedOutputs,
     test_set: TestSet,
-) -> Iterable[RatingChange]:
+) -> Iterable[ReplannedRating]:
     """What became of every rating: of those that stay as they are, too."""
     for number in sorted(state.finished):
         stays = plan.groups[number - 1]
-        yield RatingChange("stayed", stays.document, stays.first, stays.last, stays.nth, stays.rater, stays.rater)
+        yield ReplannedRating("stayed", stays.document, stays.first, stays.last, stays.nth, stays.rater, stays.rater)
     for group, after in filled.assignments:
         stretch, key = _place(grouped, grouped.groups[group.material], test_set)
         before = None if group.before is None or group.before.number in state.finished else group.before
@@ -350,10 +350,10 @@ def _changes(
         if before is not None and before.number in state.begun:
             what = "redone"
         whose = None if before is None else before.rater
-        yield RatingChange(
+        yield ReplannedRating(
             "dropped" if after is None else what, key, stretch.first, stretch.last, group.nth, whose, after
         )
     still = {(group.unit, group.nth) for group in wanted if group.before is not None}
     for gone in plan.groups:
         if (gone.unit, gone.nth) not in still and gone.number not in state.finished:
-            yield RatingChange("dropped", gone.document, gone.first, gone.last, gone.nth, gone.rater, None)
+            yield ReplannedRating("dropped", gone.document, gone.first, gone.last, gone.nth, gone.rater, None)

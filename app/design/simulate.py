@@ -12,7 +12,7 @@ import numpy as np
 from app.design.assignment import assign_simulated_studies
 from app.design.design import Grouping
 from app.design.entropy import assign_to_entropy
-from app.design.layout import make_output_group_layout
+from app.design.layout import make_output_allocation_input
 from app.design.values import Bools, Codes
 from app.domain.errors import Invalid
 
@@ -61,7 +61,7 @@ def simulate_rater_assignments(
     """
     if studies < 1 or n_systems < 1 or not len(bucket_of_document):
         raise Invalid("a study needs documents and systems")
-    items = make_output_group_layout(
+    items = make_output_allocation_input(
         grouping, bucket_of_document, n_systems, pools, n_raters, ratings=ratings, present=present
     )
     if entropy is None:

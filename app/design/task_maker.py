@@ -17,12 +17,12 @@ from app.design.grouping import GroupedOutputs
 from app.design.item_positions import TaskDraft
 from app.design.layout import AllocationInput
 from app.design.order import ScreenBlock, SystemOrders, UnplacedItem, arrange_screens, arrange_system_rounds
-from app.design.plan import Group, UnmetRequest
+from app.design.plan import PlannedGroup, UnmetRequest
 from app.design.repeats import RaterHistory
 from app.design.task_packing import PartialTask, TaskCapacity, count_fitting_columns, fill_tasks
 from app.design.values import Rater, TestSet
 from app.design.workload import GroupAllocation
-from app.domain.plural_forms import count_words
+from app.domain.plural_forms import pluralize
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +64,7 @@ class UnmetRequestCollector:
         if self.oversize:
             named = ", ".join(sorted(self.oversize)[:5]) + (" …" if len(self.oversize) > 5 else "")
             number = self.oversize.total()
-            what = count_words(number, "item is longer than a task may be", "items are longer than a task may be")
+            what = pluralize(number, "item is longer than a task may be", "items are longer than a task may be")
             result.append(UnmetRequest(what, f"{'document' if len(self.oversize) == 1 else 'documents'} {named}"))
         if self.narrowed:
             why = f"{design.task.columns} outputs of {', '.join(sorted(self.narrowed)[:5])} exceed a task"
@@ -72,11 +72,11 @@ class UnmetRequestCollector:
         for kind, number in sorted(Counter(short.kind for short in self.short).items()):
             most = max(short.missing for short in self.short if short.kind == kind)
             if kind == "distance":
-                near = count_words(most, "segment too near", "segments too near")
-                what = count_words(number, f"repeat is {near}", f"repeats are up to {near}")
+                near = pluralize(most, "segment too near", "segments too near")
+                what = pluralize(number, f"repeat is {near}", f"repeats are up to {near}")
                 result.append(UnmetRequest(what, "their tasks are too short"))
             else:
-                what = count_words(number, f"task lacks {kind} items", f"tasks lack {kind} items")
+                what = pluralize(number, f"task lacks {kind} items", f"tasks lack {kind} items")
                 result.append(UnmetRequest(what, f"up to {most}: their documents have none"))
         return tuple(result)
 
@@ -90,7 +90,7 @@ class TaskMaker:
     orders: SystemOrders
     troubles: UnmetRequestCollector
 
-    def make_tasks(self, rater: str, planned: Sequence[tuple[Group, int]], start: int) -> list[TaskDraft]:
+    def make_tasks(self, rater: str, planned: Sequence[tuple[PlannedGroup, int]], start: int) -> list[TaskDraft]:
         """The rater's tasks in order. start: turns which arm comes first."""
         shared = self._in_own_order(self.work.shared_packs_of(rater))
         n_arms = max(1, len(self.work.design.arms))
@@ -122,7 +122,7 @@ class TaskMaker:
         return [packs[n] for n in self.rng.permutation(len(packs))] if packs else packs
 
     def _drafts(
-        self, planned: Sequence[tuple[Group, int]], shared: Sequence[tuple[UnplacedItem, ...]]
+        self, planned: Sequence[tuple[PlannedGroup, int]], shared: Sequence[tuple[UnplacedItem, ...]]
     ) -> list[PartialTask]:
         blocks = place_calibration_items(
             self._blocks(planned), [self._copy_shared_items(pack) for pack in shared], self._placement()
@@ -142,7 +142,7 @@ class TaskMaker:
         calibration = self.work.design.calibration
         return calibration.placement if calibration else "first"
 
-    def _blocks(self, planned: Sequence[tuple[Group, int]]) -> list[ScreenBlock]:
+    def _blocks(self, planned: Sequence[tuple[PlannedGroup, int]]) -> list[ScreenBlock]:
         design = self.work.design
         shuffled = list(planned)
         if design.task.shuffle != "none":
@@ -157,7 +157,7 @@ class TaskMaker:
             singles = arrange_system_rounds(self.rng, singles, self.orders)
         return [((piece,),) for piece in singles]
 
-    def _make_unplaced_items(self, group: Group, of: int) -> list[UnplacedItem]:
+    def _make_unplaced_items(self, group: PlannedGroup, of: int) -> list[UnplacedItem]:
         grouped = self.work.outputs
         stretch = grouped.stretches[grouped.stretch_of(of)]
         return [
@@ -196,7 +196,7 @@ class TaskMaker:
         own = [replace(piece) for piece in pack]
         return self._columns(own) if own[0].systems else ((own[0],),)
 
-    def _by_document(self, planned: Sequence[tuple[Group, int]]) -> list[ScreenBlock]:
+    def _by_document(self, planned: Sequence[tuple[PlannedGroup, int]]) -> list[ScreenBlock]:
         """Documents in the order of their first appearance, the segments of each in theirs."""
         by_document: dict[str, list[UnplacedItem]] = {}
         for group, of in planned:

@@ -89,18 +89,18 @@ class TaskCapacity:
     ) -> list[UnplacedItem]:
         """The shortest originals of all control items; with several columns those of whole screens."""
         if self.task.columns > 1:
-            repeatable = sort_screens_by_size(shown)
+            repeatable = sort_rating_screens_by_size(shown)
             widths = [len(screen) for screen in repeatable]
             count = quota.screens if quota else count_screens_needed(self.controls, len(own), widths)
             return [piece for n in range(count) for piece in repeatable[n % len(repeatable)]]
         needed = quota.kinds if quota else count_control_items(self.controls, len(own))
-        return [piece for kind, n in needed.items() for piece in self.shortest_originals(kind, n, own)]
+        return [piece for kind, n in needed.items() for piece in self.shortest_control_originals(kind, n, own)]
 
     def fits_whole(self, piece: UnplacedItem) -> bool:
         """Whether an item that exceeds the regular share alone fits a task with its controls."""
         return replace(self, regular_share=1.0).fits([(piece,)])
 
-    def shortest_originals(self, kind: str, count: int, own: Sequence[UnplacedItem]) -> list[UnplacedItem]:
+    def shortest_control_originals(self, kind: str, count: int, own: Sequence[UnplacedItem]) -> list[UnplacedItem]:
         """The shortest originals for control items of a kind; a repeat must be of an item judged before."""
         able = list(own) if kind == "repeat" or not self.spare else list(self.spare)
         return [able[n % len(able)] for n in range(count)]
@@ -110,7 +110,7 @@ def _length(piece: UnplacedItem) -> tuple[int, int]:
     return piece.last - piece.first, piece.words
 
 
-def sort_screens_by_size(shown: Sequence[Screen]) -> list[Screen]:
+def sort_rating_screens_by_size(shown: Sequence[Screen]) -> list[Screen]:
     """The screens of ratings, by what they ask."""
     rated = [screen for screen in shown if screen[0].role == "rating"]
     return sorted(rated, key=lambda screen: (sum_work(screen).segments, sum_work(screen).words))
@@ -157,13 +157,13 @@ def _split_block(rng: np.random.Generator, block: ScreenBlock, room: TaskCapacit
     """A block in the fewest even parts that fit a task each; none where not even single screens do."""
     for count in range(2, len(block) + 1):
         parts = [block[len(block) * n // count : len(block) * (n + 1) // count] for n in range(count)]
-        quotas = share_controls(rng, parts, room)
+        quotas = distribute_control_items(rng, parts, room)
         if all(room.fits(part, quota) for part, quota in zip(parts, quotas, strict=True)):
             return [PartialTask(list(part), quota=quota, whole=True) for part, quota in zip(parts, quotas, strict=True)]
     return []
 
 
-def share_controls(
+def distribute_control_items(
     rng: np.random.Generator, parts: Sequence[ScreenBlock], room: TaskCapacity
 ) -> Sequence[ControlQuota | None]:
     """What each part of a group has of its control items.

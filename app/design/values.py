@@ -33,7 +33,7 @@ class DesignDocument:
     stratum: str | None = None
 
     @property
-    def segments(self) -> int:
+    def n_segments(self) -> int:
         """How many segments there are."""
         return len(self.words)
 
@@ -60,7 +60,7 @@ class TestSet:
     outputs: Mapping[tuple[str, str], tuple[str | None, ...]]
     calibration: tuple[DesignDocument, ...] = ()
 
-    def prefilled_marks(self, document: str, system: str, first: int, last: int) -> tuple[str, ...] | None:
+    def text_fingerprints(self, document: str, system: str, first: int, last: int) -> tuple[str, ...] | None:
         """The marks of a stretch; None unless the system has an output for each of its segments."""
         texts = self.outputs.get((document, system))
         if texts is None:

@@ -14,7 +14,7 @@ from app.design.entropy import assign_to_entropy
 from app.design.even_out import EvenedLoads, even_out_loads
 from app.design.grouping import GroupedOutputs
 from app.design.layout import AllocationInput
-from app.design.overlap import assign_overlap
+from app.design.overlap import assign_overlap_groups
 from app.design.values import Bools, Codes, Floats, Rater
 from app.domain.errors import Invalid, Place
 
@@ -28,7 +28,7 @@ class GroupAllocation:
     evened: EvenedLoads | None = None
 
 
-def assign_work(
+def assign_raters_to_groups(
     rng: np.random.Generator,
     design: Design,
     grouped: GroupedOutputs,
@@ -51,11 +51,11 @@ def assign_work(
         dealt = assign_by_capacity(rng, layout, *compute_rater_capacities(design, grouped, raters))
         return GroupAllocation(dealt, _given_loads(layout, dealt))
     dealt = np.full((layout.n_groups, int(layout.ratings.max(initial=1))), -1, dtype=np.int64)
-    assign_overlap(rng, layout, dealt, np.flatnonzero(layout.ratings > design.ratings_per_item))
+    assign_overlap_groups(rng, layout, dealt, np.flatnonzero(layout.ratings > design.ratings_per_item))
     if design.unit == "items":
         assign_campaign_groups(rng, layout, dealt)
     else:
-        assign_by_weight(rng, layout, dealt)
+        assign_groups_by_weight(rng, layout, dealt)
     if not design.even_out:
         return GroupAllocation(dealt, _by_chance(layout, dealt))
     evened = even_out_loads(rng, layout, dealt)
@@ -79,7 +79,7 @@ def compute_rater_capacities(design: Design, grouped: GroupedOutputs, raters: Se
     return np.array(room, dtype=np.int64), np.stack([sizes[rater.capacity_unit] for rater in raters], axis=1)
 
 
-def assign_by_weight(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> None:
+def assign_groups_by_weight(rng: np.random.Generator, layout: AllocationInput, raters: Codes) -> None:
     """Deal as `assign_campaign_groups`, but even in weight too: heavy groups first, lightest loaded raters first.
 
     Groups of a cell go in blocks of as many as there are raters, so the numbers of groups still differ by one at most.
@@ -87,9 +87,9 @@ def assign_by_weight(rng: np.random.Generator, layout: AllocationInput, raters: 
     weights = np.zeros((len(layout.pools), layout.n_raters), dtype=np.int64)
     have = count_groups_by_bucket(layout, raters)
     group, place = np.nonzero(raters >= 0)
-    np.add.at(weights, (layout.group_bucket[group], raters[group, place]), layout.weight[group])
+    np.add.at(weights, (layout.bucket_of_group[group], raters[group, place]), layout.weight[group])
     todo: Bools = np.asarray((raters < 0).all(axis=1), dtype=np.bool_)
-    for cell, members in enumerate(layout.cells()):
+    for cell, members in enumerate(layout.groups_of_each_cell()):
         bucket = layout.bucket[cell]
         pool, groups = layout.pools[bucket], rng.permutation(members[todo[members]])
         groups = groups[np.argsort(-layout.weight[groups], kind="stable")]
@@ -108,7 +108,7 @@ def assign_by_weight(rng: np.random.Generator, layout: AllocationInput, raters: 
 def _by_chance(layout: AllocationInput, raters: Codes) -> Floats:
     """k/n for every group of a bucket of n: dealing treats all raters of a bucket alike."""
     sizes = np.array([len(pool) for pool in layout.pools], dtype=np.float64)
-    return np.where(raters >= 0, (layout.ratings / sizes[layout.group_bucket])[:, None], 0.0)
+    return np.where(raters >= 0, (layout.ratings / sizes[layout.bucket_of_group])[:, None], 0.0)
 
 
 def _given_loads(layout: AllocationInput, raters: Codes) -> Floats:

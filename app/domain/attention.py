@@ -10,12 +10,12 @@ ROLE = 5
 """The role of their items, beside those of `RatingRole`: no rating comes of such an item."""
 
 
-def draw_attention_check(
+def choose_attention_check(
     seed: int, campaign_id: int, rater_id: int, handed_in: int, *, rate: float, left: int
 ) -> int | None:
     """Which of `left` checks a rater gets after a number of hand-ins; None for none. Asking again draws the same.
 
-    >>> [draw_attention_check(1, 7, 3, n, rate=0.5, left=4) for n in range(8)]
+    >>> [choose_attention_check(1, 7, 3, n, rate=0.5, left=4) for n in range(8)]
     [None, None, None, 1, None, None, 0, None]
     """
     drawn = hashlib.sha256(f"attention {seed} {campaign_id} {rater_id} {handed_in}".encode()).digest()

@@ -10,7 +10,7 @@ from typing import Final
 SEPARATORS: Final = (",", ";", "\t")
 
 
-class NotDelimited(ValueError):
+class MalformedDelimitedText(ValueError):
     """A double quote is not closed, or stands within a cell. line: from 1, where the row begins."""
 
     def __init__(self, line: int) -> None:
@@ -22,7 +22,7 @@ def read_delimited(text: str) -> Iterator[tuple[int, list[str]]]:
     """Rows of cells between commas, semicolons or tabs, each with the line it begins on, from 1.
 
     A byte order mark is left out. A cell in double quotes may hold separators and line ends, which become LF.
-    Raises NotDelimited.
+    Raises MalformedDelimitedText.
 
     >>> list(read_delimited('key;note\\r\\nr1;"a;\\r\\nb"\\r\\nr2;\\r\\n'))
     [(1, ['key', 'note']), (2, ['r1', 'a;\\nb']), (4, ['r2', ''])]
@@ -37,4 +37,4 @@ def read_delimited(text: str) -> Iterator[tuple[int, list[str]]]:
             yield line, cells
             line = rows.line_num + 1
     except csv.Error:
-        raise NotDelimited(line) from None
+        raise MalformedDelimitedText(line) from None

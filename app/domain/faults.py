@@ -12,7 +12,7 @@ LISTED = 100
 DESCRIBED = 5_000
 
 
-def list_first_faults(error: ValidationError, most: int = LISTED) -> list[ErrorDetails]:
+def list_first_validation_errors(error: ValidationError, most: int = LISTED) -> list[ErrorDetails]:
     """The first findings, without what was sent; beyond DESCRIBED only how many there are."""
     n = error.error_count()
     if n > DESCRIBED:

@@ -36,12 +36,12 @@ class _TextParser(HTMLParser):
             self.parts.append(data)
 
 
-def read_instructions(written: str | None) -> str | None:
+def extract_instruction_text(written: str | None) -> str | None:
     """The text of instructions, without its marks; None where nothing is left.
 
-    >>> read_instructions("<p>Be <b>formal</b>.</p><ul><li>No &lt;tags&gt;</li></ul><script>alert(1)</script>")
+    >>> extract_instruction_text("<p>Be <b>formal</b>.</p><ul><li>No &lt;tags&gt;</li></ul><script>alert(1)</script>")
     'Be formal.\\n• No <tags>'
-    >>> read_instructions("a < b and no mark") , read_instructions("<br>")
+    >>> extract_instruction_text("a < b and no mark") , extract_instruction_text("<br>")
     ('a < b and no mark', None)
     """
     if written is None:

@@ -50,10 +50,10 @@ class MarkedUpText:
     runs: tuple[tuple[int, int, int], ...]
     elements: tuple[tuple[str, int, int], ...]
 
-    def to_stored(self, start: int, end: int) -> tuple[int, int]:
+    def to_stored_range(self, start: int, end: int) -> tuple[int, int]:
         """Where a range of what is shown stands in the stored text. It must not be empty.
 
-        >>> parse_markup("<p>a <b>dog</b></p>").to_stored(0, 5)
+        >>> parse_markup("<p>a <b>dog</b></p>").to_stored_range(0, 5)
         (3, 11)
         """
         places = list(self._places())
@@ -97,7 +97,7 @@ def has_markup(text: str) -> bool:
     return ("<" in text or "&" in text) and parse_markup(text).shown != text
 
 
-def find_text_layout(text: str | None) -> MarkedUpText | None:
+def parse_markup_if_present(text: str | None) -> MarkedUpText | None:
     """How a text is laid out, where that shows anything else than the text as it is stored."""
     layout = parse_markup(text) if text is not None and ("<" in text or "&" in text) else None
     return layout if layout is not None and layout.shown != text else None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import unescape
 from typing import Final
 
-from app.domain.instructions import read_instructions
+from app.domain.instructions import extract_instruction_text
 from app.domain.keys import LONGEST, make_key, shorten_key
 
 OPENING: Final = r"^\s*<(audio|video|img)(?=[\s/>])"
@@ -40,14 +40,14 @@ class MediaElement:
     transcript: str | None
 
 
-def find_media_element(text: str | None) -> MediaElement | None:
+def parse_media_element(text: str | None) -> MediaElement | None:
     """The file that a text is; None for a text that is none, and for a file of another host.
 
-    >>> find_media_element('<video src="assets/talks/1.mp4" controls></video>')
+    >>> parse_media_element('<video src="assets/talks/1.mp4" controls></video>')
     MediaElement(name='talks:1.mp4', transcript=None)
-    >>> find_media_element("<audio controls><source src='a.wav'></audio><br>Good <b>morning</b>.")
+    >>> parse_media_element("<audio controls><source src='a.wav'></audio><br>Good <b>morning</b>.")
     MediaElement(name='a.wav', transcript='Good morning.')
-    >>> find_media_element("<img src=https://example.org/a.png>"), find_media_element("A <img src=a.png>")
+    >>> parse_media_element("<img src=https://example.org/a.png>"), parse_media_element("A <img src=a.png>")
     (None, None)
     """
     opening = None if text is None else _ELEMENT.match(text)
@@ -61,7 +61,7 @@ def find_media_element(text: str | None) -> MediaElement | None:
     name = (
         None if source is None else find_file_name_in_address(unescape(next(part for part in source.groups() if part)))
     )
-    return None if name is None else MediaElement(name, read_instructions(rest))
+    return None if name is None else MediaElement(name, extract_instruction_text(rest))
 
 
 def find_file_name_in_address(address: str) -> str | None:
@@ -110,8 +110,10 @@ def split_page_from_path(path: str) -> tuple[str, int | None]:
 def make_page_name(name: str, page: int | None) -> str:
     """The name under which a page of a PDF is stored, as a picture. The name of a file is cut before its page is.
 
-    >>> make_page_name("report.pdf", 3), find_page("report.pdf~page3"), find_page("report.pdf")
-    ('report.pdf~page3', 3, None)
+    >>> make_page_name("report.pdf", 3)
+    'report.pdf~page3'
+    >>> find_page_number_in_name("report.pdf~page3"), find_page_number_in_name("report.pdf")
+    (3, None)
     """
     if page is None:
         return name
@@ -120,7 +122,7 @@ def make_page_name(name: str, page: int | None) -> str:
     return (whole if len(whole) + len(mark) <= LONGEST else shorten_key(whole, LONGEST - len(mark))) + mark
 
 
-def find_page(name: str) -> int | None:
+def find_page_number_in_name(name: str) -> int | None:
     """The page of a PDF that a name stands for, from 1; None for all other names."""
     named = re.search(rf"{_PAGE_MARK}([1-9][0-9]{{0,5}})$", name)
     return None if named is None else int(named[1])
@@ -136,7 +138,7 @@ def make_media_element(name: str, kind: str | None = None) -> str:
     >>> make_media_element(make_page_name("a report.pdf", 3))
     '<img src="assets/a_report.pdf~bca0ae13~page3">'
     """
-    page = find_page(name)
+    page = find_page_number_in_name(name)
     if page is not None:
         address = f"{name.removesuffix(f'{_PAGE_MARK}{page}')}#page={page}"
         return f'<img src="{_FOLDER}{(address if _PAGE.search(address) else name).replace(":", "/")}">'

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from app.domain.errors import Place
-from app.domain.faults import list_first_faults
+from app.domain.faults import list_first_validation_errors
 
 NAME = "questionnaires"
 """The setting of a campaign that holds them."""
@@ -75,7 +75,7 @@ def read_questionnaires(settings: Mapping[str, object]) -> Questionnaires:
     return Questionnaires.model_validate(settings.get(NAME) or {})
 
 
-def check_questionnaires(settings: Mapping[str, object]) -> Iterator[Place]:
+def find_questionnaire_faults(settings: Mapping[str, object]) -> Iterator[Place]:
     """The place of whatever a page could not ask. No questions at all are fine, and so is null."""
     given = settings.get(NAME)
     if given is None:
@@ -84,7 +84,7 @@ def check_questionnaires(settings: Mapping[str, object]) -> Iterator[Place]:
     try:
         read = Questionnaires.model_validate(given)
     except ValidationError as error:
-        for fault in list_first_faults(error, 20):
+        for fault in list_first_validation_errors(error, 20):
             yield Place((*here, *fault["loc"]), fault["msg"])
         return
     names = Counter(question.name for moment in MOMENTS for question in read.questions(moment))
@@ -160,7 +160,7 @@ def _format_bound(bound: float | None) -> str:
     return "any number" if bound is None else f"{bound:g}"
 
 
-def make_language_biography() -> tuple[Question, ...]:
+def make_language_biography_questions() -> tuple[Question, ...]:
     """What HEDS asks about evaluators of texts (expertise, languages), as questions in English.
 
     The raters' pages say these questions in every language that they speak. Source: Shimorina and Belz 2022, The Human

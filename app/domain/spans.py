@@ -69,7 +69,7 @@ def insert_span_marks(text: str, start: int, end: int) -> str:
     return f"{text[:start]}<v>{text[start:end]}</v>{text[end:]}"
 
 
-def clip_span(span: tuple[int, int], before: int, length: int) -> tuple[int, int]:
+def clip_span_to_stripped_text(span: tuple[int, int], before: int, length: int) -> tuple[int, int]:
     """A span of an unstripped text over the stripped one; what was white space only becomes a point.
 
     before: characters stripped at the start. length: of the stripped text.

@@ -17,10 +17,10 @@ _current: ContextVar[str | None] = ContextVar("trace", default=None)
 
 
 class TraceSpan(Protocol):
-    """Something that takes time. context: its `traceparent`."""
+    """Something that takes time."""
 
     @property
-    def context(self) -> str:
+    def traceparent(self) -> str:
         """Its `traceparent`."""
 
     def describe(self, name: str, attributes: Attributes) -> None:
@@ -33,7 +33,7 @@ class TraceSpan(Protocol):
 class Tracer(Protocol):
     """Makes spans and sends them somewhere."""
 
-    def start(self, kind: SpanKind, name: str, parent: str | None, seconds_ago: float) -> TraceSpan:
+    def start_span(self, kind: SpanKind, name: str, parent: str | None, seconds_ago: float) -> TraceSpan:
         """A span that began so many seconds ago. parent: a `traceparent`, or none for the first of a trace."""
 
 
@@ -51,7 +51,7 @@ def is_tracing() -> bool:
     return _tracer is not None
 
 
-def current_trace() -> str | None:
+def current_traceparent() -> str | None:
     """The `traceparent` of what is under way here."""
     return _current.get()
 
@@ -67,8 +67,8 @@ def trace_span(kind: SpanKind, name: str, parent: str | None = None) -> Iterator
     if _tracer is None:
         yield None
         return
-    span = _tracer.start(kind, name, parent, 0.0)
-    before = _current.set(span.context)
+    span = _tracer.start_span(kind, name, parent, 0.0)
+    before = _current.set(span.traceparent)
     try:
         yield span
     finally:
@@ -79,6 +79,6 @@ def trace_span(kind: SpanKind, name: str, parent: str | None = None) -> Iterator
 def record_past_span(kind: SpanKind, name: str, seconds: float, attributes: Attributes) -> None:
     """A span of its own that took so many seconds and has just ended."""
     if _tracer is not None:
-        span = _tracer.start(kind, name, None, seconds)
+        span = _tracer.start_span(kind, name, None, seconds)
         span.describe(name, attributes)
         span.end()

@@ -19,7 +19,7 @@ RoleName = Literal["rating", "repeat", "reference", "degraded", "calibration"]
 
 
 @dataclass(frozen=True, slots=True)
-class FileLine:
+class LineLocation:
     """A line of a file, counted from 1."""
 
     file: str
@@ -33,7 +33,7 @@ class CampaignRow:
     slider_colors: whether sliders show how their values compare with those of other columns.
     """
 
-    at: FileLine
+    at: LineLocation
     protocol: str | None = None
     source_language: str | None = None
     target_language: str | None = None
@@ -52,7 +52,7 @@ class SystemRecord:
     guessed: the kind follows from the name alone, so that it contradicts nothing that is stored.
     """
 
-    at: FileLine
+    at: LineLocation
     key: str
     name: str
     kind: Literal["mt", "human"] = "mt"
@@ -68,7 +68,7 @@ class DocumentRecord:
     known_answers: unfit where what its segments say of right answers is not valid under the campaign's protocol.
     """
 
-    at: FileLine
+    at: LineLocation
     key: str
     name: str
     kind: Literal["test", "calibration", "tutorial", "attention"] = "test"
@@ -82,7 +82,7 @@ class DocumentRecord:
 class SegmentRow:
     """A segment's source, its references by name, and what else is known. led: characters taken off its start."""
 
-    at: FileLine
+    at: LineLocation
     document: str
     position: int
     source: str | None = None
@@ -100,7 +100,7 @@ class OutputRow:
     alignment: its words with those of the source, as `app.domain.alignment` writes them.
     """
 
-    at: FileLine
+    at: LineLocation
     system: str
     document: str
     position: int
@@ -119,7 +119,7 @@ class RaterRow:
     questionnaires: by moment, what was answered: {answers, at} of each revision, in order.
     """
 
-    at: FileLine
+    at: LineLocation
     key: str
     name: str
     person: str | None = None
@@ -138,7 +138,7 @@ class JudgmentRow:
     profile, where it is stored; no file says it.
     """
 
-    at: FileLine
+    at: LineLocation
     task: str
     item: str
     systems: tuple[str, ...]
@@ -168,7 +168,7 @@ Given = tuple[str, str, int, Mapping[str, object]]
 
 
 @dataclass(frozen=True, slots=True)
-class GroupedAnswers:
+class OutputJudgments:
     """Judgments of one output by raters, of whom each is a task, that hold nothing but payloads.
 
     A large file is mostly these; one record each would cost as much as all else about them.
@@ -183,15 +183,15 @@ class GroupedAnswers:
     def rows(self) -> Iterator[JudgmentRow]:
         """The same, one by one."""
         for rater, file, line, payload in self.given:
-            at = FileLine(file, line)
+            at = LineLocation(file, line)
             yield JudgmentRow(at, rater, self.item, self.systems, self.document, self.position, rater, payload)
 
 
 @dataclass(frozen=True, slots=True)
-class VoidRow:
+class VoidedJudgmentRow:
     """A judgment set aside, with the reason: all revisions of one rater at one address."""
 
-    at: FileLine
+    at: LineLocation
     task: str
     item: str
     position: int | None
@@ -201,7 +201,7 @@ class VoidRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonRow:
+class ScreenComparisonRow:
     """One rater's answer about the columns of a screen together.
 
     task, items: keys, an item for each column, in their order. columns: the systems of each. preference: columns from
@@ -209,7 +209,7 @@ class ComparisonRow:
     Raises ValueError where it does not name each column once.
     """
 
-    at: FileLine
+    at: LineLocation
     task: str
     screen: int
     rater: str
@@ -228,13 +228,13 @@ class ComparisonRow:
 
 
 @dataclass(frozen=True, slots=True)
-class MetricRow:
+class MetricScoreRow:
     """What an automatic metric gives one output, or a system as a whole: then document and position are None.
 
     All that one import says of a metric is its set of scores. Raises ValueError for half an address.
     """
 
-    at: FileLine
+    at: LineLocation
     metric: str
     system: str
     value: float
@@ -257,9 +257,9 @@ Record = (
     | OutputRow
     | RaterRow
     | JudgmentRow
-    | VoidRow
-    | ComparisonRow
-    | MetricRow
+    | VoidedJudgmentRow
+    | ScreenComparisonRow
+    | MetricScoreRow
 )
 
 
@@ -341,7 +341,7 @@ class ReadLog:
         """Remember that `name` of a system, document, rater … became `key`."""
         self.mapped.setdefault(noun, {})[key] = name
 
-    def record_bad_line(self, at: FileLine, reason: str) -> None:
+    def record_bad_line(self, at: LineLocation, reason: str) -> None:
         """Collect one bad line. Raises TooManyErrors once MOST_ERRORS are collected and lines are not skipped."""
         self.n_bad += 1
         if len(self.bad) < MOST_ERRORS:
@@ -349,7 +349,7 @@ class ReadLog:
         elif not self.skip_bad_lines:
             raise TooManyErrors(f"{MOST_ERRORS} bad lines and more; nothing was stored", places=tuple(self.bad))
 
-    def finish(self) -> None:
+    def raise_bad_lines(self) -> None:
         """Raise Invalid with every bad line collected, unless they are to be skipped."""
         if self.bad and not self.skip_bad_lines:
             raise Invalid(f"{self.n_bad} bad line(s); nothing was stored", places=tuple(self.bad))
@@ -378,7 +378,7 @@ PartsReader = Callable[[Sequence[InputFile], ReadContext, ReadLog], Iterator[tup
 class DocumentLineCollector(Protocol):
     """The lines about some of the documents, of all files: all are taken in first, then given as records."""
 
-    def open(self, file: str, number: int, line: str) -> bool:
+    def begin_file(self, file: str, number: int, line: str) -> bool:
         """Begin a file with its first line; whether that line is data too. Raises Invalid for a wrong header."""
 
     def add_line(self, number: int, line: str) -> None:
@@ -387,7 +387,7 @@ class DocumentLineCollector(Protocol):
     def campaign_facts(self) -> object:
         """What the lines say of the campaign, for `ParallelReadHooks.make_campaign_row`."""
 
-    def records(self) -> Iterator[Record | GroupedAnswers]:
+    def records(self) -> Iterator[Record | OutputJudgments]:
         """All records of the lines but the campaign's, document by document; once only."""
 
     def close(self) -> None:
@@ -405,7 +405,7 @@ class ParallelReadHooks:
     """
 
     make_reader: Callable[[Sequence[str], ReadContext, ReadLog], DocumentLineCollector]
-    make_document_finder: Callable[[FileLine, str, ReadLog], tuple[Callable[[str], str], bool]]
+    make_document_finder: Callable[[LineLocation, str, ReadLog], tuple[Callable[[str], str], bool]]
     make_campaign_row: Callable[[Sequence[str], Sequence[Any]], CampaignRow]
     requires_judgments: bool = False
     finish_log: Callable[[ReadContext, ReadLog], None] | None = None
@@ -432,8 +432,8 @@ class Format:
     records of a document one after another, and the first record but the campaign's after the last line was read.
     by_segment: all records of a segment too, and no judgment is of a whole item. spread: how lines are shared out.
     paths: what a file is, its path says, so that files are called by their paths. whole: it holds all that records say.
-    write, write_book, write_tree: how it is written; one of them at most. judged_by: the protocols whose judgments it
-    is for, () for all. suffix: what a written file's name ends in, where that is not the format's name.
+    write, write_book, write_file_tree: how it is written; one of them at most. judged_by: the protocols whose judgments
+    it is for, () for all. suffix: what a written file's name ends in, where that is not the format's name.
     """
 
     name: str
@@ -442,7 +442,7 @@ class Format:
     parts: PartsReader | None = None
     write: Writer | None = None
     write_book: BookWriter | None = None
-    write_tree: TreeWriter | None = None
+    write_file_tree: TreeWriter | None = None
     suffix: str | None = None
     judged_by: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)

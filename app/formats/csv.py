@@ -17,7 +17,16 @@ from datetime import UTC, datetime
 
 from app.domain.cells import escape_formula, is_formula
 from app.domain.comments import ON_OUTPUT, ON_SCREEN
-from app.formats.base import BY_METRICS, CampaignRow, FileLine, Format, JudgmentRow, MetricRow, Record, VoidRow
+from app.formats.base import (
+    BY_METRICS,
+    CampaignRow,
+    Format,
+    JudgmentRow,
+    LineLocation,
+    MetricScoreRow,
+    Record,
+    VoidedJudgmentRow,
+)
 from app.formats.kit.records import decode_record, encode_record, record_identity
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import canonical_json
@@ -45,7 +54,7 @@ COLUMNS = (
     "screen_comment",
 )
 NEUTRALIZED = "cells that a spreadsheet would take for formulas, with an apostrophe in front"
-ADDRESS = FileLine("", 0)
+ADDRESS = LineLocation("", 0)
 Address = tuple[str, str, int | None, str]
 
 
@@ -58,9 +67,9 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
         for record in records:
             if isinstance(record, JudgmentRow):
                 entries.add(f"{record_identity(record)}\0\0{encode_record(record)}".encode())
-            elif isinstance(record, VoidRow):
+            elif isinstance(record, VoidedJudgmentRow):
                 voids[record.task, record.item, record.position, record.rater] = record.reason
-            elif isinstance(record, MetricRow):
+            elif isinstance(record, MetricScoreRow):
                 lost[BY_METRICS] += 1
             elif not isinstance(record, CampaignRow):
                 lost["texts, and what is known of systems, documents and raters"] += 1

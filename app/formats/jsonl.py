@@ -16,7 +16,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from app.domain.errors import Invalid
-from app.formats.base import FileLine, Format, InputFile, JudgmentRow, ReadContext, ReadLog, Record
+from app.formats.base import Format, InputFile, JudgmentRow, LineLocation, ReadContext, ReadLog, Record
 from app.formats.kit.reading import read_lines, refuse_file
 from app.formats.kit.records import decode_record, encode_record, record_identity
 from app.formats.kit.sorting import ExternalSorter
@@ -37,18 +37,18 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
             for record, text in _records(file, context, log):
                 place = f"{record.at.file}\0{record.at.line}"
                 sorter.add(f"{record_identity(record)}\0\0{text}\0\0{place}".encode())
-        log.finish()
+        log.raise_bad_lines()
         strip = WhitespaceStripper(log)
         for record in _without_repetition(sorter, log):
             yield strip(record)
-    log.finish()
+    log.raise_bad_lines()
 
 
 def _records(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[Record, str]]:
     seal: _Seal | None = None
     number = 0
     for number, line in read_lines(file, context.limits, log):
-        at = FileLine(file.name, number)
+        at = LineLocation(file.name, number)
         if seal is None:
             seal = _Seal(line, at, log)
             continue
@@ -68,14 +68,14 @@ def _records(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tu
             yield record, line
         seal.add(line)
     if seal is None:
-        refuse_file(log, FileLine(file.name, 1), f"the file is empty; its first line must be {HEADER}")
-    seal.close(FileLine(file.name, number + 1))
+        refuse_file(log, LineLocation(file.name, 1), f"the file is empty; its first line must be {HEADER}")
+    seal.close(LineLocation(file.name, number + 1))
 
 
 class _Seal:
     """Header and end of one file, and whether they agree with what is between."""
 
-    def __init__(self, header: str, at: FileLine, log: ReadLog) -> None:
+    def __init__(self, header: str, at: LineLocation, log: ReadLog) -> None:
         self._log = log
         try:
             plain = parse_json_value(header)
@@ -98,13 +98,13 @@ class _Seal:
         if self._sealed:
             self._hash.update(line.encode() + b"\n")
 
-    def end(self, plain: dict[str, object], at: FileLine) -> None:
+    def end(self, plain: dict[str, object], at: LineLocation) -> None:
         """Compare with the end line. Raises Invalid where it does not fit."""
         self.ended = True
         if self._sealed and (plain.get("lines"), plain.get("sha256")) != (self._lines, self._hash.hexdigest()):
             refuse_file(self._log, at, "the file was altered after it was sealed: count or hash of its lines differ")
 
-    def close(self, at: FileLine) -> None:
+    def close(self, at: LineLocation) -> None:
         """Raise Invalid where a sealed file has no end."""
         if self._sealed and not self.ended:
             refuse_file(self._log, at, "the file is cut: it was sealed, and its end line is missing")
@@ -131,7 +131,7 @@ def _without_repetition(entries: Iterable[bytes], log: ReadLog) -> Iterator[Reco
 def _decode_record(text: str, place: str) -> Record:
     """The record of a line that was checked before."""
     file, _, line = place.partition("\0")
-    return decode_record(json.loads(text), FileLine(file, int(line)))
+    return decode_record(json.loads(text), LineLocation(file, int(line)))
 
 
 def _contradiction(first: Record) -> str:

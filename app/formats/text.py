@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from app.domain.errors import Invalid, Place
 from app.formats.base import Format, InputFile, ReadContext, ReadLog, Record
 from app.formats.kit.parallel_lines import (
-    DocumentPlacement,
     FileRoles,
+    LineDocumentMapping,
     index_inputs_by_name,
     parse_list_option,
-    read_parallel,
+    read_line_aligned_files,
 )
 
 OPTIONS = {
@@ -41,9 +41,9 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
         raise Invalid(f"text takes {', '.join(OPTIONS)}, not {unknown[0][:40]!r}")
     roles = _roles(files, context.options)
     each_line = _is_each_a_document(roles, context.options)
-    placing = DocumentPlacement(_parse_document_line, context.options.get("document"), each_line)
-    yield from read_parallel(roles, placing, context, log)
-    log.finish()
+    placing = LineDocumentMapping(_parse_document_line, context.options.get("document"), each_line)
+    yield from read_line_aligned_files(roles, placing, context, log)
+    log.raise_bad_lines()
 
 
 def _is_each_a_document(roles: FileRoles, options: Mapping[str, str]) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
 from app.domain.errors import Invalid
-from app.formats.base import FileLine, Format, InputFile, ReadContext, ReadLog, Record
+from app.formats.base import Format, InputFile, LineLocation, ReadContext, ReadLog, Record
 from app.formats.kit.campaigns_in_file import OPTION
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.judgment_table import JudgmentTableReader, Parts
@@ -72,7 +72,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
 def read_by_campaign(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Parts:
     """One stream of records for each campaign that the files hold."""
     reader, rest = _reader(files, context, log)
-    yield from reader.records_by_campaign(rest)
+    yield from reader.read_records_by_campaign(rest)
 
 
 def _reader(
@@ -94,7 +94,7 @@ def _persons(file: InputFile, context: ReadContext, log: ReadLog) -> dict[str, s
     persons: dict[str, str] = {}
     header = False
     for number, line in read_lines(file, context.limits, log):
-        at, cells = FileLine(file.name, number), [cell.strip() for cell in line.split(",")]
+        at, cells = LineLocation(file.name, number), [cell.strip() for cell in line.split(",")]
         if len(cells) != 2 or not all(cells):
             log.record_bad_line(at, "an account and the account of its person are needed, separated by a comma")
             continue

@@ -24,15 +24,15 @@ from pathlib import PurePath
 from app.domain.errors import Invalid
 from app.formats.base import (
     CampaignRow,
-    ComparisonRow,
     DocumentRecord,
-    FileLine,
     Format,
     InputFile,
+    LineLocation,
     RaterRow,
     ReadContext,
     ReadLog,
     Record,
+    ScreenComparisonRow,
     SystemRecord,
 )
 from app.formats.kit.names import KeyAssigner
@@ -75,7 +75,7 @@ LESS = "rankings of fewer than two systems"
 class _RankedLine:
     """What a line says: systems with their ranks. screen: the ranking that it belongs to."""
 
-    at: FileLine
+    at: LineLocation
     judge: str
     screen: int
     position: int
@@ -92,7 +92,7 @@ class _RankedLine:
         """The line of an entry."""
         judge, screen, file, line, position, *ranks = entry.decode().split("\0")
         named = dict(zip(ranks[::2], map(int, ranks[1::2]), strict=True))
-        return cls(FileLine(file, int(line)), judge, int(screen), int(position), named)
+        return cls(LineLocation(file, int(line)), judge, int(screen), int(position), named)
 
 
 @dataclass(slots=True)
@@ -108,7 +108,7 @@ class _RankedFiles:
         """The lines of a file that rank something; others go to the log."""
         header: dict[str, int] | None = None
         for number, line in read_lines(file, self.context.limits, self.log):
-            at, cells = FileLine(file.name, number), [cell.strip() for cell in line.split(",")]
+            at, cells = LineLocation(file.name, number), [cell.strip() for cell in line.split(",")]
             if header is None:
                 header = {name.casefold(): i for i, name in enumerate(cells)}
                 missing = {"srclang", "trglang", "segmentid", "judgeid", "system1id", "system1rank"} - header.keys()
@@ -123,7 +123,7 @@ class _RankedFiles:
             except ValueError as fault:
                 self.log.record_bad_line(at, str(fault))
 
-    def _line(self, cells: Mapping[str, str], at: FileLine) -> _RankedLine:
+    def _line(self, cells: Mapping[str, str], at: LineLocation) -> _RankedLine:
         """Raises ValueError."""
         self._same_languages(cells)
         judge = cells["judgeid"]
@@ -164,10 +164,10 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
         for file in rest:
             for line in lines.read(file):
                 rows.add(line.pack())
-        log.finish()
+        log.raise_bad_lines()
         source, target = lines.languages or (None, None)
         yield CampaignRow(
-            FileLine(rest[0].name if rest else "", 1),
+            LineLocation(rest[0].name if rest else "", 1),
             None if context.protocol else JUDGED_BY,
             source,
             target,
@@ -176,7 +176,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
             documents_known=bool(documents),
         )
         yield from _Comparisons(documents, log).of(map(_RankedLine.unpack, rows))
-    log.finish()
+    log.raise_bad_lines()
 
 
 @dataclass(slots=True)
@@ -232,7 +232,7 @@ class _Comparisons:
         self.n += 1
         preference = tuple(tuple(by_rank[rank]) for rank in sorted(by_rank))
         items = tuple(f"{screen}.{n}" for n in range(1, len(columns) + 1))
-        yield ComparisonRow(at, rater, screen, rater, document, items, tuple(keys), preference, position=place)
+        yield ScreenComparisonRow(at, rater, screen, rater, document, items, tuple(keys), preference, position=place)
 
     def _document(self, position: int) -> tuple[str, int]:
         """Raises ValueError for a segment that the file of documents does not have."""
@@ -286,7 +286,9 @@ def _documents(
         for number, line in read_lines(file, context.limits, log):
             document = line.split("\t")[0].strip()
             if not document or len(places) >= MOST_SEGMENTS:
-                refuse_file(log, FileLine(file.name, number), f"a name is needed, in at most {MOST_SEGMENTS:,} lines")
+                refuse_file(
+                    log, LineLocation(file.name, number), f"a name is needed, in at most {MOST_SEGMENTS:,} lines"
+                )
             counts[document] = counts.get(document, 0) + 1
             places.append((document, counts[document]))
     return places, [file for file in files if file not in named]

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.domain.errors import StorageFull, Unavailable
-from app.domain.tracing import continue_trace, current_trace
+from app.domain.tracing import continue_trace, current_traceparent
 from app.storage.db import Database
 from app.storage.jobs_queue import QueueEntry
 from app.storage.processes import ProcessIdleWatch
@@ -67,7 +67,7 @@ class ComputingProcess:
         line = self._start()
         still = ProcessIdleWatch(self._process.pid or 0) if self._process is not None else None
         self.last_job, self.used = entry.job_id, time.monotonic()
-        line.send((entry.task, entry.job_id, entry.n, current_trace()))
+        line.send((entry.task, entry.job_id, entry.n, current_traceparent()))
         asked = time.monotonic()
         while not line.poll(0.1):
             if stopping.is_set():

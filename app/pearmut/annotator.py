@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from app.domain.errors import AppError, Conflict, Unavailable
-from app.pearmut.bodies import ItemIn, LogIn, NextItemIn, read_body
+from app.pearmut.bodies import ItemIn, NextItemIn, PearmutAnswersIn, read_body
 from app.pearmut.errors import json_response
 from app.pearmut.state import PearmutState
 from app.services.pearmut import pages
@@ -112,15 +112,15 @@ async def get_own_item(request: Request) -> Response:
 
 
 @router.post("/log-response")
-async def log_response(request: Request) -> Response:
+async def store_user_answers(request: Request) -> Response:
     """Keep answers and hand the document in, in one transaction; the same once more changes nothing."""
-    body, state = await _read_body_of_user(request, LogIn)
+    body, state = await _read_body_of_user(request, PearmutAnswersIn)
     sent = SentDocument(body.item_i, body.payload.annotation, body.payload.actions, body.payload.comment)
 
     def work(session: Session) -> None:
         record_sent_document(session, _user(request, state, body, session), sent)
 
-    async with state.saving(body.campaign_id):
+    async with state.save_lock(body.campaign_id):
         await state.judging.run_in_thread(work)
     return json_response("ok")
 

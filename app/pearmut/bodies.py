@@ -9,7 +9,7 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, StrictStr, ValidationError, field_validator
 
 from app.domain.errors import Invalid, Place
-from app.domain.faults import list_first_faults
+from app.domain.faults import list_first_validation_errors
 from app.services.pearmut.answers import LATEST_TIME
 from app.web.bodies import read_json
 
@@ -18,13 +18,13 @@ Name = Annotated[str, Field(min_length=1, max_length=1000)]
 ItemPlace = StrictInt | Annotated[StrictStr, Field(max_length=40)]
 
 
-class PageBody(BaseModel):
+class PearmutRequestBody(BaseModel):
     """A body: members that are not declared are left."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
 
 
-class NextItemIn(PageBody):
+class NextItemIn(PearmutRequestBody):
     """Which annotator asks."""
 
     campaign_id: Name
@@ -37,7 +37,7 @@ class ItemIn(NextItemIn):
     item_i: ItemPlace
 
 
-class AnnotationIn(PageBody):
+class AnnotationIn(PearmutRequestBody):
     """Answers to a document or form, and what was done. `item` and `validations` are the server's to know."""
 
     annotation: Annotated[list[JsonValue], Field(max_length=100_000)]
@@ -56,13 +56,13 @@ class AnnotationIn(PageBody):
         return actions
 
 
-class LogIn(ItemIn):
+class PearmutAnswersIn(ItemIn):
     """Answers of an annotator."""
 
     payload: AnnotationIn
 
 
-class ManagedCampaignIn(PageBody):
+class ManagedCampaignIn(PearmutRequestBody):
     """Which campaign, and by which right."""
 
     campaign_id: Name
@@ -82,7 +82,7 @@ class NewUsersIn(ManagedCampaignIn):
     users: StrictInt = 1
 
 
-class NewCampaignIn(PageBody):
+class NewCampaignIn(PearmutRequestBody):
     """Campaigns to load."""
 
     campaign_data: dict[str, Any] | list[dict[str, Any]]
@@ -95,5 +95,5 @@ async def read_body(request: Request, model: type[M]) -> M:
     try:
         return await to_thread.run_sync(model.model_validate_json, data)
     except ValidationError as error:
-        places = tuple(Place(tuple(fault["loc"]), fault["msg"]) for fault in list_first_faults(error))
+        places = tuple(Place(tuple(fault["loc"]), fault["msg"]) for fault in list_first_validation_errors(error))
         raise Invalid("the request is not valid", places=places) from None

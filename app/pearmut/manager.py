@@ -189,6 +189,6 @@ async def _download(
 
 
 @router.get("/export-results")
-async def refuse_tables() -> Response:
+async def refuse_results_export() -> Response:
     """Tables are made by the reports."""
     return json_response(TABLES, 400)

@@ -10,7 +10,7 @@ from typing import Any
 
 from app.domain.errors import NotFound
 from app.protocols.base import Protocol
-from app.protocols.kit.as_custom import make_custom_options
+from app.protocols.kit.as_custom import convert_to_custom_options
 from app.protocols.kit.forms import (
     NotAsked,
     RaterForm,
@@ -56,13 +56,13 @@ __all__ = [
     "audit_stored_prefill",
     "check_answer",
     "check_preference",
+    "convert_to_custom_options",
     "find_visible_texts",
     "get_protocol",
     "list_judged_levels",
     "list_known_severities",
     "list_labelled_texts",
     "list_visible_text_labels",
-    "make_custom_options",
     "make_rater_form",
     "make_rubric",
     "payload_type",

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.domain.errors import Invalid, Place
-from app.domain.faults import list_first_faults
+from app.domain.faults import list_first_validation_errors
 from app.protocols.widgets import Choice as Choice
 from app.protocols.widgets import Count as Count
 from app.protocols.widgets import Criteria as Criteria
@@ -258,7 +258,7 @@ class Protocol(Generic[P]):
             JudgmentMeasure("spans" if self.uses_profile else "score", self.higher_is_better, scale, self.uses_profile),
         )
 
-    def measure(self, options: ScoringOptions) -> JudgmentMeasure:
+    def find_measure(self, options: ScoringOptions) -> JudgmentMeasure:
         """The number that these options ask for. Raises Invalid, naming those there are."""
         measures = self.derive_measures(options)
         for measure in measures:
@@ -289,7 +289,7 @@ def resolve_scoring_options(protocol: Protocol[Any], options: Mapping[str, objec
 def _places(protocol: Protocol[Any], error: ValidationError) -> list[Place]:
     there = ", ".join(protocol.options.model_fields) or "none"
     places = []
-    for fault in list_first_faults(error, 20):
+    for fault in list_first_validation_errors(error, 20):
         message = f"there are: {there}" if fault["type"] == "extra_forbidden" else fault["msg"]
         places.append(Place(("options", *fault["loc"]), message))
     return places

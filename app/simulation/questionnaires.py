@@ -14,9 +14,9 @@ USUAL_RANGE = (0.0, 20.0)
 def draw_answers(draws: Draws, rater: str, questions: Iterable[Question]) -> dict[str, object]:
     """Valid answers by name of the question, the same for the same rater and seed. Notes ask nothing.
 
-    >>> from app.domain.questionnaires import make_language_biography
-    >>> answers = draw_answers(Draws(1), "r1", make_language_biography())
-    >>> answers == draw_answers(Draws(1), "r1", make_language_biography())
+    >>> from app.domain.questionnaires import make_language_biography_questions
+    >>> answers = draw_answers(Draws(1), "r1", make_language_biography_questions())
+    >>> answers == draw_answers(Draws(1), "r1", make_language_biography_questions())
     True
     """
     return {one.name: _answer(draws, rater, one) for one in questions if one.kind != "note"}

@@ -17,7 +17,7 @@ from procrastinate import SyncPsycopgConnector
 from procrastinate.jobs import Job
 from procrastinate.manager import JobManager
 
-from app.domain.tracing import current_trace
+from app.domain.tracing import current_traceparent
 from app.storage.db import Session, driver_connection
 from app.storage.organizations import current_organization, organization_schema
 from app.storage.queue_schema import SCHEMA
@@ -80,7 +80,7 @@ def commit_asynchronously(session: Session) -> None:
 
 def enqueue_entries(session: Session, entries: Iterable[QueueEntry]) -> None:
     """Put entries into the queue, with the transaction that they belong to, and with the trace that led to them."""
-    trace = current_trace()
+    trace = current_traceparent()
     carried: dict[str, object] = {"trace": trace} if trace else {}
     made = [
         Job(

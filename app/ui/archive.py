@@ -13,8 +13,8 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from markupsafe import Markup, escape
 
 from app.domain.keys import KEY_PATTERN
-from app.domain.markup import find_text_layout
-from app.domain.media_elements import find_media_element
+from app.domain.markup import parse_markup_if_present
+from app.domain.media_elements import parse_media_element
 from app.reports.inputs.campaign import find_campaign_protocol
 from app.services.data import archive
 from app.services.data.archive import ArchivedDocument, ArchivedJudgment, ArchiveIndex
@@ -105,7 +105,7 @@ def render_marked_text(text: str, errors: Sequence[Mapping[str, Any]], side: str
     >>> str(render_marked_text("a <b>", [{"start": 0, "end": 1, "severity": "minor"}], "target", markup=False))
     '<p dir="auto" class="drawn"><mark class="is-minor">a</mark> &lt;b&gt;</p>'
     """
-    layout = find_text_layout(text) if markup else None
+    layout = parse_markup_if_present(text) if markup else None
     if layout is None:
         pieces = (
             Markup('<mark class="{}">{}</mark>').format(one.kinds, one.text) if one.kinds else escape(one.text)
@@ -179,7 +179,7 @@ class TextMediaFinder:
 
     def __call__(self, text: str | None) -> ArchivedMedia | None:
         """captions: their address."""
-        element = find_media_element(text)
+        element = parse_media_element(text)
         file = None if element is None else self.files.get(element.name)
         if element is None or file is None or file.kind == "captions":
             return None

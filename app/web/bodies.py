@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from starlette.types import Message
 
 from app.domain.errors import AppError, StorageFull, TooLarge
-from app.domain.faults import list_first_faults
+from app.domain.faults import list_first_validation_errors
 from app.web import strict_json
 from app.web.admission import find_admission_slot
 from app.web.deps import get_options
@@ -85,7 +85,7 @@ class JsonBody(Generic[M]):
                 return self._read(data)
             return await to_thread.run_sync(self._read, data)
         except ValidationError as error:
-            faults = [{**fault, "loc": ("body", *fault["loc"])} for fault in list_first_faults(error)]
+            faults = [{**fault, "loc": ("body", *fault["loc"])} for fault in list_first_validation_errors(error)]
             raise RequestValidationError(faults) from None
 
     def _read(self, data: bytes) -> M:

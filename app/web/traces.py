@@ -33,7 +33,7 @@ class CollectedSpan:
         self._span = span
 
     @property
-    def context(self) -> str:
+    def traceparent(self) -> str:
         """Its `traceparent`, by the W3C's recommendation Trace Context."""
         told = self._span.get_span_context()
         return f"00-{told.trace_id:032x}-{told.span_id:016x}-{int(told.trace_flags):02x}"
@@ -60,7 +60,7 @@ class CollectingTracer:
         provider.add_span_processor(SimpleSpanProcessor(exporter) if at_once else BatchSpanProcessor(exporter))
         self._tracer = provider.get_tracer("plumbline")
 
-    def start(self, kind: SpanKind, name: str, parent: str | None, seconds_ago: float) -> CollectedSpan:
+    def start_span(self, kind: SpanKind, name: str, parent: str | None, seconds_ago: float) -> CollectedSpan:
         """A span that began so many seconds ago."""
         from opentelemetry.context import Context
         from opentelemetry.trace import SpanKind as Kinds

@@ -67,7 +67,9 @@ def test_a_header_alone_is_refused_by_every_reader(campaign: httpx.Client) -> No
     tried = 0
     for format in READ:
         written = formats.get_format(format)
-        if format == "jsonl" or not (format in HEADERS or written.write or written.write_tree or written.write_book):
+        if format == "jsonl" or not (
+            format in HEADERS or written.write or written.write_file_tree or written.write_book
+        ):
             continue
         if format in HEADERS:
             files = {"file": HEADERS[format]}

@@ -7,7 +7,7 @@ import json
 import psycopg
 import pytest
 
-from app.domain.questionnaires import make_language_biography
+from app.domain.questionnaires import make_language_biography_questions
 from app.simulation import CampaignFacts, PlantedText, make_model_template, write_model
 from app.storage.db import Database
 from tests.collecting import collect
@@ -16,7 +16,7 @@ from tests.load.server import serving
 RATERS = ("r1", "r2", "r3")
 TEXTS = [PlantedText("sysA", "doc1", 1, "Voice 1 says of 1 1: der Hund bellte.")]
 
-BEFORE = [one.model_dump(mode="json", exclude_defaults=True) for one in make_language_biography()]
+BEFORE = [one.model_dump(mode="json", exclude_defaults=True) for one in make_language_biography_questions()]
 OPTIONS = [{"value": value, "label": {"en": value}} for value in ("a", "b")]
 AFTER = [{"name": "said", "kind": "choices", "label": {"en": "What?"}, "required": True, "options": OPTIONS}]
 

@@ -32,7 +32,7 @@ def worlds(draw: st.DrawFn) -> World:
     )
     systems = [System(f"s{n}") for n in range(draw(st.integers(1, 5)))]
     outputs = {
-        (one.key, system.key): tuple(f"{one.key}{n}{rng.integers(3)}" for n in range(one.segments))
+        (one.key, system.key): tuple(f"{one.key}{n}{rng.integers(3)}" for n in range(one.n_segments))
         for one in documents
         for system in systems
         if rng.random() < 0.9  # some outputs are missing, some are alike

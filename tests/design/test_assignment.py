@@ -20,8 +20,8 @@ from app.design.assignment import (
 from app.design.capacity import assign_by_capacity
 from app.design.entropy import TOLERANCE, assign_to_entropy, estimate_reachable_entropies, normalized_entropy
 from app.design.even_out import even_out_loads
-from app.design.layout import AllocationInput, make_output_group_layout
-from app.design.overlap import assign_overlap
+from app.design.layout import AllocationInput, make_output_allocation_input
+from app.design.overlap import assign_overlap_groups
 from app.domain.errors import Invalid
 
 GROUPINGS = ("psxs", "system_balanced", "none")
@@ -61,7 +61,7 @@ def test_who_had_more_before_is_not_more_than_one_ahead_after(seed: int, before:
 def test_a_study_rates_each_output_once_by_a_rater_of_its_bucket(grouping: str) -> None:
     bucket = np.repeat([0, 1, 2], [7, 5, 9])
     pools = [np.array([0, 1, 2]), np.array([2, 3]), np.array([1, 3, 4])]
-    items = make_output_group_layout(grouping, bucket, 4, pools, 5)
+    items = make_output_allocation_input(grouping, bucket, 4, pools, 5)
     raters = items.raters_of_outputs(assign_simulated_studies(np.random.default_rng(3), items.layout, 20))
     assert raters.shape == (20, 21, 4, 1)
     for document, of in enumerate(bucket):
@@ -77,7 +77,7 @@ def test_a_study_rates_each_output_once_by_a_rater_of_its_bucket(grouping: str) 
 
 def test_outputs_that_there_are_not_get_no_rater() -> None:
     present = np.array([[True, False], [True, True]])
-    items = make_output_group_layout("none", np.array([0, 0]), 2, [np.array([0, 1])], 2, present=present)
+    items = make_output_allocation_input("none", np.array([0, 0]), 2, [np.array([0, 1])], 2, present=present)
     raters = items.raters_of_outputs(assign_simulated_studies(np.random.default_rng(0), items.layout, 5))
     assert (raters[:, 0, 1] == -1).all()
     assert (raters[:, present] >= 0).all()
@@ -85,7 +85,7 @@ def test_outputs_that_there_are_not_get_no_rater() -> None:
 
 @pytest.mark.parametrize(("people", "dealt"), [(2, False), (3, True)])
 def test_a_campaign_needs_as_many_people_in_a_bucket_as_an_output_has_ratings(people: int, dealt: bool) -> None:
-    layout = make_output_group_layout(
+    layout = make_output_allocation_input(
         "psxs", np.zeros(4, dtype=np.int64), 2, [np.arange(people)], people, ratings=3
     ).layout
     raters = np.full((4, 3), -1)
@@ -98,7 +98,7 @@ def test_a_campaign_needs_as_many_people_in_a_bucket_as_an_output_has_ratings(pe
 
 
 def test_a_campaign_deals_by_the_code_that_deals_studies() -> None:
-    items = make_output_group_layout("psxs", np.repeat([0, 1], [6, 3]), 3, [np.arange(3), np.arange(3)], 3)
+    items = make_output_allocation_input("psxs", np.repeat([0, 1], [6, 3]), 3, [np.arange(3), np.arange(3)], 3)
     dealt = np.full((9, 1), -1, dtype=np.int64)
     assign_campaign_groups(np.random.default_rng(5), items.layout, dealt)
     assert np.ptp(compute_rater_loads(items.layout, dealt[None])) == 0
@@ -120,7 +120,7 @@ def test_normalized_entropy_is_that_of_fixture_f6(shares: tuple[int, ...], rater
 
 def test_two_buckets_of_three_reach_the_published_least_entropy() -> None:
     """Riley et al. 2024, §6.1.2: 0.38 for en-zh (2 buckets of 90–91 documents, 6 raters)."""
-    items = make_output_group_layout("psxs", np.repeat([0, 1], [90, 91]), 13, [np.arange(3), np.arange(3, 6)], 6)
+    items = make_output_allocation_input("psxs", np.repeat([0, 1], [90, 91]), 13, [np.arange(3), np.arange(3, 6)], 6)
     low, high = estimate_reachable_entropies(np.random.default_rng(1), items.layout)
     assert low == pytest.approx(0.386844, abs=1e-6)
     assert high > 0.9999
@@ -129,7 +129,7 @@ def test_two_buckets_of_three_reach_the_published_least_entropy() -> None:
 def exact_range(layout: AllocationInput) -> tuple[float, float]:
     sets = [
         list(combinations(layout.pools[b].tolist(), k))
-        for b, k in zip(layout.group_bucket, layout.ratings, strict=True)
+        for b, k in zip(layout.bucket_of_group, layout.ratings, strict=True)
     ]
     found = []
     for choice in product(*sets):
@@ -145,7 +145,7 @@ def exact_range(layout: AllocationInput) -> tuple[float, float]:
 def test_the_reachable_range_found_is_inside_the_true_one_and_near_it(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     pools = [np.sort(rng.permutation(4)[: int(rng.integers(2, 4))]) for _ in range(2)]
-    layout = make_output_group_layout("psxs", rng.integers(0, 2, size=6), 2, pools, 4, ratings=k).layout
+    layout = make_output_allocation_input("psxs", rng.integers(0, 2, size=6), 2, pools, 4, ratings=k).layout
     low, high = estimate_reachable_entropies(rng, layout)
     true_low, true_high = exact_range(layout)
     assert true_low - 1e-9 <= low <= true_low + 0.1
@@ -156,7 +156,7 @@ def test_the_reachable_range_found_is_inside_the_true_one_and_near_it(seed: int,
 @given(st.sampled_from(GROUPINGS), st.sampled_from([0.6, 0.7, 0.85]), st.integers(1, 2), st.integers(0, 99))
 def test_an_entropy_target_is_met_within_its_tolerance(grouping: str, target: float, k: int, seed: int) -> None:
     pools = [np.sort(np.array([0, 1, 3]) + n) % 7 for n in range(7)]
-    layout = make_output_group_layout(
+    layout = make_output_allocation_input(
         grouping, np.arange(70) % 7, 3, [np.sort(pool) for pool in pools], 7, ratings=k
     ).layout
     if k == 2:
@@ -167,7 +167,7 @@ def test_an_entropy_target_is_met_within_its_tolerance(grouping: str, target: fl
 
 
 def test_an_entropy_out_of_reach_is_refused_with_the_range() -> None:
-    layout = make_output_group_layout("psxs", np.zeros(12, dtype=np.int64), 2, [np.arange(3)], 6).layout
+    layout = make_output_allocation_input("psxs", np.zeros(12, dtype=np.int64), 2, [np.arange(3)], 6).layout
     with pytest.raises(Invalid, match=r"found reachable with these buckets: 0\.000 to 0\.613"):
         assign_to_entropy(np.random.default_rng(1), layout, 0.9)
 
@@ -175,7 +175,7 @@ def test_an_entropy_out_of_reach_is_refused_with_the_range() -> None:
 def test_the_range_of_a_refusal_denies_nothing_that_can_be_dealt() -> None:
     """Five documents in five buckets: one even deal gives several of them to one rater, by chance."""
     pools = [np.array([0, 1, n + 2]) for n in range(5)]
-    layout = make_output_group_layout("psxs", np.arange(5), 2, pools, 10).layout
+    layout = make_output_allocation_input("psxs", np.arange(5), 2, pools, 10).layout
     low, high = exact_range(layout)
     for seed in range(20):
         with pytest.raises(Invalid, match=rf"found reachable with these buckets: {low:.3f} to {high:.3f}"):
@@ -187,7 +187,7 @@ def least_spread(layout: AllocationInput) -> tuple[int, int]:
     base = np.zeros(layout.n_raters, dtype=np.int64)
     choices = []
     for bucket, pool in enumerate(layout.pools):
-        slots = int(layout.ratings[layout.group_bucket == bucket].sum())
+        slots = int(layout.ratings[layout.bucket_of_group == bucket].sum())
         base[pool] += slots // len(pool)
         choices.append(list(combinations(pool.tolist(), slots % len(pool))))
     used = np.unique(np.concatenate(layout.pools))
@@ -207,7 +207,7 @@ def test_evening_out_reaches_what_brute_force_finds(seed: int) -> None:
     n_raters, n_buckets = int(rng.integers(3, 6)), int(rng.integers(2, 6))
     pools = [np.sort(rng.permutation(n_raters)[: int(rng.integers(2, 4))]) for _ in range(n_buckets)]
     bucket = np.repeat(np.arange(n_buckets), rng.integers(2, 6, size=n_buckets))
-    layout = make_output_group_layout("psxs", bucket, 3, pools, n_raters, ratings=int(rng.integers(1, 3))).layout
+    layout = make_output_allocation_input("psxs", bucket, 3, pools, n_raters, ratings=int(rng.integers(1, 3))).layout
     dealt = assign_simulated_studies(rng, layout, 1)[0]
     evened = even_out_loads(rng, layout, dealt)
     held = Counter(dealt.ravel().tolist())
@@ -241,11 +241,11 @@ def test_more_documents_than_there_are_is_refused() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_several_people_share_each_systems_outputs_out_evenly_too(seed: int) -> None:
     """36 outputs, 12 of each of three systems, two ratings each by four raters: 18 for each, some 6 of every system."""
-    layout = make_output_group_layout(
+    layout = make_output_allocation_input(
         "system_balanced", np.zeros(12, dtype=np.int64), 3, [np.arange(4)], 4, ratings=2
     ).layout
     raters = np.full((36, 2), -1)
-    assign_overlap(np.random.default_rng(seed), layout, raters, np.arange(36))
+    assign_overlap_groups(np.random.default_rng(seed), layout, raters, np.arange(36))
     of_system = np.zeros((3, 4), dtype=np.int64)
     np.add.at(of_system, (layout.cell[:, None], raters), 1)
     assert np.ptp(of_system.sum(axis=0)) <= 1

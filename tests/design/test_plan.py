@@ -221,7 +221,7 @@ def test_long_documents_are_cut_into_even_stretches() -> None:
 
 def test_every_item_that_is_too_long_is_counted() -> None:
     documents = tuple(DesignDocument(f"d{n}", (4,) * (1 + n)) for n in range(9))
-    outputs = {(d.key, s): tuple(f"{d.key}{s}{n}" for n in range(d.segments)) for d in documents for s in "abcd"}
+    outputs = {(d.key, s): tuple(f"{d.key}{s}{n}" for n in range(d.n_segments)) for d in documents for s in "abcd"}
     raters = [Rater(f"r{n}") for n in range(3)]
     design = {"ratings_per_item": 2, "task": {"max_segments": 2}}
     plan = compiled(design, (TestSet(documents, outputs), [System(s) for s in "abcd"], raters))
@@ -258,7 +258,7 @@ def test_a_screen_too_wide_for_a_task_is_narrowed_and_said_so() -> None:
 def test_nobody_gets_more_than_their_capacity(seed: int, unit: str) -> None:
     test_set, systems, raters = world(20, 3, 4, seed=seed)
     whole = sum(
-        d.words and (3 if unit == "items" else 3 * d.segments if unit == "segments" else 3 * sum(d.words))
+        d.words and (3 if unit == "items" else 3 * d.n_segments if unit == "segments" else 3 * sum(d.words))
         for d in test_set.documents
     )
     parts = [1, 2, 3, 4]

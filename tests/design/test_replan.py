@@ -89,7 +89,7 @@ def test_finished_groups_stay_and_open_ones_of_those_who_stay_do_not_move() -> N
     handed_in = first_tasks(plan, 0.5)
     again = plan_remaining_tasks(plan, test_set, systems, raters[1:], handed_in=handed_in)
     assert set(again.kept_tasks) >= handed_in
-    counts = again.count_ratings()
+    counts = again.count_ratings_by_change()
     assert counts["stayed"] + counts["moved"] + counts["redone"] == len(plan.groups)
     for change in again.changes:
         if change.what == "moved":
@@ -138,7 +138,7 @@ def late(before: World, *, identical: bool) -> World:
         outputs[document.key, "late"] = (
             test_set.outputs[document.key, "s00"]
             if identical
-            else tuple(f"{document.key}/late/{n}" for n in range(document.segments))
+            else tuple(f"{document.key}/late/{n}" for n in range(document.n_segments))
         )
     return replace(test_set, outputs=outputs), [*systems, System("late")], raters
 
@@ -197,7 +197,7 @@ def test_less_capacity_moves_whole_groups_to_others_with_room() -> None:
     done = Counter(group.rater for group in again.plan.groups)
     assert done["r00"] == 2
     assert sum(done.values()) == 24
-    assert again.count_ratings() == {"stayed": 20, "moved": 4}
+    assert again.count_ratings_by_change() == {"stayed": 20, "moved": 4}
 
 
 def test_what_nobody_can_take_over_is_said() -> None:

@@ -23,7 +23,7 @@ def with_late(given: World, name: str, *, like: str | None = None) -> World:
     late = {
         (document.key, name): test_set.outputs[document.key, like]
         if like
-        else tuple(f"{document.key}/{name}/{n}" for n in range(document.segments))
+        else tuple(f"{document.key}/{name}/{n}" for n in range(document.n_segments))
         for document in test_set.documents
     }
     return replace(test_set, outputs={**test_set.outputs, **late}), [*systems, System(name)], raters
@@ -63,7 +63,7 @@ def test_what_is_judged_is_never_planned_again_by_any_later_replan(seed: int, gr
     for _ in range(2):
         again, plan = go_on(plan, now, everything(plan))
         assert again.plan.tasks == ()
-        assert set(again.count_ratings()) == {"stayed"}
+        assert set(again.count_ratings_by_change()) == {"stayed"}
     for raters in ratings_of(plan).values():
         assert len(raters) == len(set(raters)) == 2
 
@@ -74,8 +74,8 @@ def test_a_late_system_that_nobody_has_judged_yet_stays_with_whom_it_was_planned
     now = with_late(now, "late")
     first, planned = go_on(plan, now, everything(plan))
     again, _ = go_on(planned, now, everything(plan))
-    assert first.count_ratings() == {"stayed": 12, "new": 12}
-    assert again.count_ratings() == {"stayed": 24}
+    assert first.count_ratings_by_change() == {"stayed": 12, "new": 12}
+    assert again.count_ratings_by_change() == {"stayed": 24}
     assert [(group.document, group.nth, group.rater) for group in again.plan.groups] == [
         (group.document, group.nth, group.rater) for group in first.plan.groups
     ]
@@ -137,7 +137,7 @@ def test_bought_documents_are_dealt_by_squares_of_their_own(seed: int, shape: tu
     for key in sorted(bought):
         now = with_bought(now, key)
     again, plan = go_on(plan, now, done, tuple(sorted(bought)))
-    nobodys = (n_systems - n_raters) * (sum(document.segments for document in now[0].documents))
+    nobodys = (n_systems - n_raters) * (sum(document.n_segments for document in now[0].documents))
     said = [unmet.what for unmet in again.plan.unmet]
     assert said == ([f"{nobodys} outputs are edited by nobody"] if nobodys else [])
     assert sorted(edited(plan, old)) == sorted(before)

@@ -30,7 +30,7 @@ def world(documents: int, systems: int, raters: int, *, longest: int = 6, seed: 
     )
     compared = [System(f"s{n:02}") for n in range(systems)]
     outputs = {
-        (one.key, system.key): tuple(f"{one.key}/{system.key}/{n}" for n in range(one.segments))
+        (one.key, system.key): tuple(f"{one.key}/{system.key}/{n}" for n in range(one.n_segments))
         for one in made
         for system in compared
     }

@@ -52,7 +52,7 @@ def test_a_stretch_comes_back_from_the_stored_text_as_it_was_marked(text: str) -
     assert all(before <= start < end for before, (_, start, end) in zip(ends, marked_up.runs, strict=False))
     for start in range(len(marked_up.shown)):
         for end in range(start + 1, len(marked_up.shown) + 1):
-            assert marked_up.to_shown_range(*marked_up.to_stored(start, end)) == (start, end)
+            assert marked_up.to_shown_range(*marked_up.to_stored_range(start, end)) == (start, end)
 
 
 @given(TEXTS, st.integers(0, 200), st.integers(1, 200))
@@ -62,12 +62,12 @@ def test_a_stretch_of_the_stored_text_keeps_its_words(text: str, start: int, len
     shown = marked_up.to_shown_range(start, end) if start < end else None
     if shown is None:
         return
-    kept = marked_up.to_stored(*shown)
+    kept = marked_up.to_stored_range(*shown)
     assert marked_up.to_shown_range(*kept) == shown
     # What is shown of it says what the stretch says: the same characters one by one, where one stands for one.
     places = [(at, sign) for at, sign in enumerate(marked_up.shown[shown[0] : shown[1]], shown[0])]
     for at, sign in places:
-        stored = text[slice(*marked_up.to_stored(at, at + 1))]
+        stored = text[slice(*marked_up.to_stored_range(at, at + 1))]
         assert stored == sign or (sign == "\n" and "<" in stored) or stored.startswith("&")
 
 

@@ -10,10 +10,10 @@ import pytest
 from app.domain.keys import is_key
 from app.domain.media_elements import (
     find_file_name_in_address,
-    find_media_element,
-    find_page,
+    find_page_number_in_name,
     make_media_element,
     make_media_name,
+    parse_media_element,
 )
 
 HOSTILE = [
@@ -38,7 +38,7 @@ HOSTILE = [
 def test_a_hostile_name_becomes_a_key_that_its_text_finds(path: str) -> None:
     name = make_media_name(path)
     assert name is not None
-    element = find_media_element(f'<audio src="assets/{escape(path)}"></audio>')
+    element = parse_media_element(f'<audio src="assets/{escape(path)}"></audio>')
     assert is_key(name)
     assert element is not None
     assert element.name == name
@@ -48,7 +48,7 @@ def test_a_hostile_name_becomes_a_key_that_its_text_finds(path: str) -> None:
 def test_a_text_may_write_a_name_as_addresses_do_and_as_we_do(path: str) -> None:
     name = make_media_name(path)
     assert name is not None
-    assert find_media_element(make_media_element(name)) == find_media_element(f"<img src='assets/{quote(path)}'>")
+    assert parse_media_element(make_media_element(name)) == parse_media_element(f"<img src='assets/{quote(path)}'>")
     assert find_file_name_in_address(f"assets/{quote(path)}?version=2") == name
 
 
@@ -65,9 +65,9 @@ def test_a_page_of_a_file_with_a_long_name_is_still_a_page(length, page):
     path = f"{'r' * (length - 4)}.pdf"
     name = make_media_name(path, page=page)
     assert is_key(name)
-    assert find_page(name) == page
+    assert find_page_number_in_name(name) == page
     assert find_file_name_in_address(f"{path}#page={page}") == name
-    element = find_media_element(make_media_element(name))
+    element = parse_media_element(make_media_element(name))
     assert element.name == name
     assert name != make_media_name(path.replace("rr", "rs", 1), page=page)
 
@@ -76,4 +76,4 @@ def test_a_page_of_a_file_with_a_long_name_is_still_a_page(length, page):
 def test_the_text_of_a_page_leads_to_it_whatever_the_file_is_called(path):
     name = make_media_name(path, page=3)
     assert find_file_name_in_address(f"{path}#page=3") == name
-    assert find_media_element(make_media_element(name)).name == name
+    assert parse_media_element(make_media_element(name)).name == name

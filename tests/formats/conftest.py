@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from app import formats
-from app.formats.base import FileLine, InputFile, JudgmentRow, ReadContext, ReaderLimits, ReadLog, Record
+from app.formats.base import InputFile, JudgmentRow, LineLocation, ReadContext, ReaderLimits, ReadLog, Record
 
 DATA = Path(__file__).resolve().parents[2] / ".." / "shared" / "data"
-NOWHERE = FileLine("", 0)
+NOWHERE = LineLocation("", 0)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from app import formats
-from app.formats.base import FileLine, JudgmentRow, OutputRow, Record, VoidRow
+from app.formats.base import JudgmentRow, LineLocation, OutputRow, Record, VoidedJudgmentRow
 from tests.formats.conftest import Write
 
-HERE = FileLine("", 0)
+HERE = LineLocation("", 0)
 
 
 def judgment(**other: Any) -> JudgmentRow:
@@ -64,7 +64,7 @@ def test_a_key_that_looks_like_a_formula_is_neutralized_and_a_negative_score_is_
 
 
 def test_a_void_stands_beside_its_judgment_and_the_order_of_records_is_irrelevant(write: Write) -> None:
-    void = VoidRow(HERE, "t1", "A:d1", 1, "r1", "clicked through", "manager")
+    void = VoidedJudgmentRow(HERE, "t1", "A:d1", 1, "r1", "clicked through", "manager")
     other = judgment(item="B:d1", systems=("B",))
     rows = written(write, void, other, judgment())
     assert [(row["system"], row["void"]) for row in rows] == [("A", "clicked through"), ("B", "")]

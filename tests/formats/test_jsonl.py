@@ -20,7 +20,7 @@ from app.formats.base import (
     Record,
     SegmentRow,
     SystemRecord,
-    VoidRow,
+    VoidedJudgmentRow,
 )
 from tests.formats.conftest import NOWHERE, Read, Write
 
@@ -65,7 +65,7 @@ FULL: list[Record] = [
         item_meta={"rid": 1},
         meta={"n": -0.5},
     ),
-    VoidRow(NOWHERE, "t", "i", None, "r", "a mistake", "admin"),
+    VoidedJudgmentRow(NOWHERE, "t", "i", None, "r", "a mistake", "admin"),
 ]
 JUDGMENT = {
     "type": "judgment",

@@ -16,7 +16,7 @@ def contents(records: Sequence[Record], shown: Sequence[ShownOutputRow] = ()) ->
 
 def tree(name: str, found: CampaignContents, lost: Counter[str] | None = None) -> dict[str, bytes]:
     """All files of a format that is several."""
-    write = formats.get_format(name).write_tree
+    write = formats.get_format(name).write_file_tree
     assert write is not None
     return {path: b"".join(chunks) for path, chunks in write(found, Counter() if lost is None else lost)}
 

@@ -8,7 +8,7 @@ from itertools import groupby
 import pytest
 
 from app.domain.errors import Invalid
-from app.protocols import ALL, get_protocol, make_custom_options, make_rater_form, widgets_at_level
+from app.protocols import ALL, convert_to_custom_options, get_protocol, make_rater_form, widgets_at_level
 from app.protocols.base import JudgedTexts, Spans, resolve_scoring_options
 from app.stats.scoring import weigh_error
 
@@ -144,15 +144,15 @@ def test_every_built_in_protocol_can_be_taken_as_a_start(name):
     """What is written out is a protocol, asks the same questions, and weighs marked errors alike."""
     start = get_protocol(name)
     given = resolve_scoring_options(start, start.examples[0].options)
-    written = resolve_scoring_options(CUSTOM, make_custom_options(start, given))
+    written = resolve_scoring_options(CUSTOM, convert_to_custom_options(start, given))
     level = start.level
-    written_again = resolve_scoring_options(CUSTOM, make_custom_options(CUSTOM, written))
+    written_again = resolve_scoring_options(CUSTOM, convert_to_custom_options(CUSTOM, written))
     assert written_again.own == written.own
     kinds = {"Slider": "Criteria", "Choice": "Criteria", "Count": "Criteria", "TextEdit": "Texts", "Link": "Texts"}
     before = [kinds.get(type(one).__name__, type(one).__name__) for one in widgets_at_level(start, given, level)]
     after = [type(one).__name__ for one in widgets_at_level(CUSTOM, written, "segment")]
     assert [one for one, _ in groupby(before)] == after
-    first, second = start.measure(given), CUSTOM.measure(written)
+    first, second = start.find_measure(given), CUSTOM.find_measure(written)
     if first.name == second.name:
         assert first.higher_is_better is second.higher_is_better
     for one in widgets_at_level(start, given, level):

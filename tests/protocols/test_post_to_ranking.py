@@ -20,7 +20,7 @@ RANKED = [pytest.param(p, id=name) for name, p in ALL.items() if p.ranks and p.l
 NEED_TEXTS = [
     pytest.param(p, id=name)
     for name, p in ALL.items()
-    if p.measure(resolve_scoring_options(p, p.examples[0].options)).needs_text
+    if p.find_measure(resolve_scoring_options(p, p.examples[0].options)).needs_text
 ]
 DOCUMENTS = 8
 RANKING = {"recipe": "srp-paper", "permutations": "100"}

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import get_args
 
 from app import formats, protocols
-from app.domain.questionnaires import make_language_biography
+from app.domain.questionnaires import make_language_biography_questions
 from app.domain.recipe_choices import Role
 from app.protocols.kit.custom_parts import PostEditPart, YesNoPart
 from app.protocols.kit.forms import LEVEL_SAYS, RESTS_ON
@@ -56,7 +56,7 @@ def of_services(page: str) -> set[str]:
 
 def of_biography() -> set[str]:
     """The questions of a language biography, and the answers that are words."""
-    asked = make_language_biography()
+    asked = make_language_biography_questions()
     answers = {one.label["en"] for question in asked for one in question.options if one.label["en"] != one.value}
     return {question.label["en"] for question in asked} | answers
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, Field, JsonValue, StringConstrai
 from pydantic_core import ErrorDetails
 
 from app.api.models.times import Time
-from app.domain.faults import list_first_faults
+from app.domain.faults import list_first_validation_errors
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.people.enrolment import MOST
 from app.services.people.rater_tables import ATTRIBUTE, COLUMNS, RaterTableLine, make_table_error, read_rater_table
@@ -117,7 +117,7 @@ class RaterTableIn(BodyModel):
             try:
                 wanted.append((row, RaterIn.model_validate(row.values).to_enrolment()))
             except ValidationError as error:
-                faults += [(row.line, _format_fault(fault)) for fault in list_first_faults(error)]
+                faults += [(row.line, _format_fault(fault)) for fault in list_first_validation_errors(error)]
         if faults:
             raise make_table_error(faults[:100])
         return wanted

@@ -8,7 +8,7 @@ from fastapi import Path
 from pydantic import BaseModel, Field, JsonValue
 
 from app.api.models.times import Time
-from app.domain.markup import find_text_layout
+from app.domain.markup import parse_markup_if_present
 from app.services.tasks.judging import JudgmentReceipt
 from app.services.tasks.leases import LeaseResult
 from app.services.tasks.tasks import ItemView, OwnAnswer, ScreenView, SegmentView, TaskView
@@ -73,7 +73,7 @@ class PairLayoutOut(BaseModel):
     @classmethod
     def of(cls, source: str | None, text: str | None) -> PairLayoutOut:
         """Of two texts as they are stored."""
-        layouts = (find_text_layout(one) for one in (source, text))
+        layouts = (parse_markup_if_present(one) for one in (source, text))
         first, second = (None if one is None else TextLayoutOut.model_validate(one) for one in layouts)
         return cls(source=first, text=second)
 

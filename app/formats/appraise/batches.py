@@ -11,8 +11,8 @@ from itertools import groupby
 from app.domain.errors import Invalid, Place
 from app.formats.base import (
     DocumentRecord,
-    FileLine,
     InputFile,
+    LineLocation,
     OutputRow,
     ReadContext,
     ReadLog,
@@ -22,7 +22,7 @@ from app.formats.base import (
 )
 from app.formats.kit.appraise_names import parse_appraise_document, parse_appraise_systems
 from app.formats.kit.appraise_spans import parse_appraise_spans
-from app.formats.kit.json_stream import JsonPiece, stream_json_pieces
+from app.formats.kit.json_stream import JsonElement, stream_json_elements
 from app.formats.kit.names import KeyAssigner
 from app.formats.kit.reading import count_unread_columns
 from app.formats.kit.records import LONGEST_NAME
@@ -76,9 +76,9 @@ class AppraiseBatchReader:
     def __init__(self, context: ReadContext, log: ReadLog) -> None:
         self._context, self._log = context, log
         self._longest: dict[str, list[bytes]] = {}
-        self._said: dict[Languages, FileLine] = {}
+        self._said: dict[Languages, LineLocation] = {}
         self._documents, self._systems = KeyAssigner("document", log), KeyAssigner("system", log)
-        self.at = FileLine("", 0)
+        self.at = LineLocation("", 0)
         self.documents_known = False
         self._at_line: dict[int, bytes] = {}
         self._by_source: dict[bytes, int] = {}
@@ -89,7 +89,7 @@ class AppraiseBatchReader:
         quiet = ReadLog(skip_bad_lines=True)
         n = 0
         for file in files:
-            for piece in stream_json_pieces(file, self._context.limits, quiet):
+            for piece in stream_json_elements(file, self._context.limits, quiet):
                 self.at = piece.at if not self.at.line else self.at
                 self._said.setdefault(_languages(piece.value), piece.at)
                 items = list(_items(piece, quiet))
@@ -123,7 +123,7 @@ class AppraiseBatchReader:
 
     def read(self, file: InputFile) -> Iterator[Record]:
         """Documents, segments, systems and outputs of a file."""
-        for piece in stream_json_pieces(file, self._context.limits, self._log):
+        for piece in stream_json_elements(file, self._context.limits, self._log):
             for run in _runs(_items(piece, self._log)):
                 if all(item.is_copy for item in run):
                     continue
@@ -144,7 +144,7 @@ class AppraiseBatchReader:
             raise ValueError(f"a part of the document {run[0].document[:80]} fits at several places")
         return fitting[0]
 
-    def _records(self, at: FileLine, run: Sequence[_Item], first: int) -> Iterator[Record]:
+    def _records(self, at: LineLocation, run: Sequence[_Item], first: int) -> Iterator[Record]:
         document = run[0].document
         key, is_new = self._documents.assign_key(document)
         if is_new:
@@ -172,7 +172,7 @@ def _runs(items: Iterator[_Item]) -> Iterator[list[_Item]]:
         yield from by_systems.values()
 
 
-def _items(piece: JsonPiece, log: ReadLog) -> Iterator[_Item]:
+def _items(piece: JsonElement, log: ReadLog) -> Iterator[_Item]:
     """The outputs that a batch shows; what is wrong with an item makes its batch a bad line."""
     batch = piece.value
     items = batch.get("items") if isinstance(batch, dict) else None

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 
 from app.domain.errors import Invalid
 from app.formats.appraise.batches import AppraiseBatchReader
-from app.formats.appraise.writer import write_tree
+from app.formats.appraise.writer import write_file_tree
 from app.formats.base import CampaignRow, Format, InputFile, ReadContext, ReadLog, Record
 from app.formats.esa import format as esa
 from app.formats.kit.campaigns_in_file import OPTION
@@ -42,7 +42,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
         raise Invalid(f"batches of appraise have no option {unknown[0][:40]!r}; there is protocol")
     batches = AppraiseBatchReader(context, log)
     batches.measure_documents(files)
-    log.finish()
+    log.raise_bad_lines()
     protocol = context.protocol or context.options.get("protocol", "esa")
     known = None if batches.documents_known else False
     yield CampaignRow(batches.at, protocol, *batches.languages(), documents_known=known)
@@ -50,7 +50,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     for file in files:
         for record in batches.read(file):
             yield strip(record)
-    log.finish()
+    log.raise_bad_lines()
 
 
 def read_by_campaign(
@@ -81,6 +81,6 @@ FORMAT = Format(
     title="Batches and results of Appraise",
     read=read,
     parts=read_by_campaign,
-    write_tree=write_tree,
+    write_file_tree=write_file_tree,
     options=OPTIONS,
 )

@@ -18,15 +18,15 @@ from app.formats.appraise.batches import OURS
 from app.formats.appraise.without_tasks import list_outputs_by_document
 from app.formats.base import CampaignContents, JudgmentRow, OutputRow, RaterRow, SegmentRow, ShownOutputRow
 from app.formats.esa import writer as _esa_write
-from app.formats.esa.names import EsaNames
+from app.formats.esa.names import EsaExportNames
 from app.formats.esa.writer import PREFIX, TYPES
-from app.formats.kit.references_judged import list_credited_systems
+from app.formats.kit.references_judged import list_credited_names
 from app.formats.kit.strict_json import canonical_json
 
 BREAK = "<br>"
 
 
-def write_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
+def write_file_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
     """`batches.json` and `results.csv`; what they have no place for is counted in `lost`."""
     yield "batches.json", _batches(contents, lost)
     results = Counter[str]()
@@ -54,9 +54,9 @@ def _batches(contents: CampaignContents, lost: Counter[str]) -> Iterator[bytes]:
     lost.update(names.lost)
 
 
-def _names(contents: CampaignContents, lost: Counter[str]) -> EsaNames:
+def _names(contents: CampaignContents, lost: Counter[str]) -> EsaExportNames:
     """What the campaign calls its systems and documents; texts stand in the items."""
-    names = EsaNames(Counter())
+    names = EsaExportNames(Counter())
     for record in contents.records():
         if isinstance(record, OutputRow):
             lost["errors shown with outputs"] += record.prefill is not None
@@ -77,7 +77,7 @@ def _showable(rows: Iterable[ShownOutputRow], lost: Counter[str]) -> Iterator[Sh
             yield row
 
 
-def _task(number: int, size: int, names: EsaNames) -> dict[str, object]:
+def _task(number: int, size: int, names: EsaExportNames) -> dict[str, object]:
     source, goal = names.languages()
     return {
         "batchNo": number,
@@ -89,9 +89,9 @@ def _task(number: int, size: int, names: EsaNames) -> dict[str, object]:
     }
 
 
-def _item(number: int, row: ShownOutputRow, names: EsaNames, lost: Counter[str]) -> dict[str, object]:
-    systems = sorted(names.system(key) for key in list_credited_systems(row))
-    document = f"{names.document(row.document)}#{systems[0]}"
+def _item(number: int, row: ShownOutputRow, names: EsaExportNames, lost: Counter[str]) -> dict[str, object]:
+    systems = sorted(names.system_name(key) for key in list_credited_names(row))
+    document = f"{names.document_name(row.document)}#{systems[0]}"
     if row.role in ("degraded", "reference"):
         document = f"{document}#{'bad' if row.role == 'degraded' else 'ref'}{row.item_position}"
     elif row.role == "repeat":

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from app.domain.errors import Invalid
-from app.formats.base import FileLine, Format, InputFile, ReadContext, ReadLog, Record
+from app.formats.base import Format, InputFile, LineLocation, ReadContext, ReadLog, Record
 from app.formats.esa.writer import PLACED, write
 from app.formats.kit.appraise_names import parse_appraise_document, parse_appraise_systems
 from app.formats.kit.campaigns_in_file import OPTION
@@ -85,7 +85,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
 
 def read_by_campaign(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Parts:
     """One stream of records for each campaign that the files hold."""
-    yield from _reader(files, context, log).records_by_campaign(files)
+    yield from _reader(files, context, log).read_records_by_campaign(files)
 
 
 def _reader(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> JudgmentTableReader:
@@ -125,9 +125,9 @@ class _Presentations:
         self._first_line = {name: min(numbers) for name, numbers in lines.items()}
         self._named = all(len(numbers) == self._longest[name] for name, numbers in lines.items())
 
-    def __call__(self, cells: RowCells, columns: ColumnMap, at: FileLine) -> SortableRow | str:
+    def __call__(self, cells: RowCells, columns: ColumnMap, at: LineLocation) -> SortableRow | str:
         """The row of a judgment, or why it is left out. Raises ValueError with what is wrong."""
-        name = cells.name("document")
+        name = cells.get_name("document")
         document, copy, reason = parse_appraise_document(name, cells.get("system"))
         if reason:
             return reason

@@ -10,14 +10,14 @@ from app.formats.base import (
     BY_METRICS,
     COMPARED,
     CampaignRow,
-    ComparisonRow,
     DocumentRecord,
-    MetricRow,
+    MetricScoreRow,
     OutputRow,
     RaterRow,
+    ScreenComparisonRow,
     SegmentRow,
     SystemRecord,
-    VoidRow,
+    VoidedJudgmentRow,
 )
 from app.formats.kit.written_judgments import Address
 
@@ -28,15 +28,15 @@ Said = (
     | SegmentRow
     | OutputRow
     | RaterRow
-    | VoidRow
-    | MetricRow
-    | ComparisonRow
+    | VoidedJudgmentRow
+    | MetricScoreRow
+    | ScreenComparisonRow
 )
 """Any record that is not a judgment."""
 
 
 @dataclass(slots=True)
-class EsaNames:
+class EsaExportNames:
     """What rows call campaign, systems, documents and raters, and what else is known of them that is lost."""
 
     lost: Counter[str]
@@ -60,11 +60,11 @@ class EsaNames:
         elif isinstance(record, RaterRow):
             self.raters[record.key] = record.name
             self.lost["persons behind raters"] += record.person is not None
-        elif isinstance(record, VoidRow):
+        elif isinstance(record, VoidedJudgmentRow):
             self.voided.add((record.task, record.item, record.position, record.rater))
-        elif isinstance(record, ComparisonRow):
+        elif isinstance(record, ScreenComparisonRow):
             self.lost[COMPARED] += 1
-        elif isinstance(record, MetricRow):
+        elif isinstance(record, MetricScoreRow):
             self.lost[BY_METRICS] += 1
         elif isinstance(record, SegmentRow):
             self.lost["source texts"] += record.source is not None
@@ -78,11 +78,11 @@ class EsaNames:
             return "", ""
         return said.source_language, said.target_language
 
-    def system(self, key: str) -> str:
+    def system_name(self, key: str) -> str:
         """A system as a target names it: `+` joins several."""
         return self._alias(self.systems, key, "+")
 
-    def document(self, key: str) -> str:
+    def document_name(self, key: str) -> str:
         """A document as an item names it: `#` parts it from what follows."""
         name = self._alias(self.documents, key, "#")
         self.lost["judgments of documents named like tutorials, which readers leave out"] += (
@@ -90,7 +90,7 @@ class EsaNames:
         )
         return name
 
-    def rater(self, key: str) -> str:
+    def rater_name(self, key: str) -> str:
         """An account."""
         return self._alias(self.raters, key, "")
 

@@ -17,10 +17,10 @@ from itertools import groupby, pairwise
 
 from app.domain.keys import make_key
 from app.formats.base import JudgmentRow, Record
-from app.formats.esa.names import EsaNames
+from app.formats.esa.names import EsaExportNames
 from app.formats.kit.appraise_spans import format_appraise_spans
 from app.formats.kit.records import decode_record, encode_record, record_identity
-from app.formats.kit.references_judged import NO_SYSTEM, list_credited_systems
+from app.formats.kit.references_judged import NO_SYSTEM, list_credited_names
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import canonical_json
 from app.formats.kit.written_judgments import NOWHERE
@@ -39,7 +39,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
     """One row an answer, re-submissions too; what has no column is counted in `lost`."""
     lost = Counter() if lost is None else lost
     with ExternalSorter() as judgments, ExternalSorter() as rows:
-        names = EsaNames(lost)
+        names = EsaExportNames(lost)
         for record in records:
             if isinstance(record, JudgmentRow):
                 judgments.add(f"{record_identity(record)}\0\0{encode_record(record)}".encode())
@@ -54,7 +54,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
         del lost[what]
 
 
-def _rows(judgments: Iterable[bytes], names: EsaNames, lost: Counter[str]) -> Iterator[bytes]:
+def _rows(judgments: Iterable[bytes], names: EsaExportNames, lost: Counter[str]) -> Iterator[bytes]:
     """The rows of all answers: every revision where times tell them apart, else the latest."""
     split = (entry.decode().rpartition("\0\0") for entry in judgments)
     for _, group in groupby(split, key=lambda parts: parts[0].split("\0")[1:5]):
@@ -71,7 +71,7 @@ def _rows(judgments: Iterable[bytes], names: EsaNames, lost: Counter[str]) -> It
             yield _row(revision, _answer_key(last, names), names, lost)
 
 
-def _writable(judgment: JudgmentRow, names: EsaNames, lost: Counter[str]) -> bool:
+def _writable(judgment: JudgmentRow, names: EsaExportNames, lost: Counter[str]) -> bool:
     if judgment.payload.get("protocol") not in PROTOCOLS:
         lost["judgments that are neither ESA nor MQM"] += 1
         return False
@@ -88,16 +88,16 @@ def _writable(judgment: JudgmentRow, names: EsaNames, lost: Counter[str]) -> boo
     return True
 
 
-def _answer_key(judgment: JudgmentRow, names: EsaNames) -> tuple[str, ...]:
+def _answer_key(judgment: JudgmentRow, names: EsaExportNames) -> tuple[str, ...]:
     """Account, target, type, document with its marks, and the padded position: what tells answers apart."""
-    systems = sorted(names.system(key) for key in list_credited_systems(judgment))
-    name = f"{names.document(judgment.document)}#{systems[0]}"
-    copy = _copy(judgment, f"{'+'.join(systems)}:{names.document(judgment.document)}")
+    systems = sorted(names.system_name(key) for key in list_credited_names(judgment))
+    name = f"{names.document_name(judgment.document)}#{systems[0]}"
+    copy = _copy(judgment, f"{'+'.join(systems)}:{names.document_name(judgment.document)}")
     if copy:
         name = f"{name}#{copy}"
     targets = "+".join(f"{PREFIX}{system}" for system in systems)
     place = f"{judgment.position or WHOLE:010d}"
-    return names.rater(judgment.rater), targets, TYPES[judgment.role], name, place
+    return names.rater_name(judgment.rater), targets, TYPES[judgment.role], name, place
 
 
 def _copy(judgment: JudgmentRow, plain: str) -> str:
@@ -118,7 +118,7 @@ def _copy(judgment: JudgmentRow, plain: str) -> str:
     return f"bad-{re.sub(r'[^a-z0-9._-]', '', judgment.item.casefold())}"[:100]
 
 
-def _row(judgment: JudgmentRow, where: tuple[str, ...], names: EsaNames, lost: Counter[str]) -> bytes:
+def _row(judgment: JudgmentRow, where: tuple[str, ...], names: EsaExportNames, lost: Counter[str]) -> bytes:
     """The row but for its number: fields joined by NUL that sort as the file is ordered."""
     score, kept = judgment.payload.get("score", 0), (judgment.meta or {}).get("itemID")
     number = str(kept) if isinstance(kept, str | int) and str(kept).isascii() and str(kept).isdigit() else ""

@@ -20,7 +20,7 @@ MOST_SEGMENTS = 1_000_000
 
 
 @dataclass(slots=True)
-class DocumentNumbers(Generic[T]):
+class UnnamedDocumentMatcher(Generic[T]):
     """sources: of each document, number → source, without outer blanks. where: documents that have a segment."""
 
     sources: dict[str, dict[int, str]] = field(default_factory=dict)

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from app.domain.errors import Invalid
-from app.formats.base import FileLine, Format, InputFile, ReadContext, ReadLog, Record
-from app.formats.json.json_map import JsonMap, parse_json_map
+from app.formats.base import Format, InputFile, LineLocation, ReadContext, ReadLog, Record
+from app.formats.json.json_map import JsonFieldMap, parse_json_field_map
 from app.formats.json.known_json_maps import MAPS
-from app.formats.json.objects import JsonJudgments
-from app.formats.kit.json_stream import stream_json_pieces
+from app.formats.json.objects import JsonRecordReader
+from app.formats.kit.json_stream import stream_json_elements
 from app.formats.kit.reading import read_blocks, read_lines, refuse_file
 from app.formats.kit.strict_json import NotStrictError, parse_json_value
 
@@ -24,27 +24,27 @@ OPTIONS = {
 }
 NAMES = (".tsv", ".tsv.gz")
 MOST_LINES = 5000
-Objects = Iterator[tuple[FileLine, Mapping[str, object]]]
+Objects = Iterator[tuple[LineLocation, Mapping[str, object]]]
 
 
 def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """Records of all files together. Raises Invalid with every bad line, unless those are to be skipped."""
     fields, rest = _map(files, context, log)
     naming = [file for file in rest if fields.documents == "position" and file.name.endswith(NAMES)]
-    judgments = JsonJudgments(fields, frozenset(_humans(context)), log)
+    judgments = JsonRecordReader(fields, frozenset(_humans(context)), log)
     for file in naming:
         for document, position, source in _document_names(file, context, log):
             judgments.numbers.add_segment(document, position, source)
     data = [file for file in rest if file not in naming]
-    yield judgments.campaign(FileLine(data[0].name if data else "", 1))
+    yield judgments.make_campaign_row(LineLocation(data[0].name if data else "", 1))
     for file in data:
         yield from judgments.records(_objects(file, context, log))
-    log.finish()
+    log.raise_bad_lines()
     if not judgments.n_judgments and not log.n_bad:
         raise Invalid("there are no judgments")
 
 
-def _map(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> tuple[JsonMap, list[InputFile]]:
+def _map(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> tuple[JsonFieldMap, list[InputFile]]:
     """The map, and the files that are to be read through it. Raises Invalid."""
     unknown = sorted(set(context.options) - set(OPTIONS))
     if unknown:
@@ -56,12 +56,12 @@ def _map(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> tupl
     if len(named) != 1 or len(files) < 2:
         raise Invalid(f"option map: must be {', '.join(MAPS)}, or name one of at least two files: the map as JSON")
     text = [line for _, (_, line) in zip(range(MOST_LINES), read_lines(named[0], context.limits, log), strict=False)]
-    log.finish()
+    log.raise_bad_lines()
     try:
         value = parse_json_value("\n".join(text))
     except NotStrictError as fault:
         raise Invalid(f"{named[0].name}: the JSON map is not valid: {fault}") from fault
-    return parse_json_map(value), [file for file in files if file is not named[0]]
+    return parse_json_field_map(value), [file for file in files if file is not named[0]]
 
 
 def _humans(context: ReadContext) -> list[str]:
@@ -79,14 +79,14 @@ def _objects(file: InputFile, context: ReadContext, log: ReadLog) -> Objects:
             log.record_bad_line(at, "must be an object")
 
 
-def _elements(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[FileLine, object]]:
-    for piece in stream_json_pieces(file, context.limits, log):
+def _elements(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[LineLocation, object]]:
+    for piece in stream_json_elements(file, context.limits, log):
         yield piece.at, piece.value
 
 
-def _lines(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[FileLine, object]]:
+def _lines(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[LineLocation, object]]:
     for number, line in read_lines(file, context.limits, log):
-        at = FileLine(file.name, number)
+        at = LineLocation(file.name, number)
         try:
             yield at, parse_json_value(line)
         except NotStrictError as fault:
@@ -102,7 +102,7 @@ def _document_names(file: InputFile, context: ReadContext, log: ReadLog) -> Iter
             header = [name.strip() for name in cells]
             if not {"SEG_ID", "Doc", "Source"} <= set(header):
                 refuse_file(
-                    log, FileLine(file.name, number), "the header lacks SEG_ID, Doc or Source, which name documents"
+                    log, LineLocation(file.name, number), "the header lacks SEG_ID, Doc or Source, which name documents"
                 )
             continue
         row = dict(zip(header, cells, strict=False))

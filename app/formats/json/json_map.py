@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, m
 
 from app import protocols
 from app.domain.errors import Invalid, NotFound, Place
-from app.domain.faults import list_first_faults
+from app.domain.faults import list_first_validation_errors
 
 Meaning = Literal["system", "document", "position", "rater", "source", "target", "domain", "language_pair"]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -44,7 +44,7 @@ class AnswerListMapping(_MapPart):
     raters: Name
 
 
-class JsonMap(_MapPart):
+class JsonFieldMap(_MapPart):
     """Where everything stands in an object: one judgment, or one output with several answers.
 
     fields: meaning → field. references: field with a list of reference texts, or one. answers: lists of answers;
@@ -67,7 +67,7 @@ class JsonMap(_MapPart):
     ignore: Annotated[tuple[Name, ...], Field(strict=False, max_length=100)] = ()
 
     @model_validator(mode="after")
-    def _complete(self) -> JsonMap:
+    def _complete(self) -> JsonFieldMap:
         needed = {"system"} | ({"document"} if self.documents == "field" else {"position", "source"})
         needed |= set() if self.answers else {"rater"}
         missing = needed - self.fields.keys()
@@ -104,11 +104,11 @@ class JsonMap(_MapPart):
         return {*self.criteria.values(), *(one.list for one in self.errors)} | ({self.score} if self.score else set())
 
 
-def parse_json_map(value: object) -> JsonMap:
+def parse_json_field_map(value: object) -> JsonFieldMap:
     """The map in parsed JSON. Raises Invalid, naming what is wrong."""
     try:
-        return JsonMap.model_validate(value)
+        return JsonFieldMap.model_validate(value)
     except ValidationError as error:
-        faults = list_first_faults(error, 20)
+        faults = list_first_validation_errors(error, 20)
         places = tuple(Place(("options", "map", *fault["loc"]), fault["msg"]) for fault in faults)
         raise Invalid(f"the JSON map is not valid: {places[0].msg}", places=places) from None

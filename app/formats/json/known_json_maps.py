@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from app.formats.json.json_map import AnswerListMapping, JsonMap, MarkedErrorsMapping
+from app.formats.json.json_map import AnswerListMapping, JsonFieldMap, MarkedErrorsMapping
 
 QUALITIES = ("coherence", "consistency", "fluency", "relevance")
 
@@ -33,8 +33,8 @@ def _errors(side: Literal["source", "target"]) -> MarkedErrorsMapping:
     )
 
 
-MAPS: Mapping[str, JsonMap] = {
-    "bio-mqm": JsonMap(
+MAPS: Mapping[str, JsonFieldMap] = {
+    "bio-mqm": JsonFieldMap(
         protocol="mqm",
         fields={
             "system": "MT_Engine",
@@ -47,7 +47,7 @@ MAPS: Mapping[str, JsonMap] = {
         documents="position",
         errors=(_errors("target"), _errors("source")),
     ),
-    "summeval": JsonMap(
+    "summeval": JsonFieldMap(
         protocol="rating",
         options={"criteria": [_five(name) for name in QUALITIES]},
         fields={"system": "model_id", "document": "id", "source": "text", "target": "decoded"},

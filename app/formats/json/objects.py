@@ -12,8 +12,8 @@ from app.domain.spans import parse_severity
 from app.formats.base import (
     CampaignRow,
     DocumentRecord,
-    FileLine,
     JudgmentRow,
+    LineLocation,
     OutputRow,
     RaterRow,
     ReadLog,
@@ -21,9 +21,9 @@ from app.formats.base import (
     SegmentRow,
     SystemRecord,
 )
-from app.formats.json.documents import DocumentNumbers
-from app.formats.json.json_map import AnswerListMapping, JsonMap, MarkedErrorsMapping, Meaning
-from app.formats.json.output_parts import join_parts
+from app.formats.json.documents import UnnamedDocumentMatcher
+from app.formats.json.json_map import AnswerListMapping, JsonFieldMap, MarkedErrorsMapping, Meaning
+from app.formats.json.output_parts import join_output_parts
 from app.formats.kit.cells import LONGEST, parse_position
 from app.formats.kit.names import KeyAssigner
 from app.formats.kit.numbers import parse_number
@@ -43,7 +43,7 @@ Object = Mapping[str, object]
 class _Output:
     """What an object says, but for its answers. Texts are None where they are unknown."""
 
-    at: FileLine
+    at: LineLocation
     system: str
     document: str
     position: int
@@ -55,13 +55,13 @@ class _Output:
 
 
 @dataclass(slots=True)
-class JsonJudgments:
+class JsonRecordReader:
     """Reads objects one after another. humans: names of human systems. numbers: of documents that have no name."""
 
-    fields: JsonMap
+    fields: JsonFieldMap
     humans: frozenset[str]
     log: ReadLog
-    numbers: DocumentNumbers[_Output] = field(default_factory=DocumentNumbers)
+    numbers: UnnamedDocumentMatcher[_Output] = field(default_factory=UnnamedDocumentMatcher)
     n_judgments: int = 0
     _pair: tuple[str, str] | None = None
     _names: dict[str, KeyAssigner] = field(init=False)
@@ -74,15 +74,15 @@ class JsonJudgments:
         self._names = {noun: KeyAssigner(noun, self.log) for noun in ("system", "document", "rater")}
         self._strip = WhitespaceStripper(self.log)
 
-    def campaign(self, at: FileLine) -> CampaignRow:
+    def make_campaign_row(self, at: LineLocation) -> CampaignRow:
         """What the map says of the campaign."""
         constants = self.fields.constants
         source, target = constants.get("source_language"), constants.get("target_language")
         return CampaignRow(at, self.fields.protocol, source, target, options=dict(self.fields.options) or None)
 
-    def records(self, objects: Iterator[tuple[FileLine, Object]]) -> Iterator[Record]:
+    def records(self, objects: Iterator[tuple[LineLocation, Object]]) -> Iterator[Record]:
         """The records of one file's objects."""
-        joined = join_parts(objects, self.fields, self.log)
+        joined = join_output_parts(objects, self.fields, self.log)
         outputs = (output for at, value in joined for output in self._read_output(at, value))
         if self.fields.documents == "position":
             named = self.numbers.assign_documents((one.position, one.source or "", one) for one in outputs)
@@ -98,7 +98,7 @@ class JsonJudgments:
                 self.n_judgments += isinstance(record, JudgmentRow)
                 yield self._strip(record)
 
-    def _read_output(self, at: FileLine, value: Object) -> Iterator[_Output]:
+    def _read_output(self, at: LineLocation, value: Object) -> Iterator[_Output]:
         """The output of an object; none where it is a bad line."""
         try:
             self._count_unused(value, self.fields.used_fields())
@@ -107,7 +107,7 @@ class JsonJudgments:
         except ValueError as fault:
             self.log.record_bad_line(at, str(fault))
 
-    def _output(self, at: FileLine, value: Object) -> _Output:
+    def _output(self, at: LineLocation, value: Object) -> _Output:
         position = self._text(value, "position")
         return _Output(
             at,

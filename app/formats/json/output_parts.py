@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from app.formats.base import FileLine, ReadLog
-from app.formats.json.json_map import JsonMap, MarkedErrorsMapping
+from app.formats.base import LineLocation, ReadLog
+from app.formats.json.json_map import JsonFieldMap, MarkedErrorsMapping
 
 JOINED = "objects with the next sentence of the output before them: joined to it"
 MOST_PARTS = 20
 Object = Mapping[str, object]
-Placed = tuple[FileLine, Object]
+Placed = tuple[LineLocation, Object]
 
 
-def join_parts(objects: Iterator[Placed], fields: JsonMap, log: ReadLog) -> Iterator[Placed]:
+def join_output_parts(objects: Iterator[Placed], fields: JsonFieldMap, log: ReadLog) -> Iterator[Placed]:
     """Objects, of which those that follow each other about one place, with another output, are one.
 
     Only where a map says of marked errors alone and of positions: errors of two parts add up, scores do not.

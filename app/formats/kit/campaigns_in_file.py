@@ -8,7 +8,7 @@ from itertools import groupby
 from operator import attrgetter
 
 from app.domain.errors import Invalid, Place
-from app.formats.base import CampaignRow, FileLine, InputFile, ReadContext, ReadLog, Record
+from app.formats.base import CampaignRow, InputFile, LineLocation, ReadContext, ReadLog, Record
 from app.formats.kit.judgment_rows import SortableRow
 
 SPLITS = ("language_pair", "protocol")
@@ -25,7 +25,7 @@ class RowCampaign:
     judged_by: str
     options: Mapping[str, object] = field(default_factory=dict)
 
-    def value(self, split: str) -> str:
+    def split_value(self, split: str) -> str:
         """The value that a split goes by."""
         if split == "language_pair":
             return "-".join(self.languages) if self.languages else "unknown"
@@ -37,24 +37,24 @@ class CampaignsInFile:
     """All that rows say of their campaigns, by part, with the first place of each."""
 
     split: str
-    found: dict[str, dict[tuple[object, ...], tuple[RowCampaign, FileLine]]] = field(default_factory=dict)
+    found: dict[str, dict[tuple[object, ...], tuple[RowCampaign, LineLocation]]] = field(default_factory=dict)
 
-    def add(self, about: RowCampaign, at: FileLine) -> str:
+    def add(self, about: RowCampaign, at: LineLocation) -> str:
         """Take one in; the part it belongs to. Raises Invalid beyond MOST_PARTS."""
-        part = about.value(self.split)
+        part = about.split_value(self.split)
         said = self.found.setdefault(part, {})
         said.setdefault((about.languages, about.protocol), (about, at))
         if len(self.found) + len(said) > MOST_PARTS:
             raise Invalid(f"more than {MOST_PARTS} language pairs or protocols: is this the right column?")
         return part
 
-    def campaign(self, part: str, files: Iterable[InputFile], **known: bool) -> CampaignRow:
+    def make_campaign_row(self, part: str, files: Iterable[InputFile], **known: bool) -> CampaignRow:
         """What is said of the campaign of a part. Raises Invalid where it is more than one."""
         said = list(self.found.get(part, {}).values())
         if not said:
             raise Invalid(f"there are no judgments in {', '.join(f.name for f in files)}")
         for split, noun in zip(SPLITS, ("language pairs", "protocols"), strict=True):
-            values = {about.value(split): at for about, at in said}
+            values = {about.split_value(split): at for about, at in said}
             if len(values) > 1:
                 places = tuple(Place((at.file, at.line), value) for value, at in sorted(values.items()))
                 what = f"several {noun} in one import: {', '.join(sorted(values))}; a campaign has one"
@@ -88,10 +88,10 @@ def split_by_campaign(
 ) -> Iterator[tuple[str, Iterator[Record]]]:
     """One (value, records) for each part, in the order of the values; each stream is to be read before the next."""
     for part in sorted(abouts.found):
-        abouts.campaign(part, files)
+        abouts.make_campaign_row(part, files)
     for part, group in groupby(map(SortableRow.unpack, rows), key=attrgetter("part")):
-        yield part, _with_head(abouts.campaign(part, files), records(part, group))
-    log.finish()
+        yield part, _with_head(abouts.make_campaign_row(part, files), records(part, group))
+    log.raise_bad_lines()
 
 
 def _with_head(head: CampaignRow, records: Iterator[Record]) -> Iterator[Record]:

@@ -6,10 +6,10 @@ import csv
 from collections.abc import Mapping
 
 from app import protocols
-from app.formats.base import FileLine
+from app.formats.base import LineLocation
 from app.formats.kit.campaigns_in_file import RowCampaign
 from app.formats.kit.column_map import UNITS, ColumnMap
-from app.formats.kit.judgment_rows import JUDGMENT, TEXT, SortableRow, parse_microseconds
+from app.formats.kit.judgment_rows import JUDGMENT, TEXT, SortableRow, parse_unix_time
 from app.formats.kit.numbers import parse_number
 from app.formats.kit.strict_json import canonical_json
 
@@ -45,11 +45,11 @@ class RowCells:
         """The cells behind those that have names."""
         return self._found[len(self._header) :]
 
-    def column(self, name: str) -> str:
+    def get_column(self, name: str) -> str:
         """The text of a column by its own name."""
         return self._found[self._header[name]]
 
-    def name(self, meaning: str, otherwise: str = "") -> str:
+    def get_name(self, meaning: str, otherwise: str = "") -> str:
         """A cell that names something. Raises ValueError where it is empty or too long."""
         text = self.get(meaning).strip() or otherwise
         if not text:
@@ -73,7 +73,7 @@ class RowCells:
 
     def scores(self) -> str:
         """The scores that there are, by criterion, as JSON; empty where there is none. Raises ValueError."""
-        given = {name: self.column(column).strip() for name, column in self._map.criteria.items()}
+        given = {name: self.get_column(column).strip() for name, column in self._map.criteria.items()}
         score_of: dict[str, float] = {}
         for name, text in given.items():
             try:
@@ -85,14 +85,14 @@ class RowCells:
     def find_skip_reason(self) -> str | None:
         """Why this row is not to be imported, None where it is."""
         for rule in self._map.leave_out:
-            text = self.column(rule.column)
+            text = self.get_column(rule.column)
             if text in rule.values or (not rule.values and text):
                 return rule.reason
         return None
 
     def extra_columns(self) -> dict[str, object]:
         """Columns kept with the judgment, those that are not empty."""
-        return {name: text for name in self._map.keep if (text := self.column(name))}
+        return {name: text for name in self._map.keep if (text := self.get_column(name))}
 
 
 def parse_position(text: str, first: int) -> int:
@@ -116,9 +116,9 @@ def parse_row_campaign(cells: RowCells, columns: ColumnMap) -> RowCampaign:
     return RowCampaign(languages, value, judged.protocol, judged.options)
 
 
-def make_judgment_row(cells: RowCells, columns: ColumnMap, at: FileLine, document: str = "") -> SortableRow:
+def make_judgment_row(cells: RowCells, columns: ColumnMap, at: LineLocation, document: str = "") -> SortableRow:
     """The row of a judgment, its part still open. Raises ValueError with what is wrong."""
-    rater = cells.name("rater")
+    rater = cells.get_name("rater")
     kind = cells.get("type").strip()
     role = columns.types.get(kind, "") if "type" in columns.columns else "rating"
     if not role:
@@ -127,15 +127,15 @@ def make_judgment_row(cells: RowCells, columns: ColumnMap, at: FileLine, documen
     presented = cells.get("presented").strip()
     return SortableRow(
         part="",
-        document=document or cells.name("document"),
+        document=document or cells.get_name("document"),
         position=WHOLE if whole else f"{parse_position(cells.get('position').strip(), columns.first_position):010d}",
-        system=cells.name("system"),
+        system=cells.get_name("system"),
         kind=JUDGMENT,
         presented=presented or ("" if role == "rating" else role),
         rater=rater,
-        task=cells.name("task", rater),
-        ended=parse_microseconds(cells.get("ended").strip(), UNITS[columns.time]),
-        started=parse_microseconds(cells.get("started").strip(), UNITS[columns.time]),
+        task=cells.get_name("task", rater),
+        ended=parse_unix_time(cells.get("ended").strip(), UNITS[columns.time]),
+        started=parse_unix_time(cells.get("started").strip(), UNITS[columns.time]),
         role=role,
         score=cells.scores() if cells.is_rated_by_criteria else cells.score(),
         errors=cells.get("errors"),
@@ -150,7 +150,7 @@ def make_judgment_row(cells: RowCells, columns: ColumnMap, at: FileLine, documen
 
 
 def make_text_row(
-    part: str, document: str, position: int, system: str, source: str, target: str, at: FileLine
+    part: str, document: str, position: int, system: str, source: str, target: str, at: LineLocation
 ) -> SortableRow:
     """The row of a text, which sorts before all judgments of it."""
     place = part, document, f"{position:010d}", system, TEXT

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, m
 
 from app import protocols
 from app.domain.errors import Invalid, NotFound, Place
-from app.domain.faults import list_first_faults
+from app.domain.faults import list_first_validation_errors
 from app.formats.base import RoleName
 
 Meaning = Literal[
@@ -48,7 +48,7 @@ class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
 
-class SkippedRows(_Model):
+class RowSkipRule(_Model):
     """Rows not to import: those whose column holds one of the values; without values, those where it is not empty."""
 
     column: Column
@@ -97,7 +97,7 @@ class ColumnMap(_Model):
     first_position: Literal[0, 1] = 1
     time: Literal["seconds", "milliseconds"] = "seconds"
     types: dict[Short, RoleName] = {}
-    leave_out: Annotated[tuple[SkippedRows, ...], Field(strict=False, max_length=50)] = ()
+    leave_out: Annotated[tuple[RowSkipRule, ...], Field(strict=False, max_length=50)] = ()
     whole: Short = "True"
     again: Literal["revision", "repeat"] = "revision"
     keep: Annotated[tuple[Column, ...], Field(strict=False, max_length=50)] = ()
@@ -166,6 +166,6 @@ def parse_column_map(value: object) -> ColumnMap:
     try:
         return ColumnMap.model_validate(value)
     except ValidationError as error:
-        faults = list_first_faults(error, 20)
+        faults = list_first_validation_errors(error, 20)
         places = tuple(Place(("options", "map", *fault["loc"]), fault["msg"]) for fault in faults)
         raise Invalid(f"the column map is not valid: {places[0].msg}", places=places) from None

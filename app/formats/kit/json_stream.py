@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.formats.base import FileLine, InputFile, ReaderLimits, ReadLog
+from app.formats.base import InputFile, LineLocation, ReaderLimits, ReadLog
 from app.formats.kit.reading import read_blocks, refuse_file
 from app.formats.kit.strict_json import DEEPEST, NotStrictError, parse_json_value
 
@@ -25,10 +25,10 @@ _ELEMENTS = ([b"["], [b"{", b"["])
 
 
 @dataclass(frozen=True, slots=True)
-class JsonPiece:
+class JsonElement:
     """One element. key: of the member that it belongs to, None in an array. element: it is one of an array."""
 
-    at: FileLine
+    at: LineLocation
     key: str | None
     value: object
     element: bool
@@ -50,7 +50,7 @@ class _Scan:
         self._key: str | None = None
         self._opened = False
 
-    def pieces(self) -> Iterator[JsonPiece]:
+    def pieces(self) -> Iterator[JsonElement]:
         """Every piece; one that is no strict JSON is a bad line."""
         while self._read_block():
             while (token := self._token()) is not None:
@@ -95,7 +95,7 @@ class _Scan:
         self._text, self._next = None, self._next + 1
         return b'"', begin, self._next
 
-    def _handle_token(self, token: bytes, begin: int, end: int) -> Iterator[JsonPiece]:
+    def _handle_token(self, token: bytes, begin: int, end: int) -> Iterator[JsonElement]:
         inside = self._stack in (*_ELEMENTS, [b"{"])
         if token in (b"[", b"{"):
             self._open(token, begin, end)
@@ -132,13 +132,13 @@ class _Scan:
         self._start = spaces.end() if spaces else self._start
         return self._start == end
 
-    def _end_piece(self, end: int) -> Iterator[JsonPiece]:
+    def _end_piece(self, end: int) -> Iterator[JsonElement]:
         text = self._data[self._start : end]
         if not text.strip(_BLANKS):
             return
         at = self._line_of_index(self._start + len(text) - len(text.lstrip(_BLANKS)))
         try:
-            yield JsonPiece(at, self._key, self._parse_piece(end), self._stack in _ELEMENTS)
+            yield JsonElement(at, self._key, self._parse_piece(end), self._stack in _ELEMENTS)
         except (NotStrictError, UnicodeDecodeError) as fault:
             self._log.record_bad_line(at, str(fault)[:200])
 
@@ -154,14 +154,14 @@ class _Scan:
     def _parse_piece(self, end: int) -> object:
         return parse_json_value(self._data[self._start : end].decode().strip())
 
-    def _line_of_index(self, index: int) -> FileLine:
+    def _line_of_index(self, index: int) -> LineLocation:
         """The line of a place in the data; places are asked for in their order."""
         self._line += self._data.count(b"\n", self._counted, index)
         self._counted = max(self._counted, index)
-        return FileLine(self._name, self._line)
+        return LineLocation(self._name, self._line)
 
 
-def stream_json_pieces(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterator[JsonPiece]:
+def stream_json_elements(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterator[JsonElement]:
     """The elements of an array, or the members of an object; the elements of a member that is an array one by one.
 
     What is no strict JSON is a bad line. Raises Invalid where the file cannot be read on.

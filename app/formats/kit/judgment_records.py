@@ -28,7 +28,7 @@ Payload = Callable[[SortableRow, str | None], Mapping[str, object]]
 MOST_ALIKE = 1000
 
 
-class JudgmentTableRecords:
+class JudgmentTableRecordMaker:
     """Records of one campaign's rows.
 
     payload: makes the payload of a row, given the text that was shown where it is known; raises ValueError.
@@ -48,7 +48,7 @@ class JudgmentTableRecords:
             first, all_rows = _peek_first_row(document)
             key, _ = self._documents.assign_key(first.document)
             if key != first.document or first.domain:
-                yield DocumentRecord(first.file_line, key, first.document, domain=first.domain or None)
+                yield DocumentRecord(first.line_location, key, first.document, domain=first.domain or None)
             for _, segment in groupby(all_rows, key=attrgetter("position")):
                 yield from self._segment(key, segment)
 
@@ -61,7 +61,7 @@ class JudgmentTableRecords:
                 first = distinct_rows[0]
                 if first.source not in ("", source) and int(first.position):
                     source = first.source
-                    yield SegmentRow(first.file_line, document, int(first.position), source[1:])
+                    yield SegmentRow(first.line_location, document, int(first.position), source[1:])
                 if first.target not in ("", target) and int(first.position):
                     target = first.target
                     yield from self._outputs(first, document)
@@ -75,7 +75,9 @@ class JudgmentTableRecords:
             if distinct_rows.setdefault(row.answer, row) is not row:
                 self._log.repaired["rows that stand twice alike"] += 1
             elif len(distinct_rows) > MOST_ALIKE:
-                self._log.record_bad_line(row.file_line, f"more than {MOST_ALIKE} answers of one rater to one output")
+                self._log.record_bad_line(
+                    row.line_location, f"more than {MOST_ALIKE} answers of one rater to one output"
+                )
                 distinct_rows.popitem()
         return list(distinct_rows.values())
 
@@ -83,13 +85,13 @@ class JudgmentTableRecords:
         for name in row.system.split("+"):
             yield from self._system(row, name)
             yield OutputRow(
-                row.file_line, self._systems.assign_key(name)[0], document, int(row.position), row.target[1:]
+                row.line_location, self._systems.assign_key(name)[0], document, int(row.position), row.target[1:]
             )
 
     def _system(self, row: SortableRow, name: str) -> Iterator[Record]:
         key, is_new = self._systems.assign_key(name)
         if is_new:
-            yield SystemRecord(row.file_line, key, name)
+            yield SystemRecord(row.line_location, key, name)
 
     def _judgments(self, rows: list[SortableRow], document: str, target: str) -> Iterator[Record]:
         first = rows[0]
@@ -102,14 +104,14 @@ class JudgmentTableRecords:
         for n, row in enumerate(rows, 1):
             if n > 1 and self._again == "revision" and row.ended == rows[n - 2].ended:
                 self._log.record_bad_line(
-                    row.file_line, f"answers otherwise than line {rows[n - 2].line} of {row.file}, at the same time"
+                    row.line_location, f"answers otherwise than line {rows[n - 2].line} of {row.file}, at the same time"
                 )
                 continue
             judgment = self._judgment(row, n, document, rater, target)
             if judgment is None:
                 continue
             if rater not in self._told and (rater != row.rater or row.person):
-                yield RaterRow(row.file_line, rater, row.rater, row.person or None)
+                yield RaterRow(row.line_location, rater, row.rater, row.person or None)
             self._told.add(rater)
             yield judgment
 
@@ -118,14 +120,14 @@ class JudgmentTableRecords:
         try:
             payload = self._payload(row, shown)
         except ValueError as fault:
-            self._log.record_bad_line(row.file_line, str(fault))
+            self._log.record_bad_line(row.line_location, str(fault))
             return None
         again = n > 1 and self._again == "repeat"
         plain = f"{row.system}:{row.document}"
         name = f"{plain}:{row.presented}" if row.presented else plain
         role: RoleName = "repeat" if again and row.role == "rating" else row.role  # type: ignore[assignment]  # as sorted
         return JudgmentRow(
-            row.file_line,
+            row.line_location,
             self._tasks.assign_key(row.task)[0],
             self._items.assign_key(f"{name}:{n}" if again else name)[0],
             tuple(sorted(self._systems.assign_key(system)[0] for system in row.system.split("+"))),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from app.formats.base import FileLine
+from app.formats.base import LineLocation
 
 TEXT, JUDGMENT = "0", "1"
 LATEST_TIME = 4_102_444_800  # 2100-01-01
@@ -52,9 +52,9 @@ class SortableRow(NamedTuple):
         return cls(*entry.decode().split("\0"))
 
     @property
-    def file_line(self) -> FileLine:
+    def line_location(self) -> LineLocation:
         """Where the row was read."""
-        return FileLine(self.file, int(self.line))
+        return LineLocation(self.file, int(self.line))
 
     @property
     def address(self) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class SortableRow(NamedTuple):
         return self.ended, self.started, self.score, self.errors
 
 
-def parse_microseconds(text: str, unit: float) -> str:
+def parse_unix_time(text: str, unit: float) -> str:
     """A time given as a number of `unit` seconds since 1970, padded; empty stays empty. Raises ValueError."""
     if not text:
         return ""

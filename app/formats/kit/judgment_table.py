@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from app import protocols
 from app.domain.errors import Invalid
-from app.formats.base import FileLine, InputFile, JudgmentRow, ReadContext, ReadLog, Record
+from app.formats.base import InputFile, JudgmentRow, LineLocation, ReadContext, ReadLog, Record
 from app.formats.kit.appraise_spans import parse_appraise_spans
 from app.formats.kit.campaigns_in_file import CampaignsInFile, parse_split_option, split_by_campaign
 from app.formats.kit.cells import (
@@ -19,7 +19,7 @@ from app.formats.kit.cells import (
     split_cells,
 )
 from app.formats.kit.column_map import ColumnMap
-from app.formats.kit.judgment_records import JudgmentTableRecords, Payload
+from app.formats.kit.judgment_records import JudgmentTableRecordMaker, Payload
 from app.formats.kit.judgment_rows import SortableRow
 from app.formats.kit.reading import count_unread_columns, refuse_file
 from app.formats.kit.sorting import ExternalSorter
@@ -28,11 +28,11 @@ from app.formats.kit.table_lines import read_table_lines
 from app.formats.kit.whitespace import WhitespaceStripper
 
 MOST_SEGMENTS = 2_000_000
-Interpret = Callable[[RowCells, ColumnMap, FileLine], SortableRow | str]
+Interpret = Callable[[RowCells, ColumnMap, LineLocation], SortableRow | str]
 Parts = Iterator[tuple[str, Iterator[Record]]]
 
 
-def parse_judgment_table_row(cells: RowCells, columns: ColumnMap, at: FileLine) -> SortableRow | str:
+def parse_judgment_table_row(cells: RowCells, columns: ColumnMap, at: LineLocation) -> SortableRow | str:
     """The row of a judgment, or why it is left out."""
     return cells.find_skip_reason() or make_judgment_row(cells, columns, at)
 
@@ -55,19 +55,19 @@ class JudgmentTableReader:
         """Records of all files as one campaign. Raises Invalid where they are several."""
         if parse_split_option(self.context):
             raise Invalid("with the option split the files make several campaigns; this is about one")
-        for _, records in self.records_by_campaign(files):
+        for _, records in self.read_records_by_campaign(files):
             yield from records
 
-    def records_by_campaign(self, files: Sequence[InputFile]) -> Parts:
+    def read_records_by_campaign(self, files: Sequence[InputFile]) -> Parts:
         """One stream of records for each campaign that the files hold, each to be read before the next."""
         abouts = CampaignsInFile(parse_split_option(self.context))
         with ExternalSorter() as rows:
             texts = [file for file in files if self._load(file, rows, abouts)]
             for file in texts:
                 self._load_texts(file, rows, abouts)
-            self.log.finish()
+            self.log.raise_bad_lines()
             if not abouts.found:
-                abouts.campaign("", files)
+                abouts.make_campaign_row("", files)
             yield from split_by_campaign(
                 rows, abouts, files, self.log, lambda part, group: self._records(part, group, abouts)
             )
@@ -75,7 +75,7 @@ class JudgmentTableReader:
     def _records(self, part: str, rows: Iterator[SortableRow], abouts: CampaignsInFile) -> Iterator[Record]:
         (first, _), *_ = abouts.found[part].values()
         strip = WhitespaceStripper(self.log)
-        make = JudgmentTableRecords(self.log, make_payload_parser(first.judged_by, self.log), self.columns.again)
+        make = JudgmentTableRecordMaker(self.log, make_payload_parser(first.judged_by, self.log), self.columns.again)
         n = 0
         for record in make.make_records(rows):
             n += isinstance(record, JudgmentRow)
@@ -87,7 +87,7 @@ class JudgmentTableReader:
         """Read a file of judgments; True where it holds texts only and is to be read when all segments are known."""
         header: dict[str, int] | None = None
         for number, line in read_table_lines(file, self.columns, self.context.limits, self.log):
-            at = FileLine(file.name, number)
+            at = LineLocation(file.name, number)
             if header is None:
                 header, is_line = self._header(line, at)
                 if header.keys() >= set((self.columns.texts or {}).values()) and not self._judges(header):
@@ -103,7 +103,7 @@ class JudgmentTableReader:
     def _judges(self, header: Mapping[str, int]) -> bool:
         return header.keys() >= self.columns.needed_columns()
 
-    def _header(self, line: str, at: FileLine) -> tuple[dict[str, int], bool]:
+    def _header(self, line: str, at: LineLocation) -> tuple[dict[str, int], bool]:
         """Where each column stands, and whether the line says so. Raises Invalid where one is missing."""
         try:
             names = [name.strip() for name in split_cells(line, self.columns)]
@@ -130,7 +130,7 @@ class JudgmentTableReader:
         return RowCells(cells, header, self.columns)
 
     def _row(
-        self, line: str, header: Mapping[str, int], at: FileLine, rows: ExternalSorter, abouts: CampaignsInFile
+        self, line: str, header: Mapping[str, int], at: LineLocation, rows: ExternalSorter, abouts: CampaignsInFile
     ) -> None:
         cells = self._cells(line, header)
         said = parse_row_campaign(cells, self.columns)
@@ -155,17 +155,17 @@ class JudgmentTableReader:
         header: dict[str, int] | None = None
         named = self.columns.texts or {}
         for number, line in read_table_lines(file, self.columns, self.context.limits, self.log):
-            at = FileLine(file.name, number)
+            at = LineLocation(file.name, number)
             if header is None:
                 header, _ = self._header(line, at)
                 continue
             try:
                 cells = self._cells(line, header)
-                position = parse_position(cells.column(named["position"]).strip(), self.columns.first_position)
+                position = parse_position(cells.get_column(named["position"]).strip(), self.columns.first_position)
             except ValueError as fault:
                 self.log.record_bad_line(at, str(fault))
                 continue
-            system, source, target = (cells.column(named[m]) for m in ("system", "source", "target"))
+            system, source, target = (cells.get_column(named[m]) for m in ("system", "source", "target"))
             places = [(part, place) for part in abouts.found if (place := self.places.get((part, position)))]
             if not places:
                 self.log.dropped["texts of segments that nobody judged"] += 1

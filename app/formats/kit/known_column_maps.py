@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.formats.base import RoleName
-from app.formats.kit.column_map import ColumnMap, ProtocolWithOptions, SkippedRows
+from app.formats.kit.column_map import ColumnMap, ProtocolWithOptions, RowSkipRule
 
 TYPES: dict[str, RoleName] = {"TGT": "rating", "BAD": "degraded", "REF": "reference", "CHK": "repeat"}
 MISTAKES = ProtocolWithOptions(protocol="mqm", options={"weights": "esa-mqm"})
@@ -53,7 +53,7 @@ MAPS: Mapping[str, ColumnMap] = {
         },
         types=TYPES,
         first_position=0,
-        leave_out=(SkippedRows(column="duplicate", reason="filler repetitions (#dup)"),),
+        leave_out=(RowSkipRule(column="duplicate", reason="filler repetitions (#dup)"),),
         keep=("batch", "item_no"),
         texts={"system": "system", "position": "line", "source": "source", "target": "target"},
     ),

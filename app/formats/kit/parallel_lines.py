@@ -10,8 +10,8 @@ from itertools import islice
 from app.domain.keys import make_key
 from app.formats.base import (
     DocumentRecord,
-    FileLine,
     InputFile,
+    LineLocation,
     OutputRow,
     ReadContext,
     ReadLog,
@@ -44,7 +44,7 @@ class FileRoles:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentPlacement:
+class LineDocumentMapping:
     """How lines come to their documents.
 
     named: document and domain in a line of the file of documents. only: the one document of all lines, where no file
@@ -58,11 +58,13 @@ class DocumentPlacement:
     seen: Callable[[Place], None] | None = None
 
 
-def read_parallel(roles: FileRoles, placing: DocumentPlacement, context: ReadContext, log: ReadLog) -> Iterator[Record]:
+def read_line_aligned_files(
+    roles: FileRoles, placing: LineDocumentMapping, context: ReadContext, log: ReadLog
+) -> Iterator[Record]:
     """The test set of all files together. Raises Invalid where they do not have as many lines, or say nothing."""
     for name, file in roles.systems.items():
         yield SystemRecord(
-            FileLine(file.name, 1), _key(log, "system", name), name, "human" if name in roles.human else "mt"
+            LineLocation(file.name, 1), _key(log, "system", name), name, "human" if name in roles.human else "mt"
         )
     placed = (
         _iterate_known_segments(context)
@@ -71,17 +73,19 @@ def read_parallel(roles: FileRoles, placing: DocumentPlacement, context: ReadCon
     )
     documents = _Documents(roles, placing, log, placed)
     strip = WhitespaceStripper(log)
-    at: Mapping[str, FileLine] = {}
+    at: Mapping[str, LineLocation] = {}
     said = False
     for at, row in _rows(roles, context, log):
         said = said or any(map(str.strip, row.values()))
         for record in documents.segment(at, row):
             yield strip(record)
     if not said and not log.n_bad:
-        refuse_file(log, FileLine(roles.in_reading_order()[0].name, 1), "there is nothing but white space")
+        refuse_file(log, LineLocation(roles.in_reading_order()[0].name, 1), "there is nothing but white space")
     if placed is not None and next(placed, None) is not None:
-        last = max(at.values(), key=lambda place: place.line, default=FileLine(roles.in_reading_order()[0].name, 0))
-        refuse_file(log, FileLine(last.file, last.line + 1), "the files end here, and the campaign has more segments")
+        last = max(at.values(), key=lambda place: place.line, default=LineLocation(roles.in_reading_order()[0].name, 0))
+        refuse_file(
+            log, LineLocation(last.file, last.line + 1), "the files end here, and the campaign has more segments"
+        )
 
 
 def name_single_line_document(n: int) -> str:
@@ -97,12 +101,12 @@ class _Documents:
     """Keys and positions, as lines come by. placed: of the lines, where the campaign gives them."""
 
     def __init__(
-        self, roles: FileRoles, placing: DocumentPlacement, log: ReadLog, placed: Iterator[Place] | None
+        self, roles: FileRoles, placing: LineDocumentMapping, log: ReadLog, placed: Iterator[Place] | None
     ) -> None:
         self._roles, self._placing, self._log, self._placed = roles, placing, log, placed
         self._next: dict[str, int] = {}
 
-    def segment(self, at: Mapping[str, FileLine], row: Mapping[str, str]) -> Iterator[Record]:
+    def segment(self, at: Mapping[str, LineLocation], row: Mapping[str, str]) -> Iterator[Record]:
         """One line of all files."""
         roles, where = self._roles, next(iter(at.values()))
         declared, (key, position) = self._place(where, row)
@@ -117,7 +121,7 @@ class _Documents:
         for system, file in roles.systems.items():
             yield OutputRow(at[file.name], make_key(system), key, position, row[file.name])
 
-    def _place(self, where: FileLine, row: Mapping[str, str]) -> tuple[DocumentRecord | None, Place]:
+    def _place(self, where: LineLocation, row: Mapping[str, str]) -> tuple[DocumentRecord | None, Place]:
         if self._placed is not None:
             place = next(self._placed, None)
             if place is None:
@@ -144,7 +148,7 @@ def _iterate_known_segments(context: ReadContext) -> Iterator[Place] | None:
 
 def _rows(
     roles: FileRoles, context: ReadContext, log: ReadLog
-) -> Iterator[tuple[Mapping[str, FileLine], Mapping[str, str]]]:
+) -> Iterator[tuple[Mapping[str, LineLocation], Mapping[str, str]]]:
     """The lines of all files side by side."""
     files = roles.in_reading_order()
     ahead = [roles.skipped.get(file.name, 0) for file in files]
@@ -155,7 +159,7 @@ def _rows(
         number = 0
         while True:
             number += 1
-            at = {file.name: FileLine(file.name, number + n) for file, n in zip(files, ahead, strict=True)}
+            at = {file.name: LineLocation(file.name, number + n) for file, n in zip(files, ahead, strict=True)}
             row = [next(stream, None) for stream in streams]
             ended = [file.name for file, line in zip(files, row, strict=True) if line is None]
             if len(ended) == len(files):

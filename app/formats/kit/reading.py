@@ -16,7 +16,7 @@ from itertools import chain
 from typing import IO, NoReturn
 
 from app.domain.errors import Invalid, Place
-from app.formats.base import DocumentLineCollector, FileLine, InputFile, ReaderLimits, ReadLog
+from app.formats.base import DocumentLineCollector, InputFile, LineLocation, ReaderLimits, ReadLog
 
 BLOCK = 1 << 18
 GZIP_MAGIC = b"\x1f\x8b"
@@ -26,7 +26,7 @@ MOST_NAMED = 100  # kinds of things that a report counts
 RATIO_FROM = 4 << 20  # a small file may well be made of one line repeated
 
 
-def refuse_file(log: ReadLog, at: FileLine, reason: str) -> NoReturn:
+def refuse_file(log: ReadLog, at: LineLocation, reason: str) -> NoReturn:
     """Give up on the file: raise Invalid with this and the bad lines found so far."""
     where = f"{at.file}, line {at.line}" if at.line else at.file
     raise Invalid(f"{where}: {reason}; nothing was stored", places=(*log.bad, Place((at.file, at.line), reason)))
@@ -48,7 +48,7 @@ def read_lines(
             blank = yield from _read_line_by_line(file, first, block, limits, log, blank, empty=empty)
             continue
         if blank:
-            log.record_bad_line(FileLine(file.name, blank), "the line is empty")
+            log.record_bad_line(LineLocation(file.name, blank), "the line is empty")
             blank = 0
         yield from enumerate(text.split("\n"), first)
     if blank:
@@ -72,7 +72,7 @@ def feed_lines_to_reader(
     for file in files:
         begun = False
         for number, line in read_lines(file, limits, log):
-            if begun or part.open(file.name, number, line):
+            if begun or part.begin_file(file.name, number, line):
                 take(number, line)
             begun = True
 
@@ -94,9 +94,9 @@ def _read_line_by_line(
     """The lines of a block one by one; returns the number of the last one where that is blank, else 0."""
     for number, line in enumerate(block.split(b"\n"), first):
         if len(line) > limits.line_bytes:
-            _refuse_long(log, FileLine(file.name, number), limits)
+            _refuse_long(log, LineLocation(file.name, number), limits)
         if blank:
-            log.record_bad_line(FileLine(file.name, blank), "the line is empty")
+            log.record_bad_line(LineLocation(file.name, blank), "the line is empty")
             blank = 0
         raw = line
         if raw.endswith(b"\r"):
@@ -108,10 +108,12 @@ def _read_line_by_line(
         try:
             text = raw.decode("utf-8")
         except UnicodeDecodeError as fault:
-            log.record_bad_line(FileLine(file.name, number), _encoding_fault(raw, fault))
+            log.record_bad_line(LineLocation(file.name, number), _encoding_fault(raw, fault))
             continue
         if "\0" in text:
-            log.record_bad_line(FileLine(file.name, number), f"there is a NUL at character {text.index(chr(0)) + 1}")
+            log.record_bad_line(
+                LineLocation(file.name, number), f"there is a NUL at character {text.index(chr(0)) + 1}"
+            )
             continue
         yield number, text
     return blank
@@ -134,19 +136,19 @@ def _line_blocks(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterato
                 n = whole.count(b"\n") + 1
                 log.lines += n
                 if number + n - 1 > limits.lines:
-                    refuse_file(log, FileLine(file.name, limits.lines + 1), f"more than {limits.lines:,} lines")
+                    refuse_file(log, LineLocation(file.name, limits.lines + 1), f"more than {limits.lines:,} lines")
                 yield number, whole
                 number += n
             else:
                 carry += rest
             if len(carry) > limits.line_bytes:
-                _refuse_long(log, FileLine(file.name, number), limits)
+                _refuse_long(log, LineLocation(file.name, number), limits)
     if carry:
         log.lines += 1
         yield number, carry
 
 
-def _refuse_long(log: ReadLog, at: FileLine, limits: ReaderLimits) -> NoReturn:
+def _refuse_long(log: ReadLog, at: LineLocation, limits: ReaderLimits) -> NoReturn:
     refuse_file(log, at, f"the line is longer than {limits.line_bytes:,} bytes")
 
 
@@ -177,7 +179,7 @@ def _bounded_blocks(raw: IO[bytes], name: str, limits: ReaderLimits, log: ReadLo
     for block in _blocks(raw, name, limits, log):
         total += len(block)
         if total > limits.unpacked_bytes:
-            refuse_file(log, FileLine(name, 0), f"more than {limits.unpacked_bytes:,} bytes unpacked")
+            refuse_file(log, LineLocation(name, 0), f"more than {limits.unpacked_bytes:,} bytes unpacked")
         yield block
 
 
@@ -192,7 +194,7 @@ def _utf8_of_utf16(blocks: Iterable[bytes], name: str, log: ReadLog) -> Iterator
                 yield text.encode()
         decoder.decode(b"", final=True)
     except UnicodeDecodeError as fault:
-        refuse_file(log, FileLine(name, lines + 1), f"not valid UTF-16 ({fault.reason})")
+        refuse_file(log, LineLocation(name, lines + 1), f"not valid UTF-16 ({fault.reason})")
 
 
 def _blocks(raw: IO[bytes], name: str, limits: ReaderLimits, log: ReadLog) -> Iterator[bytes]:
@@ -224,9 +226,9 @@ class _GzipProgress:
     count: int
     lines: int = 0
 
-    def at(self, name: str) -> FileLine:
+    def at(self, name: str) -> LineLocation:
         """The first line that is not whole: all before it are good."""
-        return FileLine(name, self.lines + 1)
+        return LineLocation(name, self.lines + 1)
 
     def fill(self, least: int) -> bool:
         """Have so many bytes ready, or what there is; False at the end of the file."""
@@ -260,7 +262,7 @@ def _unpack_member(packed: _GzipProgress, name: str, log: ReadLog) -> Iterator[b
         try:
             block = unpacker.decompress(packed.data, BLOCK)
         except zlib.error as fault:
-            refuse_file(log, FileLine(name, 0), f"the gzip data is damaged ({fault})")
+            refuse_file(log, LineLocation(name, 0), f"the gzip data is damaged ({fault})")
         packed.data = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
         if block:
             yield block

@@ -16,17 +16,17 @@ from app.domain.keys import is_key
 from app.domain.questionnaires import MOMENTS
 from app.formats.base import (
     CampaignRow,
-    ComparisonRow,
     DocumentRecord,
-    FileLine,
     JudgmentRow,
-    MetricRow,
+    LineLocation,
+    MetricScoreRow,
     OutputRow,
     RaterRow,
     Record,
+    ScreenComparisonRow,
     SegmentRow,
     SystemRecord,
-    VoidRow,
+    VoidedJudgmentRow,
 )
 from app.formats.kit.strict_json import canonical_json
 
@@ -275,11 +275,11 @@ SHAPES: Mapping[str, RecordType] = {
             item_meta=_mapping,
             meta=_mapping,
         ),
-        _shape(7, "void", VoidRow, "task item position rater", **_ADDRESS, reason=_name, actor=_name),
+        _shape(7, "void", VoidedJudgmentRow, "task item position rater", **_ADDRESS, reason=_name, actor=_name),
         _shape(
             8,
             "metric",
-            MetricRow,
+            MetricScoreRow,
             "metric system document position",
             metric=_key,
             system=_key,
@@ -291,7 +291,7 @@ SHAPES: Mapping[str, RecordType] = {
         _shape(
             9,
             "comparison",
-            ComparisonRow,
+            ScreenComparisonRow,
             "task screen rater",
             task=_key,
             screen=_count,
@@ -332,7 +332,7 @@ def _make_plain_value(value: object) -> object:
     return dict(value) if isinstance(value, Mapping) else value
 
 
-def decode_record(plain: Mapping[str, object], at: FileLine) -> Record:
+def decode_record(plain: Mapping[str, object], at: LineLocation) -> Record:
     """The record of a parsed line. Raises ValueError naming the field that is wrong, missing or unknown."""
     kind = plain.get("type")
     shape = SHAPES.get(kind) if isinstance(kind, str) else None

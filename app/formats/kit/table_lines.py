@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from app.formats.base import FileLine, InputFile, ReaderLimits, ReadLog
+from app.formats.base import InputFile, LineLocation, ReaderLimits, ReadLog
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.reading import read_lines
 
@@ -74,7 +74,7 @@ def _without_blanks(rows: Iterator[Numbered], file: str, log: ReadLog) -> Iterat
     blank = 0
     for number, row in rows:
         if blank:
-            log.record_bad_line(FileLine(file, blank), BLANK)
+            log.record_bad_line(LineLocation(file, blank), BLANK)
             blank = 0
         if row:
             yield number, row

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from app.domain.errors import Invalid
-from app.domain.spans import clip_span
+from app.domain.spans import clip_span_to_stripped_text
 from app.formats.base import JudgmentRow, OutputRow, ReadLog, Record, SegmentRow
 
 MOST_STRIPPED = 200_000
@@ -72,5 +72,5 @@ class WhitespaceStripper:
         place, start, end = places.get(str(error.get("side", "target"))), error.get("start"), error.get("end")
         if place is None or type(start) is not int or type(end) is not int:
             return error
-        start, end = clip_span((start, end), *place)
+        start, end = clip_span_to_stripped_text((start, end), *place)
         return {**error, "start": start, "end": end}

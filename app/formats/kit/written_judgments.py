@@ -13,28 +13,28 @@ from app.formats.base import (
     BY_METRICS,
     COMPARED,
     CampaignRow,
-    ComparisonRow,
     DocumentRecord,
-    FileLine,
     JudgmentRow,
-    MetricRow,
+    LineLocation,
+    MetricScoreRow,
     OutputRow,
     RaterRow,
     Record,
+    ScreenComparisonRow,
     SegmentRow,
     SystemRecord,
-    VoidRow,
+    VoidedJudgmentRow,
 )
 from app.formats.kit.records import decode_record, encode_record, record_identity
 from app.formats.kit.sorting import ExternalSorter
 
-NOWHERE = FileLine("", 0)
+NOWHERE = LineLocation("", 0)
 TEXTS, JUDGMENT = "0", "1"
 Address = tuple[str, str, int | None, str]
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedAddress:
+class JudgmentToWrite:
     """The judgment that counts at one address, and the texts that it is about, as far as they are known."""
 
     judgment: JudgmentRow
@@ -65,18 +65,18 @@ class RecordsToWrite:
             self.raters[record.key] = record.name
         elif isinstance(record, DocumentRecord):
             self.documents[record.key] = record.name
-        elif isinstance(record, VoidRow):
+        elif isinstance(record, VoidedJudgmentRow):
             self.voided.add((record.task, record.item, record.position, record.rater))
-        elif isinstance(record, ComparisonRow):
+        elif isinstance(record, ScreenComparisonRow):
             self.lost[COMPARED] += 1
-        elif isinstance(record, MetricRow):
+        elif isinstance(record, MetricScoreRow):
             self.lost[BY_METRICS] += 1
         elif record.position is None:
             self.lost["judgments of whole items"] += 1
         else:
             self.entries.add(_entry(record, record.position).encode())
 
-    def iterate_judged_addresses(self) -> Iterator[JudgedAddress]:
+    def iterate_judgments(self) -> Iterator[JudgmentToWrite]:
         """What counts, by document, position and address; once only. Revisions and voided judgments are lost."""
         parsed = (_parse_entry(entry) for entry in self.entries)
         for _, group in groupby(parsed, key=lambda pair: pair[0][:2]):
@@ -89,7 +89,7 @@ class RecordsToWrite:
                     elif isinstance(record, OutputRow):
                         outputs[record.system] = record.text
                     elif isinstance(record, JudgmentRow):
-                        yield JudgedAddress(record, segment.source if segment else None, segment, outputs)
+                        yield JudgmentToWrite(record, segment.source if segment else None, segment, outputs)
 
     def _latest(self, records: list[Record]) -> list[Record]:
         last = records[-1]

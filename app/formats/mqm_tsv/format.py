@@ -18,11 +18,11 @@ from itertools import chain
 from app.domain.errors import Invalid, Place
 from app.formats.base import (
     CampaignRow,
-    FileLine,
     Format,
-    GroupedAnswers,
     InputFile,
     JudgmentRow,
+    LineLocation,
+    OutputJudgments,
     ParallelReadHooks,
     ReadContext,
     ReadLog,
@@ -33,12 +33,18 @@ from app.formats.kit.parallel_lines import parse_list_option
 from app.formats.kit.reading import feed_lines_to_reader, read_lines, refuse_file
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.mqm_tsv.language_pairs import split_by_language_pair
-from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, find_metadata_languages, make_text_rows, parse_metadata
-from app.formats.mqm_tsv.records import MQMRecords, note_unmatched_human_names, split_grouped_answers
-from app.formats.mqm_tsv.rows import MqmLayout, MqmRow, MqmRowReader, detect_layout
+from app.formats.mqm_tsv.metadata import (
+    EVALUATION,
+    TEXTS,
+    find_metadata_languages,
+    make_reference_and_token_rows,
+    parse_metadata,
+)
+from app.formats.mqm_tsv.records import MQMRecordMaker, note_unmatched_human_names, split_output_judgments
+from app.formats.mqm_tsv.rows import MqmColumnLayout, MqmRow, MqmRowReader, detect_column_layout
 from app.formats.mqm_tsv.writer import write
 
-Languages = dict[tuple[str, str], FileLine]
+Languages = dict[tuple[str, str], LineLocation]
 RATER, METADATA = MqmRow._fields.index("rater"), MqmRow._fields.index("metadata")
 HUMAN = "human"
 OPTIONS = {"split": OPTION, HUMAN: "names of the systems that are human translations, with commas"}
@@ -54,13 +60,13 @@ class MQMDocumentLineCollector:
         if "split" in context.options:
             raise Invalid("with the option split the files make several campaigns; this is about one")
         self._log, self._rows = log, ExternalSorter()
-        self._languages: dict[tuple[str, str], FileLine] = {}
+        self._languages: dict[tuple[str, str], LineLocation] = {}
         self._fields: Callable[[int, str], tuple[str, ...] | None]
 
-    def open(self, file: str, number: int, line: str) -> bool:
+    def begin_file(self, file: str, number: int, line: str) -> bool:
         """Take the columns of a file from its first line; whether that is data too. Raises Invalid."""
         reader, is_header = _open_reader(file, number, line, self._log)
-        self._fields = reader.fields
+        self._fields = reader.read_fields
         return not is_header
 
     def add_line(self, number: int, line: str) -> None:
@@ -78,9 +84,9 @@ class MQMDocumentLineCollector:
         """The language pairs that metadata names, each with its first place."""
         return self._languages
 
-    def records(self) -> Iterator[Record | GroupedAnswers]:
+    def records(self) -> Iterator[Record | OutputJudgments]:
         """All records, document by document."""
-        return MQMRecords(self._log, human=self._human).make_grouped_records(self._rows)
+        return MQMRecordMaker(self._log, human=self._human).make_grouped_records(self._rows)
 
     def close(self) -> None:
         """Give up the temporary file."""
@@ -93,18 +99,18 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     n = 0
     with closing(MQMDocumentLineCollector(names, context, log)) as part:
         feed_lines_to_reader(part, files, context.limits, log)
-        log.finish()
+        log.raise_bad_lines()
         yield _campaign(names, [part.campaign_facts()])
-        for record in split_grouped_answers(part.records()):
+        for record in split_output_judgments(part.records()):
             n += isinstance(record, JudgmentRow)
             yield record
     _note_unknown_humans(context, log)
-    log.finish()
+    log.raise_bad_lines()
     if not n:
         raise Invalid(f"there are no judgments in {', '.join(names)}")
 
 
-def make_document_finder(at: FileLine, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
+def make_document_finder(at: LineLocation, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
     """What tells of a line of which document it is; whether the first line is data too. Raises Invalid."""
     layout, is_header = _layout(at.file, at.line, line, log)
     column = layout.index[1]
@@ -152,23 +158,23 @@ def _open_reader(file: str, number: int, line: str, log: ReadLog) -> tuple[MqmRo
     return MqmRowReader(file, layout, log, "" if is_header else FIRST_LINE), is_header
 
 
-def _layout(file: str, number: int, line: str, log: ReadLog) -> tuple[MqmLayout, bool]:
+def _layout(file: str, number: int, line: str, log: ReadLog) -> tuple[MqmColumnLayout, bool]:
     try:
-        return detect_layout(line.split("\t"))
+        return detect_column_layout(line.split("\t"))
     except ValueError as fault:
-        refuse_file(log, FileLine(file, number), str(fault))
+        refuse_file(log, LineLocation(file, number), str(fault))
 
 
-def _with_metadata(row: MqmRow, log: ReadLog, languages: dict[tuple[str, str], FileLine]) -> Iterator[MqmRow]:
+def _with_metadata(row: MqmRow, log: ReadLog, languages: dict[tuple[str, str], LineLocation]) -> Iterator[MqmRow]:
     """The row, unless it carries metrics only, and rows for what its metadata says of the texts."""
     if TEXTS in row.metadata or EVALUATION in row.metadata:
-        at = FileLine(row.file, int(row.line))
+        at = LineLocation(row.file, int(row.line))
         try:
             metadata = parse_metadata(row.metadata)
         except ValueError as fault:
             log.record_bad_line(at, str(fault))
             return
-        yield from make_text_rows(row, metadata)
+        yield from make_reference_and_token_rows(row, metadata)
         pair = find_metadata_languages(metadata)
         if pair:
             languages.setdefault(pair, at)
@@ -186,7 +192,7 @@ def _campaign(names: Sequence[str], told: Sequence[Languages]) -> CampaignRow:
         what = f"several language pairs in one import: {values}; a campaign has one"
         raise Invalid(f"{what} (--option split=language_pair makes one campaign each)", places=places[:100])
     source, target = next(iter(languages), (None, None))
-    at = FileLine(names[0] if names else "", 1)
+    at = LineLocation(names[0] if names else "", 1)
     return CampaignRow(at, protocol="mqm", source_language=source, target_language=target, documents_known=True)
 
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from itertools import chain
 from typing import NamedTuple
 
-from app.formats.base import FileLine, Given, JudgmentRow, ReadLog
+from app.formats.base import Given, JudgmentRow, LineLocation, ReadLog
 from app.formats.kit.media_spans import pop_time_span
 from app.formats.kit.strict_json import canonical_json
-from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, convert_token_ranges, parse_metadata
+from app.formats.mqm_tsv.metadata import EVALUATION, TEXTS, convert_token_ranges_to_spans, parse_metadata
 from app.formats.mqm_tsv.rows import ATTENTION, ERROR, NO_ERROR, MqmMark, parse_metadata_timestamp, parse_packed_spans
 
 MOST_ROWS = 1000
@@ -109,7 +109,7 @@ class JudgmentMaker:
         return row, metadata
 
     def _note_bad_row(self, row: MqmMark, reason: str) -> None:
-        self._log.record_bad_line(FileLine(row.file, int(row.line)), reason)
+        self._log.record_bad_line(LineLocation(row.file, int(row.line)), reason)
 
     def _latest(self, errors: list[Found], clean: list[Found]) -> list[Found]:
         """The errors that count where the rater also said that there are none."""
@@ -170,7 +170,7 @@ class JudgmentMaker:
         for side, text in zip(SIDES, (where.target, where.source), strict=True):
             ranges = metadata.get(f"{side}_spans")
             if ranges:
-                places = convert_token_ranges(ranges, tokens.get(side), text)
+                places = convert_token_ranges_to_spans(ranges, tokens.get(side), text)
                 if places:
                     self._log.repaired["spans taken from token ranges"] += 1
                     return side, sorted(places)
@@ -193,7 +193,7 @@ class JudgmentMaker:
         if meta is None and not times:
             return rater, line.file, int(line.line), payload
         at = datetime.fromtimestamp(max(times) / 1000, UTC) if times else None
-        place, (item, systems, document, position, *_) = FileLine(line.file, int(line.line)), where
+        place, (item, systems, document, position, *_) = LineLocation(line.file, int(line.line)), where
         return JudgmentRow(place, rater, item, systems, document, position, rater, payload, submitted_at=at, meta=meta)
 
 

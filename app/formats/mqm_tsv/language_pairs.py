@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from app.domain.errors import Invalid, Place
-from app.formats.base import FileLine, InputFile, ReadContext, ReadLog
+from app.formats.base import InputFile, LineLocation, ReadContext, ReadLog
 from app.formats.kit.campaigns_in_file import CampaignsInFile, RowCampaign, parse_split_option
 from app.formats.kit.parallel_lines import parse_list_option
 from app.formats.kit.sorting import ExternalSorter
@@ -31,13 +31,13 @@ def split_by_language_pair(
     of: the row, and the rows for what its metadata says of the texts. Raises Invalid with every bad line, and where a
     document is of several language pairs, or of one that no row names while there are several.
     """
-    said: dict[str, dict[Pair, FileLine]] = {}
+    said: dict[str, dict[Pair, LineLocation]] = {}
     with ExternalSorter() as entries, ExternalSorter() as texts_by_pair:
         for row in rows:
             _note(row, said)
             for text_row in of(row):
                 entries.add(text_row.pack())
-        log.finish()
+        log.raise_bad_lines()
         abouts = CampaignsInFile(parse_split_option(context))
         pairs = {pair for stated in said.values() for pair in stated}
         known: dict[str, str] = {}
@@ -49,13 +49,13 @@ def split_by_language_pair(
                 )
             texts_by_pair.add(f"{known[row.document]}\0".encode() + entry)
         if not abouts.found:
-            abouts.campaign("", files)
+            abouts.make_campaign_row("", files)
         human = parse_list_option(context.options, "human")
         yield from split_error_rows_by_campaign(texts_by_pair, abouts, files, log, human=human)
         note_unmatched_human_names(human, log)
 
 
-def _note(row: MqmRow, said: dict[str, dict[Pair, FileLine]]) -> None:
+def _note(row: MqmRow, said: dict[str, dict[Pair, LineLocation]]) -> None:
     """Remember which languages a row names for its document; what cannot be parsed is refused elsewhere."""
     stated = said.setdefault(row.document, {})
     if EVALUATION in row.metadata:
@@ -67,7 +67,7 @@ def _note(row: MqmRow, said: dict[str, dict[Pair, FileLine]]) -> None:
             stated.setdefault(pair, _line_of_row(row))
 
 
-def _make_row_campaign(row: MqmRow, stated: dict[Pair, FileLine], pairs: set[Pair]) -> RowCampaign:
+def _make_row_campaign(row: MqmRow, stated: dict[Pair, LineLocation], pairs: set[Pair]) -> RowCampaign:
     """What a document's campaign is. Raises Invalid where its language pair is unclear."""
     candidates = sorted(stated) or sorted(pairs)
     if len(candidates) > 1:
@@ -79,5 +79,5 @@ def _make_row_campaign(row: MqmRow, stated: dict[Pair, FileLine], pairs: set[Pai
     return RowCampaign(candidates[0] if candidates else None, PROTOCOL, PROTOCOL)
 
 
-def _line_of_row(row: MqmRow) -> FileLine:
-    return FileLine(row.file, int(row.line))
+def _line_of_row(row: MqmRow) -> LineLocation:
+    return LineLocation(row.file, int(row.line))

@@ -11,16 +11,16 @@ from itertools import groupby
 from operator import itemgetter
 
 from app.domain.errors import Invalid
-from app.formats.base import CampaignRow, FileLine, InputFile, JudgmentRow, ReadContext, ReadLog, Record
+from app.formats.base import CampaignRow, InputFile, JudgmentRow, LineLocation, ReadContext, ReadLog, Record
 from app.formats.kit.campaigns_in_file import CampaignsInFile, RowCampaign, parse_split_option
 from app.formats.kit.cells import RowCells, parse_position, parse_row_campaign, split_cells
 from app.formats.kit.column_map import UNITS, ColumnMap
-from app.formats.kit.judgment_rows import parse_microseconds
+from app.formats.kit.judgment_rows import parse_unix_time
 from app.formats.kit.reading import refuse_file
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import NotStrictError, canonical_json, parse_json_value
 from app.formats.kit.table_lines import read_table_lines
-from app.formats.mqm_tsv.records import MQMRecords
+from app.formats.mqm_tsv.records import MQMRecordMaker
 from app.formats.mqm_tsv.rows import DEFAULT, MqmRow, MqmRowReader
 
 Parts = Iterator[tuple[str, Iterator[Record]]]
@@ -44,11 +44,11 @@ def read_errors_by_campaign(
     with ExternalSorter() as rows:
         for file in files:
             for about, row in _rows(file, columns, context, log):
-                part = abouts.add(about, FileLine(row.file, int(row.line)))
+                part = abouts.add(about, LineLocation(row.file, int(row.line)))
                 rows.add(f"{part}\0".encode() + row.pack())
-        log.finish()
+        log.raise_bad_lines()
         if not abouts.found:
-            abouts.campaign("", files)
+            abouts.make_campaign_row("", files)
         yield from split_error_rows_by_campaign(rows, abouts, files, log, texts="target" in columns.columns)
 
 
@@ -66,14 +66,14 @@ def split_error_rows_by_campaign(
     Raises Invalid where what is said of the campaign of a part is more than one thing.
     """
     for part in sorted(abouts.found):
-        abouts.campaign(part, files)
+        abouts.make_campaign_row(part, files)
     split = (entry.partition(b"\0") for entry in rows)
     for part, group in groupby(split, key=itemgetter(0)):
         value = part.decode()
-        head = abouts.campaign(value, files)
-        records = MQMRecords(log, texts=texts, human=human).make_records(row for _, _, row in group)
+        head = abouts.make_campaign_row(value, files)
+        records = MQMRecordMaker(log, texts=texts, human=human).make_records(row for _, _, row in group)
         yield value, _with_head(head, records, log)
-    log.finish()
+    log.raise_bad_lines()
 
 
 def _with_head(head: CampaignRow, records: Iterator[Record], log: ReadLog) -> Iterator[Record]:
@@ -92,7 +92,7 @@ def _rows(
     header: dict[str, int] = {}
     reader = MqmRowReader(file.name, DEFAULT, log)
     for number, line in read_table_lines(file, columns, context.limits, log):
-        at = FileLine(file.name, number)
+        at = LineLocation(file.name, number)
         try:
             line_cells = split_cells(line, columns)
             if not header:
@@ -110,7 +110,7 @@ def _rows(
             yield said, row
 
 
-def _header(names: list[str], columns: ColumnMap, at: FileLine, log: ReadLog) -> dict[str, int]:
+def _header(names: list[str], columns: ColumnMap, at: LineLocation, log: ReadLog) -> dict[str, int]:
     missing = sorted(columns.needed_columns() - set(names))
     if missing or len(set(names)) < len(names):
         wrong = f"lacks {', '.join(missing)}" if missing else "names a column twice"
@@ -126,7 +126,7 @@ def _row(cells: RowCells, columns: ColumnMap, reader: MqmRowReader, number: int,
         return None
     position = str(parse_position(cells.get("position").strip(), columns.first_position))
     metadata = _metadata(cells, columns)
-    names = [cells.get("system"), cells.get("document"), position, cells.get("global_id"), cells.name("rater")]
+    names = [cells.get("system"), cells.get("document"), position, cells.get("global_id"), cells.get_name("rater")]
     rest = [cells.get(meaning) for meaning in ("source", "target", "category", "severity")]
     line = "\t".join(cell.translate(BLANKS) for cell in (*names, *rest, canonical_json(metadata) if metadata else ""))
     row = reader.read(number, line)
@@ -152,7 +152,7 @@ def _metadata(cells: RowCells, columns: ColumnMap) -> dict[str, object]:
     metadata: dict[str, object] = {}
     for name, text in cells.extra_columns().items():
         metadata[name] = _value(str(text))
-    ended = parse_microseconds(cells.get("ended").strip(), UNITS[columns.time])
+    ended = parse_unix_time(cells.get("ended").strip(), UNITS[columns.time])
     if ended:
         metadata["timestamp"] = int(ended) // 1000
     return metadata

@@ -38,7 +38,7 @@ def find_metadata_languages(metadata: Mapping[str, object]) -> tuple[str, str] |
     return None
 
 
-def make_text_rows(row: MqmRow, metadata: Mapping[str, object]) -> Iterator[MqmRow]:
+def make_reference_and_token_rows(row: MqmRow, metadata: Mapping[str, object]) -> Iterator[MqmRow]:
     """Rows that carry references (no system) and tokens (no rater) for all rows of the same text."""
     segment = metadata.get(TEXTS)
     if not isinstance(segment, dict):
@@ -53,7 +53,7 @@ def make_text_rows(row: MqmRow, metadata: Mapping[str, object]) -> Iterator[MqmR
 
 
 def collect_tokens(metadata: Iterable[str]) -> dict[str, list[str]]:
-    """Tokens by side, of the rows that `make_text_rows` made."""
+    """Tokens by side, of the rows that `make_reference_and_token_rows` made."""
     tokens_by_side: dict[str, list[str]] = {}
     for text in metadata:
         for side, tokens in parse_metadata(text).items():
@@ -76,10 +76,12 @@ def _strings(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(token, str) for token in value)
 
 
-def convert_token_ranges(ranges: object, tokens: Sequence[str] | None, text: str) -> list[tuple[int, int]] | None:
+def convert_token_ranges_to_spans(
+    ranges: object, tokens: Sequence[str] | None, text: str
+) -> list[tuple[int, int]] | None:
     """Code point spans over `text` of inclusive token ranges; None where tokens or ranges do not fit the text.
 
-    >>> convert_token_ranges([[1, 2]], ["a", " ", "bc"], "a bc")
+    >>> convert_token_ranges_to_spans([[1, 2]], ["a", " ", "bc"], "a bc")
     [(1, 4)]
     """
     if tokens is None or not isinstance(ranges, list):

@@ -10,10 +10,10 @@ from operator import itemgetter
 from app.domain.keys import make_key
 from app.formats.base import (
     DocumentRecord,
-    FileLine,
     Given,
-    GroupedAnswers,
     JudgmentRow,
+    LineLocation,
+    OutputJudgments,
     OutputRow,
     RaterRow,
     ReadLog,
@@ -27,7 +27,7 @@ from app.formats.mqm_tsv.metadata import collect_tokens, parse_metadata
 from app.formats.mqm_tsv.rows import MqmMark, group_by_output
 
 MOST_ITEMS = 1000  # remembered
-Found = Record | GroupedAnswers
+Found = Record | OutputJudgments
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class _Segment:
     references: dict[str, str] = field(default_factory=dict)
 
 
-class MQMRecords:
+class MQMRecordMaker:
     """Declarations where more than a key is known, texts, judgments: document by document, segment by segment.
 
     texts: whether the rows hold texts; where they do not, texts are unknown rather than empty. human: names of the
@@ -62,7 +62,7 @@ class MQMRecords:
 
     def make_records(self, rows: Iterable[bytes]) -> Iterator[Record]:
         """All records of sorted rows, one by one."""
-        return split_grouped_answers(self.make_grouped_records(rows))
+        return split_output_judgments(self.make_grouped_records(rows))
 
     def make_grouped_records(self, rows: Iterable[bytes]) -> Iterator[Found]:
         """All records of sorted rows; judgments of one output that hold nothing else stand together."""
@@ -107,7 +107,7 @@ class MQMRecords:
         records = self._judgments(where, marks)
         if human:
             n = sum(
-                len(one.given) if isinstance(one, GroupedAnswers) else isinstance(one, JudgmentRow) for one in records
+                len(one.given) if isinstance(one, OutputJudgments) else isinstance(one, JudgmentRow) for one in records
             )
             self._log.notes[_strip_human_prefix(name)] += n
         yield from records
@@ -126,14 +126,14 @@ class MQMRecords:
                 continue
             if is_new:
                 records.append(
-                    RaterRow(made.at if isinstance(made, JudgmentRow) else FileLine(*made[1:3]), rater, name)
+                    RaterRow(made.at if isinstance(made, JudgmentRow) else LineLocation(*made[1:3]), rater, name)
                 )
             if isinstance(made, JudgmentRow):
                 records.append(made)
                 given = []
                 continue
             if not given:
-                records.append(GroupedAnswers(where.item, where.systems, where.document, where.position, given))
+                records.append(OutputJudgments(where.item, where.systems, where.document, where.position, given))
             given.append(made)
         return records
 
@@ -173,14 +173,14 @@ def _strip_human_prefix(name: str) -> str:
     return f"judgments of {name}, a human translation as the options say"
 
 
-def split_grouped_answers(records: Iterable[Found]) -> Iterator[Record]:
+def split_output_judgments(records: Iterable[Found]) -> Iterator[Record]:
     """The same records with judgments one by one."""
     for record in records:
-        if isinstance(record, GroupedAnswers):
+        if isinstance(record, OutputJudgments):
             yield from record.rows()
         else:
             yield record
 
 
-def _line_of_mark(mark: MqmMark) -> FileLine:
-    return FileLine(mark.file, int(mark.line))
+def _line_of_mark(mark: MqmMark) -> LineLocation:
+    return LineLocation(mark.file, int(mark.line))

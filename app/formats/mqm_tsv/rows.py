@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from app.domain.spans import clip_span, parse_marked_text, parse_severity
-from app.formats.base import FileLine, ReadLog
+from app.domain.spans import clip_span_to_stripped_text, parse_marked_text, parse_severity
+from app.formats.base import LineLocation, ReadLog
 from app.formats.kit.strict_json import canonical_json
 
 COLUMNS = (
@@ -119,7 +119,7 @@ def group_by_output(rows: Iterable[bytes]) -> Iterator[tuple[list[str], Iterator
 
 
 @dataclass(frozen=True, slots=True)
-class MqmLayout:
+class MqmColumnLayout:
     """Where the columns of a file stand; `legacy`: the last one is a free note rather than JSON.
 
     extra: other named columns, kept as metadata.
@@ -131,11 +131,11 @@ class MqmLayout:
     extra: tuple[tuple[str, int], ...] = ()
 
 
-DEFAULT = MqmLayout(tuple(range(10)), 10)
-WITHOUT_METADATA = MqmLayout((*range(9), -1), 9)
+DEFAULT = MqmColumnLayout(tuple(range(10)), 10)
+WITHOUT_METADATA = MqmColumnLayout((*range(9), -1), 9)
 
 
-def detect_layout(cells: list[str]) -> tuple[MqmLayout, bool]:
+def detect_column_layout(cells: list[str]) -> tuple[MqmColumnLayout, bool]:
     """The layout that the first line of a file gives, and whether that line is a header.
 
     Raises ValueError with the reason where the line names columns, but not those that are needed.
@@ -152,13 +152,13 @@ def detect_layout(cells: list[str]) -> tuple[MqmLayout, bool]:
     index = tuple(names.index(name) if name in known else -1 for name in COLUMNS)
     legacy = index[-1] >= 0 and cells[index[-1]].strip().casefold() in OLDER
     extra = tuple((cell.strip(), i) for i, cell in enumerate(cells) if names[i] is None)
-    return MqmLayout(index, len(cells), legacy, extra), True
+    return MqmColumnLayout(index, len(cells), legacy, extra), True
 
 
 class MqmRowReader:
     """Turns lines into rows; what it cannot take goes to the log as a bad line, with the hint."""
 
-    def __init__(self, file: str, layout: MqmLayout, log: ReadLog, hint: str = "") -> None:
+    def __init__(self, file: str, layout: MqmColumnLayout, log: ReadLog, hint: str = "") -> None:
         self._hint = hint
         self._file = file
         self._layout = layout
@@ -169,10 +169,10 @@ class MqmRowReader:
 
     def read(self, number: int, line: str) -> MqmRow | None:
         """The row of a line, None where it is a bad line."""
-        fields = self.fields(number, line)
+        fields = self.read_fields(number, line)
         return None if fields is None else MqmRow._make(fields)
 
-    def fields(self, number: int, line: str) -> tuple[str, ...] | None:
+    def read_fields(self, number: int, line: str) -> tuple[str, ...] | None:
         """The same as the bare fields of a `Row`, for readers of millions."""
         cells = line.split("\t")
         layout = self._layout
@@ -209,7 +209,7 @@ class MqmRowReader:
         return padded
 
     def _note_bad_row(self, number: int, reason: str) -> None:
-        self._log.record_bad_line(FileLine(self._file, number), reason + self._hint)
+        self._log.record_bad_line(LineLocation(self._file, number), reason + self._hint)
 
     def _metadata(self, cells: list[str]) -> str:
         """The metadata as a JSON object, or empty; a free note is put into one."""
@@ -255,7 +255,7 @@ class MqmRowReader:
         if len(text) != len(plain.text):
             self._log.repaired["white space at the ends of a text"] += 1
             before = len(plain.text) - len(plain.text.lstrip())
-            spans = tuple(clip_span(span, before, len(text)) for span in spans)
+            spans = tuple(clip_span_to_stripped_text(span, before, len(text)) for span in spans)
         if len(spans) == 1:
             return text, f"{spans[0][0]:07d}-{spans[0][1]:07d}"
         return text, ",".join([f"{start:07d}-{end:07d}" for start, end in spans])

@@ -16,7 +16,7 @@ from app.domain.spans import insert_span_marks
 from app.formats.base import CampaignRow, JudgmentRow, Record, SegmentRow
 from app.formats.kit.media_spans import format_time_span
 from app.formats.kit.strict_json import canonical_json
-from app.formats.kit.written_judgments import JudgedAddress, RecordsToWrite, gather_records_to_write
+from app.formats.kit.written_judgments import JudgmentToWrite, RecordsToWrite, gather_records_to_write
 from app.formats.mqm_tsv.rows import COLUMNS, parse_metadata_timestamp
 
 BLANKS = str.maketrans("\t\n\r\0", "    ")
@@ -31,7 +31,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
         if gathered.campaign is not None and gathered.campaign.options:
             lost["options of the campaign: say its weights again"] += 1
         about, once = _SegmentMetadata(gathered.campaign), _FirstAnswers()
-        for judged in gathered.iterate_judged_addresses():
+        for judged in gathered.iterate_judgments():
             why = _left_out(judged.judgment)
             if why is not None:
                 lost[why] += 1
@@ -80,7 +80,7 @@ class _SegmentMetadata:
             pair = {"source_language": campaign.source_language, "target_language": campaign.target_language}
             self._languages = {"evaluation": pair}
 
-    def next(self, judged: JudgedAddress) -> dict[str, object]:
+    def next(self, judged: JudgmentToWrite) -> dict[str, object]:
         """What to add to the first row of this judgment."""
         about: dict[str, object] = {}
         if judged.judgment.document != self._document:
@@ -108,7 +108,7 @@ def _count_losses(judgment: JudgmentRow, lost: Counter[str]) -> None:
 
 
 def _rows(
-    judged: JudgedAddress, system: str, names: RecordsToWrite, about: Mapping[str, object], lost: Counter[str]
+    judged: JudgmentToWrite, system: str, names: RecordsToWrite, about: Mapping[str, object], lost: Counter[str]
 ) -> Iterator[tuple[str, ...]]:
     """The rows of one judgment for one system: errors, attention checks, or one `No-error`."""
     judgment, meta = judged.judgment, judged.judgment.meta or {}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from app.formats.base import FileLine, InputFile, ReadContext, ReadLog
+from app.formats.base import InputFile, LineLocation, ReadContext, ReadLog
 from app.formats.kit.reading import read_lines, refuse_file
 
 NONE = "None"
-Line = tuple[str, int, str, FileLine]
+Line = tuple[str, int, str, LineLocation]
 """System, index of the place, what is said of it, and where."""
 
 
@@ -27,7 +27,7 @@ def read_system_blocks(
     for system, n_lines in total.items():
         ahead[system] = int(with_canary and n_lines == n + 1)
         if n_lines - ahead[system] != n:
-            refuse_file(log, FileLine(file.name, 0), f"{system[:80]} has {n_lines} lines where {n} are needed")
+            refuse_file(log, LineLocation(file.name, 0), f"{system[:80]} has {n_lines} lines where {n} are needed")
     for system, text, at in read_block_lines(file, context, log):
         index = counts[system] - ahead[system]
         counts[system] += 1
@@ -35,10 +35,10 @@ def read_system_blocks(
             yield system, index, text, at
 
 
-def read_block_lines(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[str, str, FileLine]]:
+def read_block_lines(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[str, str, LineLocation]]:
     """System and the rest of each line; a bad line still takes its place in the block."""
     for line_number, line in read_lines(file, context.limits, log):
-        at = FileLine(file.name, line_number)
+        at = LineLocation(file.name, line_number)
         system, _, text = line.partition("\t") if "\t" in line else line.strip().rpartition(" ")
         system, text = system.strip(), text.strip()
         if not system or not text:

@@ -22,13 +22,19 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from app.domain.errors import Invalid, Place
-from app.formats.base import CampaignRow, FileLine, Format, InputFile, ReadContext, ReadLog, Record
-from app.formats.kit.parallel_lines import DocumentPlacement, FileRoles, count_lines, parse_list_option, read_parallel
+from app.formats.base import CampaignRow, Format, InputFile, LineLocation, ReadContext, ReadLog, Record
+from app.formats.kit.parallel_lines import (
+    FileRoles,
+    LineDocumentMapping,
+    count_lines,
+    parse_list_option,
+    read_line_aligned_files,
+)
 from app.formats.kit.reading import read_lines, refuse_file
 from app.formats.mtme.metrics import MetricScoreFiles
 from app.formats.mtme.scores import HumanScoreFiles
 from app.formats.mtme.test_set import UNDETERMINED
-from app.formats.mtme.writer import write_tree
+from app.formats.mtme.writer import write_file_tree
 
 OPTIONS = {
     "language_pair": "the pair to read, such as en-de, where there are several",
@@ -111,23 +117,23 @@ def _records(pair: _Pair, context: ReadContext, log: ReadLog) -> Iterator[Record
     first = next(iter((*pair.single.values(), *pair.references.values(), *pair.systems.values())), None)
     if first is None and scores is None and not metrics.files:
         raise Invalid(f"there are no texts and no scores of {pair.name}")
-    at = FileLine(first.name if first else pair.name, 1)
+    at = LineLocation(first.name if first else pair.name, 1)
     yield CampaignRow(
-        at, scores.protocol if scores else None, source, target, options=scores.options() if scores else None
+        at, scores.protocol if scores else None, source, target, options=scores.campaign_options() if scores else None
     )
     places: list[tuple[str, int]] = []
     if first is not None:
-        placing = DocumentPlacement(_parse_document_line, seen=places.append if scores or metrics.files else None)
-        yield from read_parallel(pair.roles(context), placing, context, log)
+        placing = LineDocumentMapping(_parse_document_line, seen=places.append if scores or metrics.files else None)
+        yield from read_line_aligned_files(pair.roles(context), placing, context, log)
     else:
         places = [(key, n) for key, length in context.outline() for n in range(1, length + 1)]
-    log.finish()
+    log.raise_bad_lines()
     with_canary = (scores is not None or bool(metrics.files)) and _has_canary(pair.roles(context), context)
     if scores is not None:
-        yield from scores.judgments(places, with_canary=with_canary)
-        log.finish()
-    yield from metrics.scores(places, with_canary=with_canary)
-    log.finish()
+        yield from scores.read_judgments(places, with_canary=with_canary)
+        log.raise_bad_lines()
+    yield from metrics.read_scores(places, with_canary=with_canary)
+    log.raise_bad_lines()
 
 
 def _parse_document_line(line: str) -> tuple[str, str | None]:
@@ -165,7 +171,9 @@ def _pairs(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> di
             continue
         if not _note_file(pairs.setdefault(match["pair"], _Pair(match["pair"])), role, match, file):
             refuse_file(
-                log, FileLine(file.name, 0), f"a second file that is the {role} of {match['pair']}: is it another set?"
+                log,
+                LineLocation(file.name, 0),
+                f"a second file that is the {role} of {match['pair']}: is it another set?",
             )
     if not pairs:
         raise Invalid(
@@ -191,7 +199,7 @@ FORMAT = Format(
     title="One language pair of a test set of mt-metrics-eval",
     read=read,
     parts=read_by_campaign,
-    write_tree=write_tree,
+    write_file_tree=write_file_tree,
     options=OPTIONS,
     paths=True,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from app.formats.mtme.test_set import TestSetNames
+from app.formats.mtme.test_set import MtmeCampaignFacts
 
 Sums = dict[tuple[str, str, str, int], tuple[float, int]]
 
@@ -14,7 +14,7 @@ Sums = dict[tuple[str, str, str, int], tuple[float, int]]
 class ScoreMeans:
     """Sums as outputs come by in the order of their places."""
 
-    known: TestSetNames
+    known: MtmeCampaignFacts
     _output: dict[str, tuple[float, int]] = field(default_factory=dict)
     _place: tuple[int, int, str] = (0, 0, "")
     _sums: Sums = field(default_factory=dict)
@@ -41,7 +41,7 @@ class ScoreMeans:
                 self._sums[place] = had + mean, count + 1
             yield name, mean
 
-    def iterate_higher_means(self) -> Iterator[tuple[str, str, str, str, int, float]]:
+    def iterate_means_above_outputs(self) -> Iterator[tuple[str, str, str, str, int, float]]:
         """Name, level, domain, system, document and mean above the outputs."""
         for (what, domain, system, order), (total, n) in self._sums.items():
             name, level = what.split("\0")

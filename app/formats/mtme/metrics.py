@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from app.domain.errors import Invalid, Place
 from app.domain.keys import make_key
-from app.formats.base import FileLine, InputFile, MetricRow, ReadContext, ReadLog
+from app.formats.base import InputFile, LineLocation, MetricScoreRow, ReadContext, ReadLog
 from app.formats.kit.names import KeyAssigner
 from app.formats.kit.numbers import parse_number
 from app.formats.mtme.blocks import NONE, read_block_lines, read_system_blocks
@@ -48,7 +48,7 @@ class MetricScoreFiles:
         ]
         return cls(wanted_files, context, log)
 
-    def scores(self, places: Sequence[tuple[str, int]], *, with_canary: bool) -> Iterator[MetricRow]:
+    def read_scores(self, places: Sequence[tuple[str, int]], *, with_canary: bool) -> Iterator[MetricScoreRow]:
         """All scores; higher is better, as the convention of these files is. Raises Invalid for a block of another
         length than the test set's.
         """
@@ -73,11 +73,11 @@ class MetricScoreFiles:
                 if place is None:
                     seen.add((metric, key))
                 document, position = place or (None, None)
-                yield MetricRow(at, metric, key, value, document=document, position=position)
+                yield MetricScoreRow(at, metric, key, value, document=document, position=position)
 
     def _lines(
         self, file: InputFile, level: str, places: Sequence[tuple[str, int]], with_canary: bool
-    ) -> Iterator[tuple[str, tuple[str, int] | None, str, FileLine]]:
+    ) -> Iterator[tuple[str, tuple[str, int] | None, str, LineLocation]]:
         if level == "sys":
             for system, text, at in read_block_lines(file, self.context, self.log):
                 yield system, None, text, at

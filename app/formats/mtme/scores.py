@@ -12,7 +12,7 @@ from app import protocols
 from app.domain.errors import Invalid, Place
 from app.domain.keys import make_key
 from app.domain.spans import parse_severity
-from app.formats.base import FileLine, InputFile, JudgmentRow, ReadContext, ReadLog
+from app.formats.base import InputFile, JudgmentRow, LineLocation, ReadContext, ReadLog
 from app.formats.kit.names import KeyAssigner
 from app.formats.kit.numbers import parse_number
 from app.formats.kit.sorting import ExternalSorter
@@ -75,7 +75,7 @@ class HumanScoreFiles:
         score_files = [_Files(name, scores.get((name, level)), ratings.get(name)) for name in human]
         return cls(protocol, score_files, _sign(context), context, log)
 
-    def options(self) -> Mapping[str, object] | None:
+    def campaign_options(self) -> Mapping[str, object] | None:
         """What a new campaign must know: criteria by the names of the scores, each from its least to its largest."""
         if self.protocol != BY_CRITERIA:
             return None
@@ -87,7 +87,7 @@ class HumanScoreFiles:
             criteria.append({"name": make_key(files.name), **scale})
         return {"criteria": criteria}
 
-    def judgments(self, places: Places, *, with_canary: bool) -> Iterator[JudgmentRow]:
+    def read_judgments(self, places: Places, *, with_canary: bool) -> Iterator[JudgmentRow]:
         """Judgments of all files that are asked for. Raises Invalid where a block has not as many lines as needed."""
         if len(places) > MOST_SEGMENTS:
             raise Invalid(f"more than {MOST_SEGMENTS:,} segments")
@@ -112,7 +112,7 @@ class HumanScoreFiles:
 
     def _answers(
         self, files: _Files, n: int, with_canary: bool
-    ) -> Iterator[tuple[str, int, list[tuple[str, FileLine, str]]]]:
+    ) -> Iterator[tuple[str, int, list[tuple[str, LineLocation, str]]]]:
         """System, index of the segment, and what each file says of it: (kind, at, text)."""
         fields = protocols.get_protocol(self.protocol).payload.model_fields
         wanted = {"rating": "errors" in fields, "score": bool({"score", "scores"} & set(fields))}
@@ -132,7 +132,7 @@ class HumanScoreFiles:
                         entries.add(f"{system}\0{index:010d}\0{kind}\0{at.file}\0{at.line}\0{text}".encode())
             split = (entry.decode().split("\0", 5) for entry in entries)
             for (system, padded), group in groupby(split, key=lambda parts: (parts[0], parts[1])):
-                answer_parts = [(kind, FileLine(name, int(line)), text) for _, _, kind, name, line, text in group]
+                answer_parts = [(kind, LineLocation(name, int(line)), text) for _, _, kind, name, line, text in group]
                 if any(text == NONE for _, _, text in answer_parts):
                     self.log.notes[UNRATED] += 1
                     continue
@@ -146,7 +146,7 @@ class HumanScoreFiles:
                 except ValueError:
                     continue  # the reading proper reports it
 
-    def _payload(self, name: str, parts: Sequence[tuple[str, FileLine, str]]) -> tuple[dict[str, object], str]:
+    def _payload(self, name: str, parts: Sequence[tuple[str, LineLocation, str]]) -> tuple[dict[str, object], str]:
         """The payload and, where the file says so, its rater. Raises ValueError."""
         payload: dict[str, object] = {"protocol": self.protocol}
         fields, rater = protocols.get_protocol(self.protocol).payload.model_fields, ""

@@ -10,13 +10,13 @@ from app import protocols
 from app.formats.base import (
     CampaignRow,
     DocumentRecord,
-    MetricRow,
+    MetricScoreRow,
     OutputRow,
     RaterRow,
     Record,
     SegmentRow,
     SystemRecord,
-    VoidRow,
+    VoidedJudgmentRow,
 )
 from app.formats.kit.name_aliases import NameAliases, is_name_valid_at_line_end, is_name_valid_in_path
 from app.formats.kit.written_judgments import Address
@@ -27,7 +27,7 @@ LAST = 10**9
 
 
 @dataclass(slots=True)
-class TestSetNames:
+class MtmeCampaignFacts:
     """Names, and documents in their order. order: of each document by key; positions: of the segments of each."""
 
     protocol: str
@@ -45,22 +45,22 @@ class TestSetNames:
     positions: Sequence[Sequence[int]] = ()
 
     @property
-    def level(self) -> str:
+    def judgment_level(self) -> str:
         """At which level judgments are."""
         return "doc" if self.by_document else "seg"
 
-    def segment_documents(self) -> Iterator[bytes]:
+    def docs_file_lines(self) -> Iterator[bytes]:
         """Domain and document of every segment."""
         for (domain, name), positions in zip(self.names, self.positions, strict=True):
             yield f"{domain} {name}\n".encode() * len(positions)
 
-    def line_places(self, level: str) -> Iterator[tuple[int, int]]:
+    def places_of_block_lines(self, level: str) -> Iterator[tuple[int, int]]:
         """Document and position of each line of a block at a level (seg or doc)."""
         for order, positions in enumerate(self.positions):
             yield from ((order, position) for position in (positions if level == "seg" else (1,)))
 
 
-def read_test_set_names(records: Iterable[Record], lost: Counter[str]) -> TestSetNames:
+def collect_mtme_campaign_facts(records: Iterable[Record], lost: Counter[str]) -> MtmeCampaignFacts:
     """Read all records once."""
     campaign: CampaignRow | None = None
     systems: dict[str, str] = {}
@@ -84,9 +84,9 @@ def read_test_set_names(records: Iterable[Record], lost: Counter[str]) -> TestSe
         elif isinstance(record, DocumentRecord):
             documents[record.key] = record
             lost["what else is known of documents"] += bool(record.meta)
-        elif isinstance(record, VoidRow):
+        elif isinstance(record, VoidedJudgmentRow):
             voided.add((record.task, record.item, record.position, record.rater))
-        elif not isinstance(record, MetricRow):
+        elif not isinstance(record, MetricScoreRow):
             documents.setdefault(record.document, None)
             if record.position is not None:
                 positions.setdefault(record.document, set()).add(record.position)
@@ -99,7 +99,7 @@ def read_test_set_names(records: Iterable[Record], lost: Counter[str]) -> TestSe
     lost["references, without which mt-metrics-eval cannot load the files"] += not references and not stand_in
     protocol, pair = _find_protocol_and_languages(campaign, lost)
     known_protocol = protocols.ALL.get(protocol)
-    known = TestSetNames(
+    known = MtmeCampaignFacts(
         protocol=protocol,
         sign=1 if known_protocol is None or known_protocol.higher_is_better else -1,
         by_document=known_protocol is not None and known_protocol.level == "document",
@@ -133,7 +133,10 @@ def _find_protocol_and_languages(campaign: CampaignRow | None, lost: Counter[str
 
 
 def _set_order(
-    known: TestSetNames, documents: dict[str, DocumentRecord | None], positions: dict[str, set[int]], lost: Counter[str]
+    known: MtmeCampaignFacts,
+    documents: dict[str, DocumentRecord | None],
+    positions: dict[str, set[int]],
+    lost: Counter[str],
 ) -> None:
     """Test documents by position, then by key."""
     test = [key for key, row in documents.items() if row is None or row.kind == "test"]

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
-from app.formats.base import CampaignContents, JudgmentRow, MetricRow, OutputRow, Record, SegmentRow
+from app.formats.base import CampaignContents, JudgmentRow, MetricScoreRow, OutputRow, Record, SegmentRow
 from app.formats.kit.name_aliases import NameAliases, is_name_valid_at_line_end, is_name_valid_in_path
 from app.formats.kit.records import decode_record, encode_record
 from app.formats.kit.sorting import ExternalSorter
@@ -27,7 +27,7 @@ from app.formats.kit.written_judgments import NOWHERE
 from app.formats.mtme.blocks import NONE
 from app.formats.mtme.means import ScoreMeans
 from app.formats.mtme.scores import NO_PLACE
-from app.formats.mtme.test_set import TestSetNames, read_test_set_names
+from app.formats.mtme.test_set import MtmeCampaignFacts, collect_mtme_campaign_facts
 
 CARRIED = frozenset({"protocol", "score", "errors"})  # of a payload, by files of ratings and of scores
 SILENT: tuple[object, ...] = (None, "", [], ())
@@ -38,28 +38,28 @@ BREAKS = str.maketrans("\n\r\0", "   ")
 Answer = tuple[JudgmentRow, float | None]
 
 
-def write_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
+def write_file_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
     """Files by their paths; what the tree has no place for is counted in `lost`."""
-    known = read_test_set_names(contents.records(), lost)
+    known = collect_mtme_campaign_facts(contents.records(), lost)
     with ExternalSorter() as answers, ExternalSorter() as lines:
         out = _Lines(known, lines, lost)
         for record in contents.records():
             if isinstance(record, JudgmentRow):
                 for entry in _entries(record, known, lost):
                     answers.add(entry)
-            elif isinstance(record, MetricRow):
+            elif isinstance(record, MetricScoreRow):
                 out.add_score(record)
             else:
                 out.add_text(record)
         out.add_ratings(answers)
         out.add_missing()
-        yield f"documents/{known.pair}.docs", known.segment_documents()
+        yield f"documents/{known.pair}.docs", known.docs_file_lines()
         yield from out.files()
     for what in [what for what, n in lost.items() if not n]:
         del lost[what]
 
 
-def _entries(judgment: JudgmentRow, known: TestSetNames, lost: Counter[str]) -> Iterator[bytes]:
+def _entries(judgment: JudgmentRow, known: MtmeCampaignFacts, lost: Counter[str]) -> Iterator[bytes]:
     """The judgment once for each system that it is credited to, sorted by place."""
     if judgment.document not in known.order:
         lost["judgments of documents that are not of the test"] += 1
@@ -88,7 +88,7 @@ def _entries(judgment: JudgmentRow, known: TestSetNames, lost: Counter[str]) -> 
 class _Lines:
     """Lines of all files but that of documents, sorted by path, system and place."""
 
-    def __init__(self, known: TestSetNames, lines: ExternalSorter, lost: Counter[str]) -> None:
+    def __init__(self, known: MtmeCampaignFacts, lines: ExternalSorter, lost: Counter[str]) -> None:
         self._known, self._lines, self._lost = known, lines, lost
         self._raters = NameAliases(is_name_valid_at_line_end, lost, known.raters)
         self._metrics = NameAliases(is_name_valid_in_path, lost, {})
@@ -122,7 +122,7 @@ class _Lines:
         self._texts[path] = self._texts.get(path, 0) + 1
         self._add(path, "", *place, plain)
 
-    def add_score(self, record: MetricRow) -> None:
+    def add_score(self, record: MetricScoreRow) -> None:
         """What a metric gave an output or a system; higher is better in these files."""
         if record.document is not None and record.document not in self._known.order:
             self._lost["scores of automatic metrics on documents that are not of the test"] += 1
@@ -148,8 +148,8 @@ class _Lines:
                 self._rating(n, system, (order, position), judgment)
                 means.add_rating(order, position, system, self._numbers(judgment, score))
             for name, mean in means.means_of_output():
-                self._score(name, self._known.level, system, (order, position), mean)
-        for name, level, domain, system, order, mean in means.iterate_higher_means():
+                self._score(name, self._known.judgment_level, system, (order, position), mean)
+        for name, level, domain, system, order, mean in means.iterate_means_above_outputs():
             self._score(name, level, f"{domain} {system}" if domain else system, (order, 1), mean)
 
     def _numbers(self, judgment: JudgmentRow, score: float | None) -> Mapping[str, float]:
@@ -169,7 +169,7 @@ class _Lines:
         name, rater = f"{self._known.protocol}-{n}", self._raters.find_alias(judgment.rater)
         given = judgment.payload.get("score")
         if isinstance(given, int | float) and not isinstance(given, bool):
-            self._score(name, self._known.level, system, place, self._known.sign * float(given) + 0.0)
+            self._score(name, self._known.judgment_level, system, place, self._known.sign * float(given) + 0.0)
         if self._known.by_document:
             self._lost["raters of document scores"] += 1
             return
@@ -199,7 +199,7 @@ class _Lines:
                 yield from (f"{line}\n".encode() for line in lines.values())
                 continue
             empty = f"{system}\t{NONE}" if scored else ""
-            for place in self._known.line_places(level):
+            for place in self._known.places_of_block_lines(level):
                 yield f"{lines.get(place, empty)}\n".encode()
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from app import protocols
 from app.domain.keys import make_key
 from app.formats.kit.media_spans import format_time_span
-from app.formats.pearmut.spans import SpanReader, code_point_positions, find_token
+from app.formats.pearmut.spans import SpanReader, code_point_positions, find_special_token
 from app.protocols.cesa import FAULT
 
 ASKED = {"score": "score", "error_spans": "errors", "sliders": "scores"}
@@ -83,7 +83,7 @@ def format_pearmut_errors(errors: object, text: str | None, lost: Counter[str]) 
     for error in payload_errors:
         severity = error.get("severity")
         start, end = _ends(error, places, text is None, lost)
-        lost["notes on errors"] += bool(error.get("note")) and find_token(error) is None
+        lost["notes on errors"] += bool(error.get("note")) and find_special_token(error) is None
         lost["which prefilled error an error came from"] += bool(error.get("prefill"))
         category = None if start == len(places) + 1 and error.get("category") == FAULT else error.get("category")
         said = {"severity": None if severity == "undecided" else severity, "category": category or None}
@@ -95,7 +95,7 @@ def _ends(error: Mapping[str, object], places: Sequence[int], unknown: bool, los
     """Both ends, inclusive, as places of the page; behind the text where the error has none."""
     start, end = error.get("start"), error.get("end")
     placed = isinstance(start, int) and isinstance(end, int)
-    token = find_token(error)
+    token = find_special_token(error)
     if token is not None and (error.get("omission") or not placed):
         lost["places of omissions"] += placed
         return len(places) + token, len(places) + token

@@ -13,13 +13,13 @@ from app.formats.base import (
     CampaignRow,
     DocumentRecord,
     JudgmentRow,
-    MetricRow,
+    MetricScoreRow,
     OutputRow,
     RaterRow,
     Record,
     SegmentRow,
     SystemRecord,
-    VoidRow,
+    VoidedJudgmentRow,
 )
 from app.formats.kit.name_aliases import NameAliases
 from app.formats.kit.records import decode_record, encode_record
@@ -63,7 +63,7 @@ class PearmutDocument:
         return sorted(judged.union(*self.outputs.values()))
 
     @property
-    def length(self) -> int:
+    def last_position(self) -> int:
         """The last position that anything is known of."""
         judged = [answer.position or 1 for answer in self.answers]
         return max([*self.segments, *self.outputs, *judged], default=0)
@@ -94,9 +94,9 @@ def collect_pearmut_campaign_facts(records: Iterable[Record], lost: Counter[str]
         elif isinstance(record, RaterRow):
             raters[record.key] = record.name
             lost["persons and attributes of raters"] += bool(record.person or record.attributes)
-        elif isinstance(record, VoidRow):
+        elif isinstance(record, VoidedJudgmentRow):
             voided.add((record.task, record.item, record.position, record.rater))
-        elif isinstance(record, MetricRow):
+        elif isinstance(record, MetricScoreRow):
             lost[BY_METRICS] += 1
         elif isinstance(record, OutputRow):
             shown.setdefault(record.document, set()).add(record.system)

@@ -26,7 +26,7 @@ from app.formats.kit.reading import read_blocks
 from app.formats.kit.whitespace import WhitespaceStripper
 from app.formats.pearmut.items import BY_CRITERIA, PROTOCOLS, PearmutItemReader
 from app.formats.pearmut.log import PearmutLogReader, is_downloaded_log
-from app.formats.pearmut.writer import write_tree
+from app.formats.pearmut.writer import write_file_tree
 
 OPTIONS = {
     "human": "names of the models that are human, with commas",
@@ -46,7 +46,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     for file in (file for file in files if file not in logs):
         for record in items.read(file):
             yield strip(record)
-    log.finish()
+    log.raise_bad_lines()
     protocol = context.protocol or items.protocol
     known = {*PROTOCOLS.values(), BY_CRITERIA}
     if logs and protocol not in known:
@@ -55,7 +55,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     for file in logs:
         for record in PearmutLogReader(protocol or "", items, context, log).read(file):
             yield strip(record)
-    log.finish()
+    log.raise_bad_lines()
 
 
 def _is_log(file: InputFile, context: ReadContext) -> bool:
@@ -68,5 +68,5 @@ def _is_log(file: InputFile, context: ReadContext) -> bool:
 
 
 FORMAT = Format(
-    name="pearmut", title="Campaigns and logs of Pearmut", read=read, write_tree=write_tree, options=OPTIONS
+    name="pearmut", title="Campaigns and logs of Pearmut", read=read, write_file_tree=write_file_tree, options=OPTIONS
 )

@@ -12,8 +12,8 @@ from app.domain.keys import make_key
 from app.formats.base import (
     CampaignRow,
     DocumentRecord,
-    FileLine,
     InputFile,
+    LineLocation,
     OutputRow,
     ReadContext,
     ReadLog,
@@ -21,12 +21,12 @@ from app.formats.base import (
     SegmentRow,
     SystemRecord,
 )
-from app.formats.kit.json_stream import JsonPiece, stream_json_pieces
+from app.formats.kit.json_stream import JsonElement, stream_json_elements
 from app.formats.kit.names import KeyAssigner
 from app.formats.kit.parallel_lines import parse_list_option
 from app.formats.kit.records import LONGEST_NAME
 from app.formats.kit.strict_json import canonical_json
-from app.formats.pearmut.spans import TOKENS, SpanReader, counts_without_line_ends
+from app.formats.pearmut.spans import TOKENS, SpanReader, version_skips_line_ends
 
 PROTOCOLS: Mapping[str, str] = {"da": "da", "esa": "esa", "cesa": "cesa", "mqm": "mqm"}
 COLORS = "slider_colors"
@@ -59,17 +59,17 @@ class PearmutItemReader:
         self._context, self._log = context, log
         self._human = frozenset(parse_list_option(context.options, "human"))
         self._campaign_id = context.options.get("campaign")
-        self.spans = SpanReader(counts_without_line_ends(context.options.get("pearmut")), log)
+        self.spans = SpanReader(version_skips_line_ends(context.options.get("pearmut")), log)
         self._places: dict[str, tuple[str, int]] = {}
         self._first: dict[str, str] = {}
         self._documents, self._systems = KeyAssigner("document", log), KeyAssigner("system", log)
         self._told: set[str] = set()
         self.protocol: str | None = None
-        self.at: FileLine | None = None
+        self.at: LineLocation | None = None
 
     def read(self, file: InputFile) -> Iterator[Record]:
         """The test set of a campaign file, or of a list of campaigns."""
-        for piece in stream_json_pieces(file, self._context.limits, self._log):
+        for piece in stream_json_elements(file, self._context.limits, self._log):
             self.at = self.at or piece.at
             if piece.key is None and isinstance(piece.value, dict) and "data" in piece.value:
                 yield from self._read_campaign(piece.at, piece.value)
@@ -80,17 +80,17 @@ class PearmutItemReader:
         """Whether a campaign is the one that was asked for; without a wish all are."""
         return self._campaign_id in (None, campaign_id)
 
-    def _read_campaign(self, at: FileLine, campaign: Item) -> Iterator[Record]:
+    def _read_campaign(self, at: LineLocation, campaign: Item) -> Iterator[Record]:
         """A campaign of a list, member by member."""
         if not self.is_requested_campaign(campaign.get("campaign_id")):
             self._log.dropped[OTHERS] += 1
             return
         for key, value in campaign.items():
             for part in value if isinstance(value, list) else [value]:
-                yield from self._read_piece(JsonPiece(at, key, part, isinstance(value, list)))
+                yield from self._read_piece(JsonElement(at, key, part, isinstance(value, list)))
 
-    def _read_piece(self, piece: JsonPiece) -> Iterator[Record]:
-        if is_progress_member(piece.value):
+    def _read_piece(self, piece: JsonElement) -> Iterator[Record]:
+        if is_progress_by_user(piece.value):
             self._log.dropped[PROGRESS] += len(piece.value)
         elif piece.key == "info" and isinstance(piece.value, dict):
             yield from self._campaign(piece.at, piece.value)
@@ -102,7 +102,7 @@ class PearmutItemReader:
         elif piece.key not in NAMING:
             self._log.dropped["members of the file that have no place here"] += 1
 
-    def _campaign(self, at: FileLine, info: Item) -> Iterator[Record]:
+    def _campaign(self, at: LineLocation, info: Item) -> Iterator[Record]:
         """What its settings say. A protocol that is not named is cESA, and one that Pearmut does not know a score."""
         self.protocol = PROTOCOLS.get(str(info.get("protocol", "cESA")).casefold(), "da")
         for setting in info:
@@ -122,7 +122,7 @@ class PearmutItemReader:
         elif colors is not None:
             yield CampaignRow(at, slider_colors=colors)
 
-    def _read_or_refuse(self, at: FileLine, document: object) -> Iterator[Record]:
+    def _read_or_refuse(self, at: LineLocation, document: object) -> Iterator[Record]:
         try:
             records = list(self.make_document_records(at, parse_document_items(document)))
         except ValueError as fault:
@@ -130,7 +130,7 @@ class PearmutItemReader:
             return
         yield from records
 
-    def make_document_records(self, at: FileLine, items: Sequence[Item]) -> Iterator[Record]:
+    def make_document_records(self, at: LineLocation, items: Sequence[Item]) -> Iterator[Record]:
         """A document with the outputs that it shows. Raises ValueError before the first record."""
         if is_check_document(items):
             self._log.dropped[CHECKS] += 1
@@ -184,10 +184,10 @@ class PearmutItemReader:
         raise ValueError(f"item_id: another document is called {first[:80]} too")
 
 
-def is_progress_member(value: object) -> TypeGuard[dict[str, object]]:
+def is_progress_by_user(value: object) -> TypeGuard[dict[str, object]]:
     """Whether a member is what Pearmut keeps of users, by user: how far each is.
 
-    >>> is_progress_member({"ann": {"progress": [None], "time": 0}}), is_progress_member({"protocol": "ESA"})
+    >>> is_progress_by_user({"ann": {"progress": [None], "time": 0}}), is_progress_by_user({"protocol": "ESA"})
     (True, False)
     """
     users = list(value.values()) if isinstance(value, dict) else []
@@ -244,7 +244,7 @@ def _read_prefilled_errors(
     return {model: tuple(reader.parse(spans, texts[model])) for model, spans in (given or {}).items()}
 
 
-def _documents(piece: JsonPiece) -> list[object]:
+def _documents(piece: JsonElement) -> list[object]:
     """The documents in an element of `data`: itself, or those of a task, or of the tasks of all users."""
     value = piece.value
     if isinstance(value, dict) and not piece.element:

@@ -9,8 +9,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from app.domain.keys import make_key
-from app.formats.base import FileLine, InputFile, JudgmentRow, ReadContext, ReaderLimits, ReadLog, Record
-from app.formats.kit.json_stream import stream_json_pieces
+from app.formats.base import InputFile, JudgmentRow, LineLocation, ReadContext, ReaderLimits, ReadLog, Record
+from app.formats.kit.json_stream import stream_json_elements
 from app.formats.kit.judgment_rows import LATEST_TIME
 from app.formats.kit.names import KeyAssigner
 from app.formats.kit.reading import read_blocks, read_lines
@@ -41,7 +41,7 @@ DOWNLOADED = re.compile(
     rb'\s*+\{\s*+"(?!data["_]|(?:annotation|actions|item|validations)")(?:[^"\\]++|\\.)*+"\s*+:\s*+\['
 )
 Who = tuple[str | None, str | None]
-Entry = tuple[FileLine, str | None, Mapping[str, object]]
+Entry = tuple[LineLocation, str | None, Mapping[str, object]]
 
 
 def is_downloaded_log(file: InputFile, limits: ReaderLimits) -> bool:
@@ -84,7 +84,7 @@ class PearmutLogReader:
         return self._downloaded(file, log) if is_downloaded_log(file, self._limits) else self._lines(file, log)
 
     def _downloaded(self, file: InputFile, log: ReadLog) -> Iterator[Entry]:
-        for piece in stream_json_pieces(file, self._limits, log):
+        for piece in stream_json_elements(file, self._limits, log):
             if not self._items.is_requested_campaign(piece.key):
                 log.dropped[OTHERS if not piece.element else f"lines of {OTHERS}"] += 1
             elif isinstance(piece.value, dict) and "annotation" in piece.value:
@@ -94,7 +94,7 @@ class PearmutLogReader:
 
     def _lines(self, file: InputFile, log: ReadLog) -> Iterator[Entry]:
         for number, line in read_lines(file, self._limits, log):
-            at = FileLine(file.name, number)
+            at = LineLocation(file.name, number)
             try:
                 entry = parse_json_value(line)
                 if not isinstance(entry, dict) or "annotation" not in entry:
@@ -104,7 +104,7 @@ class PearmutLogReader:
                 continue
             yield at, None, entry
 
-    def _answers(self, at: FileLine, entry: Mapping[str, object]) -> Iterator[Record]:
+    def _answers(self, at: LineLocation, entry: Mapping[str, object]) -> Iterator[Record]:
         """The judgments of one line. Raises ValueError."""
         user, given, item_i = entry.get("user_id"), entry.get("annotation"), entry.get("item_i")
         items = parse_document_items(entry.get("item"))

@@ -30,7 +30,7 @@ COUNTS_LINE_ENDS = (1, 1, 5)
 _VERSION = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
 
 
-def counts_without_line_ends(version: str | None) -> bool:
+def version_skips_line_ends(version: str | None) -> bool:
     """Whether a version of Pearmut counted places without line ends; None is a present one. Raises Invalid."""
     if version is None:
         return False
@@ -53,11 +53,12 @@ def code_point_positions(text: str, *, skip_line_ends: bool = False) -> Sequence
     return [n for n, char in enumerate(text) if char != skipped for _ in range(1 + (char > "\uffff"))]
 
 
-def find_token(error: Mapping[str, object]) -> int | None:
+def find_special_token(error: Mapping[str, object]) -> int | None:
     """Which special token an error without a place was marked on, from 0; None where it says nothing of it.
 
-    >>> find_token({"omission": True}), find_token({"note": "token 3 behind the text"}), find_token({})
-    (0, 2, None)
+    >>> find_special_token({"omission": True}), find_special_token({"note": "token 3 behind the text"})
+    (0, 2)
+    >>> find_special_token({})
     """
     if error.get("omission"):
         return 0

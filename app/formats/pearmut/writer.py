@@ -38,7 +38,7 @@ OPEN: Mapping[str, object] = {"score": None, "error_spans": [], "textfield": Non
 Answer = tuple[int, str, JudgmentRow]
 
 
-def write_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
+def write_file_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[tuple[str, Iterable[bytes]]]:
     """`campaign.json` and, where anything was judged, `annotations.json` and `progress.json`.
 
     What has no place is counted in `lost`. The files are to be read one after another.
@@ -112,7 +112,7 @@ def _items(
     """The items of a document, each with the outputs of the same systems."""
     name = names.documents.find_alias(document.key)
     items = []
-    for position in range(1, document.length + 1):
+    for position in range(1, document.last_position + 1):
         segment, texts = document.segments.get(position), document.outputs.get(position, {})
         meta = (segment.meta if segment else None) or {}
         item: dict[str, object] = {key: value for key, value in meta.items() if key not in NOT_WRITTEN}
@@ -174,7 +174,7 @@ def _line(
     lost: Counter[str],
 ) -> dict[str, object]:
     unanswered = {names.systems.find_alias(key): OPEN for key in shown}
-    annotation: list[dict[str, object]] = [dict(unanswered) for _ in range(document.length)]
+    annotation: list[dict[str, object]] = [dict(unanswered) for _ in range(document.last_position)]
     for position, key, answer in answers:
         output = document.outputs.get(position, {}).get(key)
         annotation[position - 1][names.systems.find_alias(key)] = format_answer(

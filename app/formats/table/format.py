@@ -48,7 +48,7 @@ def read_by_campaign(files: Sequence[InputFile], context: ReadContext, log: Read
     if columns.rows == "errors":
         yield from read_errors_by_campaign(rest, columns, context, log)
     else:
-        yield from JudgmentTableReader(columns, context, log).records_by_campaign(rest)
+        yield from JudgmentTableReader(columns, context, log).read_records_by_campaign(rest)
 
 
 def _map(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> tuple[ColumnMap, list[InputFile]]:
@@ -64,7 +64,7 @@ def _map(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> tupl
         there = ", ".join(MAPS)
         raise Invalid(f"option map: must be {there}, or name one of at least two files: the map as JSON")
     text = [line for _, (_, line) in zip(range(MOST_LINES), read_lines(named[0], context.limits, log), strict=False)]
-    log.finish()
+    log.raise_bad_lines()
     try:
         value = parse_json_value("\n".join(text))
     except NotStrictError as fault:

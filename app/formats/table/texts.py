@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from app.formats.base import (
     CampaignRow,
     DocumentRecord,
-    FileLine,
     InputFile,
+    LineLocation,
     OutputRow,
     ReadContext,
     ReadLog,
@@ -30,13 +30,13 @@ ONLY = "all"
 def read_texts(files: Sequence[InputFile], columns: ColumnMap, context: ReadContext, log: ReadLog) -> Iterator[Record]:
     """A test set, or a part of one. Raises Invalid with every bad line, unless those are to be skipped."""
     strip, texts = WhitespaceStripper(log), _Texts(columns, context, log)
-    at = FileLine(files[0].name if files else "", 1)
+    at = LineLocation(files[0].name if files else "", 1)
     source, target = columns.constants.get("source_language"), columns.constants.get("target_language")
     yield CampaignRow(at, columns.protocol, source, target, options=dict(columns.options) or None)
     for file in files:
         for record in texts.read(file):
             yield strip(record)
-    log.finish()
+    log.raise_bad_lines()
 
 
 class _Texts:
@@ -53,7 +53,7 @@ class _Texts:
         header: Mapping[str, int] | None = None
         self._counts.clear()
         for number, line in read_table_lines(file, self._map, self._context.limits, self._log):
-            at = FileLine(file.name, number)
+            at = LineLocation(file.name, number)
             try:
                 line_cells = split_cells(line, self._map)
                 if header is None:
@@ -68,7 +68,7 @@ class _Texts:
                 continue
             yield from records
 
-    def _header(self, line_cells: Sequence[str], at: FileLine) -> tuple[Mapping[str, int], bool]:
+    def _header(self, line_cells: Sequence[str], at: LineLocation) -> tuple[Mapping[str, int], bool]:
         """Where each column stands, and whether this line says so. Raises Invalid where one is missing."""
         names = list(self._map.header or (name.strip() for name in line_cells))
         missing = sorted(self._map.needed_columns() - set(names))
@@ -80,7 +80,7 @@ class _Texts:
         said = [name.strip().casefold() for name in line_cells]
         return {name: n for n, name in enumerate(names)}, said == [name.casefold() for name in names]
 
-    def _row(self, cells: RowCells, at: FileLine) -> Iterator[Record]:
+    def _row(self, cells: RowCells, at: LineLocation) -> Iterator[Record]:
         """One row. Raises ValueError before the first record."""
         reason = cells.find_skip_reason()
         if reason is not None:
@@ -96,12 +96,12 @@ class _Texts:
             self._told.add(key)
             yield DocumentRecord(at, key, name, domain=domain or None, position=len(self._told))
         source = cells.get("source") if "source" in self._map.columns else None
-        references = {reference: cells.column(column) for reference, column in self._map.references.items()}
+        references = {reference: cells.get_column(column) for reference, column in self._map.references.items()}
         said = cells.get("instructions").strip() if "instructions" in self._map.columns else ""
         if source is not None or references or said:
             yield SegmentRow(at, key, position, source, references or None, {"instructions": said} if said else None)
         outputs = {system: cells.get("target")} if system else {}
-        outputs |= {one: cells.column(column) for one, column in self._map.outputs.items()}
+        outputs |= {one: cells.get_column(column) for one, column in self._map.outputs.items()}
         for system_name, text in outputs.items():
             of, is_new = self._systems.assign_key(system_name)
             if is_new:
@@ -110,7 +110,7 @@ class _Texts:
 
     def _place(self, cells: RowCells, system: str) -> tuple[str, int]:
         """The name of the row's document, and its position there. Raises ValueError where it has none."""
-        name = cells.name("document", ONLY)
+        name = cells.get_name("document", ONLY)
         position = self._position(cells, name, system)
         return (name_single_line_document(position), 1) if self._map.each_row else (name, position)
 

@@ -22,10 +22,10 @@ from app.domain.errors import Invalid, Place
 from app.formats.base import (
     CampaignRow,
     DocumentRecord,
-    FileLine,
     Format,
     InputFile,
     JudgmentRow,
+    LineLocation,
     ParallelReadHooks,
     RaterRow,
     ReadContext,
@@ -61,15 +61,15 @@ OPTIONS = {
 class _CommonValues:
     """What the rows of all files have in common, with the first place of each value."""
 
-    pairs: dict[tuple[str, str], FileLine] = field(default_factory=dict)
-    documents: dict[bool, FileLine] = field(default_factory=dict)
+    pairs: dict[tuple[str, str], LineLocation] = field(default_factory=dict)
+    documents: dict[bool, LineLocation] = field(default_factory=dict)
 
     def add(self, row: DaRow, pair: tuple[str, str]) -> None:
         """Take in a row."""
         if pair not in self.pairs and len(self.pairs) < 100:
-            self.pairs[pair] = row.file_line
+            self.pairs[pair] = row.line_location
         if bool(row.document) not in self.documents:
-            self.documents[bool(row.document)] = row.file_line
+            self.documents[bool(row.document)] = row.line_location
 
 
 class DADocumentLineCollector:
@@ -82,10 +82,10 @@ class DADocumentLineCollector:
         self._log, self._rows, self._seen = log, ExternalSorter(), _CommonValues()
         self._read: Callable[[int, str], tuple[DaRow, tuple[str, str]] | None]
 
-    def open(self, file: str, number: int, line: str) -> bool:
+    def begin_file(self, file: str, number: int, line: str) -> bool:
         """Take the columns of a file from its header. Raises Invalid."""
         unfiltered = self._accepted not in (None, file)
-        header = _header(FileLine(file, number), line, self._log)
+        header = _header(LineLocation(file, number), line, self._log)
         reader = DaRowReader(file, header, self._log, unfiltered=unfiltered, standardised=self._standardised)
         self._read = reader.read
         return False
@@ -116,13 +116,13 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     names = [file.name for file in files]
     with closing(DADocumentLineCollector(names, context, log)) as part:
         feed_lines_to_reader(part, files, context.limits, log)
-        log.finish()
+        log.raise_bad_lines()
         yield _head_of(names, [part.campaign_facts()])
         yield from part.records()
-    log.finish()
+    log.raise_bad_lines()
 
 
-def make_document_finder(at: FileLine, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
+def make_document_finder(at: LineLocation, line: str, log: ReadLog) -> tuple[Callable[[str], str], bool]:
     """What tells of a line of which document it is, or of which segment where none is known. Raises Invalid."""
     column = _header(at, line, log).index("sid")
     known: dict[str, str] = {}
@@ -142,7 +142,7 @@ def make_document_finder(at: FileLine, line: str, log: ReadLog) -> tuple[Callabl
     return place, False
 
 
-def _header(at: FileLine, line: str, log: ReadLog) -> list[str]:
+def _header(at: LineLocation, line: str, log: ReadLog) -> list[str]:
     header = split_da_cells(line.replace('"', ""))
     fault = describe_header_fault(header)
     if fault:
@@ -173,7 +173,7 @@ def read_by_campaign(
                 if len(seen) > MOST_PARTS:
                     raise Invalid(f"more than {MOST_PARTS} language pairs: is this the right column?")
                 rows.add(name.encode() + b"\0" + row.pack())
-        log.finish()
+        log.raise_bad_lines()
         heads = {name: _campaign(names, one, standardised=standardised) for name, one in seen.items()}
         if not heads:
             _campaign(names, _CommonValues(), standardised=standardised)
@@ -182,7 +182,7 @@ def read_by_campaign(
             name = part.decode()
             records = _Records(log, two_files=accepted is not None).of(row for _, row in group)
             yield name, chain((heads[name],), records)
-    log.finish()
+    log.raise_bad_lines()
 
 
 def _options(names: Sequence[str], context: ReadContext) -> tuple[bool, str | None]:
@@ -214,7 +214,7 @@ def _rows(
             if pair_row is not None:
                 yield pair_row
             continue
-        header = _header(FileLine(file.name, number), line, log)
+        header = _header(LineLocation(file.name, number), line, log)
         reader = DaRowReader(file.name, header, log, unfiltered=unfiltered, standardised=z)
 
 
@@ -233,7 +233,7 @@ def _campaign(names: Sequence[str], seen: _CommonValues, *, standardised: bool) 
         raise Invalid("some sids name a document and some do not; import them apart", places=places)
     source, target = next(iter(seen.pairs))
     return CampaignRow(
-        FileLine(names[0], 1),
+        LineLocation(names[0], 1),
         protocol="da",
         source_language=source,
         target_language=target,
@@ -268,7 +268,7 @@ class _Records:
                     self._note_contradiction(other, f"sid {row.sid!r} is the same segment as {stated.sid!r}", stated)
 
     def _note_contradiction(self, row: DaRow, what: str, stated: DaRow) -> None:
-        self._log.record_bad_line(row.file_line, f"{what} in line {stated.line} of {stated.file}")
+        self._log.record_bad_line(row.line_location, f"{what} in line {stated.line} of {stated.file}")
 
     def _judgment(self, row: DaRow, rest: Iterator[DaRow]) -> Iterator[Record]:
         """The judgment of all rows about one presentation of one segment, with what it names for the first time."""
@@ -287,14 +287,14 @@ class _Records:
         if contradicted:
             return
         if self._two_files and not seen["1"]:
-            self._log.record_bad_line(row.file_line, "this row of the filtered file is not in the unfiltered one")
+            self._log.record_bad_line(row.line_location, "this row of the filtered file is not in the unfiltered one")
             return
         if seen.total() > len(seen):
             self._log.repaired["rows that stand twice alike"] += seen.total() - len(seen)
         yield from self._records(row, accepted=seen["0"] > 0)
 
     def _records(self, row: DaRow, *, accepted: bool) -> Iterator[Record]:
-        at = row.file_line
+        at = row.line_location
         system, is_new = self._systems.assign_key(row.system)
         human = HUMAN in row.system
         if is_new or (human and system not in self._humans):
@@ -310,7 +310,9 @@ class _Records:
             yield DocumentRecord(at, document, row.document)
         yield self._row(row, at, system, rater, document, accepted=accepted)
 
-    def _row(self, row: DaRow, at: FileLine, system: str, rater: str, document: str, *, accepted: bool) -> JudgmentRow:
+    def _row(
+        self, row: DaRow, at: LineLocation, system: str, rater: str, document: str, *, accepted: bool
+    ) -> JudgmentRow:
         position = int(row.position)
         presented = f"{row.rid}:{system}:{row.type}"
         meta: dict[str, object] = {}

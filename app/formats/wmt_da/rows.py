@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from operator import itemgetter
 from typing import NamedTuple
 
-from app.formats.base import FileLine, ReadLog, RoleName
+from app.formats.base import LineLocation, ReadLog, RoleName
 from app.formats.kit.numbers import parse_number
 
 COLUMNS = (
@@ -62,9 +62,9 @@ class DaRow(NamedTuple):
         return cls._make(entry.decode().split("\0"))
 
     @property
-    def file_line(self) -> FileLine:
+    def line_location(self) -> LineLocation:
         """Where the row was read."""
-        return FileLine(self.file, int(self.line))
+        return LineLocation(self.file, int(self.line))
 
 
 def split_da_cells(line: str) -> list[str]:
@@ -123,7 +123,7 @@ class DaRowReader:
         try:
             return self._row(line_number, line)
         except ValueError as fault:
-            self._log.record_bad_line(FileLine(self._file, line_number), str(fault))
+            self._log.record_bad_line(LineLocation(self._file, line_number), str(fault))
             return None
 
     def _row(self, line_number: int, line: str) -> tuple[DaRow, tuple[str, str]]:

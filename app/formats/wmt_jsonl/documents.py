@@ -14,9 +14,9 @@ from app.domain.keys import make_key
 from app.formats.base import (
     CampaignRow,
     DocumentRecord,
-    FileLine,
     InputFile,
     JudgmentRow,
+    LineLocation,
     OutputRow,
     ReadContext,
     ReadLog,
@@ -54,7 +54,7 @@ class _Document:
     segments: int
 
 
-class WmtJsonlDocuments:
+class WmtJsonlReader:
     """Everything in the files. pairs: the language pairs of the test set; one without a name where none is told."""
 
     def __init__(self, context: ReadContext, log: ReadLog) -> None:
@@ -64,7 +64,7 @@ class WmtJsonlDocuments:
         self._keys, self._systems = KeyAssigner("document", log), KeyAssigner("system", log)
         self._known: dict[str, _Document] = {}
         self._told: set[tuple[int, str]] = set()
-        self._judged: dict[int, FileLine] = {}
+        self._judged: dict[int, LineLocation] = {}
         self._entries = ExternalSorter()
         self.pairs: list[str] = []
 
@@ -80,13 +80,13 @@ class WmtJsonlDocuments:
         for file in (file for file in files if file not in systems):
             for at, line in self._objects(file):
                 self._try(at, self._document(at, line))
-        self._log.finish()
+        self._log.raise_bad_lines()
         if systems and not self._known:
             self._load_campaign_texts(systems[0])
         for file in systems:
             for at, line in self._objects(file):
                 self._try(at, self._hypothesis(at, line, _base_name(file.name)))
-        self._log.finish()
+        self._log.raise_bad_lines()
 
     def records_by_language_pair(self) -> Iterator[tuple[str, Iterator[Record]]]:
         """The records of each language pair, in the order of the files, each to be read before the next."""
@@ -96,14 +96,14 @@ class WmtJsonlDocuments:
     def _records(self, pair: int, entries: Iterable[bytes]) -> Iterator[Record]:
         source, hyphen, target = self.pairs[pair].partition("-")
         protocol = (self._context.protocol or JUDGED_BY) if pair in self._judged else None
-        at = self._judged.get(pair, FileLine("", 0))
+        at = self._judged.get(pair, LineLocation("", 0))
         strip = WhitespaceStripper(self._log)
         yield CampaignRow(at, protocol, source if hyphen else None, target if hyphen else None)
         for entry in entries:
             *_, file, number, text = entry.decode().split("\0")
-            yield strip(decode_record(json.loads(text), FileLine(file, int(number))))
+            yield strip(decode_record(json.loads(text), LineLocation(file, int(number))))
 
-    def _try(self, at: FileLine, records: Iterator[Keyed]) -> None:
+    def _try(self, at: LineLocation, records: Iterator[Keyed]) -> None:
         """Keep the records of one line: all of them, or none where it is a bad line."""
         try:
             keyed_records = list(records)
@@ -114,11 +114,11 @@ class WmtJsonlDocuments:
             head = f"{pair:04d}\0{document:08d}\0{position:08d}\0{_rank(record)}"
             self._entries.add(f"{head}\0{record.at.file}\0{record.at.line}\0{encode_record(record)}".encode())
 
-    def _document(self, at: FileLine, line: Object) -> Iterator[Keyed]:
+    def _document(self, at: LineLocation, line: Object) -> Iterator[Keyed]:
         """A line of the test set. Raises ValueError, before the first record."""
         pair, judged = self._pair(line), isinstance(line.get("tgt_text"), dict)
         name, index = _name(line), None
-        if judged and isinstance(line["src_text"], str) and (part := split_numbered_name(name)):
+        if judged and isinstance(line["src_text"], str) and (part := split_document_and_paragraph(name)):
             name, index = part
         key = self._keys.assign_key(name)[0]
         known = self._known.get(key)
@@ -155,7 +155,7 @@ class WmtJsonlDocuments:
                 raise ValueError(f"{field}.{name[:80]} has {len(paragraphs)} paragraphs, the source has {n}")
         return texts
 
-    def _hypothesis(self, at: FileLine, line: Object, system: str) -> Iterator[Keyed]:
+    def _hypothesis(self, at: LineLocation, line: Object, system: str) -> Iterator[Keyed]:
         """A line of a system's file. Raises ValueError."""
         key = make_key(_name(line))
         known = self._known.get(key)
@@ -172,14 +172,14 @@ class WmtJsonlDocuments:
         yield from self._outputs(at, system, key, known, 1, paragraphs)
 
     def _outputs(
-        self, at: FileLine, system: str, document: str, known: _Document, first: int, paragraphs: Sequence[str]
+        self, at: LineLocation, system: str, document: str, known: _Document, first: int, paragraphs: Sequence[str]
     ) -> Iterator[Keyed]:
         yield from self._declare_system(at, system, known)
         key = make_key(system)
         for position, text in enumerate(paragraphs, first):
             yield known.pair, known.index, position, OutputRow(at, key, document, position, text)
 
-    def _declare_system(self, at: FileLine, system: str, known: _Document) -> Iterator[Keyed]:
+    def _declare_system(self, at: LineLocation, system: str, known: _Document) -> Iterator[Keyed]:
         """What is known of a system, once for each language pair."""
         key, _ = self._systems.assign_key(system)
         if (known.pair, key) in self._told:
@@ -226,7 +226,7 @@ class WmtJsonlDocuments:
             self._known[key] = _Document(0, index, length)
         if not self._known:
             refuse_file(
-                self._log, FileLine(file.name, 1), "the test set is neither among the files nor in the campaign"
+                self._log, LineLocation(file.name, 1), "the test set is neither among the files nor in the campaign"
             )
 
     def _holds_outputs(self, file: InputFile) -> bool:
@@ -239,10 +239,10 @@ class WmtJsonlDocuments:
             return isinstance(first_object, dict) and "hypothesis" in first_object
         return False
 
-    def _objects(self, file: InputFile) -> Iterator[tuple[FileLine, Object]]:
+    def _objects(self, file: InputFile) -> Iterator[tuple[LineLocation, Object]]:
         field = "hypothesis" if self._holds_outputs(file) else "src_text"
         for number, line in read_lines(file, self._context.limits, self._log):
-            at = FileLine(file.name, number)
+            at = LineLocation(file.name, number)
             try:
                 line_object = parse_json_value(line)
                 if not isinstance(line_object, dict) or field not in line_object:
@@ -266,10 +266,10 @@ def split_paragraphs(text: str) -> list[str]:
     return marked if marked and end == len(text) else text.split(BLANK_LINE)
 
 
-def split_numbered_name(name: str) -> tuple[str, int] | None:
+def split_document_and_paragraph(name: str) -> tuple[str, int] | None:
     """Document and paragraph of a name like pair, domain, document, paragraph with `_#_` between; None for another.
 
-    >>> split_numbered_name("en-de_#_news_#_bbc.1_#_3"), split_numbered_name("en-de_#_news_#_3")
+    >>> split_document_and_paragraph("en-de_#_news_#_bbc.1_#_3"), split_document_and_paragraph("en-de_#_news_#_3")
     (('en-de_#_news_#_bbc.1', 3), None)
     """
     document, _, index = name.rpartition(BETWEEN)
@@ -279,7 +279,7 @@ def split_numbered_name(name: str) -> tuple[str, int] | None:
     return (document, int(index)) if told and INDEX.fullmatch(index) else None
 
 
-def _declaration(at: FileLine, line: Object, key: str, name: str, position: int) -> DocumentRecord:
+def _declaration(at: LineLocation, line: Object, key: str, name: str, position: int) -> DocumentRecord:
     """The document of a line, with whatever else is said of it."""
     meta = {field: value for field, value in line.items() if field not in USED and value not in (None, "")}
     domain = line.get("domain")

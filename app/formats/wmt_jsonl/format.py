@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 
 from app.domain.errors import Invalid, Place
 from app.formats.base import Format, InputFile, ReadContext, ReadLog, Record
-from app.formats.wmt_jsonl.documents import WmtJsonlDocuments
+from app.formats.wmt_jsonl.documents import WmtJsonlReader
 from app.formats.wmt_jsonl.writer import write
 
 OPTIONS = {
@@ -50,7 +50,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
             for record in records:
                 if pair == (wanted or pair):
                     yield record
-    log.finish()
+    log.raise_bad_lines()
 
 
 def read_by_campaign(
@@ -62,17 +62,17 @@ def read_by_campaign(
     with _documents(files, context, log) as documents:
         for pair, records in documents.records_by_language_pair():
             yield pair or "unknown", records
-    log.finish()
+    log.raise_bad_lines()
 
 
-def _documents(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> WmtJsonlDocuments:
+def _documents(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> WmtJsonlReader:
     """Everything in the files, sorted by language pair and document. Raises Invalid with every bad line."""
     unknown = sorted(set(context.options) - set(OPTIONS))
     if unknown:
         raise Invalid(f"wmt-jsonl has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
     if context.options.get("segments", "documents") != "documents":
         raise Invalid("the options are not valid", places=(Place(("options", "segments"), "must be documents"),))
-    documents = WmtJsonlDocuments(context, log)
+    documents = WmtJsonlReader(context, log)
     documents.read_files(files)
     return documents
 

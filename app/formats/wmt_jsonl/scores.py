@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from app.domain.keys import make_key
-from app.formats.base import FileLine, JudgmentRow, ReadContext, ReadLog
+from app.formats.base import JudgmentRow, LineLocation, ReadContext, ReadLog
 from app.formats.kit.appraise_spans import parse_appraise_spans
 from app.formats.kit.judgment_rows import LATEST_TIME
 from app.formats.kit.strict_json import canonical_json
@@ -28,7 +28,7 @@ MOST_ANSWERS = 1000
 
 
 def parse_judgments(
-    at: FileLine,
+    at: LineLocation,
     line: Mapping[str, object],
     document: str,
     position: int,

@@ -17,7 +17,7 @@ from app.formats.base import (
     CampaignRow,
     DocumentRecord,
     JudgmentRow,
-    MetricRow,
+    MetricScoreRow,
     OutputRow,
     Record,
     SegmentRow,
@@ -27,7 +27,7 @@ from app.formats.kit.records import decode_record, encode_record
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import canonical_json
 from app.formats.kit.written_judgments import NOWHERE
-from app.formats.wmt_jsonl.documents import BLANK_LINE, REFERENCE, USED, split_numbered_name
+from app.formats.wmt_jsonl.documents import BLANK_LINE, REFERENCE, USED, split_document_and_paragraph
 
 Texts = Mapping[int, str]
 
@@ -51,7 +51,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
                 texts.add(f"{record.document}\0{record.position:010d}\0\0{encode_record(record)}".encode())
             elif not _note(known, record, lost):
                 lost["judgments"] += isinstance(record, JudgmentRow)
-                lost[BY_METRICS] += isinstance(record, MetricRow)
+                lost[BY_METRICS] += isinstance(record, MetricScoreRow)
         with ExternalSorter() as lines:
             for document, line in _lines(known, texts, lost):
                 position = known.documents[document].position if document in known.documents else None
@@ -120,7 +120,7 @@ def _line(
     if campaign is not None and campaign.source_language and campaign.target_language:
         line |= {"src_lang": campaign.source_language, "tgt_lang": campaign.target_language}
     sources = [str(segments[position].source) for position in sorted(segments)]
-    line["src_text"] = sources if split_numbered_name(str(line["doc_id"])) else _join_paragraphs(sources)
+    line["src_text"] = sources if split_document_and_paragraph(str(line["doc_id"])) else _join_paragraphs(sources)
     line["refs"] = dict(_list_complete_texts(references, segments, lost, "references"))
     outputs = dict(_list_complete_texts(by_system, segments, lost, "outputs"))
     line["tgt_text"] = {_name(known, system): text for system, text in outputs.items()}

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from app import protocols
 from app.domain.errors import Invalid
-from app.formats.base import FileLine, Format, InputFile, JudgmentRow, ReadContext, ReadLog, Record, ShownOutputRow
+from app.formats.base import Format, InputFile, JudgmentRow, LineLocation, ReadContext, ReadLog, Record, ShownOutputRow
 from app.formats.kit.numbers import parse_number
 from app.formats.kit.reading import refuse_file
 from app.formats.xlsx.reader import SheetRow, read_sheet_rows
@@ -29,10 +29,10 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     if context.protocol not in JUDGED_BY:
         raise Invalid(f"a spreadsheet is read into a campaign by {' or '.join(JUDGED_BY)} whose tasks it was made of")
     shown = {(row.task, row.item_position, row.position): row for row in context.shown()}
-    seen: dict[Address, FileLine] = {}
+    seen: dict[Address, LineLocation] = {}
     if not shown:
         refuse_file(
-            log, FileLine(files[0].name if files else "", 0), "the campaign has no tasks that sheets could be about"
+            log, LineLocation(files[0].name if files else "", 0), "the campaign has no tasks that sheets could be about"
         )
     for file in files:
         for row in read_sheet_rows(file, context.limits, log):
@@ -45,7 +45,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
                 continue
             if judgment is not None:
                 yield judgment
-    log.finish()
+    log.raise_bad_lines()
 
 
 def _judgment(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import IO, NamedTuple
 from xml.etree.ElementTree import ParseError
 
-from app.formats.base import FileLine, InputFile, ReaderLimits, ReadLog
+from app.formats.base import InputFile, LineLocation, ReaderLimits, ReadLog
 from app.formats.kit.reading import RATIO_FROM, refuse_file
 from app.formats.xlsx.writer import HIDDEN, Address
 
@@ -32,7 +32,7 @@ BROKEN = (
 class SheetRow(NamedTuple):
     """One row below a heading. number: in its sheet. address: task, item, segment."""
 
-    at: FileLine
+    at: LineLocation
     sheet: str
     number: int
     score: object
@@ -56,8 +56,8 @@ def read_sheet_rows(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iter
             n += 1
             log.lines += 1
             if n > limits.lines:
-                refuse_file(log, FileLine(file.name, n), f"more than {limits.lines:,} lines")
-            at = FileLine(file.name, n)
+                refuse_file(log, LineLocation(file.name, n), f"more than {limits.lines:,} lines")
+            at = LineLocation(file.name, n)
             if cells.number == 1:
                 ours = tuple(cells.values[4:7]) == HIDDEN
                 n_sheets += ours
@@ -70,12 +70,12 @@ def read_sheet_rows(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iter
                 if row is not None:
                     yield row
         if not n_sheets:
-            refuse_file(log, FileLine(file.name, 0), "no sheet has the columns task, item and segment")
+            refuse_file(log, LineLocation(file.name, 0), "no sheet has the columns task, item and segment")
     for what in [what for what, count in log.dropped.items() if not count]:
         del log.dropped[what]
 
 
-def _row(cells: _Cells, at: FileLine, log: ReadLog) -> SheetRow | None:
+def _row(cells: _Cells, at: LineLocation, log: ReadLog) -> SheetRow | None:
     task, item, segment = cells.values[4:7]
     if not isinstance(task, str) or not isinstance(item, int) or not isinstance(segment, int):
         log.record_bad_line(at, f"sheet {cells.sheet}, row {cells.number}: the hidden columns must stay as they are")
@@ -91,14 +91,16 @@ def _read_cells(file: InputFile, held: IO[bytes], log: ReadLog) -> Iterator[_Cel
         book = load_workbook(held, read_only=True, data_only=True)
         with closing(book):
             if len(book.worksheets) > MOST_SHEETS:
-                refuse_file(log, FileLine(file.name, 0), f"more than {MOST_SHEETS} sheets")
+                refuse_file(log, LineLocation(file.name, 0), f"more than {MOST_SHEETS} sheets")
             for sheet in book.worksheets:
                 rows = sheet.iter_rows(max_row=MOST_ROWS + 1, max_col=COLUMNS, values_only=True)
                 for number, values in enumerate(rows, 1):
                     padded = (*values, *(None,) * (COLUMNS - len(values)))
                     yield _Cells(str(sheet.title)[:40], number, padded)
     except BROKEN as fault:
-        refuse_file(log, FileLine(file.name, 0), f"this is no spreadsheet that can be read ({type(fault).__name__})")
+        refuse_file(
+            log, LineLocation(file.name, 0), f"this is no spreadsheet that can be read ({type(fault).__name__})"
+        )
 
 
 def copy_file_within_limit(file: InputFile, held: IO[bytes], log: ReadLog) -> None:
@@ -108,7 +110,7 @@ def copy_file_within_limit(file: InputFile, held: IO[bytes], log: ReadLog) -> No
         while block := raw.read(BLOCK):
             size += len(block)
             if size > PACKED:
-                refuse_file(log, FileLine(file.name, 0), f"more than {PACKED:,} bytes")
+                refuse_file(log, LineLocation(file.name, 0), f"more than {PACKED:,} bytes")
             held.write(block)
     held.seek(0)
 
@@ -121,12 +123,14 @@ def check_workbook(file: InputFile, held: IO[bytes], limits: ReaderLimits, log: 
             packed, unpacked = sum(p.compress_size for p in parts), sum(p.file_size for p in parts)
             bomb = unpacked > RATIO_FROM and unpacked > limits.ratio * packed
             if len(parts) > MOST_PARTS or unpacked > min(UNPACKED, limits.unpacked_bytes) or bomb:
-                refuse_file(log, FileLine(file.name, 0), "unpacks to too much for a spreadsheet")
+                refuse_file(log, LineLocation(file.name, 0), "unpacks to too much for a spreadsheet")
             for part in parts:
                 with archive.open(part) as stream:
                     head = stream.read(HEAD).upper()
                 if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
-                    refuse_file(log, FileLine(file.name, 0), "declares entities, as no spreadsheet does")
+                    refuse_file(log, LineLocation(file.name, 0), "declares entities, as no spreadsheet does")
     except BROKEN as fault:
-        refuse_file(log, FileLine(file.name, 0), f"this is no spreadsheet that can be read ({type(fault).__name__})")
+        refuse_file(
+            log, LineLocation(file.name, 0), f"this is no spreadsheet that can be read ({type(fault).__name__})"
+        )
     held.seek(0)

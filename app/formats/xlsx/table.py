@@ -12,7 +12,7 @@ from datetime import date, datetime
 from typing import IO
 
 from app.domain.errors import Invalid
-from app.formats.base import FileLine, InputFile, ReaderLimits, ReadLog
+from app.formats.base import InputFile, LineLocation, ReaderLimits, ReadLog
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.reading import refuse_file
 from app.formats.xlsx.reader import BROKEN, MOST_ROWS, check_workbook, copy_file_within_limit
@@ -76,12 +76,14 @@ def _rows(file: InputFile, held: IO[bytes], log: ReadLog) -> Iterator[list[str]]
                 while cells and not cells[-1]:
                     cells.pop()
                 if number > MOST_ROWS and cells:
-                    refuse_file(log, FileLine(file.name, number), f"the sheet has more than {MOST_ROWS:,} rows")
+                    refuse_file(log, LineLocation(file.name, number), f"the sheet has more than {MOST_ROWS:,} rows")
                 width = width or len(cells)
                 if cells:
                     yield cells + [""] * (width - len(cells))
     except BROKEN as fault:
-        refuse_file(log, FileLine(file.name, 0), f"this is no spreadsheet that can be read ({type(fault).__name__})")
+        refuse_file(
+            log, LineLocation(file.name, 0), f"this is no spreadsheet that can be read ({type(fault).__name__})"
+        )
 
 
 def _text(value: object) -> str:

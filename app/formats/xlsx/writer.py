@@ -16,10 +16,10 @@ from app.formats.base import (
     CampaignContents,
     CampaignRow,
     JudgmentRow,
-    MetricRow,
+    MetricScoreRow,
     RaterRow,
     ShownOutputRow,
-    VoidRow,
+    VoidedJudgmentRow,
 )
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _survey_contents(contents: CampaignContents, lost: Counter[str]) -> tuple[st
             protocol = record.protocol or ""
         elif isinstance(record, RaterRow):
             names[record.key] = record.name
-        elif isinstance(record, VoidRow):
+        elif isinstance(record, VoidedJudgmentRow):
             voided.add((record.task, record.item, record.position, record.rater))
         elif isinstance(record, JudgmentRow):
             score = record.payload.get("score")
@@ -84,7 +84,7 @@ def _survey_contents(contents: CampaignContents, lost: Counter[str]) -> tuple[st
             address = record.task, record.item, record.position, record.rater
             lost["superseded revisions"] += address in latest_scores
             latest_scores[address] = max(latest_scores.get(address, (0, 0.0)), (record.revision or 1, float(score)))
-        elif isinstance(record, MetricRow):
+        elif isinstance(record, MetricScoreRow):
             lost[BY_METRICS] += 1
         else:
             lost["what is known of systems, documents and texts beside what tasks show"] += 1

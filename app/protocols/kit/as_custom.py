@@ -30,7 +30,7 @@ MOST_WEIGHTS = 200
 SCORE = "Score"
 
 
-def make_custom_options(protocol: Protocol[Any], options: ScoringOptions) -> dict[str, object]:
+def convert_to_custom_options(protocol: Protocol[Any], options: ScoringOptions) -> dict[str, object]:
     """The options of a campaign by `custom` that asks what this protocol asks, and ranks by the same number.
 
     What it cannot hold: rules of its own beyond widgets and weights, such as which prefilled errors were deleted, and
@@ -46,7 +46,7 @@ def make_custom_options(protocol: Protocol[Any], options: ScoringOptions) -> dic
         for part in _parts(widget, protocol, options)
     ]
     names = {SPANS if part["kind"] == "spans" else part.get("name") for part in parts if part["kind"] != "text"}
-    first = protocol.measure(options).name
+    first = protocol.find_measure(options).name
     written: dict[str, object] = {
         "title": protocol.title,
         "instructions": protocol.instructions,
@@ -66,7 +66,7 @@ def _parts(widget: Widget, protocol: Protocol[Any], options: ScoringOptions) -> 
             directions = {one.name: one.higher_is_better for one in protocol.derive_measures(options)}
             yield from (_slider(one, higher=directions.get(one.name, True)) for one in widget.criteria)
         case Slider() | Choice() | Count():
-            yield _make_number_part(widget, higher=protocol.measure(options).higher_is_better)
+            yield _make_number_part(widget, higher=protocol.find_measure(options).higher_is_better)
         case TextEdit() | Link() | Texts():
             yield from _texts(widget)
 

@@ -114,7 +114,7 @@ class ScalePart(CampaignOptions):
         raise NotImplementedError
 
     @property
-    def question(self) -> CriterionScale:
+    def criterion_scale(self) -> CriterionScale:
         """How it is asked."""
         raise NotImplementedError
 
@@ -143,13 +143,13 @@ class SliderPart(ScalePart):
         return ScoreScale(self.minimum, self.maximum, self.step)
 
     @property
-    def question(self) -> CriterionScale:
+    def criterion_scale(self) -> CriterionScale:
         """A slider, or points."""
         ticks = tuple(sorted((float(value), label) for value, label in self.labels.items()))
         return CriterionScale(self.name, self.title, self.minimum, self.maximum, self.step, ticks)
 
 
-class Option(CampaignOptions):
+class ChoiceOption(CampaignOptions):
     """One answer of several. value: what it scores."""
 
     value: Number
@@ -160,7 +160,7 @@ class ChoicePart(ScalePart):
     """One of several answers, each with a value."""
 
     kind: Literal["choice"]
-    options: Annotated[tuple[Option, ...], Field(min_length=2, max_length=20, strict=False)]
+    options: Annotated[tuple[ChoiceOption, ...], Field(min_length=2, max_length=20, strict=False)]
 
     @model_validator(mode="after")
     def _consistent(self) -> ChoicePart:
@@ -175,7 +175,7 @@ class ChoicePart(ScalePart):
         return ScoreScale(min(values), max(values), None)
 
     @property
-    def question(self) -> CriterionScale:
+    def criterion_scale(self) -> CriterionScale:
         """One point for each answer."""
         points = tuple((one.value, one.label) for one in self.options)
         return CriterionScale(self.name, self.title, self.scale.minimum, self.scale.maximum, None, points=points)
@@ -197,7 +197,7 @@ class YesNoPart(ScalePart):
         return ScoreScale(0.0, 1.0, 1.0)
 
     @property
-    def question(self) -> CriterionScale:
+    def criterion_scale(self) -> CriterionScale:
         """Two points."""
         return CriterionScale(self.name, self.title, 0.0, 1.0, 1.0, points=((1.0, "Yes"), (0.0, "No")))
 
@@ -314,5 +314,5 @@ def list_widgets(options: CustomOptions) -> tuple[Widget, ...]:
                 widgets[len(widgets) - bool(before) :] = [Texts(TEXTS, (*before, part.field))]
             case _:
                 asked = last.criteria if isinstance(last, Criteria) else ()
-                widgets[len(widgets) - bool(asked) :] = [Criteria(SCORES, (*asked, part.question))]
+                widgets[len(widgets) - bool(asked) :] = [Criteria(SCORES, (*asked, part.criterion_scale))]
     return tuple(widgets)

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from app.domain.errors import Invalid, Place
-from app.domain.media_elements import find_media_element
+from app.domain.media_elements import parse_media_element
 from app.domain.spans import SEVERITIES
 from app.protocols.base import JudgedTexts, JudgmentScore, Payload, ScoringOptions, Span, Spans, Widget
 from app.protocols.kit.prefilled_errors import list_prefill_faults
@@ -125,7 +125,7 @@ def _time_fault(span: Span, shown: JudgedTexts) -> tuple[str, str] | None:
     if not shown.lengths and shown.text is None and not shown.durations:
         return None  # nobody knows what was shown
     duration = shown.durations.get(span.side)
-    if duration is None and find_media_element(shown.source if span.side == "source" else shown.text) is not None:
+    if duration is None and parse_media_element(shown.source if span.side == "source" else shown.text) is not None:
         return None  # only the file says how long it is
     if duration is None:
         return "start_ms", f"the {span.side} is no audio or video"

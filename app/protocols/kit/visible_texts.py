@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.domain.errors import Invalid, Place
-from app.domain.markup import MarkedUpText, find_text_layout
+from app.domain.markup import MarkedUpText, parse_markup_if_present
 from app.domain.media_types import ShownMedia
 from app.protocols.base import Basis, Protocol
 
@@ -99,4 +99,4 @@ def _laid_out(
     media: ShownMedia | None = None,
 ) -> LabelledText:
     """A text, with its layout where that shows anything else than the text as it is stored."""
-    return LabelledText(label, text, side, media, find_text_layout(text) if markup else None)
+    return LabelledText(label, text, side, media, parse_markup_if_present(text) if markup else None)

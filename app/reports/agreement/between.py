@@ -15,16 +15,16 @@ from app.reports.agreement import work
 from app.reports.agreement.between_charts import draw_campaign_agreement
 from app.reports.agreement.between_repeated import compute_score_variation_over_campaigns
 from app.reports.agreement.between_view import (
-    BetweenView,
+    CampaignAgreementView,
     CampaignLine,
     CampaignPair,
     make_caption,
     make_csv,
     make_tables,
 )
-from app.reports.agreement.plan import AgreementCoefficient, CoefficientSettings, make_level_agreement_plan
+from app.reports.agreement.plan import AgreementCoefficient, CoefficientSettings, make_level_agreement_input
 from app.reports.agreement.report import NUMBERS, make_coefficient_settings
-from app.reports.agreement.view import Statistic
+from app.reports.agreement.view import AgreementStatistic
 from app.reports.inputs.raw_ratings import (
     NOTHING,
     BootstrapOptions,
@@ -47,7 +47,7 @@ NOTHING_SHARED = (
 )
 
 
-class BetweenOptions(RawRatingsOptions, BootstrapOptions):
+class CampaignAgreementOptions(RawRatingsOptions, BootstrapOptions):
     """What is compared, and how intervals are drawn."""
 
     tolerance: Annotated[str, StringConstraints(pattern=NUMBERS)] | None = Field(
@@ -73,7 +73,9 @@ class UnitsSharedByCampaigns:
     systems: tuple[str, ...] = ()
 
 
-def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: BetweenOptions) -> ReportWork[BetweenView]:
+def _prepare(
+    session: Session, snapshots: tuple[Snapshot, ...], options: CampaignAgreementOptions
+) -> ReportWork[CampaignAgreementView]:
     campaign_ratings = [keep_complete_raters(load_raw_ratings(session, one, options), options) for one in snapshots]
     texts = [load_source_digests(session, one.campaign_id) for one in snapshots]
     shared = _shared_units(campaign_ratings, texts, options)
@@ -89,8 +91,8 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Between
             ((shared.units, tuple(one.bootstrap_statistic for one in statistics())),), options.bootstrap, options.seed
         )
 
-    def finish(done: Sequence[bytes]) -> BetweenView:
-        ends = spread().intervals(done, options.level)[0]
+    def finish(done: Sequence[bytes]) -> CampaignAgreementView:
+        ends = spread().compute_intervals(done, options.level)[0]
         drawn = options.level if options.bootstrap else None
         shown = [
             work.make_statistic_view(one, e, shared.units, drawn) for one, e in zip(statistics(), ends, strict=True)
@@ -105,7 +107,9 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Between
 
 
 def _shared_units(
-    campaign_ratings: Sequence[RawRatings], texts: Sequence[dict[tuple[str, int], str]], options: BetweenOptions
+    campaign_ratings: Sequence[RawRatings],
+    texts: Sequence[dict[tuple[str, int], str]],
+    options: CampaignAgreementOptions,
 ) -> UnitsSharedByCampaigns:
     """The mean of each unit of each campaign; units of the same address whose sources differ are left out."""
     turned = len({one.rows.higher_is_better for one in campaign_ratings}) > 1
@@ -146,7 +150,7 @@ def _has_one_text(address: Address, texts: Sequence[dict[tuple[str, int], str]])
     return len(known) < 2
 
 
-def _mean_by_address(ratings: RawRatings, options: BetweenOptions, *, turn: bool) -> dict[Address, float]:
+def _mean_by_address(ratings: RawRatings, options: CampaignAgreementOptions, *, turn: bool) -> dict[Address, float]:
     units = make_segment_units(ratings.rows, repeated=options.repeats)
     labels = ratings.rows.labels
     mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / np.maximum(units.counts(), 1)
@@ -167,7 +171,7 @@ def _statistics(
     if not units.n_units:
         return ()
     if same_scale:
-        return make_level_agreement_plan("segments", units, choices).statistics
+        return make_level_agreement_input("segments", units, choices).statistics
     return (
         AgreementCoefficient("mean_pearson", pairs.mean_pearson(units)),
         AgreementCoefficient("tau_single_documents", rankings.mean_document_tau(units)),
@@ -178,15 +182,15 @@ def _statistics(
 def _view(
     campaign_ratings: Sequence[RawRatings],
     shared: UnitsSharedByCampaigns,
-    statistics: list[Statistic],
-    options: BetweenOptions,
+    statistics: list[AgreementStatistic],
+    options: CampaignAgreementOptions,
     levels: int | None,
-) -> BetweenView:
+) -> CampaignAgreementView:
     dropped = [{**one, "campaign": each.snapshot.campaign.key} for each in campaign_ratings for one in each.dropped]
     if shared.differing:
         dropped.append({"reason": "unit whose source differs between campaigns", "n": shared.differing})
     same = len({one.scale for one in campaign_ratings}) == 1 and not shared.negated
-    return BetweenView(
+    return CampaignAgreementView(
         campaigns={one.snapshot.campaign.key: one.snapshot.version for one in campaign_ratings},
         data_hash=" ".join(one.data_hash for one in campaign_ratings),
         basis=", ".join(sorted({one.snapshot.campaign.basis for one in campaign_ratings})),
@@ -292,13 +296,13 @@ EXAMPLE: dict[str, Any] = {
         {"system": "ONLINE-W", "n_campaigns": 2, "n_units": 207, "scores": {"esa-1": 88.0, "esa-2": 86.0}, "cv": 2.3}
     ],
 }
-REPORT: Report[BetweenOptions, BetweenView] = Report(
+REPORT: Report[CampaignAgreementOptions, CampaignAgreementView] = Report(
     name="agreement",
     title="Agreement between campaigns",
     summary="Several campaigns on the same outputs, each treated as one rater: correlations, κ with tolerance, α, "
     "rankings.",
-    options=BetweenOptions,
-    result=BetweenView,
+    options=CampaignAgreementOptions,
+    result=CampaignAgreementView,
     example=EXAMPLE,
     prepare=_prepare,
     tables=make_tables,

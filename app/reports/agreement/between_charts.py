@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from app.reports.agreement.between_view import BetweenView, make_caption
+from app.reports.agreement.between_view import CampaignAgreementView, make_caption
 from app.reports.agreement.charts import draw_coefficients
 from app.reports.kit import captions
 
 
-def draw_campaign_agreement(view: BetweenView) -> bytes:
+def draw_campaign_agreement(view: CampaignAgreementView) -> bytes:
     """One line a coefficient over all campaigns as SVG."""
     group = (f"{captions.pluralize(view.n_units, 'unit')} shared by the campaigns", view.statistics)
     notes = [make_caption(view), *map(captions.make_sentence, view.warnings)]

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from app.reports.agreement.between_repeated import ScoreVariationLine, make_score_variation_table
 from app.reports.agreement.tables import NONE, PLACES, label_statistic
-from app.reports.agreement.view import Statistic
+from app.reports.agreement.view import AgreementStatistic
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHeader, TableSection
@@ -39,7 +39,7 @@ class CampaignPair(FiniteResultPart):
     absolute: float | None = Field(description="Mean difference; null where the scales differ.")
 
 
-class BetweenView(ReportHeader):
+class CampaignAgreementView(ReportHeader):
     """How far campaigns on the same outputs agree."""
 
     complete: bool
@@ -51,7 +51,7 @@ class BetweenView(ReportHeader):
     interval_level: float
     seed: int
     each: list[CampaignLine]
-    statistics: list[Statistic]
+    statistics: list[AgreementStatistic]
     pairs: list[CampaignPair]
     repeated: list[ScoreVariationLine] = Field(
         default_factory=list, description="Campaigns as repetitions of one measurement: CV* of every system."
@@ -62,7 +62,7 @@ def _figure(value: float | None) -> str:
     return captions.format_number(value, PLACES)
 
 
-def make_tables(view: BetweenView) -> Sequence[TableSection]:
+def make_tables(view: CampaignAgreementView) -> Sequence[TableSection]:
     """Pairs of campaigns, then the coefficients over all of them."""
     shown = []
     if view.pairs:
@@ -74,7 +74,7 @@ def make_tables(view: BetweenView) -> Sequence[TableSection]:
     return shown
 
 
-def _pairs(view: BetweenView) -> Table:
+def _pairs(view: CampaignAgreementView) -> Table:
     heads = ("Campaign", "Campaign", "Units", "Pearson", "τ-b", "τ-c", "τ of systems", "Difference")
     rows = []
     for pair in view.pairs:
@@ -83,7 +83,7 @@ def _pairs(view: BetweenView) -> Table:
     return make_table(heads, rows, 2)
 
 
-def _statistics(view: BetweenView) -> Table:
+def _statistics(view: CampaignAgreementView) -> Table:
     heads = ("Coefficient", "Value", f"{view.interval_level:.0%} interval", "Expected", "Chance")
     rows = [
         (
@@ -104,7 +104,7 @@ CSV = (
 )
 
 
-def make_csv(view: BetweenView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
+def make_csv(view: CampaignAgreementView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure."""
     rows: list[tuple[Cell, ...]] = []
     for pair in view.pairs:
@@ -121,7 +121,7 @@ def make_csv(view: BetweenView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]
     return CSV, rows
 
 
-def make_caption(view: BetweenView) -> str:
+def make_caption(view: CampaignAgreementView) -> str:
     """What the figures are, and from which data."""
     versions = ", ".join(f"{key} at {version}" for key, version in view.campaigns.items())
     return (

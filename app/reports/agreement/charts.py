@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import floor
 
 from app.reports.agreement.tables import LEVEL_NAMES, label_statistic, make_caption
-from app.reports.agreement.view import AgreementView, LevelView, RaterPairLine, Statistic
+from app.reports.agreement.view import AgreementStatistic, AgreementView, LevelAgreementView, RaterPairLine
 from app.reports.kit import captions
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
@@ -22,10 +22,10 @@ SHADES = ("#f7fbff", "#d6e6f4", "#abd0e6", "#6aaed6", "#3787c0", "#105ba4")
 NEGATIVE = "#f3c39b"
 ALL_TOLERANCES = frozenset({"kappa"})
 NOT_COEFFICIENTS = frozenset({"mean_difference"})
-Group = tuple[str, list["Statistic"]]
+Group = tuple[str, list["AgreementStatistic"]]
 
 
-def draw_statistics(view: AgreementView) -> bytes:
+def draw_coefficients_by_level(view: AgreementView) -> bytes:
     """One line a coefficient, by level: value, interval, and what a model expects as a hollow mark."""
     groups = [
         (f"{LEVEL_NAMES[one.level]} ({one.n_pairs:,} pairs)", _statistics_to_draw(one, view)) for one in view.levels
@@ -34,7 +34,7 @@ def draw_statistics(view: AgreementView) -> bytes:
     return draw_coefficients(title, groups, [make_caption(view), *map(captions.make_sentence, view.warnings)])
 
 
-def _statistics_to_draw(level: LevelView, view: AgreementView) -> list[Statistic]:
+def _statistics_to_draw(level: LevelAgreementView, view: AgreementView) -> list[AgreementStatistic]:
     """Of what there is for every tolerance only the main one, but for κ by the closed form."""
     ts = view.tolerances
     main = None if not ts else 15.0 if 15.0 in ts else ts[len(ts) // 2]
@@ -80,7 +80,7 @@ def draw_coefficients(title: str, groups: Sequence[Group], notes: Sequence[str])
         return canvas.figure_to_svg(sheet.figure, title=title)
 
 
-def _axis_minimum(statistics: Sequence[Statistic]) -> float:
+def _axis_minimum(statistics: Sequence[AgreementStatistic]) -> float:
     """The left end of the axis: 0, or the next lower fifth of what is drawn, −1 at least."""
     values = [v for one in statistics for v in (one.value, one.expected, *(one.interval or ())) if v is not None]
     lowest: float = min([0.0, *values])
@@ -100,7 +100,7 @@ def _axis(sheet: ChartSheet, low: float, top: float, bottom: float) -> None:
         sheet.text(x, bottom + 10, captions.format_number(value, 1), ha="center", size=7.5, color=QUIET)
 
 
-def _mark(sheet: ChartSheet, statistic: Statistic, y: float, low: float) -> None:
+def _mark(sheet: ChartSheet, statistic: AgreementStatistic, y: float, low: float) -> None:
     text = captions.format_number(statistic.value, 2)
     if statistic.interval is not None:
         ends = tuple(_position_on_axis(v, low) for v in statistic.interval)
@@ -167,7 +167,7 @@ def draw_rater_heat_map(view: AgreementView) -> bytes:
 
 
 def _heat_notes(view: AgreementView, n: int) -> list[str]:
-    level: LevelView | None = next((one for one in view.levels if one.n_units), None)
+    level: LevelAgreementView | None = next((one for one in view.levels if one.n_units), None)
     notes = [] if level is None else [f"On {level.level} that both raters rated; empty if they share none."]
     if n > MOST_RATERS:
         notes.append(f"The first {MOST_RATERS} of {n} raters; the table lists all.")

@@ -60,7 +60,7 @@ class CoefficientSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class LevelAgreementPlan:
+class LevelAgreementInput:
     """All that a level is computed from. units: with at least two raters."""
 
     level: Level
@@ -72,7 +72,7 @@ class LevelAgreementPlan:
     categories: int | None
 
 
-def make_level_agreement_plan(level: Level, units: ValuesByUnit, choices: CoefficientSettings) -> LevelAgreementPlan:
+def make_level_agreement_input(level: Level, units: ValuesByUnit, choices: CoefficientSettings) -> LevelAgreementInput:
     """The coefficients of one level."""
     paired = units.with_two_or_more_values()
     model = fit_unit_rater_variances(paired)
@@ -88,7 +88,7 @@ def make_level_agreement_plan(level: Level, units: ValuesByUnit, choices: Coeffi
                 sorted_out[0], sorted_out[1], model, every=every[0] if every else sorted_out[0]
             )
     n_categories = None if sorted_out is None else sorted_out[1]
-    return LevelAgreementPlan(
+    return LevelAgreementInput(
         level, paired, units.n_units - paired.n_units, tuple(coefficients), model, block, n_categories
     )
 

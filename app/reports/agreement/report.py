@@ -11,12 +11,12 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from app.reports.agreement import work
-from app.reports.agreement.charts import draw_rater_heat_map, draw_statistics
+from app.reports.agreement.charts import draw_coefficients_by_level, draw_rater_heat_map
 from app.reports.agreement.plan import (
     CoefficientSettings,
-    LevelAgreementPlan,
+    LevelAgreementInput,
     categorize_units,
-    make_level_agreement_plan,
+    make_level_agreement_input,
 )
 from app.reports.agreement.spans import make_marked_judgments
 from app.reports.agreement.tables import make_caption, make_csv, make_tables
@@ -94,21 +94,23 @@ class _AgreementPlan:
     def __init__(self, ratings: RawRatings, errors: ErrorTable | None, options: AgreementOptions) -> None:
         self.ratings, self.errors, self.options = ratings, errors, options
         self.same = tuple(filter(None, (options.same or "").split(",")))
-        work.resolve_same_systems(ratings, self.same)
+        work.find_system_codes(ratings, self.same)
         self.choices = _choices(ratings, options)
         self.units = _units(ratings, options)
 
     @cached_property
-    def plans(self) -> list[LevelAgreementPlan]:
+    def plans(self) -> list[LevelAgreementInput]:
         return [
-            make_level_agreement_plan(level, self.units[level], self.choices) for level in LEVELS if level in self.units
+            make_level_agreement_input(level, self.units[level], self.choices)
+            for level in LEVELS
+            if level in self.units
         ]
 
     @cached_property
-    def marks(self) -> work.SpanAgreementPlan | None:
+    def marks(self) -> work.SpanAgreementInput | None:
         if self.errors is None or "segments" not in self.units:
             return None
-        return work.make_span_agreement_plan(make_marked_judgments(self.ratings, self.errors))
+        return work.make_span_agreement_input(make_marked_judgments(self.ratings, self.errors))
 
     @cached_property
     def spread(self) -> work.BootstrapDraws:
@@ -123,7 +125,7 @@ class _AgreementPlan:
 
     def finish(self, done: Sequence[bytes]) -> AgreementView:
         ratings, options, choices = self.ratings, self.options, self.choices
-        ends = self.spread.intervals(done, options.level)
+        ends = self.spread.compute_intervals(done, options.level)
         length, drawn = ratings.documents.segments, options.level if options.bootstrap else None
         levels = [work.make_level_view(plan, ends[i], choices, length, drawn) for i, plan in enumerate(self.plans)]
         pairs, pair_warnings = _pairs(self.plans, choices)
@@ -159,7 +161,7 @@ def _has_spans(ratings: RawRatings, options: AgreementOptions) -> bool:
     return find_spans_field(ratings) is not None and options.units in {"all", "segments"}
 
 
-def _pairs(plans: Sequence[LevelAgreementPlan], choices: CoefficientSettings) -> tuple[list[Any], list[str]]:
+def _pairs(plans: Sequence[LevelAgreementInput], choices: CoefficientSettings) -> tuple[list[Any], list[str]]:
     """Rater pairs of the first level that has any."""
     plan = next((p for p in plans if p.units.n_units), None)
     if plan is None:
@@ -259,7 +261,7 @@ REPORT: Report[AgreementOptions, AgreementView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv,
-    charts={"default": draw_statistics, "raters": draw_rater_heat_map},
+    charts={"default": draw_coefficients_by_level, "raters": draw_rater_heat_map},
     caption=make_caption,
     long=True,
     redact=pseudonymize_raters,

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from app.reports.agreement.view import AgreementView, LevelView, RaterPairLine, SelfAgreementLine, Statistic
+from app.reports.agreement.view import (
+    AgreementStatistic,
+    AgreementView,
+    LevelAgreementView,
+    RaterPairLine,
+    SelfAgreementLine,
+)
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import TableSection
@@ -47,7 +53,7 @@ OWN_NAMES = {
 }
 
 
-def label_statistic(statistic: Statistic) -> str:
+def label_statistic(statistic: AgreementStatistic) -> str:
     """A coefficient with its tolerance, in words."""
     name = NAMES.get(statistic.statistic, statistic.statistic)
     return name if statistic.tolerance is None else f"{name}, t = {statistic.tolerance:g}"
@@ -71,7 +77,7 @@ def make_tables(view: AgreementView) -> Sequence[TableSection]:
     return shown
 
 
-def _level_title(level: LevelView) -> str:
+def _level_title(level: LevelAgreementView) -> str:
     counts = [
         captions.pluralize(level.n_units, "unit"),
         captions.pluralize(level.n_pairs, "pair"),
@@ -86,7 +92,7 @@ def _figure(value: float | None) -> str:
     return captions.format_number(value, PLACES)
 
 
-def _statistics(view: AgreementView, level: LevelView) -> Table:
+def _statistics(view: AgreementView, level: LevelAgreementView) -> Table:
     ends = f"{view.interval_level:.0%} interval"
     heads = ("Coefficient", "Value", ends, "Expected", "Observed", "Chance", "Landis & Koch")
     rows = [
@@ -104,7 +110,7 @@ def _statistics(view: AgreementView, level: LevelView) -> Table:
     return make_table(heads, rows)
 
 
-def _lengths(level: LevelView) -> Table:
+def _lengths(level: LevelAgreementView) -> Table:
     t = level.by_length[0].tolerance
     name = "κ" if t is None else f"κ, t = {t:g}"
     heads = ("Segments of the document", "Units", "Pairs", name, "α, interval", "Mean difference")
@@ -198,7 +204,7 @@ def _rows(view: AgreementView) -> Iterator[tuple[Cell, ...]]:
         yield (*head, *(figure.interval or NONE), None, None, None, None, n, *NONE)
 
 
-def _level_rows(level: LevelView) -> Iterator[tuple[Cell, ...]]:
+def _level_rows(level: LevelAgreementView) -> Iterator[tuple[Cell, ...]]:
     counts = (level.n_units, level.n_pairs)
     for s in level.statistics:
         figures = (s.value, *(s.interval or NONE), s.expected, s.observed, s.chance)

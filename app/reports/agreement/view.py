@@ -15,7 +15,7 @@ from app.stats.agreement.units import Level
 Interval = tuple[float, float]
 
 
-class Statistic(FiniteResultPart):
+class AgreementStatistic(FiniteResultPart):
     """One coefficient of one level. Null: not defined on these data."""
 
     statistic: str = Field(description="A key; docs/reports/agreement.md has the formula and source of each.")
@@ -62,7 +62,7 @@ class CompleteBlockView(FiniteResultPart):
     rater: list[str]
 
 
-class LevelView(FiniteResultPart):
+class LevelAgreementView(FiniteResultPart):
     """Agreement on segments, whole documents, or means of a document's segments."""
 
     level: Level
@@ -73,7 +73,7 @@ class LevelView(FiniteResultPart):
     n_raters: int
     n_documents: int
     categories: int | None = Field(description="Of the coefficients of categories; null: not computed.")
-    statistics: list[Statistic]
+    statistics: list[AgreementStatistic]
     by_length: list[AgreementByLengthLine]
     components: AgreementVarianceComponents | None
     block: CompleteBlockView | None
@@ -120,7 +120,7 @@ class SpanAgreementLine(FiniteResultPart):
     interval: Interval | None
 
 
-class SpanView(FiniteResultPart):
+class SpanAgreementView(FiniteResultPart):
     """Whether raters mark the same stretches."""
 
     n_pairs: int = Field(description="Two raters on one text.")
@@ -143,10 +143,10 @@ class AgreementView(ReportHeader):
     draws: int
     interval_level: float
     seed: int
-    levels: list[LevelView]
+    levels: list[LevelAgreementView]
     pairs: list[RaterPairLine]
     own: list[SelfAgreementLine]
-    spans: SpanView | None
+    spans: SpanAgreementView | None
 
 
 def pseudonymize_raters(view: AgreementView) -> AgreementView:
@@ -154,7 +154,7 @@ def pseudonymize_raters(view: AgreementView) -> AgreementView:
     keys = {rater for pair in view.pairs for rater in pair.rater}
     keys |= {line.rater for line in view.own if line.rater is not None}
     keys |= {rater for one in view.levels if one.block for rater in one.block.rater}
-    name = make_pseudonyms(keys, view.data_hash)
+    name = make_pseudonymizer(keys, view.data_hash)
     return view.model_copy(
         update={
             "pairs": sorted(
@@ -170,7 +170,7 @@ def pseudonymize_raters(view: AgreementView) -> AgreementView:
     )
 
 
-def make_pseudonyms(keys: set[str], salt: str) -> Callable[[str], str]:
+def make_pseudonymizer(keys: set[str], salt: str) -> Callable[[str], str]:
     """A number for every key, by the digest of the data: the same in every shape of one report."""
     order = sorted(keys, key=lambda key: hashlib.sha256(f"{salt}\0{key}".encode()).digest())
     width = len(str(len(order)))
@@ -178,7 +178,7 @@ def make_pseudonyms(keys: set[str], salt: str) -> Callable[[str], str]:
     return names.__getitem__
 
 
-def _pseudonymize_block(level: LevelView, name: Callable[[str], str]) -> LevelView:
+def _pseudonymize_block(level: LevelAgreementView, name: Callable[[str], str]) -> LevelAgreementView:
     if level.block is None:
         return level
     block = level.block.model_copy(update={"rater": sorted(map(name, level.block.rater))})

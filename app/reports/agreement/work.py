@@ -15,22 +15,22 @@ from app.reports.agreement.plan import (
     WITH_WORDS,
     AgreementCoefficient,
     CoefficientSettings,
-    LevelAgreementPlan,
+    LevelAgreementInput,
     compute_closed_form_chance,
     make_rater_pair_counter,
 )
 from app.reports.agreement.view import (
     AgreementByLengthLine,
+    AgreementStatistic,
     AgreementVarianceComponents,
     AgreementView,
     CompleteBlockView,
     Interval,
-    LevelView,
+    LevelAgreementView,
     RaterPairLine,
     SelfAgreementLine,
     SpanAgreementLine,
-    SpanView,
-    Statistic,
+    SpanAgreementView,
 )
 from app.reports.inputs.raw_ratings import NOTHING, UNKNOWN_DOCUMENTS, RawRatings
 from app.reports.kit import captions
@@ -70,7 +70,7 @@ class BootstrapDraws:
         ]
         return np.hstack(draws).astype("<f8").tobytes()
 
-    def intervals(self, done: Sequence[bytes], level: float) -> list[list[Interval | None]]:
+    def compute_intervals(self, done: Sequence[bytes], level: float) -> list[list[Interval | None]]:
         """Of every statistic by owner; None without draws."""
         sizes = [len(ones) for _, ones in self.owners]
         if not done:
@@ -82,7 +82,7 @@ class BootstrapDraws:
 
 
 @dataclass(frozen=True, slots=True)
-class SpanAgreementPlan:
+class SpanAgreementInput:
     """Agreement of marked errors."""
 
     marked: spans.MarkedJudgments
@@ -90,7 +90,7 @@ class SpanAgreementPlan:
     of: dict[str, Any]
 
 
-def make_span_agreement_plan(marked: spans.MarkedJudgments) -> SpanAgreementPlan | None:
+def make_span_agreement_input(marked: spans.MarkedJudgments) -> SpanAgreementInput | None:
     """None where no text was judged twice or nothing is marked on one."""
     characters = spans.count_character_overlaps(marked)
     if not characters.first.size or not marked.row.size:
@@ -99,20 +99,20 @@ def make_span_agreement_plan(marked: spans.MarkedJudgments) -> SpanAgreementPlan
         "character_f1": spans.character_f1(marked, characters),
         **spans.overlap_shares(spans.count_mark_overlaps(marked)),
     }
-    return SpanAgreementPlan(marked, characters, of)
+    return SpanAgreementInput(marked, characters, of)
 
 
 def make_level_view(
-    plan: LevelAgreementPlan,
+    plan: LevelAgreementInput,
     intervals: Sequence[Interval | None],
     choices: CoefficientSettings,
     length: Codes,
     level: float | None,
-) -> LevelView:
+) -> LevelAgreementView:
     """One level as it is shown."""
     units, size = plan.units, plan.units.counts()
     block, model = plan.block, plan.components
-    return LevelView(
+    return LevelAgreementView(
         level=plan.level,
         n_units=units.n_units,
         n_single=plan.n_single,
@@ -135,14 +135,14 @@ def make_level_view(
 
 def make_statistic_view(
     coefficient: AgreementCoefficient, ends: Interval | None, units: ValuesByUnit, level: float | None
-) -> Statistic:
+) -> AgreementStatistic:
     """One coefficient as it is shown. level: of intervals, None where none are asked for."""
     value = number_or_none(float(coefficient.estimate(units.one_weight_per_document())[0]))
     if coefficient.jackknife and level is not None:
         raters, documents = np.unique(units.rater).size, np.unique(units.document).size
         few = documents * raters * (raters - 1) // 2 <= MOST_LEFT_OUT
         ends = interval_or_none(*bootstrap.jackknife_interval(coefficient.estimate, units, level)) if few else None
-    return Statistic(
+    return AgreementStatistic(
         statistic=coefficient.key,
         tolerance=coefficient.tolerance,
         value=value,
@@ -156,7 +156,7 @@ def make_statistic_view(
     )
 
 
-def _by_length(plan: LevelAgreementPlan, choices: CoefficientSettings, length: Codes) -> list[AgreementByLengthLine]:
+def _by_length(plan: LevelAgreementInput, choices: CoefficientSettings, length: Codes) -> list[AgreementByLengthLine]:
     """Only buckets that have units; the tolerance is the one that the report shows first (15 of a slider)."""
     units = plan.units
     if not units.n_units:
@@ -192,7 +192,7 @@ def choose_main_tolerance(choices: CoefficientSettings) -> float | None:
 
 
 def list_rater_pairs(
-    plan: LevelAgreementPlan, categories: tuple[ValuesByUnit, int] | None
+    plan: LevelAgreementInput, categories: tuple[ValuesByUnit, int] | None
 ) -> tuple[list[RaterPairLine], list[str]]:
     """Rater pairs, those who share most first where there are too many; and what was left out."""
     units = plan.units
@@ -253,14 +253,14 @@ def list_self_agreements(
         _self_line("repeats", names[code], again.where(again.rater == code), t, chance)
         for code in np.unique(again.rater).tolist()
     ]
-    for first, second in pairwise(resolve_same_systems(ratings, same)):
+    for first, second in pairwise(find_system_codes(ratings, same)):
         own, between_raters = intra.pair_same_text_ratings(ratings.rows, first, second)
         lines.append(_self_line("same_output", None, own, t, chance))
         lines.append(_self_line("same_output_other_rater", None, between_raters, t, chance))
     return [line for line in lines if line is not None]
 
 
-def resolve_same_systems(ratings: RawRatings, keys: Sequence[str]) -> list[int]:
+def find_system_codes(ratings: RawRatings, keys: Sequence[str]) -> list[int]:
     """The codes of systems. Raises Invalid for one that there is not."""
     systems = ratings.rows.labels.systems
     unknown = [key for key in keys if key not in systems]
@@ -290,12 +290,12 @@ def _self_line(
     )
 
 
-def make_span_view(plan: SpanAgreementPlan, intervals: Sequence[Interval | None]) -> SpanView:
+def make_span_view(plan: SpanAgreementInput, intervals: Sequence[Interval | None]) -> SpanAgreementView:
     """Marked errors as they are shown."""
     once: Floats = np.ones((1, plan.marked.n_documents))
     values = {name: number_or_none(float(of(once)[0])) for name, of in plan.of.items()}
     empty = (plan.characters.of_first == 0) & (plan.characters.of_second == 0)
-    return SpanView(
+    return SpanAgreementView(
         n_pairs=plan.characters.first.size,
         n_marks=plan.marked.row.size,
         n_skipped=plan.marked.skipped,
@@ -308,7 +308,7 @@ def make_span_view(plan: SpanAgreementPlan, intervals: Sequence[Interval | None]
 
 
 def list_agreement_warnings(
-    ratings: RawRatings, plans: Sequence[LevelAgreementPlan], choices: CoefficientSettings
+    ratings: RawRatings, plans: Sequence[LevelAgreementInput], choices: CoefficientSettings
 ) -> list[str]:
     """What a reader has to know."""
     if not len(ratings.rows):
@@ -347,10 +347,10 @@ def list_agreement_warnings(
 def make_agreement_view(
     ratings: RawRatings,
     head: dict[str, Any],
-    levels: list[LevelView],
+    levels: list[LevelAgreementView],
     pairs_found: list[RaterPairLine],
     own: list[SelfAgreementLine],
-    marks: SpanView | None,
+    marks: SpanAgreementView | None,
 ) -> AgreementView:
     """The report."""
     return AgreementView(**ratings.header_fields, **head, levels=levels, pairs=pairs_found, own=own, spans=marks)

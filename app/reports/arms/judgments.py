@@ -28,7 +28,7 @@ UNFINISHED = "rater with unfinished work"
 ALL = "all"
 
 
-class InclusionOptions(BaseModel):
+class JudgmentInclusionOptions(BaseModel):
     """Whose judgments count. Source of the choices: Grundkiewicz et al. 2021, §4 and §5.2."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -81,7 +81,7 @@ class JudgmentsByCondition:
 
 
 def load_judgments_by_condition(
-    session: Session, snapshot: Snapshot, options: InclusionOptions
+    session: Session, snapshot: Snapshot, options: JudgmentInclusionOptions
 ) -> JudgmentsByCondition:
     """Read a campaign by its arms; without arms by presentation, and without these as one condition."""
     read = load_judged_ratings(session, snapshot)

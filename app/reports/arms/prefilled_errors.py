@@ -104,7 +104,7 @@ def make_prefill_table(lines: Sequence[ArmPrefill]) -> Table:
     return Table(heads, ("left", "left", *("right",) * 6), rows)
 
 
-def list_prefill_figures(lines: Sequence[ArmPrefill]) -> list[tuple[Cell, ...]]:
+def make_prefill_csv_rows(lines: Sequence[ArmPrefill]) -> list[tuple[Cell, ...]]:
     """Shares as figures. Kind: the rater, none for all. n: errors shown; of those added, errors answered."""
     rows: list[tuple[Cell, ...]] = []
     for line in lines:

@@ -10,13 +10,13 @@ from pydantic import Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.reports.arms import lines
 from app.reports.arms.judgments import (
-    InclusionOptions,
+    JudgmentInclusionOptions,
     JudgmentsByCondition,
     list_unfinished_task_states,
     load_judgments_by_condition,
 )
 from app.reports.arms.prefilled_errors import Counts, count_prefills, summarize_arm_prefills
-from app.reports.arms.time_model import ArmModel, fit_arm_model
+from app.reports.arms.time_model import ArmTimeModel, fit_arm_time_model
 from app.reports.arms.view import (
     ArmsView,
     draw_times_by_length,
@@ -33,7 +33,7 @@ NO_ARMS = "the campaign's plan has no arms, so judgments are grouped by presenta
 ONE = "there is only one condition, so there is nothing to compare; plan arms, or a second presentation"
 
 
-class ArmsOptions(InclusionOptions):
+class ArmsOptions(JudgmentInclusionOptions):
     """With which arm the others are compared, and whose judgments count."""
 
     baseline: Annotated[str, StringConstraints(max_length=128)] | None = Field(
@@ -65,7 +65,7 @@ def _view(conditions: JudgmentsByCondition, options: ArmsOptions, order: list[in
     volumes = [lines.count_arm_volume(conditions.names[i], work) for i, (work, _) in zip(order, parts, strict=True)]
     times = list(lines.compare_arm_times(names, lines.measure_condition_times(parts)))
     pace = list(lines.estimate_arm_paces([one.name for one in conditions.names], conditions.judgment_paces()))
-    model = fit_arm_model(conditions, order)
+    model = fit_arm_time_model(conditions, order)
     return ArmsView(
         campaigns={conditions.snapshot.campaign.key: conditions.snapshot.version},
         data_hash=conditions.data_hash,
@@ -88,10 +88,10 @@ def _view(conditions: JudgmentsByCondition, options: ArmsOptions, order: list[in
     )
 
 
-def _warn_unmodelled(conditions: JudgmentsByCondition, model: ArmModel | str) -> Iterator[str]:
+def _warn_unmodelled(conditions: JudgmentsByCondition, model: ArmTimeModel | str) -> Iterator[str]:
     if isinstance(model, str) and conditions.names:
         yield f"no mixed model of time, so compare conditions by `ratio`, which does not adjust for length: {model}"
-    elif isinstance(model, ArmModel) and not model.converged:
+    elif isinstance(model, ArmTimeModel) and not model.converged:
         yield (
             "the mixed model of time did not converge, so its figures are approximate; compare conditions by `ratio` "
             "instead"

@@ -25,7 +25,7 @@ COVARIATES = {
 TERMS = {"rater": "rater", "rater_condition": "rater × condition", "document": "document", "residual": "rest"}
 
 
-class ArmEffect(FiniteResultPart):
+class ArmTimeEffect(FiniteResultPart):
     """One effect in the mixed model of log time, others being equal."""
 
     what: str = Field(description="condition, words, errors, position or practice.")
@@ -38,25 +38,25 @@ class ArmEffect(FiniteResultPart):
     degrees: int | None = Field(description="Of freedom of Student's t; null for the normal distribution.")
 
 
-class ArmModel(FiniteResultPart):
+class ArmTimeModel(FiniteResultPart):
     """What makes judging take longer: a mixed model fitted by REML to timed judgments of segments."""
 
     n: int
     n_raters: int
     n_documents: int
-    effects: list[ArmEffect]
+    effects: list[ArmTimeEffect]
     sd: dict[str, float] = Field(description="Of each random term and of the rest, on log seconds.")
     left_out: dict[str, str] = Field(description="What is not in the model, and why.")
     converged: bool
 
 
-def fit_arm_model(conditions: JudgmentsByCondition, order: Sequence[int]) -> ArmModel | str:
+def fit_arm_time_model(conditions: JudgmentsByCondition, order: Sequence[int]) -> ArmTimeModel | str:
     """Fit the model, the first condition of the order as what others are compared with; the reason where it cannot."""
     fitted = fit_time_model(_make_judgment_times(conditions, order))
     if isinstance(fitted, str):
         return fitted
     names = [conditions.names[i].name for i in order]
-    return ArmModel(
+    return ArmTimeModel(
         n=fitted.n,
         n_raters=fitted.raters,
         n_documents=fitted.documents,
@@ -85,10 +85,10 @@ def _make_judgment_times(conditions: JudgmentsByCondition, order: Sequence[int])
     )
 
 
-def _line(effect: TimeEffect, names: Sequence[str]) -> ArmEffect:
+def _line(effect: TimeEffect, names: Sequence[str]) -> ArmTimeEffect:
     ends = effect.interval
     doubled = effect.what == "words"
-    return ArmEffect(
+    return ArmTimeEffect(
         what=effect.what,
         arm=names[effect.condition] if effect.condition >= 0 else None,
         estimate=effect.estimate,
@@ -109,7 +109,7 @@ def _left_out(fitted: TimeModel, names: Sequence[str]) -> dict[str, str]:
     return reasons
 
 
-def make_model_table(model: ArmModel | None) -> Table:
+def make_time_model_table(model: ArmTimeModel | None) -> Table:
     """One row an effect, and one for each random term."""
     heads = ("Effect on time", "Factor", "95 % interval", "p", "Degrees of freedom")
     effects = () if model is None else tuple(_row(one) for one in model.effects)
@@ -117,7 +117,7 @@ def make_model_table(model: ArmModel | None) -> Table:
     return Table(heads, ("left", "right", "left", "right", "right"), (*effects, *spread))
 
 
-def _row(effect: ArmEffect) -> tuple[str, ...]:
+def _row(effect: ArmTimeEffect) -> tuple[str, ...]:
     name = f"condition {effect.arm}" if effect.what == "condition" else COVARIATES[effect.what]
     degrees = "–" if effect.degrees is None else f"{effect.degrees:,}"
     return (

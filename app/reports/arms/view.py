@@ -8,8 +8,8 @@ from pydantic import Field
 
 from app.reports.arms import lines
 from app.reports.arms.lines import ArmPace, ArmRevisions, ArmTime, ArmWorkVolume
-from app.reports.arms.prefilled_errors import ArmPrefill, list_prefill_figures, make_prefill_table
-from app.reports.arms.time_model import ArmModel, make_model_table
+from app.reports.arms.prefilled_errors import ArmPrefill, make_prefill_csv_rows, make_prefill_table
+from app.reports.arms.time_model import ArmTimeModel, make_time_model_table
 from app.reports.kit import captions
 from app.reports.kit.charts.panels import LinePanel, PanelSeries, draw_panels
 from app.reports.kit.report import ReportHeader, TableSection
@@ -39,7 +39,7 @@ class ArmsView(ReportHeader):
     times: list[ArmTime]
     pace: list[ArmPace]
     revisions: list[ArmRevisions]
-    model: ArmModel | None = None
+    model: ArmTimeModel | None = None
     prefill: list[ArmPrefill] = Field(
         default_factory=list, description="Prefilled errors and what raters did with them."
     )
@@ -51,7 +51,7 @@ def make_tables(view: ArmsView) -> Sequence[TableSection]:
         TableSection("Conditions", lines.make_volume_table(view.arms)),
         TableSection("Time", lines.make_time_table(view.times), frozenset({1})),
         TableSection("Learning and fatigue per hundred judgments", lines.make_pace_table(view.pace)),
-        TableSection("Effects on judging time, other things being equal", make_model_table(view.model)),
+        TableSection("Effects on judging time, other things being equal", make_time_model_table(view.model)),
         TableSection("Revised answers", lines.make_revision_table(view.revisions)),
         TableSection("Prefilled errors", make_prefill_table(view.prefill), frozenset({0, 1})),
     ]
@@ -78,14 +78,14 @@ def make_csv(view: ArmsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """One row a figure: times (seconds), ratios, slopes, rates, shares."""
     origin = next(iter(view.campaigns.items()))
     rows = [
-        *list_arm_figures(view.times, view.pace, view.revisions),
-        *list_effect_figures(view.model),
-        *list_prefill_figures(view.prefill),
+        *make_arm_csv_rows(view.times, view.pace, view.revisions),
+        *make_effect_csv_rows(view.model),
+        *make_prefill_csv_rows(view.prefill),
     ]
     return CSV, [(*row, *origin) for row in rows]
 
 
-def list_effect_figures(model: ArmModel | None) -> list[tuple[Cell, ...]]:
+def make_effect_csv_rows(model: ArmTimeModel | None) -> list[tuple[Cell, ...]]:
     """The effects of the mixed model as figures: times as long."""
     if model is None:
         return []
@@ -95,7 +95,7 @@ def list_effect_figures(model: ArmModel | None) -> list[tuple[Cell, ...]]:
     ]
 
 
-def list_arm_figures(
+def make_arm_csv_rows(
     times: Sequence[ArmTime], pace: Sequence[ArmPace], revisions: Sequence[ArmRevisions]
 ) -> list[tuple[Cell, ...]]:
     """One row a figure, without where it comes from."""

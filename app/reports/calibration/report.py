@@ -11,10 +11,10 @@ from pydantic import Field
 
 from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.calibration.view import (
+    CalibratedSystemView,
     CalibrationView,
     RaterOffsetView,
     RaterSeveritySpreadView,
-    SystemView,
     draw_rater_offsets,
     make_caption,
     make_csv,
@@ -23,9 +23,9 @@ from app.reports.calibration.view import (
 from app.reports.inputs.calibration import (
     UNAGREED,
     CampaignCalibrationSplit,
-    ScoreSourceOptions,
+    ScoreSelectionOptions,
     find_agreed_scores,
-    list_raters_for_warning,
+    format_raters_for_warning,
     load_campaign_calibration_split,
     make_comparison_header,
     make_unit_values,
@@ -49,7 +49,7 @@ from app.storage.db import Session
 FEW = 20
 
 
-class CalibrationOptions(ScoreSourceOptions):
+class CalibrationOptions(ScoreSelectionOptions):
     """Which items, and which raters."""
 
     items: Literal["auto", "calibration", "common"] = Field(
@@ -124,7 +124,7 @@ def _view(parts: CampaignCalibrationSplit, options: CalibrationOptions) -> Calib
 
 def _systems(
     parts: CampaignCalibrationSplit, test: ValuesByUnit, rater_offsets: tuple[RaterOffset, ...], scaled: ValuesByUnit
-) -> list[SystemView]:
+) -> list[CalibratedSystemView]:
     """Means over outputs of the mean over raters, of the same rows raw, shifted, and as z."""
     by_rater = {one.rater: one.shift for one in rater_offsets}
     shift = np.array([by_rater.get(name, np.nan) for name in test.raters] or [np.nan])
@@ -134,7 +134,7 @@ def _systems(
     ranks = [_ranks(values, parts.sign) for values in (raw, shifted, z)]
     labels, n = parts.ratings.rows.labels.systems, np.bincount(test.system, minlength=len(parts.kinds) + 1)
     lines = [
-        SystemView(
+        CalibratedSystemView(
             system=labels[code],
             n_units=int(n[code]),
             raw=value,
@@ -187,18 +187,18 @@ def _warnings(
     if unknown:
         warnings.append(
             "these raters judged no calibration items, so they are not shifted and are left out of z; let them "
-            f"judge the set: {list_raters_for_warning(unknown)}"
+            f"judge the set: {format_raters_for_warning(unknown)}"
         )
     if constant:
         warnings.append(
             "these raters gave every calibration item the same score, so they have no z and are left out; check "
-            f"their work: {list_raters_for_warning(constant)}"
+            f"their work: {format_raters_for_warning(constant)}"
         )
     few = [one.rater for one in rater_offsets if one.n < FEW]
     if few:
         warnings.append(
             f"these raters judged fewer than {FEW} calibration items, so their shifts are imprecise; let them judge "
-            f"more: {list_raters_for_warning(few)}"
+            f"more: {format_raters_for_warning(few)}"
         )
     return warnings
 

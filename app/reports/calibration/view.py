@@ -32,7 +32,7 @@ class RaterOffsetView(FiniteResultPart):
     correlation: float | None = Field(description="Pearson's, with the mean of the other raters of the item.")
 
 
-class SystemView(FiniteResultPart):
+class CalibratedSystemView(FiniteResultPart):
     """One system: as it was scored, with raters shifted to the consensus, and as z by calibration items."""
 
     system: str
@@ -69,7 +69,7 @@ class CalibrationView(ReportHeader):
     raters: list[RaterOffsetView]
     unknown: list[dict[str, str]] = Field(description="Raters without calibration items: nothing is known of them.")
     without_z: list[dict[str, str]] = Field(description="Raters of one score throughout, or of a single item.")
-    systems: list[SystemView]
+    systems: list[CalibratedSystemView]
     severity: RaterSeveritySpreadView | None
 
 

@@ -10,12 +10,12 @@ from pydantic import BaseModel, ConfigDict
 
 from app.reports.card.charts import draw_coverage_map
 from app.reports.card.view import (
-    BucketPart,
+    BucketSizeCounts,
     CardView,
     CountSpreadView,
     DomainRatingCounts,
     RaterRatingCounts,
-    RolePart,
+    RoleRowCounts,
     SystemRatingCounts,
     make_caption,
     make_csv,
@@ -136,20 +136,20 @@ def _domains(rows: Ratings, ratings: JudgedRatings, lengths: Codes) -> list[Doma
     ]
 
 
-def _roles(rows: Ratings) -> list[RolePart]:
+def _roles(rows: Ratings) -> list[RoleRowCounts]:
     parts = []
     for role in RatingRole:
         mine = rows.role == role.value
         if mine.any():
             rejected = int((mine & ~rows.accepted).sum())
-            parts.append(RolePart(role=role.name.lower(), ratings=int(mine.sum()), rejected=rejected))
+            parts.append(RoleRowCounts(role=role.name.lower(), ratings=int(mine.sum()), rejected=rejected))
     return parts
 
 
-def _buckets(rows: Ratings) -> list[BucketPart]:
+def _buckets(rows: Ratings) -> list[BucketSizeCounts]:
     sizes = Counter((one.raters, one.documents) for one in stats.count_bucket_sizes(rows))
     ordered = sorted(sizes.items(), key=lambda one: (-one[0][1], -one[0][0]))
-    return [BucketPart(raters=raters, documents=documents, buckets=n) for (raters, documents), n in ordered]
+    return [BucketSizeCounts(raters=raters, documents=documents, buckets=n) for (raters, documents), n in ordered]
 
 
 def _count_dropped_rows(rows: Ratings) -> list[dict[str, object]]:

@@ -51,7 +51,7 @@ class DomainRatingCounts(FiniteResultPart):
     ratings: int
 
 
-class RolePart(FiniteResultPart):
+class RoleRowCounts(FiniteResultPart):
     """Rows of one role, and how many of them a rejected task holds."""
 
     role: str
@@ -59,7 +59,7 @@ class RolePart(FiniteResultPart):
     rejected: int
 
 
-class BucketPart(FiniteResultPart):
+class BucketSizeCounts(FiniteResultPart):
     """Documents that the same raters rated."""
 
     raters: int
@@ -89,8 +89,8 @@ class CardView(ReportHeader):
     by_system: list[SystemRatingCounts]
     by_rater: list[RaterRatingCounts]
     by_domain: list[DomainRatingCounts]
-    by_role: list[RolePart]
-    buckets: list[BucketPart]
+    by_role: list[RoleRowCounts]
+    buckets: list[BucketSizeCounts]
     columns: list[int] = Field(description="Documents in each column of the map, in the order of their keys.")
     map: list[list[float]] = Field(description="Ratings an output, by system and column.")
 

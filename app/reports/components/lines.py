@@ -10,11 +10,11 @@ import scipy
 
 from app.reports.components.view import (
     AdjustedMeanLine,
-    ComponentLine,
-    ContrastLine,
     DecisionStudyLine,
     RaterSeverityLine,
-    TendencyLine,
+    RaterTendencyLine,
+    SystemContrastLine,
+    VarianceComponentLine,
 )
 from app.stats.aggregate import average_segment_scores, make_score_matrix, round_scores
 from app.stats.components import degrees
@@ -33,7 +33,9 @@ from app.stats.ratings import Floats, Ratings
 from app.stats.testing.adjust import holm
 
 
-def list_variance_components(fitted: ComponentsFit, draws: Sequence[Mapping[str, float]]) -> list[ComponentLine]:
+def list_variance_components(
+    fitted: ComponentsFit, draws: Sequence[Mapping[str, float]]
+) -> list[VarianceComponentLine]:
     """Every term, in the model or not; intervals where studies were drawn."""
     of_all, out = variance_shares(fitted), {one.term: one.why for one in fitted.left_out}
     between = system_variance(fitted)
@@ -49,11 +51,11 @@ def list_variance_components(fitted: ComponentsFit, draws: Sequence[Mapping[str,
 
 def _line(
     term: str, variance: float | None, share: float | None, span: tuple[float, float] | None, why: str | None = None
-) -> ComponentLine:
-    return ComponentLine(term=term, name=NAMES[term], variance=variance, share=share, interval=span, why=why)
+) -> VarianceComponentLine:
+    return VarianceComponentLine(term=term, name=NAMES[term], variance=variance, share=share, interval=span, why=why)
 
 
-def list_adjusted_systems(fitted: ComponentsFit, ratings: Ratings) -> list[AdjustedMeanLine]:
+def list_adjusted_system_means(fitted: ComponentsFit, ratings: Ratings) -> list[AdjustedMeanLine]:
     """Best first; equal means share the better rank."""
     matrix = make_score_matrix(average_segment_scores(ratings), ratings.labels)
     raw = dict(zip((ratings.labels.systems[i] for i in matrix.systems), matrix.means(), strict=True))
@@ -75,7 +77,7 @@ def list_adjusted_systems(fitted: ComponentsFit, ratings: Ratings) -> list[Adjus
     ]
 
 
-def list_system_contrasts(fitted: ComponentsFit, sign: int) -> list[ContrastLine]:
+def list_system_contrasts(fitted: ComponentsFit, sign: int) -> list[SystemContrastLine]:
     """Every pair once, by t with Satterthwaite's degrees of freedom."""
     names, n = fitted.rows.systems, len(fitted.means)
     order = sorted(range(n), key=lambda i: (-sign * float(round_scores(fitted.means)[i]), names[i]))
@@ -90,7 +92,7 @@ def list_system_contrasts(fitted: ComponentsFit, sign: int) -> list[ContrastLine
     p = 2 * scipy.special.stdtr(own, -t)
     reach = error * scipy.special.stdtrit(own, 0.975)
     return [
-        ContrastLine(
+        SystemContrastLine(
             better=names[i],
             worse=names[j],
             difference=float(d),
@@ -129,14 +131,14 @@ def _spans(estimates: RandomEffects) -> tuple[Floats, Floats]:
     return estimates.predicted - reach, estimates.predicted + reach
 
 
-def list_rater_tendencies(fitted: ComponentsFit) -> list[TendencyLine]:
+def list_rater_tendencies(fitted: ComponentsFit) -> list[RaterTendencyLine]:
     """Every rater with every system that it judged."""
     effects = fitted.rater_system
     if effects is None:
         return []
     names, raters = fitted.rows.systems, fitted.rows.raters
     return [
-        TendencyLine(rater=raters[r], system=names[s], tendency=float(value), error=float(error))
+        RaterTendencyLine(rater=raters[r], system=names[s], tendency=float(value), error=float(error))
         for (s, r), value, error in zip(fitted.pairs, effects.predicted, effects.error, strict=True)
     ]
 
@@ -152,9 +154,9 @@ def estimate_study_reliability(fitted: ComponentsFit) -> DecisionStudyLine:
         ratings=max(1, round(mean_ratings_per_item(fitted))),
         raters=len(rows.raters),
     )
-    return describe_decision_reliability(decision_study)
+    return make_decision_study_line(decision_study)
 
 
-def describe_decision_reliability(study_decision: DecisionStudy) -> DecisionStudyLine:
+def make_decision_study_line(study_decision: DecisionStudy) -> DecisionStudyLine:
     """Reliability as it is shown."""
     return DecisionStudyLine(**asdict(study_decision))

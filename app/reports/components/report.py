@@ -77,12 +77,12 @@ def _add_fit(plain: ComponentsView, fitted: ComponentsFit, ratings: Ratings, dra
             "system_variance": system_variance(fitted),
             "typical_error": fitted.typical_error() if len(fitted.means) > 1 else None,
             "degrees": min((int(one.degrees) for one in of_pairs if one.degrees is not None), default=None),
-            "systems": lines.list_adjusted_systems(fitted, ratings),
+            "systems": lines.list_adjusted_system_means(fitted, ratings),
             "pairs": of_pairs,
             "raters": lines.list_rater_severities(fitted),
             "rater_system": lines.list_rater_tendencies(fitted),
             "study": lines.estimate_study_reliability(fitted),
-            "decisions": [lines.describe_decision_reliability(one) for one in sizes],
+            "decisions": [lines.make_decision_study_line(one) for one in sizes],
         }
     )
 

@@ -15,7 +15,7 @@ from app.reports.kit.table import Alignment, Cell, Table
 Interval = tuple[float, float]
 
 
-class ComponentLine(ResultPart):
+class VarianceComponentLine(ResultPart):
     """One source of variance."""
 
     term: str
@@ -37,7 +37,7 @@ class AdjustedMeanLine(ResultPart):
     n_ratings: int
 
 
-class ContrastLine(ResultPart):
+class SystemContrastLine(ResultPart):
     """Difference of two adjusted means, positive when better is better."""
 
     better: str
@@ -59,7 +59,7 @@ class RaterSeverityLine(ResultPart):
     n_ratings: int
 
 
-class TendencyLine(ResultPart):
+class RaterTendencyLine(ResultPart):
     """What a rater gives one system beyond severity (BLUP)."""
 
     rater: str
@@ -93,16 +93,16 @@ class ComponentsView(ReportHeader):
     ratings_per_item: float | None = None
     draws: int
     seed: int
-    components: list[ComponentLine] = Field(default_factory=list)
+    components: list[VarianceComponentLine] = Field(default_factory=list)
     system_variance: float | None = None
     typical_error: float | None = Field(
         None, description="Root mean square standard error of a difference of two systems."
     )
     degrees: int | None = Field(None, description="The fewest degrees of freedom of a pair, rounded down.")
     systems: list[AdjustedMeanLine] = Field(default_factory=list)
-    pairs: list[ContrastLine] = Field(default_factory=list)
+    pairs: list[SystemContrastLine] = Field(default_factory=list)
     raters: list[RaterSeverityLine] = Field(default_factory=list)
-    rater_system: list[TendencyLine] = Field(default_factory=list)
+    rater_system: list[RaterTendencyLine] = Field(default_factory=list)
     study: DecisionStudyLine | None = Field(None, description="Reliability of the study at hand.")
     decisions: list[DecisionStudyLine] = Field(default_factory=list)
 
@@ -129,7 +129,7 @@ def _span(interval: Interval | None, places: int) -> str:
     return "–" if interval is None else f"{_number(interval[0], places)} to {_number(interval[1], places)}"
 
 
-def _components(lines: Sequence[ComponentLine]) -> Table:
+def _components(lines: Sequence[VarianceComponentLine]) -> Table:
     known = [abs(line.variance) for line in lines if line.variance]
     places = captions.choose_decimals([max(known, default=1.0) / 10])
     heads: list[tuple[str, Alignment]] = [
@@ -176,7 +176,7 @@ def _systems(lines: Sequence[AdjustedMeanLine]) -> Table:
     return make_aligned_table(heads, rows)
 
 
-def _pairs(lines: Sequence[ContrastLine]) -> Table:
+def _pairs(lines: Sequence[SystemContrastLine]) -> Table:
     places = captions.choose_decimals(line.error for line in lines)
     heads: list[tuple[str, Alignment]] = [
         ("Better", "left"),

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.reports.agreement.view import make_pseudonyms
+from app.reports.agreement.view import make_pseudonymizer
 from app.reports.kit import captions
 from app.reports.kit.charts.heat import HeatCell as Shade
 from app.reports.kit.charts.heat import HeatMap, draw_heat_map
@@ -85,8 +85,8 @@ class CompositionView(ReportHeader):
 
 def pseudonymize_contents(view: CompositionView) -> CompositionView:
     """The same with raters and tasks by number, in an order that tells nothing."""
-    rater = make_pseudonyms({one.rater for one in view.raters}, view.data_hash)
-    number = make_pseudonyms({one.task for one in view.tasks}, view.data_hash)
+    rater = make_pseudonymizer({one.rater for one in view.raters}, view.data_hash)
+    number = make_pseudonymizer({one.task for one in view.tasks}, view.data_hash)
     raters = [one.model_copy(update={"rater": rater(one.rater)}) for one in view.raters]
     tasks = [
         one.model_copy(update={"task": number(one.task).replace("rater", "task"), "rater": rater(one.rater)})

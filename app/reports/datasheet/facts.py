@@ -195,7 +195,7 @@ def _quality(facts: DatasheetFacts) -> str:
 
 
 def _criterion(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
-    protocol, scale = facts.protocol, facts.protocol.measure(facts.options).scale
+    protocol, scale = facts.protocol, facts.protocol.find_measure(facts.options).scale
     yield "4.1.3", RELATIVE[facts.campaign.basis]
     yield "4.2.1", "subjective"
     if facts.design is not None:

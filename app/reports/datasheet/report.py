@@ -17,9 +17,9 @@ from app.reports.datasheet.facts import (
 )
 from app.reports.datasheet.heds import CHECKLIST, QUESTIONS, SECTIONS
 from app.reports.datasheet.view import (
-    Answer,
+    ChecklistPoint,
     DatasheetView,
-    Point,
+    HedsAnswer,
     draw_completeness,
     make_caption,
     make_csv,
@@ -67,7 +67,7 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], options: Datashe
 def _view(facts: DatasheetFacts) -> DatasheetView:
     answers = answer_datasheet_questions(facts)
     sheet = [
-        Answer(number=number, section=_section(number), question=question, answer=answers.get(number))
+        HedsAnswer(number=number, section=_section(number), question=question, answer=answers.get(number))
         for number, question in QUESTIONS.items()
     ]
     card = facts.card
@@ -88,7 +88,7 @@ def _section(number: str) -> str:
     return next(section for section in SECTIONS if number == section or number.startswith(f"{section}."))
 
 
-def _checklist(facts: DatasheetFacts, answers: Mapping[str, str]) -> list[Point]:
+def _checklist(facts: DatasheetFacts, answers: Mapping[str, str]) -> list[ChecklistPoint]:
     card, lock = facts.card, facts.stands.lock
     stored: dict[str, tuple[bool, str | None]] = {
         "systems": (bool(card.by_system), "card"),
@@ -104,7 +104,7 @@ def _checklist(facts: DatasheetFacts, answers: Mapping[str, str]) -> list[Point]
     }
     stored |= {key: (number in answers, number) for key, number in SAID_BY.items()}
     return [
-        Point(
+        ChecklistPoint(
             key=key,
             point=point,
             reported="yes" if stored[key][0] else "no",

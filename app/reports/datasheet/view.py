@@ -21,7 +21,7 @@ WIDE, NARROW = 84, 44
 ROW, LEFT, PLOT, ROOM = 20.0, 250.0, 260.0, 90.0
 
 
-class Answer(BaseModel):
+class HedsAnswer(BaseModel):
     """One question of HEDS 3.0. answer: null where nothing that is stored says it."""
 
     model_config = ConfigDict(frozen=True)
@@ -32,7 +32,7 @@ class Answer(BaseModel):
     answer: str | None
 
 
-class Point(BaseModel):
+class ChecklistPoint(BaseModel):
     """One point of the reporting checklist."""
 
     model_config = ConfigDict(frozen=True)
@@ -46,8 +46,8 @@ class Point(BaseModel):
 class DatasheetView(ReportHeader):
     """HEDS 3.0, the checklist and a methods paragraph, filled from what is stored."""
 
-    heds: list[Answer]
-    checklist: list[Point]
+    heds: list[HedsAnswer]
+    checklist: list[ChecklistPoint]
     methods: str = Field(description="A paragraph for a paper.")
     answered: int
     asked: int
@@ -68,7 +68,7 @@ def make_tables(view: DatasheetView) -> Sequence[TableSection]:
     return shown
 
 
-def _lines(answer: Answer) -> list[tuple[str, str, str]]:
+def _lines(answer: HedsAnswer) -> list[tuple[str, str, str]]:
     """A question as rows that fit a page."""
     question_lines = textwrap.wrap(answer.question, NARROW)
     answer_lines = textwrap.wrap(answer.answer or UNKNOWN, WIDE)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.reports.agreement.view import make_pseudonyms
+from app.reports.agreement.view import make_pseudonymizer
 from app.reports.kit import captions
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHeader, TableSection
@@ -69,7 +69,7 @@ class DistributionsView(ReportHeader):
 
 def pseudonymize_raters(view: DistributionsView) -> DistributionsView:
     """The same with raters by number, in an order that tells nothing."""
-    name = make_pseudonyms({one.rater for one in view.raters} | set(view.between), view.data_hash)
+    name = make_pseudonymizer({one.rater for one in view.raters} | set(view.between), view.data_hash)
     raters = sorted((one.model_copy(update={"rater": name(one.rater)}) for one in view.raters), key=lambda r: r.rater)
     return view.model_copy(update={"raters": raters, "between": sorted(map(name, view.between))})
 

@@ -40,7 +40,7 @@ class StabilityForecast:
 
 
 @dataclass(frozen=True, slots=True)
-class StabilityForecasts:
+class StabilityBeforeAndAfter:
     """Before and after."""
 
     before: StabilityForecast

@@ -19,7 +19,7 @@ Ids = npt.NDArray[np.int64]
 Places = dict[str, Ids]
 
 
-def add_active_times(session: Session, snapshot: Snapshot, events: EventTable, judgment_ids: Ids) -> EventTable:
+def fill_missing_start_times(session: Session, snapshot: Snapshot, events: EventTable, judgment_ids: Ids) -> EventTable:
     """The events with a beginning for answers that have none of their own: as long before the end as work on it took.
 
     Only what arrived by the time of the data version counts, so that the same version has the same times.

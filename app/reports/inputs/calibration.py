@@ -31,7 +31,7 @@ ACCOUNT = "account "
 UNAGREED = "calibration item without an agreed score"
 
 
-class ScoreSourceOptions(BaseModel):
+class ScoreSelectionOptions(BaseModel):
     """Which scores are read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -70,7 +70,7 @@ class CampaignCalibrationSplit:
         return self.ratings.rows.better_sign
 
     @property
-    def accounts(self) -> dict[str, str]:
+    def account_keys(self) -> dict[str, str]:
         """The keys by which this campaign knows each of its people."""
         keys_by_person: dict[str, list[str]] = {}
         for key, who in zip(self.ratings.rows.labels.raters, self.people, strict=True):
@@ -79,7 +79,7 @@ class CampaignCalibrationSplit:
 
 
 def load_campaign_calibration_split(
-    session: Session, snapshot: Snapshot, options: ScoreSourceOptions
+    session: Session, snapshot: Snapshot, options: ScoreSelectionOptions
 ) -> CampaignCalibrationSplit:
     """Read a campaign. Raises Invalid where the question does not fit it."""
     question = RawRatingsOptions(scoring=options.scoring, roles=",".join(ROLES), repeats=options.repeats)
@@ -105,7 +105,7 @@ def _people(snapshot: Snapshot, raters: Sequence[str], linked: Mapping[str, str]
     )
 
 
-def find_raters_sharing_keys(group: Sequence[CampaignCalibrationSplit]) -> list[str]:
+def find_shared_rater_keys(group: Sequence[CampaignCalibrationSplit]) -> list[str]:
     """Keys that raters of several of these campaigns have, of whom nobody said that they are one person."""
     alone = [
         key
@@ -116,7 +116,7 @@ def find_raters_sharing_keys(group: Sequence[CampaignCalibrationSplit]) -> list[
     return sorted(key for key, n in Counter(alone).items() if n > 1)
 
 
-def list_raters_for_warning(keys: Sequence[str], most: int = 5) -> str:
+def format_raters_for_warning(keys: Sequence[str], most: int = 5) -> str:
     """Raters for a warning, each as what is hidden from viewers; of many the first."""
     shown = ", ".join(f"rater:{key}" for key in keys[:most])
     return shown if len(keys) <= most else f"{shown} and {len(keys) - most} more"
@@ -148,7 +148,7 @@ def find_agreed_scores(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> 
     return np.array([np.nan if k is None or k.consensus is None else k.consensus for k in known], dtype=np.float64)
 
 
-def count_unagreed_items(parts: CampaignCalibrationSplit, repeats: Repeated) -> list[dict[str, Any]]:
+def count_items_without_agreed_score(parts: CampaignCalibrationSplit, repeats: Repeated) -> list[dict[str, Any]]:
     """What is dropped of the calibration items of a campaign, where any has no agreed score."""
     n = int((~np.isfinite(find_agreed_scores(parts, make_unit_values(parts, parts.calibration, repeats)))).sum())
     return [{"reason": UNAGREED, "n": n, "campaign": parts.key}] if n else []

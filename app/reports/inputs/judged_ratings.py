@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
-from app.reports.inputs.active_times import add_active_times
+from app.reports.inputs.active_times import fill_missing_start_times
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.scores import load_scored_ratings, resolve_score_reading
 from app.reports.inputs.snapshot import Snapshot
@@ -72,7 +72,7 @@ def load_judged_ratings(
     )
     events = side_tables.load_event_table(session, snapshot.campaign_id, profile, loaded.judgment_ids)
     if activity:
-        events = add_active_times(session, snapshot, events, loaded.judgment_ids)
+        events = fill_missing_start_times(session, snapshot, events, loaded.judgment_ids)
     rows = _score_by_error_count(rows) if on == "errors" else rows
     return JudgedRatings(head, rows, events, documents, _words(rows, documents), loaded.judgment_ids)
 

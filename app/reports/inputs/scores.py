@@ -37,7 +37,7 @@ def resolve_score_reading(campaign: CampaignInfo, wanted: ScoringChoice) -> Scor
     Raises Invalid where the recipe asks for marked errors, and the protocol marks none or another number is read.
     """
     protocol, options = find_campaign_protocol(campaign), parse_campaign_scoring_options(campaign)
-    own = protocol.measure(options)
+    own = protocol.find_measure(options)
     measures = {measure.name: measure for measure in protocol.derive_measures(options)}
     measure = own if wanted.source == GIVEN else measures.get(wanted.criterion or wanted.source)
     if measure is None or (wanted.profile is not None and not measure.uses_profile):

@@ -14,7 +14,7 @@ from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.inputs.calibration import (
     Address,
     CampaignCalibrationSplit,
-    ScoreSourceOptions,
+    ScoreSelectionOptions,
     find_sampling_units,
     have_same_source,
     load_campaign_calibration_split,
@@ -42,7 +42,7 @@ from app.stats.ratings import Bools, Floats
 from app.storage.db import Session
 
 
-class LinkingOptions(ScoreSourceOptions):
+class LinkingOptions(ScoreSelectionOptions):
     """By which items, and how."""
 
     method: Link = Field("mean", description="Matches the mean of the anchors; mean_sigma also matches their spread.")

@@ -14,7 +14,7 @@ from app.domain.errors import Invalid, Place
 from app.reports.arms import lines
 from app.reports.arms.judgments import (
     ArmCondition,
-    InclusionOptions,
+    JudgmentInclusionOptions,
     JudgmentsByCondition,
     count_dropped_judgments,
     list_unfinished_task_states,
@@ -63,7 +63,7 @@ WITH_CONTROL = "document with a control item"
 OTHER_ROLE = "control or calibration item"
 
 
-class PresentationsOptions(InclusionOptions):
+class PresentationsOptions(JudgmentInclusionOptions):
     """Which judgments are compared, and with which condition."""
 
     match: Literal["auto", "none", "documents", "outputs"] = Field(

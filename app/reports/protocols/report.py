@@ -15,7 +15,7 @@ from app.domain.recipe_choices import LARGEST_SEED
 from app.reports.inputs.calibration import (
     Address,
     CampaignCalibrationSplit,
-    ScoreSourceOptions,
+    ScoreSelectionOptions,
     find_sampling_units,
     have_same_source,
     load_campaign_calibration_split,
@@ -54,7 +54,7 @@ MOST_POINTS = 101
 Timed = Literal["segment", "document_score", "all_segments"]
 
 
-class ProtocolsOptions(ScoreSourceOptions):
+class ProtocolsOptions(ScoreSelectionOptions):
     """What should stand above what, and how intervals are drawn."""
 
     order: Annotated[str, StringConstraints(pattern=KEYS_PATTERN)] = Field(

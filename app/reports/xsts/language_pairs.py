@@ -13,9 +13,9 @@ from app.domain.errors import Invalid, Place
 from app.reports.inputs.calibration import (
     CampaignCalibrationSplit,
     Pair,
-    ScoreSourceOptions,
-    find_raters_sharing_keys,
-    list_raters_for_warning,
+    ScoreSelectionOptions,
+    find_shared_rater_keys,
+    format_raters_for_warning,
     make_language_pair_ratings,
 )
 from app.reports.inputs.raw_ratings import BootstrapOptions
@@ -27,7 +27,7 @@ LANGUAGE = r"^[A-Za-z0-9-]{1,35}$"
 MISFIT = "the campaigns do not fit together"
 
 
-class XstsOptions(ScoreSourceOptions, BootstrapOptions):
+class XstsOptions(ScoreSelectionOptions, BootstrapOptions):
     """How language pairs are brought to one scale."""
 
     method: Method = Field(
@@ -124,7 +124,7 @@ def list_shared_rater_key_warnings(grouped: LanguageGroups) -> list[str]:
     groups = dict(zip(grouped.languages, grouped.groups, strict=True))
     return [
         f"{language}: raters with the same key in several campaigns count as different people because their accounts "
-        f"are not linked; link those of one person: {list_raters_for_warning(keys)}"
+        f"are not linked; link those of one person: {format_raters_for_warning(keys)}"
         for language, group in groups.items()
-        if (keys := find_raters_sharing_keys(group))
+        if (keys := find_shared_rater_keys(group))
     ]

@@ -10,8 +10,8 @@ import numpy as np
 
 from app.reports.inputs.calibration import (
     CampaignCalibrationSplit,
-    count_unagreed_items,
-    list_raters_for_warning,
+    count_items_without_agreed_score,
+    format_raters_for_warning,
     load_campaign_calibration_split,
     make_comparison_header,
 )
@@ -100,7 +100,7 @@ def _view(
     ]
     systems = _rank_systems(_systems(directions, ready, target, grouped.n_pairs, options), options, parts[0].sign)
     head = make_comparison_header(parts)
-    head["dropped"] += [line for one in parts for line in count_unagreed_items(one, options.repeats)]
+    head["dropped"] += [line for one in parts for line in count_items_without_agreed_score(one, options.repeats)]
     view = XstsView(
         **head,
         warnings=[*_warnings(directions, direction_views, systems, options), *list_shared_rater_key_warnings(grouped)],
@@ -128,7 +128,7 @@ def _calibrate_scores(
     if options.by == "language" or options.method == "raw":
         return judged, {}, ()
     moved, points, left = language_pairs.calibrate_by_rater(judged, options.method, target)
-    accounts = part.accounts
+    accounts = part.account_keys
     judging = [judged.systems.raters[code] for code in np.unique(judged.systems.rater).tolist()]
     return moved, {accounts[who]: points[who] for who in judging}, tuple(sorted(accounts[who] for who in left))
 
@@ -276,7 +276,7 @@ def _warnings(
         if direction.left:
             warnings.append(
                 f"{shown.campaign}: these raters have no usable fixed points, so they are not adjusted; let them "
-                f"judge the calibration set: {list_raters_for_warning(direction.left)}"
+                f"judge the calibration set: {format_raters_for_warning(direction.left)}"
             )
     if options.by == "rater" and options.method != "raw":
         warnings.append("lines by rater have no interval; use by=language for one")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from app.domain.errors import Conflict, Invalid, Place
 from app.reports.inputs.calibration import (
     CampaignCalibrationSplit,
-    ScoreSourceOptions,
+    ScoreSelectionOptions,
     load_campaign_calibration_split,
     make_unit_values,
 )
@@ -86,7 +86,7 @@ def propose_calibration_set(
     if per_stratum < 1 or not campaigns:
         raise Invalid("a set needs a campaign and at least one pair a stratum")
     parts = [
-        load_campaign_calibration_split(session, load_snapshot(session, key, None), ScoreSourceOptions())
+        load_campaign_calibration_split(session, load_snapshot(session, key, None), ScoreSelectionOptions())
         for key in campaigns
     ]
     scale = _scale_of(parts)

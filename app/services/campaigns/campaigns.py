@@ -11,7 +11,7 @@ from typing import Any, Literal
 from app import protocols
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
-from app.domain.questionnaires import check_questionnaires
+from app.domain.questionnaires import find_questionnaire_faults
 from app.protocols.base import Protocol
 from app.protocols.base import resolve_scoring_options as understood
 from app.reports.inputs.campaign import CampaignInfo, make_campaign_info
@@ -158,7 +158,7 @@ def _settings_faults(settings: Mapping[str, object]) -> list[Place]:
         setting_numbers.check_setting_numbers,
         phrases.check_phrases,
         display_settings.check_display_settings,
-        check_questionnaires,
+        find_questionnaire_faults,
         check_media_rules,
     )
     return [*places, *(place for check in checks for place in check(settings))]

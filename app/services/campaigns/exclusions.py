@@ -9,7 +9,7 @@ from typing import Literal
 
 from app.domain.errors import Invalid, NotFound, Place
 from app.domain.recipe import NamedExclusion, Recipe, Subject
-from app.reports.exclusion_preview.forecasts import StabilityForecasts, forecast_stability
+from app.reports.exclusion_preview.forecasts import StabilityBeforeAndAfter, forecast_stability
 from app.reports.inputs import snapshot
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking import view as ranking_view
@@ -72,7 +72,7 @@ class ExclusionEffect:
     systems: tuple[SystemRankChange, ...]
     order_changed: bool
     pairs: tuple[ChangedPair, ...]
-    stability: StabilityForecasts
+    stability: StabilityBeforeAndAfter
 
 
 def create_exclusion(
@@ -208,11 +208,11 @@ def compute_exclusion_effect(database: Database, both: RankingPair) -> Exclusion
     )
     about, recipes = both[0].about, [one.recipe for one in both]
     sure = forecast_stability(database, about.campaign.key, recipes, as_of=about.version)
-    return make_exclusion_effect(recipes[0].name, before, after, StabilityForecasts(*sure))
+    return make_exclusion_effect(recipes[0].name, before, after, StabilityBeforeAndAfter(*sure))
 
 
 def make_exclusion_effect(
-    recipe: str, before: RankingView, after: RankingView, stability: StabilityForecasts
+    recipe: str, before: RankingView, after: RankingView, stability: StabilityBeforeAndAfter
 ) -> ExclusionEffect:
     """What becomes of a ranking, and of how sure it is."""
     first, then = _by_system(before), _by_system(after)

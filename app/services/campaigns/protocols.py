@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from app import protocols
-from app.protocols import RaterForm, list_judged_levels, make_custom_options, make_rater_form
+from app.protocols import RaterForm, convert_to_custom_options, list_judged_levels, make_rater_form
 from app.protocols.base import Basis, JudgmentMeasure, resolve_scoring_options
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.services.campaigns.campaigns import get_campaign
@@ -58,4 +58,6 @@ def describe_protocol_as_custom(name: str, options: Mapping[str, object]) -> Pro
     """A built-in protocol as one that a manager writes. Raises NotFound, Invalid."""
     protocol = protocols.get_protocol(name)
     usual = options or protocol.examples[0].options
-    return ProtocolNameAndOptions("custom", make_custom_options(protocol, resolve_scoring_options(protocol, usual)))
+    return ProtocolNameAndOptions(
+        "custom", convert_to_custom_options(protocol, resolve_scoring_options(protocol, usual))
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from app.domain.media_elements import find_media_element
+from app.domain.media_elements import parse_media_element
 from app.domain.media_types import KINDS
 from app.services.media.library import MediaContent
 from app.services.media.policy import MediaPolicy
@@ -41,7 +41,7 @@ class ArchivedMedia:
 
 def load_archived_media(session: Session, campaign_id: int, texts: Iterable[str | None]) -> tuple[ArchivedMedia, ...]:
     """The files of some texts by name, those that there are, and their captions."""
-    names = {element.name for text in texts if (element := find_media_element(text)) is not None}
+    names = {element.name for text in texts if (element := parse_media_element(text)) is not None}
     files = load_named_files(session, campaign_id, names) if names else {}
     return tuple(ArchivedMedia.from_row(files[name]) for name in sorted(files))
 

@@ -21,7 +21,7 @@ from app.formats.base import (
     Record,
     SegmentRow,
     SystemRecord,
-    VoidRow,
+    VoidedJudgmentRow,
 )
 from app.protocols.base import TextEdit
 from app.reports.inputs.campaign import CampaignInfo
@@ -171,7 +171,7 @@ def _gather(records: Iterator[Record], rater: str | None, left: Counter[str]) ->
             gathered.documents[record.key] = record
         elif isinstance(record, SegmentRow):
             gathered.segments.setdefault(record.document, []).append(record)
-        elif isinstance(record, VoidRow):
+        elif isinstance(record, VoidedJudgmentRow):
             gathered.voided.add((record.task, record.item, record.position, record.rater))
         elif isinstance(record, JudgmentRow):
             _note_answer(gathered, record, rater, left)

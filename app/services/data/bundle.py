@@ -17,7 +17,7 @@ from itertools import chain
 from app import formats
 from app.domain.errors import Conflict, Invalid
 from app.domain.recipe import NAMED, Recipe
-from app.formats.base import CampaignContents, RaterRow, Record, VoidRow
+from app.formats.base import CampaignContents, RaterRow, Record, VoidedJudgmentRow
 from app.reports import registry
 from app.reports.inputs import snapshot
 from app.reports.inputs.registration import add_standing_exclusions, load_registration
@@ -190,9 +190,9 @@ def _in_format(making: _BundleInProgress, name: str, contents: CampaignContents)
     format_ = formats.get_format(name)
     if format_.judged_by and making.protocol not in format_.judged_by:
         return
-    if format_.write_tree is not None:
+    if format_.write_file_tree is not None:
         lost = Counter[str]()
-        for path, chunks in format_.write_tree(contents, lost):
+        for path, chunks in format_.write_file_tree(contents, lost):
             yield f"{name}/{path}", chunks
         making.left_out[f"{name}/"] = dict(sorted(lost.items()))
     elif format_.write is not None:
@@ -218,7 +218,7 @@ def _nameless(read: Callable[[], Iterator[Record]]) -> Iterator[Record]:
     for record in read():
         if isinstance(record, RaterRow):
             yield RaterRow(record.at, record.key, record.key)
-        elif isinstance(record, VoidRow):
+        elif isinstance(record, VoidedJudgmentRow):
             yield replace(record, actor=WITHHELD)
         else:
             yield record

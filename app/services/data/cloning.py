@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from app.domain.errors import Conflict, Invalid, Place
-from app.formats.base import JudgmentRow, RaterRow, ReadLog, Record, VoidRow
+from app.formats.base import JudgmentRow, RaterRow, ReadLog, Record, VoidedJudgmentRow
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import NewCampaign, create_campaign, get_campaign
@@ -125,7 +125,7 @@ class _JudgmentFilter:
                 yield record
             elif isinstance(record, JudgmentRow):
                 judgments.append(record)
-            elif isinstance(record, VoidRow):
+            elif isinstance(record, VoidedJudgmentRow):
                 aside.add(_address(record))
         for judgment in judgments:
             yield from self._copy_judgment(judgment, void=_address(judgment) in aside)
@@ -155,6 +155,6 @@ class _JudgmentFilter:
         return (system, record.document, record.position) in self._same
 
 
-def _address(record: JudgmentRow | VoidRow) -> tuple[str, str, int | None, str]:
+def _address(record: JudgmentRow | VoidedJudgmentRow) -> tuple[str, str, int | None, str]:
     """Task, item, segment and rater: what a void names."""
     return record.task, record.item, record.position, record.rater

@@ -19,18 +19,18 @@ from app.domain.questionnaires import NAME as QUESTIONNAIRES
 from app.formats.base import (
     CampaignContents,
     CampaignRow,
-    ComparisonRow,
     DocumentRecord,
-    FileLine,
     JudgmentRow,
-    MetricRow,
+    LineLocation,
+    MetricScoreRow,
     OutputRow,
     RaterRow,
     Record,
+    ScreenComparisonRow,
     SegmentRow,
     ShownOutputRow,
     SystemRecord,
-    VoidRow,
+    VoidedJudgmentRow,
 )
 from app.reports.inputs.campaign import CampaignInfo
 from app.reports.inputs.scores import hash_own_profile
@@ -44,7 +44,7 @@ from app.stats.ratings import RatingRole
 from app.storage import campaigns, exports
 from app.storage.db import Database, Session
 
-HERE = FileLine("export", 0)
+HERE = LineLocation("export", 0)
 SURPLUS = "surplus: nobody counts it"
 TAR = "application/x-tar"
 BUNDLE = "bundle"
@@ -91,15 +91,17 @@ def find_export_file_form(format: str) -> ExportFileForm:
             parquet.check_parquet_installed()
         return ExportFileForm(SUFFIXES.get(format, format), files=False)
     writer = formats.get_format(format)
-    if not (writer.write or writer.write_book or writer.write_tree):
+    if not (writer.write or writer.write_book or writer.write_file_tree):
         raise FormatNotWritable(format)
     suffix = writer.suffix or writer.name
-    return ExportFileForm(f"{suffix}.tar" if writer.write_tree else suffix, files=writer.write_tree is not None)
+    return ExportFileForm(
+        f"{suffix}.tar" if writer.write_file_tree else suffix, files=writer.write_file_tree is not None
+    )
 
 
 def list_writable_formats() -> list[str]:
     """The names of all formats that can be written here: without those whose extra is missing."""
-    names = [name for name, one in formats.ALL.items() if one.write or one.write_book or one.write_tree]
+    names = [name for name, one in formats.ALL.items() if one.write or one.write_book or one.write_file_tree]
     return sorted([*names, *(name for name in EXTRAS if name not in PARQUET or parquet.is_parquet_installed())])
 
 
@@ -152,7 +154,7 @@ def export_campaign_files(database: Database, campaign: str, format: str, *, los
 
 
 def _files(database: Database, campaign: str, format: str, lost: Counter[str]) -> Files:
-    write = formats.get_format(format).write_tree
+    write = formats.get_format(format).write_file_tree
     with database.transaction(snapshot=True) as session:
         _count_beside(session, campaign, format, lost)
         if write is not None:
@@ -208,7 +210,7 @@ def load_campaign_records(session: Session, campaign: str, *, comparisons: bool 
     for query, build in (*_BUILDERS, *([(exports.COMPARISONS, _comparison)] if comparisons else [])):
         with closing(exports.stream_export_rows(session, query, row.id, row.data_version, profile=profile)) as rows:
             if query is exports.JUDGMENTS:
-                surplus: dict[Address, VoidRow] = {}
+                surplus: dict[Address, VoidedJudgmentRow] = {}
                 yield from _judgments(rows, surplus)
             elif query is exports.VOIDS:
                 voids = {(one.task, one.item, one.position, one.rater): one for one in map(_void, rows)}
@@ -235,7 +237,7 @@ def _address(row: exports.Row) -> Address:
     return row.task, row.item, row.position, row.rater
 
 
-def _judgments(rows: Iterator[exports.Row], surplus: dict[Address, VoidRow]) -> Iterator[JudgmentRow]:
+def _judgments(rows: Iterator[exports.Row], surplus: dict[Address, VoidedJudgmentRow]) -> Iterator[JudgmentRow]:
     """Judgments; of an address where some are surplus only the others, and where all are, they are set aside.
 
     No format has a place for surplus: what is set aside counts as little, and stays.
@@ -244,7 +246,7 @@ def _judgments(rows: Iterator[exports.Row], surplus: dict[Address, VoidRow]) -> 
         revisions = list(group)
         counted = [row for row in revisions if not row.surplus]
         if not counted:
-            surplus[address] = VoidRow(HERE, *address, SURPLUS, HERE.file)
+            surplus[address] = VoidedJudgmentRow(HERE, *address, SURPLUS, HERE.file)
         yield from map(_judgment, counted or revisions)
 
 
@@ -331,18 +333,18 @@ def _judgment(row: exports.Row) -> JudgmentRow:
     return JudgmentRow(at=HERE, **values)
 
 
-def _void(row: exports.Row) -> VoidRow:
-    return VoidRow(HERE, row.task, row.item, row.position, row.rater, row.reason, row.actor)
+def _void(row: exports.Row) -> VoidedJudgmentRow:
+    return VoidedJudgmentRow(HERE, row.task, row.item, row.position, row.rater, row.reason, row.actor)
 
 
-def _comparison(row: exports.Row) -> ComparisonRow:
+def _comparison(row: exports.Row) -> ScreenComparisonRow:
     columns, preference = (tuple(map(tuple, value)) for value in (row.columns, row.preference))
     named = (row.task, row.screen, row.rater, row.document)
-    return ComparisonRow(HERE, *named, tuple(row.items), columns, preference, position=row.position)
+    return ScreenComparisonRow(HERE, *named, tuple(row.items), columns, preference, position=row.position)
 
 
-def _metric(row: exports.Row) -> MetricRow:
-    return MetricRow(HERE, **row._mapping)
+def _metric(row: exports.Row) -> MetricScoreRow:
+    return MetricScoreRow(HERE, **row._mapping)
 
 
 _BUILDERS: tuple[tuple[str, Callable[[exports.Row], Record]], ...] = (

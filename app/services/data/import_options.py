@@ -7,7 +7,7 @@ from itertools import chain
 
 from app import formats, protocols
 from app.domain.errors import Invalid, Place
-from app.formats.base import CampaignRow, FileLine, Format, JudgmentRow, ReadLog, Record
+from app.formats.base import CampaignRow, Format, JudgmentRow, LineLocation, ReadLog, Record
 from app.services.campaigns.campaigns import BASES
 from app.services.data.parallel.dispatch import RemoteRecords
 
@@ -18,7 +18,7 @@ ABOUT = {
     "target_language": "language of the outputs",
     "basis": "basis of judgments: source, reference, both or none",
 }
-HERE = FileLine("options", 0)
+HERE = LineLocation("options", 0)
 
 
 class FormatNotReadable(Invalid):
@@ -64,7 +64,7 @@ def find_campaign_row(
         if isinstance(record, JudgmentRow):
             named = record.payload.get("protocol")
             return CampaignRow(record.at, protocol=named if isinstance(named, str) else None), chain(held, records)
-    log.finish()
+    log.raise_bad_lines()
     raise Invalid(
         "the files contain no judgments, so the protocol of the new campaign is unknown",
         places=(Place(("options", "protocol"), "set it with --option protocol=NAME, or create the campaign first"),),

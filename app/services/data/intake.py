@@ -9,7 +9,7 @@ from typing import Any
 from app import protocols
 from app.domain.errors import Conflict, Invalid
 from app.domain.questionnaires import NAME as QUESTIONNAIRES
-from app.domain.questionnaires import check_questionnaires
+from app.domain.questionnaires import find_questionnaire_faults
 from app.formats.base import CampaignRow, ReadLog, Record
 from app.protocols.base import Protocol, ScoringOptions
 from app.reports.inputs.campaign import CampaignInfo, parse_campaign_scoring_options
@@ -121,7 +121,7 @@ def import_records(
                 beside.submit(stage.take_staged_lines(), intake.campaign)
             stage.add_record(record, log)
             intake.report_progress(least=BATCH)
-        log.finish()
+        log.raise_bad_lines()
         intake.report_progress()
         beside.wait_until_done()
     merging.merge_lines(stage.take_staged_lines(), intake.campaign)
@@ -187,7 +187,7 @@ def _questionnaires(campaign: CampaignInfo, record: CampaignRow) -> dict[str, ob
     if known:
         raise CampaignSettingContradicted("the campaign asks raters other questions than the files say")
     asked: dict[str, object] = {QUESTIONNAIRES: dict(said)}
-    places = tuple(check_questionnaires({**campaign.settings, **asked}))
+    places = tuple(find_questionnaire_faults({**campaign.settings, **asked}))
     if places:
         raise Invalid("the questionnaires are not valid", places=places)
     return asked

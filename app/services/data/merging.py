@@ -66,7 +66,9 @@ class ImportMerge:
         self._counts.update(judgments=resolved.added, revisions=resolved.revisions, unchanged=resolved.unchanged)
         if any(created.values()) or resolved.added or compared:
             version, profile = self._version(campaign)
-            on_texts = find_campaign_protocol(campaign).measure(parse_campaign_scoring_options(campaign)).needs_text
+            on_texts = (
+                find_campaign_protocol(campaign).find_measure(parse_campaign_scoring_options(campaign)).needs_text
+            )
             stored = None if on_texts else profile
             judgments.append_staged_judgments(session, campaign_id=self._id, profile_id=stored, version=version)
             if on_texts:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from app.domain.delimited_text import NotDelimited, read_delimited
+from app.domain.delimited_text import MalformedDelimitedText, read_delimited
 from app.domain.errors import Invalid
 from app.services.data.metrics import MetricOutputScore, MetricScoreSet
 
@@ -110,13 +110,13 @@ def _table(before: MetricScoreSet, path: str, text: str) -> MetricScoreSet:
                 outputs.append(MetricOutputScore(row["system"], document, int(segment), score))
             else:
                 raise Invalid(f"{path}, line {line}: {segment[:40]!r} is not a segment number; they start at 1")
-    except NotDelimited as fault:
+    except MalformedDelimitedText as fault:
         raise Invalid(f"{path}, line {fault.line}: {fault}") from None
     return replace(before, systems=systems, outputs=outputs)
 
 
 def _rows_by_name(path: str, text: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Rows that hold anything, each with its line. Raises Invalid, and NotDelimited."""
+    """Rows that hold anything, each with its line. Raises Invalid, and MalformedDelimitedText."""
     lines = read_delimited(text)
     header = next(lines, (1, []))[1]
     if any(name not in header for name in NEEDED):

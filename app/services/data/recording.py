@@ -11,8 +11,8 @@ from itertools import chain, islice
 from pydantic import ValidationError
 
 from app.domain.errors import Conflict, Invalid, Place
-from app.domain.faults import list_first_faults
-from app.formats.base import FileLine, JudgmentRow, ReadLog
+from app.domain.faults import list_first_validation_errors
+from app.formats.base import JudgmentRow, LineLocation, ReadLog
 from app.protocols.base import JudgedTexts
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data.intake import ImportIntake, import_records
@@ -137,7 +137,7 @@ def _wrong_payload(intake: ImportIntake, i: int, judgment: SentJudgment) -> Iter
         if not intake.needs_texts:
             protocol.score(payload, JudgedTexts(), options)
     except ValidationError as error:
-        for fault in list_first_faults(error):
+        for fault in list_first_validation_errors(error):
             yield Place((BODY, i, "payload", *fault["loc"]), fault["msg"])
     except Invalid as error:
         for place in error.places or (Place((), error.detail or error.title()),):
@@ -206,7 +206,7 @@ def _is_same_judgment(judgment: SentJudgment, stored: external_judgments.NamedJu
 def _row(i: int, judgment: SentJudgment, place: external_judgments.PlannedItem | None) -> JudgmentRow:
     """As an import would say it: the item that a plan gave to the rater, else one of a task of the rater's own."""
     return JudgmentRow(
-        at=FileLine(BODY, i),
+        at=LineLocation(BODY, i),
         task=place.task if place else join_keys_unambiguously("elsewhere", judgment.rater),
         item=place.item if place else join_keys_unambiguously(judgment.system, judgment.document),
         systems=place.systems if place else (judgment.system,),

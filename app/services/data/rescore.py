@@ -161,4 +161,4 @@ def _options(view: CampaignInfo, profile: StoredWeightProfile) -> ScoringOptions
 
 def _by_score(view: CampaignInfo) -> bool:
     """Whether the campaign's own number is not the weighed errors."""
-    return not find_campaign_protocol(view).measure(parse_campaign_scoring_options(view)).uses_profile
+    return not find_campaign_protocol(view).find_measure(parse_campaign_scoring_options(view)).uses_profile

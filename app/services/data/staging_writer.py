@@ -13,22 +13,22 @@ from pydantic import ValidationError
 
 from app.domain import alignment
 from app.domain.errors import Invalid, Place
-from app.domain.faults import list_first_faults
+from app.domain.faults import list_first_validation_errors
 from app.formats.base import (
-    ComparisonRow,
     DocumentRecord,
-    FileLine,
-    GroupedAnswers,
     JudgmentRow,
-    MetricRow,
+    LineLocation,
+    MetricScoreRow,
+    OutputJudgments,
     OutputRow,
     RaterRow,
     ReadLog,
     Record,
     RoleName,
+    ScreenComparisonRow,
     SegmentRow,
     SystemRecord,
-    VoidRow,
+    VoidedJudgmentRow,
 )
 from app.protocols import list_known_severities
 from app.protocols.base import JudgedTexts, JudgmentScore, Protocol, ScoringOptions, Spans
@@ -111,11 +111,11 @@ class StagingWriter:
     def needs_texts(self) -> bool:
         """The number that ranks cannot be had from a payload alone."""
         protocol, options = self.get_protocol()
-        return protocol.measure(options).needs_text
+        return protocol.find_measure(options).needs_text
 
-    def add_record(self, record: Record | GroupedAnswers, log: ReadLog) -> None:
+    def add_record(self, record: Record | OutputJudgments, log: ReadLog) -> None:
         """Take one record, but the campaign's; one that cannot be goes to the log as a bad line."""
-        if isinstance(record, GroupedAnswers):
+        if isinstance(record, OutputJudgments):
             _answers(self, record, log)
             return
         self.n_records += 1
@@ -126,11 +126,11 @@ class StagingWriter:
                 self.last_address = record.document, record.position
                 self.lines.add_line("staged_judgments", line)
             return
-        if isinstance(record, ComparisonRow):
+        if isinstance(record, ScreenComparisonRow):
             _compare(self, record)
             return
-        self.n_voids += isinstance(record, VoidRow)
-        self.n_scores += isinstance(record, MetricRow)
+        self.n_voids += isinstance(record, VoidedJudgmentRow)
+        self.n_scores += isinstance(record, MetricScoreRow)
         try:
             declared = _declaration(record, lambda: self.severities)
         except Invalid as error:
@@ -154,9 +154,9 @@ class StagingWriter:
             self.source = (record.document, record.position), len(record.source or "")
         self.lines.add_line(*declared)
 
-    def starts_next_unit(self, record: Record | GroupedAnswers, *, by_segment: bool) -> bool:
+    def starts_next_unit(self, record: Record | OutputJudgments, *, by_segment: bool) -> bool:
         """Whether a record is the first of the next document, or segment."""
-        if not isinstance(record, SegmentRow | OutputRow | JudgmentRow | GroupedAnswers):
+        if not isinstance(record, SegmentRow | OutputRow | JudgmentRow | OutputJudgments):
             return False
         document, position = self.last_address
         return record.document != document or (by_segment and record.position != position)
@@ -193,7 +193,7 @@ def reduce_garbage_collection() -> Iterator[None]:
         gc.set_threshold(*before)
 
 
-def _answers(stage: StagingWriter, row: GroupedAnswers, log: ReadLog) -> None:
+def _answers(stage: StagingWriter, row: OutputJudgments, log: ReadLog) -> None:
     """Take judgments of one output that hold nothing but payloads."""
     place = stage.last_address = row.document, row.position
     item, systems, document, lines = row.item, row.systems, row.document, []
@@ -205,12 +205,12 @@ def _answers(stage: StagingWriter, row: GroupedAnswers, log: ReadLog) -> None:
         try:
             payload, known = same[1:] if same is not None else _cached_payload_facts(stage, said)
         except Invalid as error:
-            _refuse(FileLine(file, line), error, log)
+            _refuse(LineLocation(file, line), error, log)
             continue
         if known.unmatched:
             _note_unmatched(known, log)
         if place not in stage.places:
-            _place(stage, FileLine(file, line), place)
+            _place(stage, LineLocation(file, line), place)
         facts: Facts = systems, document, rater, "rating", True, None, None, None
         number = _item(stage, file, line, (rater, item), facts)
         stage.n_judgments += 1
@@ -224,7 +224,7 @@ def _answers(stage: StagingWriter, row: GroupedAnswers, log: ReadLog) -> None:
     stage.lines.add_lines("staged_judgments", lines)
 
 
-def _lengths(stage: StagingWriter, row: GroupedAnswers) -> tuple[int, int]:
+def _lengths(stage: StagingWriter, row: OutputJudgments) -> tuple[int, int]:
     """Characters of the one output and of the source that judgments are about, as staged beside them; 0 if unknown."""
     place = row.document, row.position
     target = stage.output[1] if stage.output[0] == (row.systems, *place) else 0
@@ -252,7 +252,7 @@ def _judgment_line(stage: StagingWriter, row: JudgmentRow, log: ReadLog) -> str 
     )
 
 
-def _refuse(at: FileLine, error: Invalid, log: ReadLog) -> None:
+def _refuse(at: LineLocation, error: Invalid, log: ReadLog) -> None:
     """Note a judgment that cannot be as a bad line, with the field that is wrong."""
     place = error.places[0] if error.places else None
     where = ".".join(map(str, place.loc)) + ": " if place and place.loc else ""
@@ -268,7 +268,7 @@ def _number(value: int | None) -> str | int:
     return copy_text.NULL if value is None else value
 
 
-def _place(stage: StagingWriter, at: FileLine, place: tuple[str, int]) -> None:
+def _place(stage: StagingWriter, at: LineLocation, place: tuple[str, int]) -> None:
     """Stage a segment that a record names and that no record declared so far."""
     if place not in stage.places:
         _known_place(stage, place)
@@ -299,7 +299,7 @@ def _item(stage: StagingWriter, file: str, line: int, name: tuple[str, str], fac
     return stage.n_items
 
 
-def _compare(stage: StagingWriter, row: ComparisonRow) -> None:
+def _compare(stage: StagingWriter, row: ScreenComparisonRow) -> None:
     """Stage an answer about a screen, and the items that stood on it."""
     at = row.at
     if row.position is not None:
@@ -340,7 +340,7 @@ def _validate_and_derive(stage: StagingWriter, said: Mapping[str, object]) -> Pa
     try:
         payload = protocol.payload.model_validate(said)
     except ValidationError as error:
-        first = list_first_faults(error, 1)[0]
+        first = list_first_validation_errors(error, 1)[0]
         raise Invalid("the payload is not valid", places=(Place(tuple(first["loc"]), first["msg"]),)) from None
     protocol.check(payload, JudgedTexts(), options)
     scored = UNSCORED if stage.needs_texts else protocol.score(payload, JudgedTexts(), options)
@@ -391,10 +391,10 @@ def _declaration(record: Record, severities: Callable[[], Sequence[str]]) -> tup
             return "staged_raters", copy_text.format_copy_row(
                 (*at, record.key, record.name, record.person, record.attributes, record.questionnaires)
             )
-        case VoidRow():
+        case VoidedJudgmentRow():
             rest = (record.task, record.item, record.position, record.rater, record.reason, record.actor)
             return "staged_voids", copy_text.format_copy_row((*at, *rest))
-        case MetricRow():
+        case MetricScoreRow():
             of = (record.metric, record.system, record.document, record.position)
             return "staged_scores", copy_text.format_copy_row((*at, *of, record.value, record.higher_is_better))
         case _:

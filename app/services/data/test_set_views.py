@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.domain.markup import MarkedUpText, find_text_layout
+from app.domain.markup import MarkedUpText, parse_markup_if_present
 from app.services.campaigns.display_settings import get_display_settings
 from app.services.data.test_sets import load_document_row, load_system_row
 from app.storage import campaigns
@@ -78,7 +78,7 @@ def get_document(session: Session, campaign: str, key: str) -> DocumentView:
     return _document_view(
         row,
         tuple(
-            StoredSegment(one.source, one.references, one.meta, find_text_layout(one.source) if markup else None)
+            StoredSegment(one.source, one.references, one.meta, parse_markup_if_present(one.source) if markup else None)
             for one in rows
         ),
     )
@@ -146,7 +146,7 @@ def _output_view(row: Any, *, markup: bool) -> OutputView:
         *(row.text, None if row.sha256 is None else row.sha256.hex()),
         prefill=row.prefill and tuple(row.prefill),
         alignment=row.alignment,
-        markup=find_text_layout(row.text) if markup else None,
+        markup=parse_markup_if_present(row.text) if markup else None,
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, ConfigDict
 
 from app.domain.recipe import NamedExclusion, Recipe
-from app.reports.exclusion_preview.forecasts import StabilityForecast, StabilityForecasts, forecast_stability
+from app.reports.exclusion_preview.forecasts import StabilityBeforeAndAfter, StabilityForecast, forecast_stability
 from app.reports.inputs.registration import read_stored_recipe
 from app.reports.kit.report import ReportWork
 from app.reports.kit.store import make_report_key
@@ -49,7 +49,7 @@ class StoredExclusionPreview(BaseModel):
 def parse_stored_preview(body: bytes) -> ExclusionEffect:
     """The preview of a stored report."""
     kept = StoredExclusionPreview.model_validate_json(body)
-    sure = StabilityForecasts(kept.before.stability, kept.after.stability)
+    sure = StabilityBeforeAndAfter(kept.before.stability, kept.after.stability)
     return exclusions.make_exclusion_effect(kept.recipe, kept.before.view, kept.after.view, sure)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from app.domain.media_elements import MediaElement, find_media_element
+from app.domain.media_elements import MediaElement, parse_media_element
 from app.domain.media_types import KINDS, ShownMedia
 from app.storage.db import Session
 from app.storage.media import rows
@@ -15,7 +15,7 @@ MISSING = "missing"
 
 def load_shown_media(session: Session, campaign_id: int, texts: Iterable[str | None]) -> dict[str, ShownMedia]:
     """What stands in the place of each text that is media, by the text."""
-    elements = {text: element for text in texts if text and (element := find_media_element(text)) is not None}
+    elements = {text: element for text in texts if text and (element := parse_media_element(text)) is not None}
     if not elements:
         return {}
     files = load_named_files(session, campaign_id, {element.name for element in elements.values()})
@@ -47,5 +47,5 @@ def _make_shown_media(element: MediaElement, files: dict[str, MediaRow]) -> Show
 
 def extract_text_without_media(text: str | None) -> str | None:
     """A text to be read; of one that is media what follows the element, None where nothing does."""
-    element = find_media_element(text)
+    element = parse_media_element(text)
     return text if element is None else element.transcript

@@ -12,8 +12,8 @@ from typing import Any
 
 from app.domain.comments import LONGEST_COMMENT
 from app.domain.errors import Conflict, Invalid, Place
-from app.domain.spans import clip_span
-from app.formats.base import FileLine, JudgmentRow, ReadLog
+from app.domain.spans import clip_span_to_stripped_text
+from app.formats.base import JudgmentRow, LineLocation, ReadLog
 from app.formats.pearmut.answers import KINDS, extract_answer_beyond_payload, parse_answer
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data.intake import ImportIntake, import_records
@@ -205,7 +205,7 @@ def _rows(
             if payload is None:
                 continue
             yield JudgmentRow(
-                at=FileLine("annotation", position),
+                at=LineLocation("annotation", position),
                 task=task.key if task is not None else join_keys_unambiguously("elsewhere", user.rater.rater),
                 item=items[system] if task is not None else join_keys_unambiguously(system, planned.key),
                 systems=(system,),
@@ -237,7 +237,7 @@ def _payload(
 def _clip_error(error: Mapping[str, Any], led: int, length: int) -> dict[str, Any]:
     if "start" not in error:
         return {**error}
-    start, end = clip_span((error["start"], error["end"]), led, length)
+    start, end = clip_span_to_stripped_text((error["start"], error["end"]), led, length)
     return {**error, "start": start, "end": end}
 
 

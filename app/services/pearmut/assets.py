@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from app.domain.media_elements import find_media_element
+from app.domain.media_elements import parse_media_element
 from app.domain.media_types import KINDS
 from app.services.media.library import MediaContent
 from app.services.media.policy import MediaPolicy
@@ -49,10 +49,10 @@ class _AssetSigner:
 def sign_asset_addresses(session: Session, user: PearmutUser, response: dict[str, Any]) -> dict[str, Any]:
     """A response with its media at addresses for this user; any other is as it was."""
     items = [item for item in response.get("payload") or () if isinstance(item, dict)]
-    texts = {text for item in items for text in _texts(item) if find_media_element(text) is not None}
+    texts = {text for item in items for text in _texts(item) if parse_media_element(text) is not None}
     if not texts:
         return response
-    names = {text: element.name for text in texts if (element := find_media_element(text)) is not None}
+    names = {text: element.name for text in texts if (element := parse_media_element(text)) is not None}
     files = rows.load_named_media(session, user.rater.campaign_id, sorted(set(names.values())))
     expires = int((datetime.now(UTC) + LASTS).timestamp())
     signer = _AssetSigner(rows.load_or_make_signing_key(session, PURPOSE), user.rater.token_id, expires)
@@ -74,7 +74,7 @@ def _replace_addresses(item: dict[str, Any], signed: Mapping[str, str]) -> dict[
 
 def _element(text: str, row: rows.MediaRow | None, signer: _AssetSigner) -> str:
     """The element that stands for a text: with nothing of the name, and what follows it as plain text."""
-    transcript = (element := find_media_element(text)) and element.transcript
+    transcript = (element := parse_media_element(text)) and element.transcript
     after = "" if not transcript else f"<p>{transcript.replace('&', '&amp;').replace('<', '&lt;')}</p>"
     if row is None or (tag := _TAGS.get(KINDS[row.media_type])) is None:
         return after or "[file missing]"

@@ -11,7 +11,7 @@ from typing import Any
 
 from app.domain.errors import Invalid, NotFound
 from app.domain.keys import make_key
-from app.formats.base import FileLine, OutputRow, ReadContext, ReaderLimits, ReadLog, SegmentRow
+from app.formats.base import LineLocation, OutputRow, ReadContext, ReaderLimits, ReadLog, SegmentRow
 from app.formats.pearmut.items import PROTOCOLS, PearmutItemReader
 from app.formats.pearmut.spans import SpanReader
 from app.services.pearmut.campaign_file import Document, is_form_or_check
@@ -19,7 +19,7 @@ from app.storage import campaigns, pearmut
 from app.storage.db import Session
 
 KEPT = 16  # campaigns in the memory of a process
-HERE = FileLine("campaign.json", 0)
+HERE = LineLocation("campaign.json", 0)
 Place = int | str
 
 

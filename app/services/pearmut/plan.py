@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from app.design.parse import parse_design
-from app.design.plan import Bucket, Group, Plan, PlanItem, PlannedDocument, Task
+from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, PlannedGroup, Task
 from app.design.values import WorkSize
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
@@ -97,8 +97,8 @@ def _make_plan(loaded: LoadedCampaign, raters: Mapping[str, str], material: Plan
     )
 
 
-def _group(document: LoadedDocument, unit: int, nth: int, rater: str) -> Group:
-    return Group(document.number, BUCKET, unit, nth, document.key, 1, document.length, rater, 1.0)
+def _group(document: LoadedDocument, unit: int, nth: int, rater: str) -> PlannedGroup:
+    return PlannedGroup(document.number, BUCKET, unit, nth, document.key, 1, document.length, rater, 1.0)
 
 
 def _task(document: LoadedDocument, queue: int, rater: str, words: int) -> Task:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from app.domain.errors import Invalid, Place
-from app.domain.faults import list_first_faults
+from app.domain.faults import list_first_validation_errors
 from app.protocols.base import JudgedTexts, Protocol, ScoringOptions
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 
@@ -112,7 +112,7 @@ def _parse_payload(
         parsed = protocol.payload.model_validate(payload)
         protocol.check(parsed, item.judged_texts, options)
     except ValidationError as error:
-        faults = list_first_faults(error, 20)
+        faults = list_first_validation_errors(error, 20)
         places = tuple(Place(("payload", *fault["loc"]), fault["msg"]) for fault in faults)
         raise Invalid(places=places) from None
     except Invalid as error:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from app.domain.delimited_text import NotDelimited, read_delimited
+from app.domain.delimited_text import MalformedDelimitedText, read_delimited
 from app.domain.errors import Invalid, Place
 
 COLUMNS = ("rater", "state", "team", "capacity", "capacity_unit", "languages", "person", "name", "email", "note")
@@ -41,7 +41,7 @@ def read_rater_table(text: str, *, keyless: bool = False) -> list[RaterTableLine
         header = [_column(name) for name in next(lines, (1, []))[1]]
         _check_header(header, keyless=keyless)
         rows = [_row(line, header, cells) for line, cells in lines if any(cell.strip() for cell in cells)]
-    except NotDelimited as error:
+    except MalformedDelimitedText as error:
         raise _fault(error.line, str(error)) from None
     if not rows:
         raise _fault(2, "there is no rater below the header")

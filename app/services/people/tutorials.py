@@ -15,7 +15,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from app.domain.errors import Invalid, NotFound, Place
-from app.domain.faults import list_first_faults
+from app.domain.faults import list_first_validation_errors
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import get_display_settings
@@ -250,7 +250,7 @@ def _list_note_faults(campaign: CampaignInfo, segment: KnownSegment) -> Iterator
     try:
         note = TutorialNote.model_validate(segment.meta[NAME])
     except ValidationError as error:
-        for fault in list_first_faults(error, 20):
+        for fault in list_first_validation_errors(error, 20):
             yield Place(tuple(fault["loc"]), fault["msg"])
         return
     yield from list_known_answer_faults(campaign, note, segment.source)

@@ -48,7 +48,7 @@ def make_plan_report(
         "controls": _controls(checks),
         "pairs": _pairs(checks, plan),
         **forecast_plan(
-            plan, checks, components, {document.key: document.segments for document in material.test_set.documents}
+            plan, checks, components, {document.key: document.n_segments for document in material.test_set.documents}
         ),
         "sequence": _sequence(plan),
         "recommendations": [asdict(departure) for departure in checks.departures],

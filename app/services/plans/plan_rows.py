@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.design.controls import DonorTexts, degrade_text
-from app.design.plan import Group, Plan, PlanItem, Task
+from app.design.plan import Plan, PlanItem, PlannedGroup, Task
 from app.domain.errors import Invalid, Place
-from app.domain.media_elements import find_media_element
+from app.domain.media_elements import parse_media_element
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns.campaigns import PRESENTATIONS
 from app.services.plans import plan_prefills
@@ -39,7 +39,7 @@ class PlanTarget:
 
 
 def store_plan_rows(
-    session: Session, target: PlanTarget, plan: Plan, *, tasks: Sequence[Task], groups: Sequence[Group]
+    session: Session, target: PlanTarget, plan: Plan, *, tasks: Sequence[Task], groups: Sequence[PlannedGroup]
 ) -> None:
     """Write a plan's tasks, those that are given, with all that they need; the plan itself is stored already."""
     session.flush()
@@ -93,7 +93,7 @@ def _documents(target: PlanTarget, plan: Plan) -> TableRows:
     return TableRows("plan_documents", ("campaign_id", "plan", "document_id", "bucket", "inclusion"), rows)
 
 
-def _groups(target: PlanTarget, groups: Sequence[Group], ids: Mapping[int, int]) -> TableRows:
+def _groups(target: PlanTarget, groups: Sequence[PlannedGroup], ids: Mapping[int, int]) -> TableRows:
     names = target.material
     columns = (
         *("id", "campaign_id", "plan", "bucket", "unit", "nth", "document_id"),
@@ -225,7 +225,7 @@ def _make_degraded_texts(session: Session, target: PlanTarget, plan: Plan, items
             output = output_ids.get((item.system or "", item.document, position))
             if output is None or (output.id, item.variant) in seen:
                 continue
-            if find_media_element(output.text) is not None:
+            if parse_media_element(output.text) is not None:
                 raise MediaNotDegradable(places=(Place(("body", "controls", "bad_reference"), DEGRADES_TEXTS),))
             seen.add((output.id, item.variant))
             address = f"{item.variant} {item.system} {item.document}:{position}"

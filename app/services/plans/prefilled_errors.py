@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from app.domain.errors import Invalid
-from app.domain.faults import list_first_faults
+from app.domain.faults import list_first_validation_errors
 from app.formats.base import OutputRow
 from app.protocols import assign_error_ids, span_faults
 from app.protocols.base import JudgedTexts, Span
@@ -28,7 +28,7 @@ def encode_prefilled_spans(row: OutputRow, severities: Sequence[str]) -> str | N
     try:
         spans = [Span.model_validate(one) for one in row.prefill]
     except ValidationError as error:
-        first = list_first_faults(error, 1)[0]
+        first = list_first_validation_errors(error, 1)[0]
         raise Invalid(f"prefill: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     wrong = span_faults(spans, JudgedTexts(text=row.text), severities)
     if wrong:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from app.design.plan import Group, Plan, Task
+from app.design.plan import Plan, PlannedGroup, Task
 from app.design.replan import Replan, plan_remaining_tasks
 from app.design.values import System
 from app.domain.errors import Conflict, Invalid, Place
@@ -41,7 +41,7 @@ class MergedPlan:
     tasks: Mapping[int, int]
     groups: Mapping[int, int]
     added_tasks: tuple[Task, ...]
-    added_groups: tuple[Group, ...]
+    added_groups: tuple[PlannedGroup, ...]
 
 
 def replan_campaign(
@@ -223,7 +223,7 @@ class CompiledReplan:
         _apply(session, row.id, tasks, self.remaining_work.old, self.replan, merged, old_groups, version, data_version)
         target = plan_rows.PlanTarget(row.id, version, get_campaign(session, campaign), self.remaining_work.material)
         plan_rows.store_plan_rows(session, target, merged.plan, tasks=merged.added_tasks, groups=merged.added_groups)
-        what = {"plan": version, "hash": digest.hex(), "reason": reason, **self.replan.count_ratings()}
+        what = {"plan": version, "hash": digest.hex(), "reason": reason, **self.replan.count_ratings_by_change()}
         audit.record_action(session, row.id, actor=actor, action="plan renewed", what=what)
         return replace(plans.get_plan(session, campaign, version), stale=())
 
@@ -235,7 +235,7 @@ Make = Callable[[Session, str, ReplanRequest], CompiledReplan]
 def describe_replan_change(replanned: Replan, reason: str) -> dict[str, object]:
     """What a replan moved, and why."""
     changes = [asdict(one) for one in replanned.changes][:MOST_CHANGES]
-    return {"reason": reason, "counts": dict(replanned.count_ratings()), "changes": changes}
+    return {"reason": reason, "counts": dict(replanned.count_ratings_by_change()), "changes": changes}
 
 
 def apply_reassignments(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> Plan:

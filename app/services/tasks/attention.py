@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError
 
 from app.domain.attention import KIND
 from app.domain.errors import Invalid, Place
-from app.domain.faults import list_first_faults
+from app.domain.faults import list_first_validation_errors
 from app.protocols import list_known_severities, span_faults
 from app.protocols.base import JudgedTexts, Span
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
@@ -98,7 +98,7 @@ def list_attention_faults(campaign: CampaignInfo, segments: Sequence[KnownSegmen
             note = AttentionNote.model_validate(segment.meta[KIND]) if KIND in segment.meta else None
         except ValidationError as error:
             notes.append(None)
-            for fault in list_first_faults(error, 20):
+            for fault in list_first_validation_errors(error, 20):
                 yield Place((n, "meta", KIND, *fault["loc"]), fault["msg"])
             continue
         if note is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.design.design import Presentation
 from app.domain.errors import Conflict
-from app.domain.instructions import read_instructions
+from app.domain.instructions import extract_instruction_text
 from app.domain.media_types import ShownMedia
 from app.protocols import RaterForm, get_protocol, list_judged_levels, make_rater_form
 from app.protocols.base import Basis, Level, Protocol, Side, resolve_scoring_options
@@ -137,7 +137,7 @@ def _segment(
         {name: extract_text_without_media(text) or "" for name, text in source.references.items()},
         prefill,
         None if of_source or of_text else output.alignment,
-        read_instructions(said),
+        extract_instruction_text(said),
         of_source,
         of_text,
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from app.domain import alignment
 from app.domain.errors import NotFound
-from app.domain.instructions import read_instructions
+from app.domain.instructions import extract_instruction_text
 from app.domain.media_types import ShownMedia
 from app.protocols import RaterForm, assign_error_ids
 from app.protocols.base import Basis, Level, Protocol, Side, Span
@@ -157,7 +157,7 @@ def _segment(row: tasks.Row, media: Mapping[str, ShownMedia]) -> SegmentContent:
     source, text = "" if of_source else row.source, "" if of_text else row.text
     lengths: dict[Side, int] = {"source": len(source or ""), "target": len(text or "")}
     spans = None if row.prefill is None else list_visible_prefilled_errors(row.prefill, lengths)
-    instructions = read_instructions(row.instructions)
+    instructions = extract_instruction_text(row.instructions)
     references = {name: extract_text_without_media(one) or "" for name, one in (row.refs or {}).items()}
     links = None if of_source or of_text else _alignment(row)
     return SegmentContent(row.segment_id, source, text, references, spans, links, instructions, of_source, of_text)

@@ -432,7 +432,7 @@ def _terms(source: str | None, terms: Sequence[GlossaryTerm], markup: bool) -> t
         return find_terms(source or "", terms)
     layout = parse_markup(source)
     return tuple(
-        TermInText(*layout.to_stored(term.start, term.end), term.translation)
+        TermInText(*layout.to_stored_range(term.start, term.end), term.translation)
         for term in find_terms(layout.shown, terms)
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.domain.attention import KIND, ROLE, draw_attention_check
+from app.domain.attention import KIND, ROLE, choose_attention_check
 from app.storage.attention import FIRST
 from app.storage.recorder.judgments import Connection
 
@@ -83,12 +83,12 @@ async def insert_drawn_check(
     handed_in = int(standing[0])
     key = f"{KIND}~{keys['rater']}~{handed_in}"
     place = (draw.seed, int(keys["campaign"]), int(keys["rater"]), handed_in)
-    if draw_attention_check(*place, rate=draw.rate, left=1) is None:
+    if choose_attention_check(*place, rate=draw.rate, left=1) is None:
         return None
     if await (await connection.execute(_MET, {**keys, "key": key})).fetchone() is not None:
         return None
     left = await (await connection.execute(_LEFT, keys)).fetchall()
-    n = draw_attention_check(*place, rate=draw.rate, left=len(left))
+    n = choose_attention_check(*place, rate=draw.rate, left=len(left))
     if n is None:
         return None
     document_id, document = left[n]

@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.domain.media_elements import OPENING, find_media_element
+from app.domain.media_elements import OPENING, parse_media_element
 from app.domain.media_types import MediaFacts
 from app.storage.full_scans import stream_full_scan
 from app.storage.optional_filters import join_optional_conditions
@@ -133,7 +133,7 @@ WHERE o.campaign_id = :campaign AND o.text ~* '{OPENING}'"""
 def load_media_uses(session: Session, campaign_id: int) -> Iterator[tuple[str, str]]:
     """Each text of a campaign that is media, as (where it stands, the name of the file)."""
     for row in stream_full_scan(session, _ELEMENTS, {"campaign": campaign_id}, batch=1000):
-        if (element := find_media_element(row.text)) is not None:
+        if (element := parse_media_element(row.text)) is not None:
             yield row.place, element.name
 
 

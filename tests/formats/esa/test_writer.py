@@ -21,7 +21,7 @@ from app.formats.base import (
     RaterRow,
     Record,
     SystemRecord,
-    VoidRow,
+    VoidedJudgmentRow,
 )
 from tests.formats.conftest import NOWHERE, Read, Write
 
@@ -99,7 +99,7 @@ def test_what_has_no_column_is_counted(write: Write) -> None:
         judged(3, payload={"protocol": "da", "score": 3.0}),
         judged(1, task="t2", item="again"),
         judged(5),
-        VoidRow(NOWHERE, "u", "A:d", 5, "u", "why", "who"),
+        VoidedJudgmentRow(NOWHERE, "u", "A:d", 5, "u", "why", "who"),
     ]
     lost = Counter[str]()
     assert len(cells(write("esa", records, lost))) == 1

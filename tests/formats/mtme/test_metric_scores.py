@@ -12,7 +12,7 @@ from app.formats.base import (
     BY_METRICS,
     DocumentRecord,
     JudgmentRow,
-    MetricRow,
+    MetricScoreRow,
     OutputRow,
     Record,
     SegmentRow,
@@ -30,17 +30,19 @@ SCORED: list[Record] = [
     *(SegmentRow(NOWHERE, "d", n, f"Source {n}.") for n in (1, 2)),
     *(OutputRow(NOWHERE, system, "d", n, f"{system} {n}") for n in (1, 2) for system in "AB"),
     JudgmentRow(NOWHERE, "r", "A:d", ("A",), "d", 1, "r", {"protocol": "da", "score": 5.0}),
-    MetricRow(NOWHERE, "comet", "A", 0.1 + 0.2, document="d", position=2),
-    MetricRow(NOWHERE, "comet", "B", -1e-300, document="d", position=1),
-    MetricRow(NOWHERE, "comet", "A", 0.75),
-    MetricRow(NOWHERE, "ter", "B", 2.5, higher_is_better=False, document="d", position=2),
-    MetricRow(NOWHERE, "ter", "B", 0.0, higher_is_better=False, document="d", position=1),
+    MetricScoreRow(NOWHERE, "comet", "A", 0.1 + 0.2, document="d", position=2),
+    MetricScoreRow(NOWHERE, "comet", "B", -1e-300, document="d", position=1),
+    MetricScoreRow(NOWHERE, "comet", "A", 0.75),
+    MetricScoreRow(NOWHERE, "ter", "B", 2.5, higher_is_better=False, document="d", position=2),
+    MetricScoreRow(NOWHERE, "ter", "B", 0.0, higher_is_better=False, document="d", position=1),
 ]
 
 
 def scores(records: list[Record]) -> set[tuple[object, ...]]:
     return {
-        (one.metric, one.system, one.document, one.position, one.value) for one in records if isinstance(one, MetricRow)
+        (one.metric, one.system, one.document, one.position, one.value)
+        for one in records
+        if isinstance(one, MetricScoreRow)
     }
 
 
@@ -131,14 +133,16 @@ def test_two_scores_of_one_system_are_refused(read: Read) -> None:
 
 
 OTHERS = sorted(
-    name for name, one in formats.ALL.items() if (one.write or one.write_book or one.write_tree) and name != "jsonl"
+    name
+    for name, one in formats.ALL.items()
+    if (one.write or one.write_book or one.write_file_tree) and name != "jsonl"
 )
 
 
 @pytest.mark.parametrize("name", [name for name in OTHERS if name != "mtme"])
 def test_every_other_format_counts_what_it_leaves_out(name: str, write: Write) -> None:
     lost, found = Counter[str](), formats.get_format(name)
-    if found.write_tree is not None:
+    if found.write_file_tree is not None:
         tree(name, contents(SCORED), lost)
     elif found.write_book is not None:
         book(name, contents(SCORED), lost)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.domain.errors import Invalid
-from app.formats.base import CampaignRow, ComparisonRow
+from app.formats.base import CampaignRow, ScreenComparisonRow
 from tests.formats.conftest import Read
 
 PAIRS = "srclang,trglang,srcIndex,segmentId,judgeID,system1Id,system1rank,system2Id,system2rank,rankingID"
@@ -24,7 +24,7 @@ def sent(*lines: str) -> bytes:
 def test_a_pair_is_a_screen_of_two_columns(read: Read) -> None:
     found = read("wmt-rr", sent(PAIRS, LINE))
 
-    (row,) = found.of(ComparisonRow)
+    (row,) = found.of(ScreenComparisonRow)
     assert (row.columns, row.preference) == ((("uedin-nmt",), ("online-A",)), ((2,), (1,)))
     assert (row.rater, row.screen, row.document, row.position) == ("judge1", 1, "unknown", 7)
     about = found.of(CampaignRow)[0]
@@ -35,7 +35,7 @@ def test_a_line_of_five_is_a_screen_and_blank_ranks_are_counted(read: Read) -> N
     line = "Czech,English,3,-1,3,j,1,A,2,B,3,C,4,D,5,E,1,2,2,-1,5"
     found = read("wmt-rr", sent(FIVE, line, line.replace(",1,2,2,-1,5", ",-1,-1,-1,-1,5")))
 
-    (row,) = found.of(ComparisonRow)
+    (row,) = found.of(ScreenComparisonRow)
     assert row.columns == (("A",), ("B",), ("C",), ("E",))
     assert row.preference == ((1,), (2, 3), (4,))
     assert found.of(CampaignRow)[0].source_language == "cs"
@@ -52,7 +52,7 @@ def test_systems_that_are_named_together_share_a_column(read: Read) -> None:
     other = LINE.replace("newstest2016.uedin-nmt.4361.cs-en", plus).replace(",5,", ",3,")
     lines = (line.replace("newstest2016.online-A.0.cs-en", both) for line in (LINE, other))
 
-    (row,) = read("wmt-rr", sent(PAIRS, *lines)).of(ComparisonRow)
+    (row,) = read("wmt-rr", sent(PAIRS, *lines)).of(ScreenComparisonRow)
 
     assert len(row.columns) == 3
     assert ("online-A", "online-B") in row.columns
@@ -66,7 +66,7 @@ def test_a_ranking_written_out_for_all_systems_of_an_output_may_have_more_than_a
         for b in range(a)
     ]
 
-    (row,) = read("wmt-rr", sent(PAIRS, *pairs)).of(ComparisonRow)
+    (row,) = read("wmt-rr", sent(PAIRS, *pairs)).of(ScreenComparisonRow)
 
     assert (len(row.columns), len(row.preference)) == (13, 1)
 
@@ -75,7 +75,7 @@ def test_a_file_of_documents_says_where_segments_stand(read: Read) -> None:
     files = {"rr.csv": sent(PAIRS, LINE.replace(",7,7,", ",3,3,")), "set.docs": b"d1\nd1\nd2\tnews\n"}
     found = read("wmt-rr", files, documents="set.docs")
 
-    assert [(row.document, row.position) for row in found.of(ComparisonRow)] == [("d2", 1)]
+    assert [(row.document, row.position) for row in found.of(ScreenComparisonRow)] == [("d2", 1)]
     assert found.of(CampaignRow)[0].documents_known is True
 
 

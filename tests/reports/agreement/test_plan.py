@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.reports.agreement.plan import MOST_DISTINCT, CoefficientSettings, categorize_units, make_level_agreement_plan
+from app.reports.agreement.plan import MOST_DISTINCT, CoefficientSettings, categorize_units, make_level_agreement_input
 from app.reports.inputs.raw_ratings import GRAVE
 from app.stats.ratings import ScoreScale
 from tests.stats.agreement.worlds import random_items, units
@@ -39,20 +39,20 @@ def test_counts_are_sorted_where_asked_and_the_last_category_takes_the_rest() ->
 
 def test_coefficients_of_categories_are_there_with_categories_only() -> None:
     data = units(random_items(0))
-    without = {one.key for one in make_level_agreement_plan("segments", data, FREE).statistics}
-    cut = make_level_agreement_plan("segments", data, CoefficientSettings((0.0,), None, 1.0, 4, None))
+    without = {one.key for one in make_level_agreement_input("segments", data, FREE).statistics}
+    cut = make_level_agreement_input("segments", data, CoefficientSettings((0.0,), None, 1.0, 4, None))
     assert {one.key for one in cut.statistics} - without == {"fleiss", "weighted_kappa", "ac1", "ac2"}
     assert cut.categories == 4
 
 
 def test_nothing_rated_twice_has_no_coefficients() -> None:
-    plan = make_level_agreement_plan("segments", units([[1.0, None], [None, 2.0]]), FREE)
+    plan = make_level_agreement_input("segments", units([[1.0, None], [None, 2.0]]), FREE)
     assert (plan.statistics, plan.n_single, plan.block, plan.components) == ((), 2, None, None)
 
 
 def test_ratios_take_few_values_from_zero_up_and_equal_scores_are_always_told() -> None:
     def told(rows: list[list[float | None]], *tolerances: float) -> list[tuple[str, float | None]]:
-        plan = make_level_agreement_plan(
+        plan = make_level_agreement_input(
             "segments", units(rows), CoefficientSettings(tolerances, None, 1.0, None, None)
         )
         return [(one.key, one.tolerance) for one in plan.statistics]

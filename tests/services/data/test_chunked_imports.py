@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from app.domain.errors import Invalid
-from app.formats.base import FileLine, JudgmentRow, OutputRow, ReadLog, Record, SegmentRow
+from app.formats.base import JudgmentRow, LineLocation, OutputRow, ReadLog, Record, SegmentRow
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import campaigns
 from app.services.data import intake, merging
@@ -128,7 +128,7 @@ def test_bad_lines_are_named_before_what_an_earlier_chunk_contradicts(spine: Spi
 
 def edited(document: str) -> list[Record]:
     """A document of one segment, its output and an edit of that output that takes one word away."""
-    at = FileLine("f", 1)
+    at = LineLocation("f", 1)
     payload = {"protocol": "postedit", "text": "one two", "critical_errors": 0}
     return [
         SegmentRow(at, document, 1, "eins zwei"),

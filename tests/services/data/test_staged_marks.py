@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from app import protocols
-from app.formats.base import FileLine, GroupedAnswers, OutputRow, ReadLog, SegmentRow
+from app.formats.base import LineLocation, OutputJudgments, OutputRow, ReadLog, SegmentRow
 from app.protocols.base import resolve_scoring_options
 from app.services.data.staging_writer import StagingWriter
 
-AT = FileLine("f", 1)
+AT = LineLocation("f", 1)
 OUTPUT = OutputRow(AT, "A", "d", 1, "äöü €")  # 5 characters, more bytes
 SOURCE = SegmentRow(AT, "d", 1, "abc")
 
@@ -21,7 +21,7 @@ def ends(*records, end, side="target", systems=("A",), position=1):
     span = {"severity": "minor", "start": 0, "end": end, "side": side}
     given = [("r", "f", 2, {"protocol": "mqm", "errors": [span]})]
     log = ReadLog()
-    for record in (*records, GroupedAnswers("A:d", systems, "d", position, given)):
+    for record in (*records, OutputJudgments("A:d", systems, "d", position, given)):
         stage.add_record(record, log)
     assert not log.bad
     ((line,),) = (tuple(blocks) for table, blocks in stage.lines.take_blocks() if table == "staged_judgments")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from app.domain.errors import AppError, Place
-from app.formats.base import FileLine, InputFile, ReadContext, ReaderLimits, ReadLog, Record
+from app.formats.base import InputFile, LineLocation, ReadContext, ReaderLimits, ReadLog, Record
 
 INTERPRETED = ("-P", "-m", "app.services.data.isolated.reader")
 
@@ -38,7 +38,7 @@ class ReadRequest:
 class BadLine:
     """Among records, where it was met: a bad line, and why it is one."""
 
-    at: FileLine
+    at: LineLocation
     reason: str
 
 

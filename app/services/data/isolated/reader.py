@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from app import formats
 from app.domain.errors import AppError, NotFound
-from app.formats.base import FileLine, InputFile, ReadContext, ReadLog, Record
+from app.formats.base import InputFile, LineLocation, ReadContext, ReadLog, Record
 from app.services.data.isolated.messages import (
     BadLine,
     BytesRequest,
@@ -91,7 +91,7 @@ class _Log(ReadLog):
 
     outbox: _Outbox
 
-    def record_bad_line(self, at: FileLine, reason: str) -> None:
+    def record_bad_line(self, at: LineLocation, reason: str) -> None:
         """Tell of one, and collect it. Raises TooManyErrors."""
         self.outbox.give(BadLine(at, reason))
         super().record_bad_line(at, reason)

@@ -149,7 +149,7 @@ def _make_app_error(fault: ReaderFault, log: ReadLog) -> AppError:
     """What the reader would have raised here, where bad lines were found in the records, too."""
     if fault.after_bad_lines and not fault.places:
         try:
-            log.finish()
+            log.raise_bad_lines()
         except Invalid as all_of_them:
             return all_of_them
     places = (*log.bad, *fault.places) if fault.after_bad_lines else fault.places

@@ -25,9 +25,9 @@ from app import formats
 from app.domain.errors import AppError, Invalid, Place, StorageFull, Unavailable
 from app.formats.base import (
     MOST_ERRORS,
-    FileLine,
     Format,
     InputFile,
+    LineLocation,
     ParallelReadHooks,
     ReadContext,
     ReaderLimits,
@@ -266,7 +266,7 @@ def read_records_parallel(
         yield elsewhere
     if format.spread.finish_log is not None:
         format.spread.finish_log(context, log)
-    log.finish()
+    log.raise_bad_lines()
     if format.spread.requires_judgments and not elsewhere.n_judgments:
         raise Invalid(f"there are no judgments in {', '.join(names)}")
 
@@ -311,7 +311,7 @@ def _share_out_lines(
     log.bad[:] = merge_bad_lines(logs, order)
     if log.n_bad > MOST_ERRORS and not log.skip_bad_lines:
         raise TooManyErrors(f"{MOST_ERRORS} bad lines and more; nothing was stored", places=tuple(log.bad))
-    log.finish()
+    log.raise_bad_lines()
     return [one.campaign_facts for one in facts]
 
 
@@ -323,7 +323,7 @@ def _deal_file(
     known: dict[str, int] = {}
     lines = formats.read_lines(file, limits, own)
     for number, line in lines:
-        about, is_data = spread.make_document_finder(FileLine(file.name, number), line, own)
+        about, is_data = spread.make_document_finder(LineLocation(file.name, number), line, own)
         for reader in readers:
             reader.send_lines()
             reader.send(FileStart(file.name, number, line))

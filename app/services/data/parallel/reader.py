@@ -77,7 +77,7 @@ def _take_in(inbox: Connection, outbox: Connection, part: DocumentLineCollector,
     said = False
     while not isinstance(message := inbox.recv(), LinesEnd):
         if isinstance(message, FileStart):
-            part.open(message.file, message.number, message.line)
+            part.begin_file(message.file, message.number, message.line)
         elif isinstance(message, LineBatch):
             take, numbers = part.add_line, array("q", message.numbers)
             for number, line in zip(numbers, message.text.decode().split("\n"), strict=True):
