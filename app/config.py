@@ -233,7 +233,7 @@ def make_media_policy(settings: Settings) -> MediaPolicy:
     )
 
 
-def make_ratings_folder(settings: Settings) -> RatingsFolder:
+def configure_ratings_folder(settings: Settings) -> RatingsFolder:
     """What the settings say about files of the ratings of large campaigns."""
     from app.storage.ratings_folder import RatingsFolder  # it loads SQLAlchemy, which a supervisor does not need
 

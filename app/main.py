@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from app import api, ui
-from app.config import Settings, make_identity_provider_options, make_media_policy, make_ratings_folder
+from app.config import Settings, configure_ratings_folder, make_identity_provider_options, make_media_policy
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import find_pearmut_files
 from app.services.access.service_state import ServiceStateReader
@@ -141,7 +141,7 @@ def _database(settings: Settings) -> Database:
         role=role,
         timeout=REQUEST_TIMEOUT,
         watched=True,
-        ratings_folder=make_ratings_folder(settings),
+        ratings_folder=configure_ratings_folder(settings),
     )
 
 

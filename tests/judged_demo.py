@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from app.demo import DEMO_SEED, load_demo, make_rater_model
-from app.demo.campaign import make_translations
+from app.demo import DEMO_SEED, load_demo, make_demo_rater_model
+from app.demo.campaign import make_demo_translations
 from app.demo.people import TEMPERS
 from app.formats.base import JudgmentRow, LineLocation, ReadLog
 from app.services.campaigns.campaigns import get_campaign
@@ -35,7 +35,7 @@ def load_judged(database: Database, *, seed: int = DEMO_SEED) -> str:
 
 def judgments(seed: int) -> Iterator[JudgmentRow]:
     """All systems of a document by the same rater, in the order of their keys."""
-    found, model = make_translations(seed), make_rater_model("demo", seed)
+    found, model = make_demo_translations(seed), make_demo_rater_model("demo", seed)
     forms = CampaignForms.from_model(model)
     minds = {rater: SimulatedRater.start(model, rater) for rater in TEMPERS}
     at = START

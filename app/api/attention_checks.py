@@ -26,7 +26,7 @@ State = Annotated[
 Sort = Annotated[AttentionSort, Query(description="By what they are sorted; `-` turns the order round.")]
 
 
-class AttentionResultOut(AnswerModel):
+class AttentionCheckResultOut(AnswerModel):
     """How a rater did."""
 
     rater: str
@@ -41,7 +41,7 @@ class AttentionResultOut(AnswerModel):
     )
 
 
-RESULT = AttentionResultOut.model_validate(
+RESULT = AttentionCheckResultOut.model_validate(
     {
         "rater": "r1",
         "team": None,
@@ -58,9 +58,9 @@ RESULT = AttentionResultOut.model_validate(
 @router.get(
     "/results",
     summary="List how raters did in attention checks",
-    responses=example_response(200, Page[AttentionResultOut](items=[RESULT], next=None)),
+    responses=example_response(200, Page[AttentionCheckResultOut](items=[RESULT], next=None)),
 )
-def list_attention_results(
+def list_attention_check_results(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
@@ -69,11 +69,11 @@ def list_attention_results(
     sort: Sort = "rater",
     limit: Limit = 50,
     cursor: SortedCursor = None,
-) -> Page[AttentionResultOut]:
+) -> Page[AttentionCheckResultOut]:
     """Every enrolled rater whom all filters fit, those who met none included."""
     after = parse_sort_cursor(cursor, by_value=not sort.endswith("rater"))
-    results = attention.list_attention_results(
+    results = attention.list_attention_check_results(
         session, campaign, after=after, limit=limit + 1, state=state, sort=sort, q=q
     )
     page = make_page(results, limit, lambda one: write_sort_cursor(*attention.make_attention_result_cursor(one, sort)))
-    return Page(items=[AttentionResultOut.model_validate(one) for one in page.items], next=page.next)
+    return Page(items=[AttentionCheckResultOut.model_validate(one) for one in page.items], next=page.next)

@@ -41,7 +41,7 @@ SearchWords = Annotated[
 ]
 
 
-class AuditOut(AnswerModel):
+class AuditEntryOut(AnswerModel):
     """Something that was changed."""
 
     campaign: str | None = Field(description="Null for what belongs to no campaign.")
@@ -53,7 +53,7 @@ class AuditOut(AnswerModel):
     hash: str = Field(description="SHA-256 over the row and the hash of the row before.")
 
 
-EXAMPLE = AuditOut.model_validate(
+EXAMPLE = AuditEntryOut.model_validate(
     {
         "campaign": "ted-ende",
         "n": 1,
@@ -70,18 +70,18 @@ EXAMPLE = AuditOut.model_validate(
     "",
     summary="Who changed what",
     responses={
-        **example_response(200, Page[AuditOut](items=[EXAMPLE], next=None)),
+        **example_response(200, Page[AuditEntryOut](items=[EXAMPLE], next=None)),
         404: {"description": "There is no such campaign, or it is not yours."},
     },
 )
-def list_audit(
+def list_audit_entries(
     caller: Manager,
     session: SessionDep,
     campaign: Only = None,
     q: SearchWords = "",
     limit: Limit = 50,
     cursor: Place = None,
-) -> Page[AuditOut]:
+) -> Page[AuditEntryOut]:
     """The newest first. An admin sees everything, a manager what concerns its campaigns.
 
     A page of a search may be short, or empty, though there is a next one.
@@ -99,4 +99,4 @@ def list_audit(
         q=q,
     )
     page = make_page(entries, limit, lambda entry: str(entry.id), reached=None if reached is None else str(reached))
-    return Page[AuditOut](items=[AuditOut.model_validate(entry) for entry in page.items], next=page.next)
+    return Page[AuditEntryOut](items=[AuditEntryOut.model_validate(entry) for entry in page.items], next=page.next)

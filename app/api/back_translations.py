@@ -45,7 +45,7 @@ class BackTranslationsCopyOut(AnswerModel):
     data_version: int = Field(description="Of the other campaign.")
 
 
-class OutputAuthorOut(AnswerModel):
+class RaterWrittenOutputOut(AnswerModel):
     """Who wrote an output."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -59,7 +59,7 @@ class OutputAuthorOut(AnswerModel):
 
 
 EXAMPLE = BackTranslationsCopyOut(outputs=529, unchanged=0, systems=3, documents=5, raters=4, left={}, data_version=1)
-AUTHOR = OutputAuthorOut.model_validate(
+AUTHOR = RaterWrittenOutputOut.model_validate(
     {"system": "A", "document": "d1", "position": 1, "rater": "bt1", "link": None, "from": "bt"}
 )
 
@@ -83,16 +83,18 @@ def copy_back_translations(
 @router.get(
     "",
     summary="List who wrote the outputs",
-    responses=example_response(200, Page[OutputAuthorOut](items=[AUTHOR], next=None)),
+    responses=example_response(200, Page[RaterWrittenOutputOut](items=[AUTHOR], next=None)),
 )
-def list_output_authors(
+def list_rater_written_outputs(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
     limit: Limit = 50,
     cursor: After = 0,
-) -> Page[OutputAuthorOut]:
+) -> Page[RaterWrittenOutputOut]:
     """Outputs of this campaign that raters of another wrote: by whom, where it is kept, and there."""
-    authors = back_translations.list_output_authors(session, campaign, after=cursor, limit=limit + 1)
+    authors = back_translations.list_rater_written_outputs(session, campaign, after=cursor, limit=limit + 1)
     page = make_page(authors, limit, lambda one: str(one.cursor))
-    return Page[OutputAuthorOut](items=[OutputAuthorOut.model_validate(one) for one in page.items], next=page.next)
+    return Page[RaterWrittenOutputOut](
+        items=[RaterWrittenOutputOut.model_validate(one) for one in page.items], next=page.next
+    )

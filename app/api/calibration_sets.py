@@ -154,7 +154,7 @@ def list_calibration_sets(
     summary="Take a calibration set in",
     responses={**example_response(200, EXAMPLE), **REFUSED},
 )
-def add_calibration_set(
+def add_calibration_set_to_campaign(
     caller: Manager,
     campaign: CampaignKey,
     body: Annotated[CalibrationSetChoiceIn, json_body(CalibrationSetChoiceIn, latest={"set": "xsts-v1"})],
@@ -162,7 +162,7 @@ def add_calibration_set(
 ) -> CalibrationSetOut:
     """As documents of kind calibration, which a design can then ask for; the version is frozen."""
     return make_calibration_set_out(
-        calibration_sets.add_calibration_set(session, campaign, body.set, body.version, actor=caller.actor)
+        calibration_sets.add_calibration_set_to_campaign(session, campaign, body.set, body.version, actor=caller.actor)
     )
 
 

@@ -109,14 +109,14 @@ class JudgmentFilterIn(BodyModel):
     system: Key | None = None
 
 
-class VoidIn(BodyModel):
+class VoidJudgmentsIn(BodyModel):
     """What is set aside, and why."""
 
     filter: JudgmentFilterIn
     reason: Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 
 
-class VoidedOut(AnswerModel):
+class VoidedJudgmentsOut(AnswerModel):
     """What was set aside, under which data version."""
 
     judgments: int
@@ -192,12 +192,17 @@ def list_judgments(
 
 
 @router.post(
-    "/void", summary="Set judgments aside", responses=example_response(200, VoidedOut(judgments=12, data_version=9))
+    "/void",
+    summary="Set judgments aside",
+    responses=example_response(200, VoidedJudgmentsOut(judgments=12, data_version=9)),
 )
 def void_judgments(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[VoidIn, json_body(VoidIn, rater={"filter": {"rater": "r1"}, "reason": "did not read the texts"})],
+    body: Annotated[
+        VoidJudgmentsIn,
+        json_body(VoidJudgmentsIn, rater={"filter": {"rater": "r1"}, "reason": "did not read the texts"}),
+    ],
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
@@ -207,6 +212,6 @@ def void_judgments(
         done = campaign_judgments.void_judgments(
             session, campaign, JudgmentFilter(**body.filter.model_dump()), reason=body.reason, actor=caller.actor
         )
-        return IdempotentAnswer(200, VoidedOut.model_validate(done).model_dump_json().encode())
+        return IdempotentAnswer(200, VoidedJudgmentsOut.model_validate(done).model_dump_json().encode())
 
     return once(session, caller, make)

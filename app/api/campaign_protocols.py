@@ -9,9 +9,9 @@ from pydantic import BaseModel, Field, JsonValue, StringConstraints
 
 from app.api.models.tasks import EXAMPLE as TASK
 from app.api.models.tasks import TaskOut
-from app.api.previews import PreviewOut
+from app.api.previews import TaskPreviewOut
 from app.api.protocols import JudgmentMeasureOut, Name, make_measure_out
-from app.api.tasks import FORMS, FormOut
+from app.api.tasks import FORMS, JudgmentFormOut
 from app.services.campaigns import protocols
 from app.services.campaigns.protocols import CampaignProtocol, ProtocolNameAndOptions
 from app.services.tasks.preview import load_preview
@@ -50,7 +50,7 @@ class ProtocolIn(BodyModel):
     )
 
 
-class ProtocolStartOut(BaseModel):
+class CustomProtocolOut(BaseModel):
     """A protocol to begin with: a body for `PUT …/protocol`."""
 
     protocol: str
@@ -62,7 +62,7 @@ class CampaignProtocolOut(BaseModel):
 
     protocol: str
     options: dict[str, JsonValue]
-    forms: list[FormOut]
+    forms: list[JudgmentFormOut]
     measures: list[JudgmentMeasureOut] = Field(description="The first ranks.")
 
 
@@ -76,7 +76,7 @@ SHOWN = CampaignProtocolOut(
         )
     ],
 )
-STARTED = ProtocolStartOut(protocol="custom", options=OWN)
+STARTED = CustomProtocolOut(protocol="custom", options=OWN)
 
 
 @router.get(
@@ -123,7 +123,7 @@ def put_campaign_protocol(
     "/campaigns/{campaign}/protocol/preview",
     summary="Preview a task by a protocol",
     responses={
-        **example_response(200, PreviewOut(task=TASK, forms=FORMS.forms)),
+        **example_response(200, TaskPreviewOut(task=TASK, forms=FORMS.forms)),
         409: {"description": "The campaign has no outputs yet."},
     },
 )
@@ -135,11 +135,11 @@ def preview_protocol(
     presentation: Annotated[
         Literal["document", "segment", "side_by_side"] | None, Query(description="The campaign's by default.")
     ] = None,
-) -> PreviewOut:
+) -> TaskPreviewOut:
     """As `GET …/preview` shows the campaign's own. Nothing is stored."""
     written = ProtocolNameAndOptions(body.protocol, body.options)
     view, forms = load_preview(session, campaign, presentation=presentation, written=written)
-    return PreviewOut(task=TaskOut.from_view(view), forms=[FormOut.from_form(form) for form in forms])
+    return TaskPreviewOut(task=TaskOut.from_view(view), forms=[JudgmentFormOut.from_form(form) for form in forms])
 
 
 @router.get(
@@ -147,10 +147,10 @@ def preview_protocol(
     summary="Take a protocol as a start for your own",
     responses={404: {}, **example_response(200, STARTED)},
 )
-async def get_protocol_as_custom(_: Public, protocol: Name) -> ProtocolStartOut:
+async def get_custom_copy_of_protocol(_: Public, protocol: Name) -> CustomProtocolOut:
     """The same questions, scales and weights as the options of `custom`. 422 for a protocol that scores nothing."""
     written = protocols.describe_protocol_as_custom(protocol, {})
-    return ProtocolStartOut.model_validate({"protocol": written.protocol, "options": dict(written.options)})
+    return CustomProtocolOut.model_validate({"protocol": written.protocol, "options": dict(written.options)})
 
 
 def _make_protocol_out(shown: CampaignProtocol) -> CampaignProtocolOut:
@@ -158,7 +158,7 @@ def _make_protocol_out(shown: CampaignProtocol) -> CampaignProtocolOut:
         {
             "protocol": shown.campaign.protocol,
             "options": dict(shown.campaign.options),
-            "forms": [FormOut.from_form(form) for form in shown.forms],
+            "forms": [JudgmentFormOut.from_form(form) for form in shown.forms],
             "measures": [make_measure_out(one) for one in shown.measures],
         }
     )

@@ -39,7 +39,7 @@ class CampaignCloneIn(BodyModel):
     systems: bool = Field(default=True, description="With the systems and their outputs.")
 
 
-class CarryOverIn(BodyModel):
+class JudgmentCarryOverIn(BodyModel):
     """Where judgments come from."""
 
     model_config = ConfigDict(validate_by_name=True)
@@ -47,7 +47,7 @@ class CarryOverIn(BodyModel):
     source: Other = Field(alias="from", description="Key of the campaign that has them.")
 
 
-class CarryOverOut(AnswerModel):
+class CarriedOverJudgmentsOut(AnswerModel):
     """What was carried over."""
 
     judgments: int
@@ -56,7 +56,7 @@ class CarryOverOut(AnswerModel):
     data_version: int
 
 
-CARRIED = CarryOverOut(judgments=418, raters=4, left={"output changed or not there": 111}, data_version=4)
+CARRIED = CarriedOverJudgmentsOut(judgments=418, raters=4, left={"output changed or not there": 111}, data_version=4)
 
 
 @router.post("/open", summary="Open a campaign", responses=STEPPED)
@@ -103,14 +103,16 @@ def clone_campaign(
 def carry_over_judgments(
     caller: UnboundManager,
     campaign: CampaignKey,
-    body: Annotated[CarryOverIn, json_body(CarryOverIn, last_year={"from": "ted-ende-2025"})],
+    body: Annotated[JudgmentCarryOverIn, json_body(JudgmentCarryOverIn, last_year={"from": "ted-ende-2025"})],
     session: SessionDep,
-) -> CarryOverOut:
+) -> CarriedOverJudgmentsOut:
     """Those that another campaign has of outputs that did not change, on sources that did not change.
 
     They count like judgments that were imported. Asking again carries over only what is new.
     """
-    return CarryOverOut.model_validate(cloning.carry_over_judgments(session, campaign, body.source, actor=caller.actor))
+    return CarriedOverJudgmentsOut.model_validate(
+        cloning.carry_over_judgments(session, campaign, body.source, actor=caller.actor)
+    )
 
 
 def _answer_after_step(

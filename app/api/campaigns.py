@@ -68,7 +68,7 @@ class CampaignPatch(BodyModel):
     basis: Basis = "source"
     settings: dict[str, JsonValue] = Field({}, max_length=100, description="Replaced as a whole.")
 
-    def stated_fields(self) -> dict[str, Any]:
+    def get_given_fields(self) -> dict[str, Any]:
         """What the body says; a name of null is the key again."""
         return self.model_dump(include=self.model_fields_set)
 
@@ -220,7 +220,7 @@ def patch_campaign(
 ) -> CampaignOut:
     """All but the key in a draft, later the name and the settings. Of several who saw the same, one gets through."""
     view = campaign_settings.change_campaign(
-        session, campaign, body.stated_fields(), seen=lambda version: seen.has(str(version)), actor=caller.actor
+        session, campaign, body.get_given_fields(), seen=lambda version: seen.has(str(version)), actor=caller.actor
     )
     return _campaign_response(view, response)
 

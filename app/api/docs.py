@@ -30,20 +30,20 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/openapi.json")
-def openapi(_: Public, request: Request) -> Response:
+def get_openapi_document(_: Public, request: Request) -> Response:
     """The document; in a thread, as the first time takes long."""
     body = request.app.openapi.body()
     return Response(body, media_type="application/json", headers={"Cache-Control": "public, max-age=60"})
 
 
 @router.get("/docs")
-async def docs(_: Public) -> FileResponse:
+async def get_docs_page(_: Public) -> FileResponse:
     """The page."""
     return FileResponse(OURS / "docs.html", headers={"Content-Security-Policy": POLICY, **CACHED})
 
 
 @router.get("/docs/{file}")
-async def docs_file(
+async def get_docs_asset(
     _: Public, file: Literal["start.js", "swagger-ui.css", "swagger-ui-bundle.js", "favicon-32x32.png"]
 ) -> FileResponse:
     """What the page loads."""

@@ -93,7 +93,7 @@ class DocumentOut(DocumentRow):
     segments: list[SegmentOut]
 
 
-class TestSetPutOut(AnswerModel):
+class TestSetChangeOut(AnswerModel):
     """What became of it."""
 
     created: bool
@@ -103,7 +103,7 @@ class TestSetPutOut(AnswerModel):
 
 
 STORED: dict[int | str, dict[str, Any]] = example_response(
-    200, TestSetPutOut(created=True, changed=True, repaired=0, data_version=3), "Stored."
+    200, TestSetChangeOut(created=True, changed=True, repaired=0, data_version=3), "Stored."
 )
 REFUSED: dict[int | str, dict[str, Any]] = {
     409: {"description": "A task shows the text, outputs stand on it, or the state of the campaign does not allow it."}
@@ -132,12 +132,12 @@ def put_document(
     document: DocumentKey,
     body: Annotated[DocumentIn, json_body(DocumentIn, talk=TALK)],
     session: SessionDep,
-) -> TestSetPutOut:
+) -> TestSetChangeOut:
     """A document as a whole. The same again changes nothing; a text that a task shows stays as it is."""
     put: TestSetPutResult = test_sets.put_document(
         session, campaign, document, body.to_document_text(), actor=caller.actor
     )
-    return TestSetPutOut.model_validate(put)
+    return TestSetChangeOut.model_validate(put)
 
 
 @router.get("/{document}", summary="Look at a document", responses=example_response(200, EXAMPLE))

@@ -9,7 +9,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from app.api.kit.jobs import LATER, Prefer, find_report_or_job, job_response
+from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.models.exclusions import EFFECT, EXAMPLE, LIFTED, ExclusionEffectOut, ExclusionIn, ExclusionOut, Reason
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
@@ -97,10 +97,10 @@ async def create_exclusion(
     Nothing is deleted: `as_of` an earlier version, or with `standing=false`, the ranking is as it was. What it would
     do to a ranking of many systems is worked out by a job.
     """
-    wanted = _single_rule(body.exclusion_rules())
+    wanted = _single_rule(body.list_named_exclusions())
     if not asked.dry_run:
         return await to_thread.run_sync(_store_exclusion, caller, campaign, wanted, body.reason, database, once)
-    preview = await find_report_or_job(
+    preview = await wait_for_report_or_job(
         request, database, prefer, partial(_preview_effect, campaign, wanted, asked.recipe, database)
     )
     if isinstance(preview, JobView):

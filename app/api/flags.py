@@ -52,7 +52,7 @@ class FlagIn(BodyModel):
     note: Words | None = None
 
 
-class NewFlagOut(BaseModel):
+class CreatedFlagOut(BaseModel):
     """The name of a new flag."""
 
     flag: str
@@ -88,7 +88,7 @@ class FlagAnswerIn(BodyModel):
 Assignee = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 
 
-class ExpectedFlag(BodyModel):
+class ExpectedFlagState(BodyModel):
     """What flags must have now; what is left out is not looked at."""
 
     answer: Words | None = Field(None, description="Null: they are open.")
@@ -103,7 +103,7 @@ class FlagsPatch(BodyModel):
     ]
     answer: Words | None = Field(None, description="Null opens them again.")
     assignee: Assignee | None = Field(None, description="Who sees to them; null for nobody.")
-    expected: ExpectedFlag | None = Field(
+    expected: ExpectedFlagState | None = Field(
         None, description="What all of them must have now, so that nothing is overwritten that somebody else said."
     )
 
@@ -153,7 +153,7 @@ BEFORE = FlagsChangedOut(before=[PreviousFlagState(flag="f_" + "0" * 32, answer=
     "/tasks/{task}/flags",
     status_code=201,
     summary="Report a problem",
-    responses=example_response(201, NewFlagOut(flag="f_" + "0" * 32)),
+    responses=example_response(201, CreatedFlagOut(flag="f_" + "0" * 32)),
 )
 def create_flag(
     rater: RaterCaller,
@@ -166,7 +166,7 @@ def create_flag(
 
     def make() -> IdempotentAnswer:
         name = flags.create_flag(session, task, **body.model_dump(), rater=rater)
-        return IdempotentAnswer(201, NewFlagOut(flag=name).model_dump_json().encode())
+        return IdempotentAnswer(201, CreatedFlagOut(flag=name).model_dump_json().encode())
 
     return once(session, rater, make)
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from app.api.kit.choices import AsOf
-from app.api.kit.jobs import LATER, Prefer, find_report_or_job, job_response
+from app.api.kit.choices import AsOfQuery
+from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.kit.report_routes import KNOWN, TEXTS, Shape, make_report_request, report_response
 from app.reports.gate.report import REPORT as GATE
 from app.reports.gate.report import GateOptions
@@ -33,7 +33,7 @@ ANY: dict[int | str, dict[str, Any]] = {
 }
 
 
-class GateQuery(AsOf, GateOptions):
+class GateQuery(AsOfQuery, GateOptions):
     """One claim about two systems, at a data version."""
 
 
@@ -41,7 +41,7 @@ Asked = Annotated[GateQuery, Query()]
 
 
 @router.get("/gate", summary="Is the candidate good enough", response_class=Response, responses=ANY)
-async def get_gate(
+async def get_gate_result(
     caller: Viewer, request: Request, campaign: CampaignKey, given: Asked, database: DatabaseDep, prefer: Prefer = ""
 ) -> Response:
     """Better, not worse by a margin, or equivalent to the baseline; at which p, and would it show again.
@@ -57,7 +57,7 @@ async def get_gate(
     response_class=Response,
     responses={**IN_TEXT, **KNOWN, **LATER},
 )
-async def get_gate_in_format(
+async def get_gate_result_in_format(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
@@ -74,7 +74,7 @@ async def _answer(
     caller: Caller, request: Request, campaign: str, given: GateQuery, database: Database, prefer: str, shape: str = ""
 ) -> Response:
     ask = partial(report_requests.find_or_queue_report, database, make_report_request(GATE, (campaign,), given))
-    report = await find_report_or_job(request, database, prefer, ask)
+    report = await wait_for_report_or_job(request, database, prefer, ask)
     if isinstance(report, JobView):
         return job_response(report)
     return await to_thread.run_sync(partial(report_response, request, caller, GATE, report, shape=shape))

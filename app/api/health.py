@@ -93,7 +93,7 @@ async def readyz(_: Public, database: DatabaseDep) -> Readiness:
     response_class=PlainTextResponse,
     responses=other_media_response(200, "In Prometheus' text format.", any=("text/plain", METRIC)),
 )
-async def metrics(_: Public, request: Request, database: DatabaseDep) -> Response:
+async def get_prometheus_metrics(_: Public, request: Request, database: DatabaseDep) -> Response:
     """Requests, answers written, leases, queues, workers and connections. No names stand in it."""
     counted: ServiceMetrics = request.app.state.metrics
     counted.in_use.set(database.in_use)
@@ -107,7 +107,7 @@ async def metrics(_: Public, request: Request, database: DatabaseDep) -> Respons
     response_class=PlainTextResponse,
     responses=other_media_response(200, "In Prometheus' text format.", any=("text/plain", PROGRESS)),
 )
-def get_campaign_gauges(caller: Viewer, session: SessionDep) -> Response:
+def get_campaign_task_gauges(caller: Viewer, session: SessionDep) -> Response:
     """Tasks of open and paused campaigns by state; of its campaign alone for a credential of one."""
     gauges = service_state.list_campaign_gauges(session, only=caller.campaign)
     return Response(format_gauges(gauges), media_type=MEDIA_TYPE)

@@ -13,7 +13,7 @@ from app.api.models.hours import (
     Answered,
     DisputeRefusalIn,
     HoursAdjustmentIn,
-    HoursEntryOut,
+    HoursAdjustmentOut,
     HoursOut,
     Offset,
     SearchWords,
@@ -84,7 +84,7 @@ def get_hours_in_format(
 @router.get(
     "/adjustments",
     summary="Messages about hours",
-    responses=example_response(200, Page[HoursEntryOut](items=[ENTRY], next=None)),
+    responses=example_response(200, Page[HoursAdjustmentOut](items=[ENTRY], next=None)),
 )
 def list_hours_adjustments(
     caller: Coordinator,
@@ -94,12 +94,12 @@ def list_hours_adjustments(
     q: SearchWords = "",
     limit: Limit = 50,
     cursor: After = 0,
-) -> Page[HoursEntryOut]:
+) -> Page[HoursAdjustmentOut]:
     """Adjustments, disputes and refusals, in the order in which they were made. None is ever changed."""
     adjustments = hours.list_hours_entries(
         session, campaign, by=caller, after=cursor, limit=limit + 1, answered=answered, q=q
     )
-    return make_page([HoursEntryOut.model_validate(one) for one in adjustments], limit, lambda one: str(one.id))
+    return make_page([HoursAdjustmentOut.model_validate(one) for one in adjustments], limit, lambda one: str(one.id))
 
 
 @router.post(
@@ -147,4 +147,4 @@ def refuse_hours_dispute(
 
 
 def _answer(made: HoursEntry) -> IdempotentAnswer:
-    return IdempotentAnswer(201, HoursEntryOut.model_validate(made).model_dump_json().encode())
+    return IdempotentAnswer(201, HoursAdjustmentOut.model_validate(made).model_dump_json().encode())

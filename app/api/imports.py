@@ -54,7 +54,7 @@ ANNOUNCE = JsonBody(
 )
 
 
-class DirectImportQuery(BaseModel):
+class SingleRequestImportQuery(BaseModel):
     """The query of an import in one request."""
 
     model_config = ConfigDict(extra="forbid")
@@ -71,7 +71,7 @@ class DirectImportQuery(BaseModel):
     dry_run: bool = Field(default=False, description="Read and check everything, store nothing.")
     skip_bad_lines: bool = Field(default=False, description="Skip lines that cannot be read, and list them.")
 
-    def options(self) -> dict[str, str]:
+    def parse_options(self) -> dict[str, str]:
         """The options by name. Raises Invalid for one that is not `key=value`."""
         pairs = [text.partition("=") for text in self.option]
         if not all(found for _, found, _ in pairs):
@@ -91,7 +91,7 @@ class DirectImportQuery(BaseModel):
 def create_import(
     caller: Manager,
     campaign: CampaignKey,
-    asked: Annotated[DirectImportQuery, Query()],
+    asked: Annotated[SingleRequestImportQuery, Query()],
     body: Annotated[ImportIn | Upload, Depends(JsonOrFile(ANNOUNCE, "format"))],
     database: DatabaseDep,
     once: OnceDep,
@@ -181,13 +181,13 @@ def commit_import(
 def _import_now(
     database: Database,
     campaign: str,
-    asked: DirectImportQuery,
+    asked: SingleRequestImportQuery,
     upload: Upload,
     caller: Caller,
     once: IdempotentCreation,
 ) -> Response:
     """Read and store in one transaction, the Idempotency-Key within it: an import that fails leaves nothing."""
-    options = asked.options()
+    options = asked.parse_options()
     with database.transaction() as session:
         campaigns.get_campaign(session, campaign)
 

@@ -7,8 +7,8 @@ from functools import partial
 from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
-from app.api.kit.jobs import LATER, Prefer, find_report_or_job, job_response
-from app.api.models.ingest import EXAMPLE, IngestOut
+from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
+from app.api.models.ingest import EXAMPLE, IngestReportOut
 from app.reports.kit.report import StoredReport
 from app.services.jobs import ingest_reports
 from app.services.jobs.jobs import JobView
@@ -22,28 +22,28 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}/reports", tags=["test sets"]
 @router.get(
     "/ingest",
     summary="Look at the test set",
-    response_model=IngestOut,
+    response_model=IngestReportOut,
     responses={**example_response(200, EXAMPLE), **LATER},
 )
 async def get_ingest_report(
     _: Manager, request: Request, campaign: CampaignKey, database: DatabaseDep, prefer: Prefer = ""
-) -> IngestOut | Response:
+) -> IngestReportOut | Response:
     """Counts, and what to look at: outputs missing, empty or identical, in another script, with broken markup.
 
     A job looks through more than 10,000 outputs; what it finds is stored until texts change.
     """
-    outcome = await find_report_or_job(
+    outcome = await wait_for_report_or_job(
         request, database, prefer, partial(ingest_reports.find_or_queue_ingest, database, campaign)
     )
     if isinstance(outcome, JobView):
         return job_response(outcome)
     if isinstance(outcome, StoredReport):
         read = partial(ingest_reports.parse_ingest_at_current_version, database, campaign, outcome.body)
-        return IngestOut.model_validate(await to_thread.run_sync(read))
-    return IngestOut.model_validate(outcome)
+        return IngestReportOut.model_validate(await to_thread.run_sync(read))
+    return IngestReportOut.model_validate(outcome)
 
 
-def parse_stored_ingest(report: StoredReport) -> Response:
+def ingest_report_response(report: StoredReport) -> Response:
     """What a job found."""
-    ingested = IngestOut.model_validate_json(report.body)
+    ingested = IngestReportOut.model_validate_json(report.body)
     return Response(ingested.model_dump_json(), media_type="application/json")

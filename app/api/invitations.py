@@ -99,7 +99,7 @@ class InvitationOut(AnswerModel):
     signed: bool = Field(description="Whether ids have to be signed.")
 
 
-class Invitation(InvitationOut):
+class CreatedInvitationOut(InvitationOut):
     """A new invitation with its link, which is shown this once."""
 
     link: str = Field(description="For the platform; the secret stands in the fragment.")
@@ -132,7 +132,7 @@ class SeatClaimOut(BaseModel):
     token: str | None = Field(description="Where one was wanted; send it as `Authorization: Bearer …`.")
 
 
-class CompletionOut(AnswerModel):
+class CompletionCodeOut(AnswerModel):
     """A task that was handed in with a code."""
 
     task: str
@@ -161,7 +161,7 @@ PLAIN = {
     "signed": False,
 }
 EXAMPLE = InvitationOut.model_validate(PLAIN)
-INVITED = Invitation.model_validate(
+INVITED = CreatedInvitationOut.model_validate(
     {
         **PLAIN,
         "link": f"https://plumbline.example.org/#invitation={ID}.{NO_SECRET}",
@@ -178,7 +178,7 @@ CLAIMED = SeatClaimOut.model_validate(
         "token": None,
     }
 )
-DONE = CompletionOut.model_validate(
+DONE = CompletionCodeOut.model_validate(
     {
         "task": "t_" + "0f" * 16,
         "code": "C7Q2M9XK",
@@ -214,7 +214,7 @@ def create_invitation(
         plain = {name: getattr(made.invitation, name) for name in PLAIN}
         name = f"{made.invitation.public_id}.{made.secret}"
         address = make_landing_link(request, query=QUERIES.get(body.platform or "", ""), invitation=name)
-        out = Invitation.model_validate(
+        out = CreatedInvitationOut.model_validate(
             {**plain, "link": address, "secret": made.secret, "signing_key": made.signing_key}
         )
         here = f"/v1/campaigns/{campaign}/invitations/{made.invitation.public_id}"
@@ -269,23 +269,23 @@ def revoke_invitation(caller: Manager, campaign: CampaignKey, invitation: Public
 @router.get(
     "/campaigns/{campaign}/completions",
     summary="List codes of completion",
-    responses=example_response(200, Page[CompletionOut](items=[DONE], next=None)),
+    responses=example_response(200, Page[CompletionCodeOut](items=[DONE], next=None)),
 )
-def list_completions(
+def list_completion_codes(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
     q: CompletionWords = "",
     limit: Limit = 50,
     cursor: Place = 0,
-) -> Page[CompletionOut]:
+) -> Page[CompletionCodeOut]:
     """Who was given which code for which task, in the order of the tasks: for paying on the platform.
 
     A page of a search may be short, or empty, though there is a next one.
     """
-    completions, reached = invitations.list_completions(session, campaign, after=cursor, limit=limit + 1, q=q)
+    completions, reached = invitations.list_completion_codes(session, campaign, after=cursor, limit=limit + 1, q=q)
     page = make_page(completions, limit, lambda one: str(one.id), reached=None if reached is None else str(reached))
-    return Page[CompletionOut](items=[CompletionOut.model_validate(one) for one in page.items], next=page.next)
+    return Page[CompletionCodeOut](items=[CompletionCodeOut.model_validate(one) for one in page.items], next=page.next)
 
 
 @router.post(

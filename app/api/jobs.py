@@ -10,12 +10,12 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.exclusions import exclusion_preview_response
-from app.api.ingest import parse_stored_ingest
+from app.api.ingest import ingest_report_response
 from app.api.kit import report_routes
 from app.api.kit.jobs import EXAMPLE, LATER, JobOut, job_response
 from app.api.plans import plan_response
-from app.api.ranking import parse_segment_scores, ranking_response
-from app.api.side_by_side import side_by_side_response
+from app.api.ranking import ranking_response, segment_scores_response
+from app.api.side_by_side import stored_rankings_response
 from app.domain.errors import Invalid, Place
 from app.reports.kit.report import StoredReport
 from app.services.access.tokens import Caller
@@ -51,7 +51,7 @@ InState = Annotated[jobs.State | None, Query(description="In this state only.", 
 IN_JSON = example_response(200, EXAMPLE, "The job.")
 
 
-class PictureQuery(BaseModel):
+class ReportPictureQuery(BaseModel):
     """Which picture, where the answer is SVG."""
 
     model_config = ConfigDict(extra="forbid")
@@ -98,7 +98,7 @@ def list_jobs(
     responses={**report_routes.ANY_REPORT, **LATER},
 )
 def get_job_report(
-    caller: Viewer, request: Request, job: JobId, drawn: Annotated[PictureQuery, Query()], database: DatabaseDep
+    caller: Viewer, request: Request, job: JobId, drawn: Annotated[ReportPictureQuery, Query()], database: DatabaseDep
 ) -> Response:
     """As JSON, CSV, LaTeX, Markdown or SVG, by Accept; 202 with the job while there is none."""
     with database.transaction() as session:
@@ -117,7 +117,7 @@ def get_job_report(
 
 def _ranking_response(request: Request, caller: Caller, report: StoredReport, picture: str) -> Response:
     _check_none(picture)
-    return side_by_side_response(request, caller, report)
+    return stored_rankings_response(request, caller, report)
 
 
 def _exclusion_response(request: Request, _: Caller, report: StoredReport, picture: str) -> Response:
@@ -132,12 +132,12 @@ def _plan_response(request: Request, _: Caller, report: StoredReport, picture: s
 
 def _segment_scores_response(_: Request, __: Caller, report: StoredReport, picture: str) -> Response:
     _check_none(picture)
-    return parse_segment_scores(report)
+    return segment_scores_response(report)
 
 
 def _ingest_response(_: Request, __: Caller, report: StoredReport, picture: str) -> Response:
     _check_none(picture)
-    return parse_stored_ingest(report)
+    return ingest_report_response(report)
 
 
 SHOWN: Mapping[str, Callable[[Request, Caller, StoredReport, str], Response]] = MappingProxyType(

@@ -29,7 +29,7 @@ Days = Annotated[int, Query(ge=1, le=LONGEST, description="Until the link ends."
 SECRET = "plb_0f3a9c51d27e_" + "x" * 43
 
 
-class LinkOut(BaseModel):
+class RaterLinkOut(BaseModel):
     """A link with its secret, which is shown this once."""
 
     rater: str
@@ -38,7 +38,7 @@ class LinkOut(BaseModel):
     qr: str = Field(description="The link as a QR code: SVG.")
 
 
-class LinksIn(BodyModel):
+class RaterLinksIn(BodyModel):
     """Whose links to make."""
 
     team: Key | None = Field(None, description="Null: a coordinator's own team, a manager's whole campaign.")
@@ -48,7 +48,7 @@ class LinksIn(BodyModel):
     days: Annotated[int, Field(ge=1, le=LONGEST)] = Field(USUAL, description="Until the links end.")
 
 
-EXAMPLE = LinkOut.model_validate(
+EXAMPLE = RaterLinkOut.model_validate(
     {
         "rater": "r1",
         "link": f"https://plumbline.example.org/#token={SECRET}",
@@ -68,7 +68,7 @@ FILE = f"rater,link,expires_at,name,email\r\nr1,https://plumbline.example.org/#t
         409: {"description": "Erased, or not enrolled."},
     },
 )
-def create_link(
+def create_rater_link(
     caller: Coordinator,
     campaign: CampaignKey,
     rater: RaterKey,
@@ -82,7 +82,7 @@ def create_link(
     def make() -> IdempotentAnswer:
         made = links.renew_link(session, campaign, rater, days=days, by=caller)
         link = make_landing_link(request, token=made.secret)
-        out = LinkOut(rater=made.rater, link=link, expires_at=made.expires_at, qr=draw_qr_code(link))
+        out = RaterLinkOut(rater=made.rater, link=link, expires_at=made.expires_at, qr=draw_qr_code(link))
         return created_response(out, location=f"/v1/campaigns/{campaign}/raters/{rater}", secret=True)
 
     return once(session, caller, make)
@@ -95,11 +95,12 @@ def create_link(
     response_class=Response,
     responses=other_media_response(201, "Made; the secrets are shown once.", csv=("text/csv", FILE)),
 )
-def create_links(
+def create_rater_links(
     caller: Coordinator,
     campaign: CampaignKey,
     body: Annotated[
-        LinksIn, json_body(LinksIn, everybody={"days": 30}, team={"team": "bonn"}, two={"raters": ["r1", "r2"]})
+        RaterLinksIn,
+        json_body(RaterLinksIn, everybody={"days": 30}, team={"team": "bonn"}, two={"raters": ["r1", "r2"]}),
     ],
     request: Request,
     session: SessionDep,

@@ -26,7 +26,7 @@ Line = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 Lines = Annotated[list[Line], Field(max_length=50)]
 
 
-class LockIn(BodyModel):
+class AnalysisLockIn(BodyModel):
     """What to lock; what is left out is as it is locked, at first `recommended` and no rules."""
 
     recipe: Key | None = Field(None, description="Name of a recipe, including the campaign's own.")
@@ -41,7 +41,7 @@ class LockIn(BodyModel):
     )
 
 
-class LockEntryOut(BaseModel):
+class AnalysisLockEntryOut(BaseModel):
     """One entry of the lock: the first, or an amendment."""
 
     n: int
@@ -61,20 +61,20 @@ class LockEntryOut(BaseModel):
     )
 
 
-class LockOut(BaseModel):
+class AnalysisLockHistoryOut(BaseModel):
     """The lock with its amendments."""
 
     hash: str = Field(description="Of the latest entry, which stands for all of them.")
     preregistered: bool = Field(description="The first entry was made before the first judgment.")
     amendments: int
     intact: bool = Field(description="Every hash is that of its entry.")
-    entries: list[LockEntryOut]
+    entries: list[AnalysisLockEntryOut]
 
 
-def make_lock_out(chain: AnalysisLockChain) -> LockOut:
+def make_lock_history_out(chain: AnalysisLockChain) -> AnalysisLockHistoryOut:
     """The lock as everybody is told of it."""
     entries = [
-        LockEntryOut(
+        AnalysisLockEntryOut(
             n=entry.n,
             data_version=entry.data_version,
             before_judgments=entry.before_judgments,
@@ -91,7 +91,7 @@ def make_lock_out(chain: AnalysisLockChain) -> LockOut:
         for entry in chain.entries
     ]
     first, last = entries[0], entries[-1]
-    return LockOut(
+    return AnalysisLockHistoryOut(
         hash=last.hash,
         preregistered=first.before_judgments,
         amendments=len(entries) - 1,
@@ -108,7 +108,7 @@ NEW = {
     "reason": "the plan names it now",
 }
 GOOGLE = NAMED["google-mqm"]
-EXAMPLE = LockOut.model_validate(
+EXAMPLE = AnalysisLockHistoryOut.model_validate(
     {
         "hash": "sha256:" + "5e" * 32,
         "preregistered": True,
@@ -138,7 +138,7 @@ EXAMPLE = LockOut.model_validate(
 def create_analysis_lock(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[LockIn, json_body(LockIn, lock=NEW)],
+    body: Annotated[AnalysisLockIn, json_body(AnalysisLockIn, lock=NEW)],
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
@@ -150,20 +150,22 @@ def create_analysis_lock(
 
     def make() -> IdempotentAnswer:
         chain = locks.lock_analysis(session, campaign, AnalysisLockRequest(**body.model_dump()), actor=caller.actor)
-        return created_response(make_lock_out(chain), location=f"/v1/campaigns/{campaign}/lock")
+        return created_response(make_lock_history_out(chain), location=f"/v1/campaigns/{campaign}/lock")
 
     return once(session, caller, make)
 
 
 @router.get("", summary="Look at the lock", responses=example_response(200, EXAMPLE))
-def get_analysis_lock(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> LockOut:
+def get_analysis_lock(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> AnalysisLockHistoryOut:
     """What is locked, since when, and every amendment with its reason.
 
     Viewers see no rater: where a text names one by key it has `*`. Hashes are of the texts as they were written.
     """
     lock = locks.get_analysis_lock(session, campaign)
     if caller.has_rights_of("manager"):
-        return make_lock_out(lock)
-    return LockOut.model_validate(
-        hide_rater_and_task_keys(make_lock_out(locks.redact_raters_in_analysis_lock(session, lock)).model_dump())
+        return make_lock_history_out(lock)
+    return AnalysisLockHistoryOut.model_validate(
+        hide_rater_and_task_keys(
+            make_lock_history_out(locks.redact_raters_in_analysis_lock(session, lock)).model_dump()
+        )
     )

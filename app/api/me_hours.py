@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Response
 
-from app.api.models.hours import DISPUTE, OWN, HoursDisputeIn, HoursEntryOwn, Offset, OwnHoursOut
+from app.api.models.hours import DISPUTE, OWN, HoursAdjustmentOwn, HoursDisputeIn, Offset, OwnHoursAndAdjustmentsOut
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.people import hours
 from app.web.access import RaterCaller
@@ -21,9 +21,9 @@ WHAT = {"seconds": 600, "reason": "the page was closed while I looked a term up"
 
 
 @router.get("", summary="My hours", responses=example_response(200, OWN))
-def get_own_hours(rater: RaterCaller, session: SessionDep, utc_offset: Offset = 0) -> OwnHoursOut:
+def get_own_hours(rater: RaterCaller, session: SessionDep, utc_offset: Offset = 0) -> OwnHoursAndAdjustmentsOut:
     """By day, with what was added or taken off and why, and my disputes with their answers."""
-    return OwnHoursOut.model_validate(hours.get_own_hours(session, rater, utc_offset=utc_offset))
+    return OwnHoursAndAdjustmentsOut.model_validate(hours.get_own_hours(session, rater, utc_offset=utc_offset))
 
 
 @router.post(
@@ -42,6 +42,6 @@ def dispute_hours(
 
     def make() -> IdempotentAnswer:
         made = hours.dispute_hours(session, rater, seconds=body.seconds, reason=body.reason)
-        return IdempotentAnswer(201, HoursEntryOwn.model_validate(made).model_dump_json().encode())
+        return IdempotentAnswer(201, HoursAdjustmentOwn.model_validate(made).model_dump_json().encode())
 
     return once(session, rater, make)

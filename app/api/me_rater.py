@@ -50,7 +50,7 @@ class ConsentOut(BaseModel):
     outstanding: bool = Field(description="No task before it is given.")
 
 
-class CompletionOwn(BaseModel):
+class CompletionCodeOwn(BaseModel):
     """A task of one's own that was handed in."""
 
     task: str
@@ -58,17 +58,17 @@ class CompletionOwn(BaseModel):
     redirect: str | None = Field(description="Where the platform wants its rater back.")
 
 
-class CompletionsOwn(BaseModel):
+class CompletionCodesOwn(BaseModel):
     """Codes of completion, in the order of the tasks."""
 
-    items: list[CompletionOwn]
+    items: list[CompletionCodeOwn]
 
 
 GIVEN = ConsentAgreementOut.model_validate({"version": 2, "language": "en", "at": "2026-11-20T12:00:00Z"})
 EXAMPLE = ConsentOut(asked=CONSENT, given=GIVEN, outstanding=False)
-CODES = CompletionsOwn(
+CODES = CompletionCodesOwn(
     items=[
-        CompletionOwn(
+        CompletionCodeOwn(
             task="t_" + "0f" * 16, code="C7Q2M9XK", redirect="https://app.prolific.com/submissions/complete?cc=C7Q2M9XK"
         )
     ]
@@ -98,10 +98,12 @@ def give_consent(
 
 
 @router.get("/completions", summary="My codes of completion", responses=example_response(200, CODES))
-def list_own_completions(rater: RaterCaller, session: SessionDep) -> CompletionsOwn:
+def list_own_completion_codes(rater: RaterCaller, session: SessionDep) -> CompletionCodesOwn:
     """Of the tasks that I handed in, with the way back to the platform that I came from."""
-    completions = invitations.list_own_completions(session, rater.campaign_id, rater.rater_id)
-    return CompletionsOwn(items=[CompletionOwn(task=task, code=code, redirect=url) for task, code, url in completions])
+    completions = invitations.list_own_completion_codes(session, rater.campaign_id, rater.rater_id)
+    return CompletionCodesOwn(
+        items=[CompletionCodeOwn(task=task, code=code, redirect=url) for task, code, url in completions]
+    )
 
 
 @router.get(

@@ -31,7 +31,7 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 }
 
 
-class MediaTakeIn(BodyModel):
+class MediaFromFolderIn(BodyModel):
     """A file in the folder of media that the installation has."""
 
     path: str = Field(
@@ -74,7 +74,7 @@ def list_media(
 def store_media_from_folder(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[MediaTakeIn, json_body(MediaTakeIn, talk={"path": "talks/1.wav"})],
+    body: Annotated[MediaFromFolderIn, json_body(MediaFromFolderIn, talk={"path": "talks/1.wav"})],
     database: DatabaseDep,
     policy: MediaPolicyDep,
 ) -> MediaOut:
@@ -103,9 +103,9 @@ def put_media(
 
 
 @router.get("/{media}", summary="Look at media", responses=example_response(200, MEDIA))
-def get_media(caller: Viewer, campaign: CampaignKey, name: MediaName, session: SessionDep) -> MediaOut:  # noqa: ARG001  (says who may call)
+def get_media_metadata(caller: Viewer, campaign: CampaignKey, name: MediaName, session: SessionDep) -> MediaOut:  # noqa: ARG001  (says who may call)
     """What the content said when the file came."""
-    return MediaOut.model_validate(library.get_media(session, campaign, name))
+    return MediaOut.model_validate(library.get_media_metadata(session, campaign, name))
 
 
 @router.get("/{media}/content", summary="Read media", response_class=Response, responses=CONTENT)

@@ -36,7 +36,7 @@ class OutputScore(BodyModel):
     score: float
 
 
-class MetricIn(BodyModel):
+class MetricScoresIn(BodyModel):
     """All scores of a metric."""
 
     higher_is_better: bool = True
@@ -72,11 +72,11 @@ GIVEN = {
 
 
 @router.put("/{metric}", summary="Store the scores of a metric", responses=example_response(200, EXAMPLE))
-def put_metric(
+def put_metric_scores(
     caller: Manager,
     campaign: CampaignKey,
     metric: MetricName,
-    body: Annotated[MetricIn, json_body(MetricIn, both=GIVEN, in_order={"in_order": {"A": [0.79, None]}})],
+    body: Annotated[MetricScoresIn, json_body(MetricScoresIn, both=GIVEN, in_order={"in_order": {"A": [0.79, None]}})],
     session: SessionDep,
 ) -> MetricOut:
     """In place of what it had; the same again changes nothing. What the campaign does not have is left and counted."""
@@ -86,7 +86,7 @@ def put_metric(
         outputs=[metrics.MetricOutputScore(one.system, one.document, one.segment, one.score) for one in body.outputs],
         in_order=body.in_order,
     )
-    return MetricOut.model_validate(metrics.put_metric(session, campaign, metric, given, actor=caller.actor))
+    return MetricOut.model_validate(metrics.put_metric_scores(session, campaign, metric, given, actor=caller.actor))
 
 
 @router.get("/{metric}", summary="Read what is stored of a metric", responses=example_response(200, EXAMPLE))

@@ -47,7 +47,7 @@ class PlannedGroupOut(AnswerModel):
     nth: int = Field(description="Which rating of the unit, from 1.")
 
 
-class OriginalOut(AnswerModel):
+class OriginalItemOut(AnswerModel):
     """Where the item stands that a repeat or degraded copy goes back to."""
 
     task: str | None = Field(description="Null in an earlier plan.")
@@ -77,7 +77,7 @@ class PlannedItemOut(AnswerModel):
     role: str = Field(description="rating, repeat, reference, degraded or calibration.")
     systems: list[str] = Field(description="Systems that are credited with the judgment.")
     group: PlannedGroupOut | None
-    of: OriginalOut | None
+    of: OriginalItemOut | None
     variant: str | None = Field(description="Name of the degraded texts that it shows.")
     reference: str | None = Field(description="Name of the reference that it shows.")
     prefill: str | None = Field(description="Name of the prefilled errors that it shows.")

@@ -11,7 +11,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import Field, JsonValue, RootModel, StringConstraints
 
-from app.api.kit.jobs import LATER, Prefer, find_report_or_job, job_response
+from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.models.design import DesignJson, ReportJson
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
@@ -256,7 +256,7 @@ async def _answer(request: Request, database: Database, prefer: str, made: Calla
         except PlanNeedsJob as later:
             return jobs.request_job(database, later.request)
 
-    outcome = await find_report_or_job(request, database, prefer, ask)
+    outcome = await wait_for_report_or_job(request, database, prefer, ask)
     if isinstance(outcome, StoredReport):  # compiled meanwhile
         outcome = await to_thread.run_sync(ask)
     return job_response(outcome) if isinstance(outcome, JobView) else outcome

@@ -23,7 +23,7 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 }
 
 
-class PrefillsIn(BodyModel):
+class PrefilledErrorsIn(BodyModel):
     """Whose errors are to be shown."""
 
     model_config = ConfigDict(validate_by_name=True)
@@ -32,7 +32,7 @@ class PrefillsIn(BodyModel):
     rater: Key | None = Field(None, description="One of them; null: output by output the first who judged it.")
 
 
-class PrefillsOut(AnswerModel):
+class PrefilledErrorsOut(AnswerModel):
     """What was taken over."""
 
     outputs: int
@@ -42,21 +42,23 @@ class PrefillsOut(AnswerModel):
     data_version: int
 
 
-EXAMPLE = PrefillsOut(outputs=529, errors=611, raters=4, left={"output changed or not there": 3}, data_version=5)
+EXAMPLE = PrefilledErrorsOut(outputs=529, errors=611, raters=4, left={"output changed or not there": 3}, data_version=5)
 
 
 @router.post(
     "", summary="Prefill errors from another campaign", responses={**example_response(200, EXAMPLE), **REFUSED}
 )
-def prefill_from_campaign(
+def prefill_errors_from_campaign(
     caller: UnboundManager,
     campaign: CampaignKey,
-    body: Annotated[PrefillsIn, json_body(PrefillsIn, first_round={"from": "ted-ende"})],
+    body: Annotated[PrefilledErrorsIn, json_body(PrefilledErrorsIn, first_round={"from": "ted-ende"})],
     session: SessionDep,
-) -> PrefillsOut:
+) -> PrefilledErrorsOut:
     """With the outputs that both have, to the letter. Raters see neither whose they are nor what was noted.
 
     A plan shows them by itself, unless the campaign's setting `prefill` is null or its design has arms, which say so.
     """
-    outcome = reannotation.prefill_from_campaign(session, campaign, body.source, rater=body.rater, actor=caller.actor)
-    return PrefillsOut.model_validate(outcome)
+    outcome = reannotation.prefill_errors_from_campaign(
+        session, campaign, body.source, rater=body.rater, actor=caller.actor
+    )
+    return PrefilledErrorsOut.model_validate(outcome)

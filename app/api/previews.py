@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from app.api.models.tasks import EXAMPLE, TaskOut
-from app.api.tasks import FORMS, FormOut
+from app.api.tasks import FORMS, JudgmentFormOut
 from app.design.design import MOST_COLUMNS
 from app.domain.keys import KEY_PATTERN
 from app.services.tasks.preview import load_preview
@@ -19,18 +19,18 @@ from app.web.examples import example_response
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["campaigns"])
 
 
-class PreviewOut(BaseModel):
+class TaskPreviewOut(BaseModel):
     """A task that nobody has, and what it asks."""
 
     task: TaskOut
-    forms: list[FormOut]
+    forms: list[JudgmentFormOut]
 
 
 @router.get(
     "/preview",
     summary="Preview a task",
     responses={
-        **example_response(200, PreviewOut(task=EXAMPLE, forms=FORMS.forms)),
+        **example_response(200, TaskPreviewOut(task=EXAMPLE, forms=FORMS.forms)),
         409: {"description": "The campaign has no outputs yet."},
     },
 )
@@ -47,10 +47,10 @@ def get_task_preview(
     columns: Annotated[
         int, Query(ge=2, le=MOST_COLUMNS, description="Systems side by side, where the campaign has as many.")
     ] = 3,
-) -> PreviewOut:
+) -> TaskPreviewOut:
     """At most 30 segments, of the first system, or of the first `columns` side by side.
 
     Nothing is stored or counted.
     """
     view, forms = load_preview(session, campaign, document=document, presentation=presentation, columns=columns)
-    return PreviewOut(task=TaskOut.from_view(view), forms=[FormOut.from_form(form) for form in forms])
+    return TaskPreviewOut(task=TaskOut.from_view(view), forms=[JudgmentFormOut.from_form(form) for form in forms])

@@ -53,7 +53,7 @@ DAYS = JudgmentDaysView(
 
 
 @router.get("/days", summary="Judgments by day", responses=example_response(200, DAYS))
-def get_judgment_days(
+def count_judgments_by_day(
     caller: Viewer,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field, JsonValue, TypeAdapter
 
 from app import protocols
-from app.api.models.tasks import PairLayoutOut
+from app.api.models.tasks import SourceAndTextLayoutOut
 from app.protocols.base import JudgmentMeasure, Protocol, Widget, WorkedExample, resolve_scoring_options
 from app.stats.ratings import ScoreScale
 from app.web.access import Public
@@ -65,7 +65,7 @@ class WorkedExampleOut(BaseModel):
     profile: str = Field(description="The weights under which the score holds.")
     options: dict[str, JsonValue] = Field(description="The options of the campaign under which it holds.")
     prefill: list[JsonValue] | None = Field(description="The prefilled errors, if any.")
-    markup: PairLayoutOut | None = Field(
+    markup: SourceAndTextLayoutOut | None = Field(
         None,
         description="How a campaign with the setting `markup` shows the texts, where tags stand in them.",
         exclude_if=lambda layout: layout is None,
@@ -130,7 +130,7 @@ def _make_protocol_out(protocol: Protocol[Any]) -> ProtocolOut:
 
 
 def _example(example: WorkedExample[Any]) -> WorkedExampleOut:
-    layout = PairLayoutOut.of(example.source, example.output)
+    layout = SourceAndTextLayoutOut.from_texts(example.source, example.output)
     return WorkedExampleOut(
         source=example.source,
         output=example.output,

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, JsonValue, StringConstraints
 
 from app.api.kit.rater_search import RaterWords
 from app.api.models.raters import Language, RaterKey
-from app.api.models.tasks import PairLayoutOut
+from app.api.models.tasks import SourceAndTextLayoutOut
 from app.api.models.times import Time
 from app.services.access.idempotency import IdempotentAnswer as Sent
 from app.services.campaigns.display_settings import get_display_settings
@@ -88,7 +88,7 @@ class QualificationTestVersionOut(AnswerModel):
     at: Time
 
 
-class QualificationItemOut(BaseModel):
+class OwnQualificationItemOut(BaseModel):
     """An item as raters see it."""
 
     item: int = Field(description="From 1.")
@@ -96,19 +96,19 @@ class QualificationItemOut(BaseModel):
     text: str | None
     question: str | None
     choices: list[str] = Field(description="Empty where a judgment is asked.")
-    markup: PairLayoutOut | None = Field(
+    markup: SourceAndTextLayoutOut | None = Field(
         None,
         description="Only where the campaign's setting `markup` is on.",
         exclude_if=lambda layout: layout is None,
     )
 
 
-class QualificationTestOut(BaseModel):
+class OwnQualificationTestOut(BaseModel):
     """The test as raters see it, and where they stand."""
 
     version: int
     protocol: str
-    items: list[QualificationItemOut]
+    items: list[OwnQualificationItemOut]
     pass_mark: float
     attempts_left: int | None
     passed: bool
@@ -183,10 +183,12 @@ EXAMPLE = QualificationTestVersionOut.model_validate(
         "at": "2026-11-20T12:00:00Z",
     }
 )
-SHOWN = QualificationTestOut(
+SHOWN = OwnQualificationTestOut(
     version=1,
     protocol="esa",
-    items=[QualificationItemOut(item=1, **{name: CHOICE[name] for name in ("source", "text", "question", "choices")})],
+    items=[
+        OwnQualificationItemOut(item=1, **{name: CHOICE[name] for name in ("source", "text", "question", "choices")})
+    ],
     pass_mark=0.8,
     attempts_left=3,
     passed=False,
@@ -218,7 +220,7 @@ RESULT = QualificationResultOut.model_validate(
     summary="Write the test",
     responses=example_response(200, EXAMPLE, "As it is now."),
 )
-def put_qualification(
+def put_qualification_test(
     caller: Manager,
     campaign: CampaignKey,
     body: Annotated[QualificationTestIn, json_body(QualificationTestIn, choice={"items": [CHOICE], "pass_mark": 0.8})],
@@ -226,7 +228,7 @@ def put_qualification(
 ) -> Response:
     """Nobody gets a task before passing. Another test is a new version; who passed an earlier one has passed."""
     items = [QualificationItem(**{**one.model_dump(), "choices": tuple(one.choices)}) for one in body.items]
-    test = qualification.put_qualification(
+    test = qualification.put_qualification_test(
         session, campaign, items, pass_mark=body.pass_mark, attempts=body.attempts, actor=caller.actor
     )
     return json_response(QualificationTestVersionOut.model_validate(test))
@@ -237,7 +239,7 @@ def put_qualification(
     summary="Look at the test with its answers",
     responses={**example_response(200, EXAMPLE, "As it is now."), **NONE},
 )
-def get_qualification(
+def get_qualification_test(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
@@ -245,7 +247,7 @@ def get_qualification(
 ) -> QualificationTestVersionOut:
     """The latest version, or an earlier one."""
     return QualificationTestVersionOut.model_validate(
-        qualification.get_qualification(session, campaign, version=version)
+        qualification.get_qualification_test(session, campaign, version=version)
     )
 
 
@@ -298,7 +300,7 @@ def waive_qualification(
 @router.get(
     "/me/qualification", summary="The test that I am to pass", responses={**example_response(200, SHOWN), **NONE}
 )
-def get_own_qualification(rater: RaterCaller, session: SessionDep) -> QualificationTestOut:
+def get_own_qualification_test(rater: RaterCaller, session: SessionDep) -> OwnQualificationTestOut:
     """Its items without the answers, and how many attempts are left."""
     test, standing, view = qualification.get_rater_qualification(session, rater)
     markup = get_display_settings(view.settings).markup
@@ -332,19 +334,19 @@ def attempt_qualification(
 
 def _make_qualification_out(
     test: QualificationTest, protocol: str, left: int | None, *, passed: bool, markup: bool
-) -> QualificationTestOut:
+) -> OwnQualificationTestOut:
     items = [
-        QualificationItemOut(
+        OwnQualificationItemOut(
             item=n,
             source=one.source,
             text=one.text,
             question=one.question,
             choices=list(one.choices),
-            markup=PairLayoutOut.of(one.source, one.text) if markup else None,
+            markup=SourceAndTextLayoutOut.from_texts(one.source, one.text) if markup else None,
         )
         for n, one in enumerate(test.items, 1)
     ]
-    return QualificationTestOut(
+    return OwnQualificationTestOut(
         version=test.version,
         protocol=protocol,
         items=items,

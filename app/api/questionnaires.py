@@ -72,7 +72,7 @@ class QuestionnairesOut(BaseModel):
     after: list[Question]
 
 
-class QuestionListOut(BaseModel):
+class LanguageBiographyQuestionsOut(BaseModel):
     """Questions that a questionnaire can begin with."""
 
     questions: list[Question]
@@ -95,7 +95,7 @@ class QuestionnairesOwn(BaseModel):
     items: list[QuestionnaireOwn]
 
 
-class AnswersIn(BodyModel):
+class QuestionnaireAnswersIn(BodyModel):
     """Answers by name of the question: a text, a number, the value of an option, or a list of such values."""
 
     answers: dict[str, JsonValue] = Field(max_length=MOST_QUESTIONS)
@@ -190,11 +190,13 @@ def list_questionnaire_answers(
 @router.get(
     "/questionnaires/language-biography",
     summary="Take a language biography as a start",
-    responses=example_response(200, QuestionListOut(questions=list(make_language_biography_questions()[:1]))),
+    responses=example_response(
+        200, LanguageBiographyQuestionsOut(questions=list(make_language_biography_questions()[:1]))
+    ),
 )
-async def get_language_biography(_: Public) -> QuestionListOut:
+async def get_language_biography_questions(_: Public) -> LanguageBiographyQuestionsOut:
     """What the Human Evaluation Datasheet asks about evaluators. The raters' pages translate these questions."""
-    return QuestionListOut(questions=list(make_language_biography_questions()))
+    return LanguageBiographyQuestionsOut(questions=list(make_language_biography_questions()))
 
 
 @router.get(
@@ -216,7 +218,7 @@ def list_own_questionnaires(rater: RaterCaller, session: SessionDep) -> Question
 def put_own_questionnaire_answers(
     rater: RaterCaller,
     moment: When,
-    body: Annotated[AnswersIn, json_body(AnswersIn, experience={"answers": GIVEN})],
+    body: Annotated[QuestionnaireAnswersIn, json_body(QuestionnaireAnswersIn, experience={"answers": GIVEN})],
     session: SessionDep,
 ) -> Response:
     """All at once. Other answers than before are a new revision; the same again change nothing."""

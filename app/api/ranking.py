@@ -11,8 +11,8 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from app.api.kit.choices import AsOf, RecipeQuery, check_exclusions, choose_recipe
-from app.api.kit.jobs import LATER, Prefer, find_report_or_job, job_response
+from app.api.kit.choices import AsOfQuery, RecipeQuery, check_may_exclude, override_recipe_choices
+from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.models.ranking import EXAMPLE, RECIPE, RecipeOut
 from app.api.models.recipe import RecipeIn
 from app.api.models.times import parse_as_of
@@ -142,7 +142,7 @@ async def post_ranking(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
-    asked: Annotated[AsOf, Query()],
+    asked: Annotated[AsOfQuery, Query()],
     body: Annotated[RecipeIn, json_body(RecipeIn, named={"name": "google-mqm"}, whole=RECIPE)],
     database: DatabaseDep,
     prefer: Prefer = "",
@@ -173,7 +173,7 @@ async def get_segment_scores(
 ) -> Response:
     """CSV: what the recipe averages into system scores. With more than 40,000 judgments, a job makes it."""
     ask = partial(_segments, request, caller, campaign, asked, database)
-    outcome: Iterator[bytes] | Found = await find_report_or_job(request, database, prefer, ask)
+    outcome: Iterator[bytes] | Found = await wait_for_report_or_job(request, database, prefer, ask)
     return job_response(outcome) if isinstance(outcome, JobView) else _segment_scores_response(outcome, campaign)
 
 
@@ -191,7 +191,7 @@ def _segment_scores_response(table: Iterator[bytes] | StoredReport, campaign: st
     return stream_response(pieces, MEDIA_TYPES["csv"], filename=f"{campaign}.segments.csv")
 
 
-def parse_segment_scores(report: StoredReport) -> StreamingResponse:
+def segment_scores_response(report: StoredReport) -> StreamingResponse:
     """The table that a job made."""
     return stream_response(
         segment_scores.unpack_segment_scores(report.body), MEDIA_TYPES["csv"], filename="segments.csv"
@@ -212,9 +212,9 @@ def _check(kind: str) -> None:
 
 def _resolve_recipe(request: Request, caller: Caller, campaign: str, asked: RecipeQuery, database: Database) -> Recipe:
     """The recipe that a query asks for: one that the campaign knows by name, and the choices that replace its own."""
-    check_exclusions(caller, asked.exclude)
+    check_may_exclude(caller, asked.exclude)
     with database.transaction(snapshot=True) as session:
-        return choose_recipe(request, named_recipes.find_recipe(session, campaign, asked.recipe))
+        return override_recipe_choices(request, named_recipes.find_recipe(session, campaign, asked.recipe))
 
 
 def _ranking(request: Request, caller: Caller, campaign: str, asked: RecipeQuery, database: Database) -> Found:
@@ -222,10 +222,10 @@ def _ranking(request: Request, caller: Caller, campaign: str, asked: RecipeQuery
     return rankings.find_or_queue_ranking(database, campaign, recipe=recipe, as_of=parse_as_of(asked.as_of))
 
 
-def _by_sent(caller: Caller, campaign: str, asked: AsOf, body: RecipeIn, database: Database) -> Found:
-    check_exclusions(caller, body.exclude)
+def _by_sent(caller: Caller, campaign: str, asked: AsOfQuery, body: RecipeIn, database: Database) -> Found:
+    check_may_exclude(caller, body.exclude)
     with database.transaction(snapshot=True) as session:
-        recipe = recipes.recipe_from_json(session, campaign, body.stated_choices())
+        recipe = recipes.recipe_from_json(session, campaign, body.get_given_choices())
     return rankings.find_or_queue_ranking(database, campaign, recipe=recipe, as_of=parse_as_of(asked.as_of))
 
 
@@ -238,7 +238,7 @@ async def _answer(
     kind: str,
     asked: RankingQuery,
 ) -> Response:
-    outcome = await find_report_or_job(request, database, prefer, ask)
+    outcome = await wait_for_report_or_job(request, database, prefer, ask)
     if isinstance(outcome, JobView):
         return job_response(outcome)
     return await to_thread.run_sync(

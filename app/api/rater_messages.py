@@ -126,6 +126,6 @@ def list_own_messages(rater: RaterCaller, session: SessionDep) -> MessagesOwn:
 
 
 @router.post("/me/messages/{message}/read", status_code=204, summary="Say that I read a message")
-def read_own_message(rater: RaterCaller, message: MessageNumber, session: SessionDep) -> None:
+def mark_own_message_read(rater: RaterCaller, message: MessageNumber, session: SessionDep) -> None:
     """Once more changes nothing."""
-    rater_messages.read_own_message(session, rater, message)
+    rater_messages.mark_own_message_read(session, rater, message)

@@ -16,8 +16,8 @@ from app.api.models.raters import (
     NEW,
     RECEIPT,
     TABLE,
-    EnrolIn,
-    EnrolledOut,
+    BulkEnrolmentIn,
+    EnrolledRatersOut,
     EnrolmentOut,
     PreviousEnrolment,
     RaterIn,
@@ -108,10 +108,10 @@ def put_rater(
         **example_response(200, ENROLLED, "The list has no fault."),
     },
 )
-def post_raters(
+def enrol_raters(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[EnrolIn, json_body(EnrolIn, three=LIST)],
+    body: Annotated[BulkEnrolmentIn, json_body(BulkEnrolmentIn, three=LIST)],
     session: SessionDep,
     once: OnceDep,
     dry_run: DryRun = False,
@@ -121,7 +121,7 @@ def post_raters(
     def make() -> IdempotentAnswer:
         enrolment.enrol_raters(session, campaign, body.keys, body.to_enrolment(), by=caller, dry_run=dry_run)
         idle = idle_raters.list_enrolment_warnings(session, campaign, body.keys)
-        out = EnrolledOut(enrolled=body.keys, dry_run=dry_run, warnings=idle)
+        out = EnrolledRatersOut(enrolled=body.keys, dry_run=dry_run, warnings=idle)
         if dry_run:
             return IdempotentAnswer(200, out.model_dump_json().encode())
         return created_response(out, location=f"/v1/campaigns/{campaign}/raters")
@@ -225,30 +225,30 @@ def get_rater(caller: Coordinator, campaign: CampaignKey, rater: RaterKey, sessi
     return _rater_response(raters.get_rater(session, campaign, rater, by=caller))
 
 
-class RuleOutcomeOut(AnswerModel):
+class RaterRuleOutcomeOut(AnswerModel):
     """What a rule says of a rater."""
 
     rule: str = Field(description="A check of quality control, `tutorial` or `attention`.", examples=["controls"])
     outcome: Literal["pass", "fail", "untested"] = Field(description="untested: there is nothing to judge by.")
 
 
-class OverallVerdictOut(AnswerModel):
+class OverallRaterVerdictOut(AnswerModel):
     """One verdict on a rater: fail where any rule says so."""
 
     verdict: Literal["pass", "fail"] = Field(description="What the rater's next completion code would tell.")
-    rules: list[RuleOutcomeOut] = Field(description="Those that the campaign's setting `quality` names for codes.")
+    rules: list[RaterRuleOutcomeOut] = Field(description="Those that the campaign's setting `quality` names for codes.")
 
 
-VERDICT = OverallVerdictOut(verdict="pass", rules=[RuleOutcomeOut(rule="controls", outcome="untested")])
+VERDICT = OverallRaterVerdictOut(verdict="pass", rules=[RaterRuleOutcomeOut(rule="controls", outcome="untested")])
 
 
 @router.get("/{rater}/verdict", summary="Read the verdict on a rater", responses=example_response(200, VERDICT))
 def get_rater_verdict(
     caller: Coordinator, campaign: CampaignKey, rater: RaterKey, session: SessionDep
-) -> OverallVerdictOut:
+) -> OverallRaterVerdictOut:
     """By all rules for completion codes; the worst decides."""
     raters.get_rater(session, campaign, rater, by=caller)
-    return OverallVerdictOut.model_validate(quality_policy.load_overall_verdict(session, campaign, rater))
+    return OverallRaterVerdictOut.model_validate(quality_policy.load_overall_verdict(session, campaign, rater))
 
 
 @router.delete("/{rater}", status_code=204, summary="Remove a rater", response_description="Removed.", responses=IN_USE)

@@ -83,7 +83,7 @@ def put_recipe(
     Other choices than before are a new revision; the same choices again change nothing.
     """
     return _make_recipe_out(
-        recipes.put_recipe(session, campaign, name, body.stated_choices(), actor=caller.actor), caller
+        recipes.put_recipe(session, campaign, name, body.get_given_choices(), actor=caller.actor), caller
     )
 
 

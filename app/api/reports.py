@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from app.api.kit.report_routes import add_routes
+from app.api.kit.report_routes import add_report_routes
 from app.reports import registry
 
 router = APIRouter(prefix="/v1", tags=["reports"])
-add_routes(router, registry.ALL.values())
+add_report_routes(router, registry.ALL.values())

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
-from app.api.kit.choices import AsOf
-from app.api.kit.jobs import LATER, Prefer, find_report_or_job, job_response
+from app.api.kit.choices import AsOfQuery
+from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.kit.report_routes import KNOWN, make_report_request, report_response
 from app.reports.kit.report import Report, StoredReport
 from app.reports.quality import report as quality
@@ -53,16 +53,16 @@ OF_EITHER = _make_examples(quality.EXAMPLE)
 OF_EITHER[200]["model"] = QualityView | VerdictsView
 
 
-class QualityQuery(QualityOptions, AsOf):
+class RaterQualityQuery(QualityOptions, AsOfQuery):
     """How raters are tested, at a data version."""
 
 
-Raters = Annotated[QualityQuery, Query()]
-When = Annotated[AsOf, Query()]
+Raters = Annotated[RaterQualityQuery, Query()]
+When = Annotated[AsOfQuery, Query()]
 
 
 @router.get("/quality", summary="Quality of the raters' work", response_class=Response, responses=OF_EITHER)
-async def get_quality(
+async def get_rater_quality(
     caller: Coordinator,
     request: Request,
     campaign: CampaignKey,
@@ -90,7 +90,7 @@ async def get_quality(
     response_class=Response,
     responses={**TEXTS, **KNOWN, **LATER},
 )
-async def get_quality_in_format(
+async def get_rater_quality_in_format(
     caller: Manager,
     request: Request,
     campaign: CampaignKey,
@@ -156,7 +156,7 @@ async def _answer(
     request: Request,
     campaign: str,
     report: AnyReport,
-    asked: AsOf,
+    asked: AsOfQuery,
     database: Database,
     prefer: str,
     shape: str = "",
@@ -168,7 +168,7 @@ async def _answer(
 
 
 async def _compute_report(
-    request: Request, campaign: str, report: AnyReport, asked: AsOf, database: Database, prefer: str
+    request: Request, campaign: str, report: AnyReport, asked: AsOfQuery, database: Database, prefer: str
 ) -> StoredReport | JobView:
     ask = partial(report_requests.find_or_queue_report, database, make_report_request(report, (campaign,), asked))
-    return await find_report_or_job(request, database, prefer, ask)
+    return await wait_for_report_or_job(request, database, prefer, ask)

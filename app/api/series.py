@@ -25,7 +25,7 @@ SeriesKey = Annotated[
 ]
 
 
-class SeriesQuery(BaseModel):
+class SeriesRankingQuery(BaseModel):
     """The recipe of every ranking."""
 
     model_config = ConfigDict(extra="forbid")
@@ -42,7 +42,7 @@ async def get_series_ranking(
     caller: Viewer,
     request: Request,
     name: SeriesKey,
-    asked: Annotated[SeriesQuery, Query()],
+    asked: Annotated[SeriesRankingQuery, Query()],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
@@ -65,7 +65,7 @@ async def get_series_ranking_in_format(
     request: Request,
     name: SeriesKey,
     kind: Kind,
-    asked: Annotated[SeriesQuery, Query()],
+    asked: Annotated[SeriesRankingQuery, Query()],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
@@ -74,7 +74,7 @@ async def get_series_ranking_in_format(
 
 
 async def _answer(
-    caller: Caller, request: Request, name: str, asked: SeriesQuery, database: Database, prefer: str, kind: str
+    caller: Caller, request: Request, name: str, asked: SeriesRankingQuery, database: Database, prefer: str, kind: str
 ) -> Response:
     ask = partial(side_by_side.find_or_queue_series, database, name, recipe=asked.recipe, only=caller.campaign)
     return await respond_with_rankings_or_job(caller, request, database, prefer, ask, kind)

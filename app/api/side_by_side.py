@@ -11,9 +11,9 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, StringConstraints
 
-from app.api.kit.choices import AsOf
-from app.api.kit.jobs import LATER, Prefer, find_report_or_job, job_response
-from app.api.models.side_by_side import EXAMPLE, SideBySideOut
+from app.api.kit.choices import AsOfQuery
+from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
+from app.api.models.side_by_side import EXAMPLE, RankingsSideBySideOut
 from app.api.models.times import parse_as_of
 from app.domain.recipe import NAMED
 from app.reports.kit.redact import hide_rater_and_task_keys
@@ -56,7 +56,7 @@ ANY: dict[int | str, dict[str, Any]] = {
 Ask = Callable[[], RankingsSideBySide | JobView]
 
 
-class RecipesQuery(AsOf):
+class ComparedRecipesQuery(AsOfQuery):
     """Which recipes."""
 
     recipes: Annotated[str, StringConstraints(pattern=NAMES)] = Field(
@@ -65,17 +65,17 @@ class RecipesQuery(AsOf):
         examples=["recommended,google-mqm"],
     )
 
-    def names(self) -> list[str]:
+    def list_names(self) -> list[str]:
         """Each once, in the order given."""
         return list(dict.fromkeys(self.recipes.split(",")))
 
 
 @router.get("/recipes", summary="Rank by several recipes", response_class=Response, responses=ANY)
-async def get_recipes_report(
+async def get_recipe_comparison(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
-    asked: Annotated[RecipesQuery, Query()],
+    asked: Annotated[ComparedRecipesQuery, Query()],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
@@ -93,12 +93,12 @@ async def get_recipes_report(
     response_class=Response,
     responses={**TEXTS, **KNOWN, **LATER},
 )
-async def get_recipes_report_in_format(
+async def get_recipe_comparison_in_format(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
     kind: Kind,
-    asked: Annotated[RecipesQuery, Query()],
+    asked: Annotated[ComparedRecipesQuery, Query()],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
@@ -107,9 +107,17 @@ async def get_recipes_report_in_format(
 
 
 async def _answer(
-    caller: Caller, request: Request, campaign: str, asked: RecipesQuery, database: Database, prefer: str, kind: str
+    caller: Caller,
+    request: Request,
+    campaign: str,
+    asked: ComparedRecipesQuery,
+    database: Database,
+    prefer: str,
+    kind: str,
 ) -> Response:
-    ask = partial(side_by_side.find_or_queue_recipes, database, campaign, asked.names(), as_of=parse_as_of(asked.as_of))
+    ask = partial(
+        side_by_side.find_or_queue_recipes, database, campaign, asked.list_names(), as_of=parse_as_of(asked.as_of)
+    )
     return await respond_with_rankings_or_job(caller, request, database, prefer, ask, kind)
 
 
@@ -117,17 +125,17 @@ async def respond_with_rankings_or_job(
     caller: Caller, request: Request, database: Database, prefer: str, ask: Ask, kind: str
 ) -> Response:
     """The rankings as soon as they are there, else the job that makes them."""
-    outcome = await find_report_or_job(request, database, prefer, ask)
+    outcome = await wait_for_report_or_job(request, database, prefer, ask)
     if isinstance(outcome, JobView):
         return job_response(outcome)
     if isinstance(outcome, StoredReport):
-        return await to_thread.run_sync(side_by_side_response, request, caller, outcome, kind)
-    return await to_thread.run_sync(comparison_response, request, caller, outcome, kind)
+        return await to_thread.run_sync(stored_rankings_response, request, caller, outcome, kind)
+    return await to_thread.run_sync(rankings_response, request, caller, outcome, kind)
 
 
-def side_by_side_response(request: Request, caller: Caller, report: StoredReport, kind: str = "") -> Response:
+def stored_rankings_response(request: Request, caller: Caller, report: StoredReport, kind: str = "") -> Response:
     """A stored report of a kind, else as `Accept` prefers."""
-    return comparison_response(
+    return rankings_response(
         request,
         caller,
         side_by_side.parse_stored_rankings(report.body),
@@ -135,7 +143,7 @@ def side_by_side_response(request: Request, caller: Caller, report: StoredReport
     )
 
 
-def hide_raters(rankings: RankingsSideBySide) -> RankingsSideBySide:
+def hide_rater_keys(rankings: RankingsSideBySide) -> RankingsSideBySide:
     """The same without the keys of raters and tasks, which only warnings and reasons have."""
     return replace(rankings, columns=tuple(map(_blind, rankings.columns)))
 
@@ -150,13 +158,16 @@ def _blind(column: ComparedRanking) -> ComparedRanking:
     return replace(column, view=view, why=why, etag=f"{column.etag}.blind")
 
 
-def comparison_response(request: Request, caller: Caller, rankings: RankingsSideBySide, kind: str) -> Response:
+def rankings_response(request: Request, caller: Caller, rankings: RankingsSideBySide, kind: str) -> Response:
     """A representation, with an ETag of its own; who only views learns nothing of the raters."""
     if not caller.has_rights_of("manager"):
-        rankings = hide_raters(rankings)
+        rankings = hide_rater_keys(rankings)
     if kind == "json":
         return conditional_response(
-            request, lambda: SideBySideOut.from_rankings(rankings).model_dump_json().encode(), JSON, rankings.etag
+            request,
+            lambda: RankingsSideBySideOut.from_rankings(rankings).model_dump_json().encode(),
+            JSON,
+            rankings.etag,
         )
     headers = PICTURE if kind == "svg" else {}
     tag = f"{rankings.etag}.{kind}"

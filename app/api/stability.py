@@ -9,8 +9,8 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from app.api.kit.choices import AsOf
-from app.api.kit.jobs import LATER, Prefer, find_report_or_job, job_response
+from app.api.kit.choices import AsOfQuery
+from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.kit.report_routes import report_response
 from app.api.models.times import parse_as_of
 from app.reports.kit.request import ReportRequest
@@ -48,7 +48,7 @@ ANY: Final[dict[int | str, dict[str, Any]]] = {
 }
 
 
-class StabilityPicture(AsOf):
+class StabilityPictureQuery(AsOfQuery):
     """What is wanted of a report that is sent as a picture."""
 
     picture: Picture = Field(
@@ -59,11 +59,11 @@ class StabilityPicture(AsOf):
 @router.post(
     "/stability", summary="Simulate the study again and again", response_class=Response, responses={**ANY, **LATER}
 )
-async def post_stability(
+async def compute_stability_report(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
-    shown: Annotated[StabilityPicture, Query()],
+    shown: Annotated[StabilityPictureQuery, Query()],
     body: Annotated[StabilityIn, json_body(StabilityIn, small=ASKED, defaults={}, paper={"designs": "paper"})],
     database: DatabaseDep,
     prefer: Prefer = "",
@@ -73,7 +73,7 @@ async def post_stability(
     The same request about the same data is the same report, with the same ETag, and the same job while it takes long.
     """
     asking = ReportRequest(REPORT, (campaign,), body, parse_as_of(shown.as_of))
-    report = await find_report_or_job(
+    report = await wait_for_report_or_job(
         request, database, prefer, partial(report_requests.find_or_queue_report, database, asking)
     )
     if isinstance(report, JobView):

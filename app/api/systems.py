@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Response
 from pydantic import AfterValidator, BaseModel, Field, JsonValue
 
-from app.api.documents import REFUSED, STORED, DocumentKey, Label, Name, TestSetPutOut, Text
+from app.api.documents import REFUSED, STORED, DocumentKey, Label, Name, TestSetChangeOut, Text
 from app.api.models.tasks import TextLayoutOut
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.protocols.base import Span
@@ -96,7 +96,7 @@ class OutputsOut(BaseModel):
     segments: list[OutputOut]
 
 
-class OutputsRow(AnswerModel):
+class DocumentOutputCountRow(AnswerModel):
     """A document that a system has outputs on."""
 
     document: str
@@ -124,9 +124,9 @@ def put_system(
     system: SystemKey,
     body: Annotated[SystemIn, json_body(SystemIn, online={"tags": ["online"]})],
     session: SessionDep,
-) -> TestSetPutOut:
+) -> TestSetChangeOut:
     """What is known of a system beside its outputs. A late or withdrawn one is taken into account by a replan."""
-    return TestSetPutOut.model_validate(
+    return TestSetChangeOut.model_validate(
         test_sets.put_system(session, campaign, system, body.to_system_text(), actor=caller.actor)
     )
 
@@ -167,18 +167,21 @@ def put_outputs(
     document: DocumentKey,
     body: Annotated[OutputsIn, json_body(OutputsIn, two_segments={"segments": ["Der Hund bellte.", None]})],
     session: SessionDep,
-) -> TestSetPutOut:
+) -> TestSetChangeOut:
     """On one document as a whole: as many entries as the document has segments."""
     given = test_sets.DocumentOutputs(body.segments, body.prefill, body.alignment)
     put = test_sets.put_outputs(session, campaign, system, document, given, actor=caller.actor)
-    return TestSetPutOut.model_validate(put)
+    return TestSetChangeOut.model_validate(put)
 
 
 @router.get(
     "/{system}/outputs",
     summary="List a system's outputs",
     responses=example_response(
-        200, Page[OutputsRow](items=[OutputsRow(document="talk-1", segments=12, outputs=12)], next=None)
+        200,
+        Page[DocumentOutputCountRow](
+            items=[DocumentOutputCountRow(document="talk-1", segments=12, outputs=12)], next=None
+        ),
     ),
 )
 def count_outputs_by_document(
@@ -188,10 +191,10 @@ def count_outputs_by_document(
     session: SessionDep,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Page[OutputsRow]:
+) -> Page[DocumentOutputCountRow]:
     """The documents that it has outputs on, by key, with how many; the texts are looked at document by document."""
     outputs = views.count_outputs_by_document(session, campaign, system, after=cursor, limit=limit + 1)
-    return make_page([OutputsRow.model_validate(one) for one in outputs], limit, lambda one: one.document)
+    return make_page([DocumentOutputCountRow.model_validate(one) for one in outputs], limit, lambda one: one.document)
 
 
 @router.get(

@@ -20,7 +20,7 @@ from app.api.models.tasks import (
     RECEIPT,
     ComparisonReceiptOut,
     ItemNumber,
-    ReceiptOut,
+    JudgmentReceiptOut,
     ScreenNumber,
     SegmentNumber,
     TaskId,
@@ -53,7 +53,7 @@ MANY = [
 class JudgmentsStoredOut(BaseModel):
     """Answers that are on disk, in the order in which they came."""
 
-    judgments: list[ReceiptOut | ComparisonReceiptOut]
+    judgments: list[JudgmentReceiptOut | ComparisonReceiptOut]
 
 
 @fast.put(

@@ -17,18 +17,18 @@ from app.web.examples import example_response
 router = APIRouter(prefix="/v1/tasks/{task}", tags=["tasks"])
 
 
-class AttentionWarningOut(AnswerModel):
+class AttentionCheckWarningOut(AnswerModel):
     """What a rater is told who did not pass an attention check."""
 
     texts: list[dict[str, str]] = Field(description="Of the rules that were not kept, each by language.")
     again: bool = Field(description="The same document comes once more.")
 
 
-class HandedInOut(BaseModel):
+class HandedInTaskOut(BaseModel):
     """What a rater gets for a whole task."""
 
     completion_code: str = Field(description="The same one again for whoever asks twice.")
-    warning: AttentionWarningOut | None = Field(
+    warning: AttentionCheckWarningOut | None = Field(
         None,
         description="Only where the task was an attention check that warns, and was not passed.",
         exclude_if=lambda warning: warning is None,
@@ -41,7 +41,7 @@ def get_task(rater: RaterCaller, task: TaskId, session: SessionDep) -> TaskOut:
     return TaskOut.from_view(tasks.load_task_view(session, task, rater=rater))
 
 
-class FormOut(BaseModel):
+class JudgmentFormOut(BaseModel):
     """What is asked at one level."""
 
     level: str = Field(description="segment, document or screen.")
@@ -51,7 +51,7 @@ class FormOut(BaseModel):
     instructions: list[str]
 
     @classmethod
-    def from_form(cls, form: RaterForm) -> FormOut:
+    def from_form(cls, form: RaterForm) -> JudgmentFormOut:
         """From what the protocol asks."""
         return cls(
             level=form.level,
@@ -62,15 +62,15 @@ class FormOut(BaseModel):
         )
 
 
-class FormsOut(BaseModel):
+class TaskFormsOut(BaseModel):
     """What is asked in a task."""
 
-    forms: list[FormOut]
+    forms: list[JudgmentFormOut]
 
 
-FORMS = FormsOut(
+FORMS = TaskFormsOut(
     forms=[
-        FormOut(
+        JudgmentFormOut(
             level="segment",
             widgets=[WidgetOut(kind="slider", field="score", settings={"minimum": 0, "maximum": 100, "step": 1})],
             rubric=[("100", "The meaning is all there and the language is right.")],
@@ -82,24 +82,26 @@ FORMS = FormsOut(
 
 
 @router.get("/forms", summary="Look at what is asked", responses=example_response(200, FORMS))
-def get_forms(rater: RaterCaller, task: TaskId, session: SessionDep) -> FormsOut:
+def get_task_forms(rater: RaterCaller, task: TaskId, session: SessionDep) -> TaskFormsOut:
     """Widgets, rubric and labels as the campaign has them: its criteria, its number of points, its basis."""
-    return FormsOut(forms=[FormOut.from_form(form) for form in tasks.load_task_forms(session, task, rater=rater)])
+    return TaskFormsOut(
+        forms=[JudgmentFormOut.from_form(form) for form in tasks.load_task_forms(session, task, rater=rater)]
+    )
 
 
 @router.post(
     "/submit",
     summary="Hand a task in",
     responses={
-        **example_response(200, HandedInOut(completion_code="9F3A01C7DE")),
+        **example_response(200, HandedInTaskOut(completion_code="9F3A01C7DE")),
         409: {"description": "Judgments are missing, somebody else has the task, or the campaign is closed."},
     },
 )
-def submit_task(rater: RaterCaller, task: TaskId, database: DatabaseDep) -> HandedInOut:
+def submit_task(rater: RaterCaller, task: TaskId, database: DatabaseDep) -> HandedInTaskOut:
     """Once everything that is asked is judged; `errors` names all that is missing, such as `["items", 3]`."""
     receipt = quality_policy.hand_in_and_check(database, task, rater=rater)
-    warning = None if receipt.warning is None else AttentionWarningOut.model_validate(receipt.warning)
-    return HandedInOut(completion_code=receipt.code, warning=warning)
+    warning = None if receipt.warning is None else AttentionCheckWarningOut.model_validate(receipt.warning)
+    return HandedInTaskOut(completion_code=receipt.code, warning=warning)
 
 
 @router.post(

@@ -27,7 +27,7 @@ Reason = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 REFUSED: dict[int | str, dict[str, Any]] = {409: {"description": "The state of the task does not allow it."}}
 
 
-class BatchItemOut(BaseModel):
+class ManagedTaskItemOut(BaseModel):
     """An item with whose it is."""
 
     item: int
@@ -41,7 +41,7 @@ class BatchItemOut(BaseModel):
     systems: list[str]
 
 
-class BatchOut(AnswerModel):
+class ManagedTaskOut(AnswerModel):
     """A task as managers see it."""
 
     model_config = ConfigDict(populate_by_name=True)
@@ -59,7 +59,7 @@ class BatchOut(AnswerModel):
     leased_until: Time | None
     handed_in_at: Time | None
     completion_code: str | None
-    items: list[BatchItemOut]
+    items: list[ManagedTaskItemOut]
 
 
 class ReassignIn(BodyModel):
@@ -75,7 +75,7 @@ class ReopenIn(BodyModel):
     reason: Reason
 
 
-EXAMPLE = BatchOut(
+EXAMPLE = ManagedTaskOut(
     task="t_" + "0" * 32,
     key="b1-t7",
     state="leased",
@@ -90,7 +90,7 @@ EXAMPLE = BatchOut(
     handed_in_at=None,
     completion_code=None,
     items=[
-        BatchItemOut(
+        ManagedTaskItemOut(
             item=1,
             document="news.1",
             first=1,
@@ -105,7 +105,7 @@ EXAMPLE = BatchOut(
 )
 
 
-@router.get("", summary="List tasks", responses=example_response(200, Page[BatchOut](items=[EXAMPLE], next=None)))
+@router.get("", summary="List tasks", responses=example_response(200, Page[ManagedTaskOut](items=[EXAMPLE], next=None)))
 def list_tasks(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
@@ -115,13 +115,13 @@ def list_tasks(
     bucket: Annotated[int | None, Query(ge=1, le=LARGEST, description="Of this bucket only.", examples=[1])] = None,
     limit: Limit = 50,
     cursor: After = 0,
-) -> Page[BatchOut]:
+) -> Page[ManagedTaskOut]:
     """In the order in which they were made."""
     rows = tasks_board.list_tasks(
         session, campaign, after=cursor, limit=limit + 1, state=state, rater=rater, bucket=bucket
     )
     last = rows[limit - 1].id if len(rows) > limit else 0
-    return make_page([BatchOut.model_validate(one) for one in rows], limit, lambda _: str(last))
+    return make_page([ManagedTaskOut.model_validate(one) for one in rows], limit, lambda _: str(last))
 
 
 @router.post(
@@ -133,10 +133,10 @@ def reassign_task(
     task: TaskId,
     body: Annotated[ReassignIn, json_body(ReassignIn, back={"rater": None, "reason": "on holiday"})],
     session: SessionDep,
-) -> BatchOut:
+) -> ManagedTaskOut:
     """What somebody began is kept as surplus with the withdrawn original; the answer is the task that goes on."""
     batch = tasks_board.reassign_task(session, campaign, task, rater=body.rater, reason=body.reason, actor=caller.actor)
-    return BatchOut.model_validate(batch)
+    return ManagedTaskOut.model_validate(batch)
 
 
 @router.post("/{task}/reopen", summary="Reopen a task", responses={**example_response(200, EXAMPLE), **REFUSED})
@@ -146,8 +146,8 @@ def reopen_task(
     task: TaskId,
     body: Annotated[ReopenIn, json_body(ReopenIn, again={"reason": "the guidelines changed"})],
     session: SessionDep,
-) -> BatchOut:
+) -> ManagedTaskOut:
     """Its rater gets it again at the next lease; what was judged stays, and can be revised."""
-    return BatchOut.model_validate(
+    return ManagedTaskOut.model_validate(
         tasks_board.reopen_task(session, campaign, task, reason=body.reason, actor=caller.actor)
     )

@@ -213,7 +213,7 @@ def replay_events(
     summary="List deliveries",
     responses=example_response(200, Page[WebhookDeliveryOut](items=[DELIVERED], next=None)),
 )
-def list_deliveries(
+def list_webhook_deliveries(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     webhook: WebhookId,
@@ -224,7 +224,7 @@ def list_deliveries(
     cursor: Before = 0,
 ) -> Page[WebhookDeliveryOut]:
     """The newest first; of the last 7 days. A page of some may be short, or empty, though there is a next one."""
-    views, reached = webhooks.list_deliveries(
+    views, reached = webhooks.list_webhook_deliveries(
         session, campaign, webhook, before=cursor or None, limit=limit + 1, taken=taken, kind=kind
     )
     page = make_page(views, limit, lambda one: str(one.id), reached=None if reached is None else str(reached))

@@ -1,4 +1,4 @@
-"""The command line: one file per noun, each found by its `register`."""
+"""The command line: one file per noun, each found by its `register_commands`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def build_command_line(command: str | None = None) -> typer.Typer:
             app.command(name, help=text)(_group)
         return app
     for file in sorted({file for file, _ in COMMANDS.values()}) if command is None else [COMMANDS[command][0]]:
-        import_module(f"{__name__}.{file}").register(app)
+        import_module(f"{__name__}.{file}").register_commands(app)
     return app
 
 

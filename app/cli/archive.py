@@ -11,7 +11,7 @@ import typer
 from pydantic import TypeAdapter
 
 from app.cli.kit import context
-from app.cli.kit.files import fill_folder
+from app.cli.kit.files import write_files_to_new_folder
 from app.config import Settings, make_media_policy
 from app.domain.media_types import ENDINGS
 from app.services.data import archive
@@ -26,7 +26,7 @@ DOCUMENT: TypeAdapter[ArchivedDocument] = TypeAdapter(ArchivedDocument)
 Loader = Callable[[str], ArchivedDocument]
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
     app.command("archive")(archive_campaign)
 
@@ -46,7 +46,7 @@ def archive_campaign(
             with database.transaction(snapshot=True) as session:
                 return archive.load_archived_document(session, campaign, document)
 
-        fill_folder(_files(indexes, load, media), output)
+        write_files_to_new_folder(_files(indexes, load, media), output)
 
 
 def _indexes(session: Any, campaign: str) -> Iterator[ArchiveIndex]:

@@ -16,30 +16,30 @@ from app.domain.attention import KIND
 from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_validation_errors
 from app.services.data.test_sets import DocumentText, SegmentText, put_document
-from app.services.tasks.attention import list_attention_results
+from app.services.tasks.attention import list_attention_check_results
 
 MOST = 10_000
 
 
-class AttentionSegmentFile(BaseModel):
+class AttentionCheckSegment(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     source: str | None = None
     meta: dict[str, JsonValue] = Field(default_factory=dict)
 
 
-class AttentionDocumentFile(BaseModel):
+class AttentionCheckFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    segments: list[AttentionSegmentFile]
+    segments: list[AttentionCheckSegment]
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(KIND)(attention)
+    app.command(KIND)(manage_attention_checks)
 
 
-def attention(
+def manage_attention_checks(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     document: Annotated[str | None, typer.Argument(help="Key of the check to store.")] = None,
     file: Annotated[
@@ -53,16 +53,16 @@ def attention(
             segments = tuple(SegmentText(source=one.source, meta=one.meta) for one in given.segments)
             put_document(session, campaign, document, DocumentText(segments, kind=KIND), actor=context.find_actor())
             return
-        rows = list_attention_results(session, campaign, after=None, limit=MOST)
+        rows = list_attention_check_results(session, campaign, after=None, limit=MOST)
     write_to_stdout([json.dumps(asdict(row), ensure_ascii=False, default=str).encode() + b"\n" for row in rows])
 
 
-def _read(file: Path | None) -> AttentionDocumentFile:
+def _read(file: Path | None) -> AttentionCheckFile:
     if file is None:
         raise Invalid("the options are not valid", places=(Place(("FILE",), "is missing"),))
     try:
         given: Any = json.loads(file.read_bytes())
-        return AttentionDocumentFile.model_validate(given)
+        return AttentionCheckFile.model_validate(given)
     except ValidationError as error:
         places = tuple(
             Place((str(file), *fault["loc"]), fault["msg"]) for fault in list_first_validation_errors(error, 20)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from app.api.audit import AuditOut
+from app.api.audit import AuditEntryOut
 from app.cli.kit import context
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
@@ -19,12 +19,12 @@ from app.services.campaigns.data_seals import DataSealCheck
 DOES_NOT_HOLD = 1
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("audit")(audit)
+    app.command("audit")(print_audit_hashes)
 
 
-def audit(
+def print_audit_hashes(
     check: Annotated[bool, typer.Option("--check", help="Recompute every hash; exit with 1 if one differs.")] = False,
     seal: Annotated[
         bool, typer.Option("--seal", help="Seal, as they are now, data written by a release without seals.")
@@ -85,11 +85,11 @@ def _check_in_database(*, check: bool) -> list[AuditChainCheck | DataSealCheck]:
         return [*log.verify_audit_chains(session), *(data_seals.verify_data_seals(session) if check else ())]
 
 
-def _check_on_server(remote: _remote.Remote) -> Iterator[AuditChainCheck]:
+def _check_on_server(remote: _remote.RemoteServer) -> Iterator[AuditChainCheck]:
     """The last row of each chain that the token may see; nothing is computed anew."""
-    last: dict[str | None, AuditOut] = {}
+    last: dict[str | None, AuditEntryOut] = {}
     for item in remote.list_items("/v1/audit"):  # the newest first
-        row = AuditOut.model_validate(item)
+        row = AuditEntryOut.model_validate(item)
         last.setdefault(row.campaign, row)
     for campaign in sorted(last, key=lambda key: (key is None, key or "")):
         yield AuditChainCheck(campaign, last[campaign].n, last[campaign].hash, ())

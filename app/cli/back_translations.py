@@ -15,12 +15,12 @@ from app.client import remote as _remote
 from app.services.data import back_translations as service
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("backtranslate")(back_translations)
+    app.command("backtranslate")(copy_back_translations)
 
 
-def back_translations(
+def copy_back_translations(
     campaign: Annotated[str, typer.Argument(help="Key of the back-translation campaign.")],
     to: Annotated[str, typer.Argument(help="Key of the campaign that gets the texts as outputs.")],
     rater: Annotated[

@@ -12,7 +12,7 @@ import typer
 
 from app.cli.kit import context
 from app.cli.kit.bundles import print_bundle_verification, verify_bundle
-from app.cli.kit.files import fill_folder, write_file
+from app.cli.kit.files import write_file_atomically, write_files_to_new_folder
 from app.client import remote as _remote
 from app.config import Settings, make_media_policy
 from app.domain.errors import Invalid, Place
@@ -22,13 +22,13 @@ from app.services.data import bundle_check
 VERIFY = "verify"
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("bundle")(bundle)
-    app.command("release")(release)
+    app.command("bundle")(write_or_verify_bundle)
+    app.command("release")(write_release_folder)
 
 
-def bundle(
+def write_or_verify_bundle(
     campaign: Annotated[str, typer.Argument(help=f"Key of the campaign; or {VERIFY}, followed by a bundle.")],
     file: Annotated[Path | None, typer.Argument(help=f"With {VERIFY}: a bundle or an unpacked bundle folder.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The archive to write.")] = None,
@@ -44,34 +44,38 @@ def bundle(
     if file is not None:
         raise Invalid("the options are not valid", places=(Place(("FILE",), f"goes with {VERIFY}; write with -o"),))
     if (remote := _remote.find_configured_remote(server)) is not None:
-        write_file(_archive(remote, campaign), output)
+        write_file_atomically(_archive(remote, campaign), output)
         return
     with context.open_upgraded_database() as database:
-        write_file(bundles.stream_bundle_archive(database, campaign, make_media_policy(Settings.load()).store), output)
+        write_file_atomically(
+            bundles.stream_bundle_archive(database, campaign, make_media_policy(Settings.load()).store), output
+        )
 
 
-def release(
+def write_release_folder(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="A folder, new or empty.")],
     server: _remote.Server = None,
 ) -> None:
     """Fill a folder with the release bundle of a campaign, and verify it."""
     if (remote := _remote.find_configured_remote(server)) is not None:
-        fill_folder(fetch_archive(remote, campaign), output)
+        write_files_to_new_folder(fetch_bundle_files(remote, campaign), output)
     else:
         with context.open_upgraded_database() as database:
-            fill_folder(bundles.make_bundle_files(database, campaign, make_media_policy(Settings.load()).store), output)
+            write_files_to_new_folder(
+                bundles.make_bundle_files(database, campaign, make_media_policy(Settings.load()).store), output
+            )
     print_bundle_verification(verify_bundle(output))
 
 
-def fetch_archive(remote: _remote.Remote, campaign: str) -> Iterator[tuple[str, Iterator[bytes]]]:
+def fetch_bundle_files(remote: _remote.RemoteServer, campaign: str) -> Iterator[tuple[str, Iterator[bytes]]]:
     """The files of a server's archive, once it is here and as it was made.
 
     Raises ServerRefusal, ServerUnreachable, BundleAltered.
     """
     with tempfile.TemporaryDirectory(prefix="plumbline-") as name:
         archive, folder = Path(name) / "bundle.tar", Path(name) / "bundle"
-        write_file(_archive(remote, campaign), archive)
+        write_file_atomically(_archive(remote, campaign), archive)
         folder.mkdir()
         bundle_check.unpack_bundle(archive, folder)
         for file in sorted(path for path in folder.rglob("*") if path.is_file()):
@@ -79,5 +83,5 @@ def fetch_archive(remote: _remote.Remote, campaign: str) -> Iterator[tuple[str, 
                 yield file.relative_to(folder).as_posix(), iter(lambda: content.read(_remote.PIECE), b"")
 
 
-def _archive(remote: _remote.Remote, campaign: str) -> Iterator[bytes]:
+def _archive(remote: _remote.RemoteServer, campaign: str) -> Iterator[bytes]:
     return remote.stream_body(f"/v1/campaigns/{quote(campaign, safe='')}/exports/{bundles.NAME}")

@@ -14,7 +14,7 @@ from app.services.campaigns import calibration_builder, calibration_sets
 LARGEST = 5_000
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
     app.command("calibration")(build_calibration_set)
 

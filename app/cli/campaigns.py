@@ -24,7 +24,7 @@ Template = Annotated[str | None, typer.Option(help=f"What to begin with: {', '.j
 ProtocolName = Annotated[str | None, typer.Option(help="How outputs are judged; needed without a template.")]
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Campaigns and their templates.", no_args_is_help=True)
     group.command("create")(create_draft_campaign)

@@ -12,19 +12,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from app.client.remote import Remote
+from app.client.remote import RemoteServer
 from app.config import Settings
 from app.conformance.conformance import CheckResult, list_failures, run_checks
 
 BROKEN = 1
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("conformance")(conformance)
+    app.command("conformance")(check_server_conformance)
 
 
-def conformance(
+def check_server_conformance(
     url: Annotated[
         str, typer.Argument(help="Address of the server; PLUMBLINE_TOKEN must be a manager's token for all campaigns.")
     ],
@@ -36,7 +36,7 @@ def conformance(
     The worked examples of every protocol are posted and must score as stated.
     """
     token = Settings.load().token
-    checks = run_checks(Remote(url, token.get_secret_value() if token else None), only=protocol)
+    checks = run_checks(RemoteServer(url, token.get_secret_value() if token else None), only=protocol)
     wrong = list_failures(checks)
     if as_json:
         told = [asdict(check) for check in checks]

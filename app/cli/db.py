@@ -30,11 +30,11 @@ _ABOUT_MISSING = (
 File = Annotated[Path, typer.Argument(help="The backup: one file, checked by its SHA-256 before anything is restored.")]
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Upgrade, check, back up and restore the database.", no_args_is_help=True)
     group.command("upgrade")(upgrade_database)
-    group.command("check")(check_database)
+    group.command("check")(check_schema_version)
     group.command("backup")(backup_database)
     group.command("restore")(restore_database)
     app.add_typer(group, name="db")
@@ -42,20 +42,20 @@ def register(app: typer.Typer) -> None:
 
 def upgrade_database() -> None:
     """Upgrade the schema to this version, and grant the serving role its rights."""
-    with context.database_owner_url() as url:
+    with context.open_owner_database_url() as url:
         prepare_serving_role(url)
         migrate.upgrade_schema(url)
     typer.echo("the schema matches this version")
 
 
-def check_database(
+def check_schema_version(
     or_later: Annotated[
         bool,
         typer.Option("--or-later", help="Also accept the schema of a later version, which this version can serve."),
     ] = False,
 ) -> None:
     """Check whether the database has exactly the schema of this version. Exit code 2 if it does not."""
-    with context.database_owner_url() as url:
+    with context.open_owner_database_url() as url:
         migrate.check_schema(url, or_later=or_later)
     typer.echo("this version can serve the schema" if or_later else "the schema matches this version")
 
@@ -68,7 +68,7 @@ def backup_database(
     ] = False,
 ) -> None:
     """Write one consistent state of the database to a file, while it is in use; media go to FILE.media.tar."""
-    with context.database_owner_url() as url:
+    with context.open_owner_database_url() as url:
         backups.backup_database(url, file, overwrite=overwrite)
         typer.echo(f"{file}: {file.stat().st_size:,} bytes")
         if not without_media:
@@ -112,7 +112,7 @@ def _list_missing(database: Database, missing: Mapping[bytes, str]) -> tuple[Pla
 
 def restore_database(file: File) -> None:
     """Restore a backup into an empty database, all of it or nothing, and bring it to the schema of this version."""
-    with context.database_owner_url() as url:
+    with context.open_owner_database_url() as url:
         beside = file.with_name(file.name + media_backups.SUFFIX)
         if beside.exists():  # before the database, which must be empty: this can be repeated
             n = media_backups.restore_media(make_media_policy(Settings.load()).require_store(), beside)

@@ -24,12 +24,12 @@ from app.cli.serving.service import (
     CannotListen,
     format_socket_origin,
     open_listening_socket,
-    serve_database,
+    run_service,
     stop_on_sigterm,
 )
-from app.cli.simulate import rehearse, write_summary_lines
+from app.cli.simulate import format_rehearsal_summary, rehearse
 from app.client.campaign_client import CampaignClient
-from app.client.remote import Remote
+from app.client.remote import RemoteServer
 from app.config import Settings
 from app.conformance.conformance import list_failures, run_checks
 from app.demo import (
@@ -41,7 +41,7 @@ from app.demo import (
     RATERS,
     STABILITY,
     load_demo,
-    make_rater_model,
+    make_demo_rater_model,
 )
 from app.demo.pictures import GUEST_OF_PICTURES, make_picture_campaign, make_picture_rater_model
 from app.domain.recipe import NAMED
@@ -57,12 +57,12 @@ TOKEN_LASTS = timedelta(days=7)
 HELPER_LASTS = timedelta(hours=1)
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("demo")(demo)
+    app.command("demo")(run_demo)
 
 
-def demo(
+def run_demo(
     leave: Annotated[bool, typer.Option("--exit", help="Stop after the reports, without serving.")] = False,
 ) -> None:
     """Load a made-up campaign, let simulated raters judge it over HTTP, rank it, and serve it until Ctrl+C.
@@ -72,7 +72,7 @@ def demo(
     settings, console = Settings.load(), Console()
     with (
         stop_on_sigterm(),
-        context.connect_owner_or_embedded() as (url, own),
+        context.open_owner_url_and_server() as (url, own),
         ExitStack() as stack,
     ):  # users of the database end before it does
         role = prepare_database(url, upgrade=True)
@@ -81,7 +81,7 @@ def demo(
         secret = _issue(database, campaign, ours=settings.database_url is None)
         listener = _bind_configured_or_free_port(stack, settings.host, settings.port)
         with serve_in_background(url, role, listener):
-            managed = CampaignClient(Remote(format_socket_origin(listener), secret), campaign)
+            managed = CampaignClient(RemoteServer(format_socket_origin(listener), secret), campaign)
             _say_what_is_there(console, managed, settings)
             _collect(console, database, managed)
             _report(console, database, campaign)
@@ -91,7 +91,7 @@ def demo(
                 links |= _picture_links(settings.public_url or format_socket_origin(listener), pictures, secret)
         if links:
             _say_where(console, links)
-            serve_database(url, own, role, listener, answering=settings.workers)
+            run_service(url, own, role, listener, answering=settings.workers)
 
 
 def _load(database: Database) -> str:
@@ -103,7 +103,7 @@ def _load(database: Database) -> str:
 
 def _say_what_is_there(console: Console, managed: CampaignClient, settings: Settings) -> None:
     """A demo goes on from the one before: its figures are then not those of a new one."""
-    if managed.load_settings()["state"] == "draft":
+    if managed.load_campaign()["state"] == "draft":
         return
     place = settings.data_dir if settings.database_url is None else "the database"
     told = f"The demo campaign already exists in {place}. The demo continues from its judgments."
@@ -112,25 +112,27 @@ def _say_what_is_there(console: Console, managed: CampaignClient, settings: Sett
 
 def _collect(console: Console, database: Database, managed: CampaignClient) -> None:
     """Plan, open and judge; what is done already stays as it is."""
-    if managed.load_settings()["state"] == "draft":
+    if managed.load_campaign()["state"] == "draft":
         _say_conformance(console, database, managed.remote.url)
         there = managed.list_active_raters()
         for rater in RATERS:
             if rater not in there:
                 managed.enrol_rater(rater, {})
         managed.freeze_plan(DESIGN)
-    if managed.load_settings()["state"] == "planned":
+    if managed.load_campaign()["state"] == "planned":
         managed.change_state("open")
-    if managed.load_settings()["state"] == "open":
-        tally = rehearse(managed, make_rater_model(managed.campaign, DEMO_SEED), RaterPace())
+    if managed.load_campaign()["state"] == "open":
+        tally = rehearse(managed, make_demo_rater_model(managed.campaign, DEMO_SEED), RaterPace())
         if tally.judgments:
-            console.print(f"Judged over HTTP: {'; '.join(write_summary_lines(tally))}", highlight=False, markup=False)
+            console.print(
+                f"Judged over HTTP: {'; '.join(format_rehearsal_summary(tally))}", highlight=False, markup=False
+            )
 
 
-def _collect_pictures(remote: Remote) -> CampaignClient:
+def _collect_pictures(remote: RemoteServer) -> CampaignClient:
     """The campaign with pictures and a protocol that its manager wrote, judged by all but its guest."""
     pictures = make_picture_campaign(remote)
-    about = pictures.load_settings()
+    about = pictures.load_campaign()
     if (about["state"], about["protocol"]) == ("open", "custom"):
         rehearse(pictures, make_picture_rater_model(pictures), RaterPace())
     return pictures
@@ -142,7 +144,7 @@ def _say_conformance(console: Console, database: Database, origin: str) -> None:
         ends = datetime.now(UTC) + HELPER_LASTS
         issued = tokens.issue_token(session, role="manager", name="conformance", expires_at=ends)
     try:
-        checks = run_checks(Remote(origin, issued.secret), only=PROTOCOL)
+        checks = run_checks(RemoteServer(origin, issued.secret), only=PROTOCOL)
     finally:
         with database.transaction() as session:
             tokens.revoke_token(session, issued.token.prefix, by=None)

@@ -28,15 +28,17 @@ ANSWER_WITHIN = 5.0  # seconds
 SHOWN = {"ok": "ok", "warning": "look", "wrong": "WRONG"}
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("doctor")(doctor)
+    app.command("doctor")(diagnose_installation)
 
 
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="The findings as JSON.")] = False) -> None:
+def diagnose_installation(
+    as_json: Annotated[bool, typer.Option("--json", help="The findings as JSON.")] = False,
+) -> None:
     """Find out what is wrong and what to do, without changing anything. Exit code 1 if anything is wrong."""
     settings = Settings.load()
-    results = list(check_everything(settings))
+    results = list(list_installation_findings(settings))
     if as_json:
         typer.echo(json.dumps([asdict(one) for one in results]))
     else:
@@ -49,7 +51,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="The findings as
         sys.exit(1)
 
 
-def check_everything(settings: Settings) -> Iterator[CheckFinding]:
+def list_installation_findings(settings: Settings) -> Iterator[CheckFinding]:
     """Everything that is looked at, one after another."""
     yield CheckFinding("version", "ok", f"Plumbline {version('plumbline')}, Python {platform.python_version()}")
     if settings.database_url:

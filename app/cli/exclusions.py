@@ -28,7 +28,7 @@ Reason = Annotated[str, typer.Option(help="Reason; it is stored.")]
 PAGE = 200
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Show, add and lift exclusions.", no_args_is_help=True)
     group.command("list")(list_exclusions)
@@ -104,7 +104,7 @@ def _exclude(campaign: str, wanted: NamedExclusion, reason: str) -> bytes:
         return ExclusionOut.from_view(view).model_dump_json().encode()
 
 
-def _over_http(remote: _remote.Remote, campaign: str, body: Mapping[str, str], preview: str | None) -> bytes:
+def _over_http(remote: _remote.RemoteServer, campaign: str, body: Mapping[str, str], preview: str | None) -> bytes:
     """What a server says; its preview by a recipe is waited for where a job makes it."""
     if preview is None:
         return remote.send_change("POST", _path(campaign), {}, body)

@@ -11,17 +11,17 @@ from urllib.parse import quote
 import typer
 
 from app.cli.kit import context
-from app.cli.kit.files import fill_folder, write_file
+from app.cli.kit.files import write_file_atomically, write_files_to_new_folder
 from app.client import remote as _remote
 from app.services.data import exports
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("export")(export)
+    app.command("export")(export_campaign)
 
 
-def export(
+def export_campaign(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     format: Annotated[
         str,
@@ -42,16 +42,16 @@ def export(
     """
     if (remote := _remote.find_configured_remote(server)) is not None:
         path = f"/v1/campaigns/{quote(campaign, safe='')}/exports/{quote(format, safe='')}"
-        write_file(remote.stream_body(path), output)
+        write_file_atomically(remote.stream_body(path), output)
         if format != exports.BUNDLE:  # which holds `jsonl`, and so all
             _print_losses(format, exports.Losses.model_validate_json(remote.fetch_body(f"{path}/losses")).losses)
         return
     with context.open_upgraded_database() as database:
         lost = Counter[str]()
         if output is not None and exports.find_export_file_form(format).files and output.suffix != ".tar":
-            fill_folder(exports.export_campaign_files(database, campaign, format, lost=lost), output)
+            write_files_to_new_folder(exports.export_campaign_files(database, campaign, format, lost=lost), output)
         else:
-            write_file(exports.export_campaign(database, campaign, format, lost=lost), output)
+            write_file_atomically(exports.export_campaign(database, campaign, format, lost=lost), output)
     _print_losses(format, lost)
 
 

@@ -50,7 +50,7 @@ class GateResultNotWritten(AppError):
     published = "NotWritten"
 
 
-class UnexpectedErrorExitsWithTwo:
+class ExitTwoOnUnexpectedError:
     """Nothing unforeseen ends with 1, as an uncaught error does: here that would say that the claim does not hold.
 
     The traceback is printed as ever. Errors that the command line puts into one line pass, with exit code 2 as well.
@@ -67,12 +67,12 @@ class UnexpectedErrorExitsWithTwo:
             raise SystemExit(FAILED) from error
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("gate", help=HELP)(gate)
+    app.command("gate", help=HELP)(print_gate_result)
 
 
-def gate(
+def print_gate_result(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     candidate: Annotated[str, typer.Option(help="Key of the system to approve.")],
     baseline: Annotated[str, typer.Option(help="Key of the system to compare with.")],
@@ -122,7 +122,7 @@ def gate(
         "seed": seed,
     }
     given = {name: str(value) for name, value in options.items() if value is not None}
-    with UnexpectedErrorExitsWithTwo():
+    with ExitTwoOnUnexpectedError():
         remote = _remote.find_configured_remote(server)
         body = (
             _gate_from_database(campaign, given, as_of)
@@ -141,7 +141,7 @@ def _gate_from_database(campaign: str, given: dict[str, str], as_of: str | None)
 
 
 def _gate_from_server(
-    remote: _remote.Remote, campaign: str, given: dict[str, str], as_of: str | None, wait: float
+    remote: _remote.RemoteServer, campaign: str, given: dict[str, str], as_of: str | None, wait: float
 ) -> bytes:
     """The server's answer; asked again while it cannot give one.
 
@@ -162,7 +162,7 @@ def _gate_from_server(
         time.sleep(PAUSE)
 
 
-def _view(body: bytes, remote: _remote.Remote | None) -> GateView:
+def _view(body: bytes, remote: _remote.RemoteServer | None) -> GateView:
     """The answer as it can be read. Raises GateResultUnreadable where a server sends anything else."""
     try:
         return GateView.model_validate_json(body)
@@ -172,7 +172,7 @@ def _view(body: bytes, remote: _remote.Remote | None) -> GateView:
         raise _not_a_gate(remote) from error
 
 
-def _not_a_gate(remote: _remote.Remote) -> GateResultUnreadable:
+def _not_a_gate(remote: _remote.RemoteServer) -> GateResultUnreadable:
     return GateResultUnreadable(f"{remote.url}: something in front of it may have answered, such as a sign-on page")
 
 

@@ -24,7 +24,7 @@ HOURS = TypeAdapter(CampaignHours)
 RIGHT: Final[tuple[Literal["right"], ...]] = ("right",)
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
     app.command("hours")(report_payable_hours)
 

@@ -17,7 +17,7 @@ from app.domain.errors import Invalid, Place
 Dataset = Annotated[str, typer.Argument(help="The dataset repository, like owner/name.")]
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Push release bundles to Hugging Face, and verify them.", no_args_is_help=True)
     group.command("push")(push_bundle)

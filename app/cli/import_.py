@@ -22,7 +22,7 @@ from app.services.data import imports
 COUNTS = ("system", "outputs", "missing", "empty", "identical", "words")
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
     app.command("import")(import_files)
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import typer
 from rich.console import Console
 
-from app.api.locks import make_lock_out
+from app.api.locks import make_lock_history_out
 from app.cli.kit import context
 from app.cli.kit.outputs import Json, write_to_stdout
 from app.cli.kit.terminal import format_plain_table
@@ -18,12 +18,12 @@ from app.reports.kit.table import Table
 from app.services.campaigns import locks as service
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("locks")(locks)
+    app.command("locks")(print_analysis_lock)
 
 
-def locks(
+def print_analysis_lock(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     as_json: Json = False,
     server: _remote.Server = None,
@@ -33,7 +33,7 @@ def locks(
         body = remote.fetch_body(f"/v1/campaigns/{quote(campaign, safe='')}/lock", accept="application/json")
     else:
         with context.open_upgraded_database() as database, database.transaction(snapshot=True) as session:
-            body = make_lock_out(service.get_analysis_lock(session, campaign)).model_dump_json().encode()
+            body = make_lock_history_out(service.get_analysis_lock(session, campaign)).model_dump_json().encode()
     if as_json:
         write_to_stdout([body])
         return

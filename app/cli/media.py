@@ -25,13 +25,13 @@ Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
 Name = Annotated[str, typer.Argument(help="Name of the file.")]
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(no_args_is_help=True, help="Audio, video and pictures of a campaign.")
     for name, command in (
         ("add", add_media),
         ("list", list_media),
-        ("caption", caption_media),
+        ("caption", set_media_captions),
         ("delete", delete_media),
     ):
         group.command(name)(command)
@@ -84,7 +84,7 @@ def _name(path: str, page: int | None) -> str:
     return make_media_name(path, page=page) or make_key(path)
 
 
-def _send(remote: _remote.Remote, campaign: str, name: str, file: Path) -> dict[str, Any]:
+def _send(remote: _remote.RemoteServer, campaign: str, name: str, file: Path) -> dict[str, Any]:
     """Send a file in parts, from where an earlier upload of the same file ended."""
     size, digest = file.stat().st_size, hash_file(file).hex()
     at = f"{_path(campaign)}-uploads"
@@ -112,7 +112,7 @@ def list_media(campaign: Campaign, as_json: Json = False, server: _remote.Server
     _show(items, as_json=as_json)
 
 
-def caption_media(
+def set_media_captions(
     campaign: Campaign,
     name: Name,
     captions: Annotated[str | None, typer.Option(help="Name of a WebVTT file that was added.")] = None,

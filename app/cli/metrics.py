@@ -21,15 +21,15 @@ from app.services.data import metrics_files
 Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(no_args_is_help=True, help="Add and list scores of automatic metrics.")
-    group.command("import")(import_metrics)
+    group.command("import")(import_metric_scores)
     group.command("list")(list_metrics)
     app.add_typer(group, name="metrics")
 
 
-def import_metrics(
+def import_metric_scores(
     campaign: Campaign,
     files: Annotated[list[Path], typer.Argument(help="A table with names, or *.seg.score and *.sys.score files.")],
     name: Annotated[str | None, typer.Option(help="Name of the metric; default: from the score files.")] = None,
@@ -48,7 +48,7 @@ def import_metrics(
         body = remote.send_change("PUT", f"{_path(campaign)}/{quote(metric, safe='')}", {}, asdict(given))
     else:
         with context.open_upgraded_database() as database, database.transaction() as session:
-            outcome = service.put_metric(session, campaign, metric, given, actor=context.find_actor())
+            outcome = service.put_metric_scores(session, campaign, metric, given, actor=context.find_actor())
         body = MetricOut.model_validate(outcome).model_dump_json().encode()
     if as_json:
         write_to_stdout([body])

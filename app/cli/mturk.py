@@ -15,18 +15,18 @@ from app.cli.kit.crowd import (
     create_invitation_and_study,
     end_invitation,
     find_participant_server,
-    is_open,
+    is_campaign_open,
     list_unused_invitations,
     load_completion_code_templates,
     settle_study_submissions,
 )
 from app.client import remote as _remote
-from app.client.mturk import HitTexts, MTurkClient
+from app.client.mturk import HitDetails, MTurkClient
 from app.config import Settings
 from app.domain.errors import Invalid, Place, Unavailable
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Create HITs on Mechanical Turk, and pay workers.", no_args_is_help=True)
     group.command("create")(create_study)
@@ -57,12 +57,12 @@ def create_study(
     """
     remote = find_participant_server(server)
     load_completion_code_templates(remote, campaign)  # refuses an unknown campaign before anybody is asked
-    texts = HitTexts(title, description, keywords, minutes, reward, places, days, pay_after)
+    texts = HitDetails(title, description, keywords, minutes, reward, places, days, pay_after)
     total = f"{places * reward / 100:,.2f} dollars, and the fees of Mechanical Turk"
     if dry_run:
         typer.echo(f"It would be a HIT of {places} places for {days} days, {total}. Nothing was made.")
         return
-    if yes and not is_open(remote, campaign):
+    if yes and not is_campaign_open(remote, campaign):
         why = "workers come at once, and the campaign is not open; without it you can open the campaign meanwhile"
         raise Invalid("the options are not valid", places=(Place(("--yes",), why),))
     mturk = _mturk()
@@ -98,7 +98,7 @@ def settle_submissions(
     )
 
 
-def _confirm_offer(remote: _remote.Remote, campaign: str, question: str) -> None:
+def _confirm_offer(remote: _remote.RemoteServer, campaign: str, question: str) -> None:
     """Ask until the campaign is open; a server that cannot be asked now may be back when somebody confirms again.
 
     Raises Exit where the answer is no, Abort where the command is interrupted.
@@ -108,7 +108,7 @@ def _confirm_offer(remote: _remote.Remote, campaign: str, question: str) -> None
             typer.echo("No HIT is created, and the invitation is ended.")
             raise typer.Exit(1)
         try:
-            if is_open(remote, campaign):
+            if is_campaign_open(remote, campaign):
                 return
         except (_remote.ServerRefusal, Unavailable) as error:
             typer.echo(f"The campaign cannot be looked at: {error.detail or error.title()}")
@@ -118,7 +118,7 @@ def _confirm_offer(remote: _remote.Remote, campaign: str, question: str) -> None
         typer.echo("The campaign is not open yet.")
 
 
-def _offer_to_end_leftovers(mturk: MTurkClient, remote: _remote.Remote, campaign: str, *, ask: bool) -> None:
+def _offer_to_end_leftovers(mturk: MTurkClient, remote: _remote.RemoteServer, campaign: str, *, ask: bool) -> None:
     """Invitations that an interrupted run left without a HIT: a plan counts their places, and nobody can come."""
     unused = list_unused_invitations(remote, campaign, "mturk")
     for invitation in sorted(set(unused) - mturk.list_invitations_with_hits()) if unused else ():

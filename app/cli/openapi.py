@@ -15,22 +15,22 @@ LEVELS = 3
 """Of keys on lines of their own: section, path or kind of component, method or component."""
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("openapi")(openapi)
+    app.command("openapi")(print_openapi_document)
 
 
-def openapi() -> None:
+def print_openapi_document() -> None:
     """Print the OpenAPI document."""
     nowhere = Database("postgresql://", size=2)  # nothing connects: only the routes are looked at
     document = create_app(nowhere, ServiceOptions()).openapi()
-    typer.echo(format_by_line(document, LEVELS))
+    typer.echo(format_json_by_line(document, LEVELS))
 
 
-def format_by_line(part: Any, levels: int) -> str:
+def format_json_by_line(part: Any, levels: int) -> str:
     """JSON without spaces, but with each key of the upper levels on a line of its own, so that diffs can be read.
 
-    >>> print(format_by_line({"paths": {"/b": {"get": {}}, "/a": {}}, "openapi": "3.1.0"}, 2))
+    >>> print(format_json_by_line({"paths": {"/b": {"get": {}}, "/a": {}}, "openapi": "3.1.0"}, 2))
     {
     "openapi":"3.1.0",
     "paths":{
@@ -39,5 +39,7 @@ def format_by_line(part: Any, levels: int) -> str:
     """
     if not levels or not isinstance(part, dict) or not part:
         return json.dumps(part, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    keys = (f"\n{json.dumps(key, ensure_ascii=False)}:{format_by_line(part[key], levels - 1)}" for key in sorted(part))
+    keys = (
+        f"\n{json.dumps(key, ensure_ascii=False)}:{format_json_by_line(part[key], levels - 1)}" for key in sorted(part)
+    )
     return "{" + ",".join(keys) + "}"

@@ -28,7 +28,7 @@ LONGEST_NAME = 200
 Organization = Annotated[str, typer.Argument(help="Key of the organization.")]
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Organizations that share this installation.", no_args_is_help=True)
     group.command("add")(add_organization)
@@ -49,7 +49,7 @@ def add_organization(
     name = name or organization
     if len(name) > LONGEST_NAME or not name.isprintable():
         raise Invalid(places=(Place(("--name",), f"must be at most {LONGEST_NAME} printable characters"),))
-    with context.database_owner_url() as url:
+    with context.open_owner_database_url() as url:
         prepare_serving_role(url)
         organization_schemas.add_organization(url, organization, name, prepare=partial(_issue_owner_token, url))
     typer.echo(f"{organization} is ready")
@@ -64,7 +64,7 @@ def _issue_owner_token(url: str, number: int) -> None:
 
 def list_organizations(as_json: Json = False) -> None:
     """List organizations by number, without the default one, which has no number."""
-    with context.database_owner_url() as url, MigrationConnection(url) as connection:
+    with context.open_owner_database_url() as url, MigrationConnection(url) as connection:
         records = organization_list.list_organizations(connection, only_open=False)
     if as_json:
         items = [{"key": r.key, "name": r.name, "state": r.state, "made": r.created_at.isoformat()} for r in records]
@@ -77,7 +77,7 @@ def list_organizations(as_json: Json = False) -> None:
 
 def distribute_organization(organization: Organization) -> None:
     """Move an organization that is older than Citus to one of its nodes. Nobody can write to it meanwhile."""
-    with context.database_owner_url() as url:
+    with context.open_owner_database_url() as url:
         with MigrationConnection(url) as connection:
             number = organization_list.find_organization(connection, organization).number
             if not distribution.has_citus(connection):
@@ -96,6 +96,6 @@ def remove_organization(
     if not confirmed:
         why = "write --with-all-data: its campaigns, judgments and people are deleted, and only a backup has them then"
         raise Invalid("this deletes everything", places=(Place(("--with-all-data",), why),))
-    with context.database_owner_url() as url:
+    with context.open_owner_database_url() as url:
         organization_schemas.remove_organization(url, organization)
     typer.echo(f"{organization} is removed")

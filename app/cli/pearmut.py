@@ -28,15 +28,15 @@ OLD_IDS = typer.Option(
 AS_JSON = typer.Option("--json", help="As JSON.")
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Load campaigns of Pearmut, or move a running Pearmut.", no_args_is_help=True)
-    group.command("add")(add_campaign_from_file)
+    group.command("add")(add_campaigns_from_files)
     group.command("move")(move_running_pearmut)
     app.add_typer(group, name="pearmut")
 
 
-def add_campaign_from_file(
+def add_campaigns_from_files(
     files: Annotated[list[Path], typer.Argument(help="Campaign files of Pearmut, as `pearmut add` takes them.")],
     old_ids: Annotated[bool, OLD_IDS] = False,
     as_json: Annotated[bool, AS_JSON] = False,

@@ -24,12 +24,12 @@ from app.web import strict_json
 MOST_SHOWN = 40
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("plan")(plan)
+    app.command("plan")(compile_or_print_plan)
 
 
-def plan(
+def compile_or_print_plan(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     design: Annotated[
         Path | None, typer.Argument(help="A design as JSON; - for standard input; without one, show the current plan.")
@@ -91,7 +91,7 @@ def _compile_plan(
 
 
 def _compile_on_server(
-    remote: _remote.Remote, campaign: str, given: Any, *, dry_run: bool, replan: _Replan | None, pilot: str | None
+    remote: _remote.RemoteServer, campaign: str, given: Any, *, dry_run: bool, replan: _Replan | None, pilot: str | None
 ) -> dict[str, Any]:
     path = f"/v1/campaigns/{quote(campaign, safe='')}/plan"
     query = {"dry_run": str(dry_run).lower(), **({} if pilot is None else {"pilot": pilot})}

@@ -18,13 +18,13 @@ from app.cli.kit.crowd import (
     settle_study_submissions,
 )
 from app.client import remote as _remote
-from app.client.prolific import COMPLETION_URL, ProlificClient, StudyTexts
+from app.client.prolific import COMPLETION_URL, ProlificClient, StudyDetails
 from app.client.settlement import CODE
 from app.config import Settings
 from app.domain.errors import Invalid, Place
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Create studies on Prolific, and pay participants.", no_args_is_help=True)
     group.command("create")(create_study)
@@ -52,7 +52,7 @@ def create_study(
     if None in fixed or any(CODE in str(code) for code in fixed):
         why = "Prolific knows fixed codes only; set code_pass and code_fail, both without {code}"
         raise Invalid("the campaign's completion codes do not fit", places=(Place(("settings", "quality"), why),))
-    texts = StudyTexts(name, description, minutes, reward, places)
+    texts = StudyDetails(name, description, minutes, reward, places)
     codes = {"COMPLETED": str(verdicts.passed), "FAILED_ATTENTION_CHECK": str(verdicts.failed)}
     if dry_run:
         typer.echo(f"It would be a study of {places} places, {minutes} minutes, {reward} each. Nothing was made.")

@@ -16,12 +16,12 @@ from app.services.campaigns import protocols
 from app.services.campaigns.protocols import ProtocolNameAndOptions
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("protocol")(protocol)
+    app.command("protocol")(print_or_replace_protocol)
 
 
-def protocol(
+def print_or_replace_protocol(
     campaign: Annotated[str | None, typer.Argument(help="Key of the campaign.")] = None,
     file: Annotated[
         Path | None, typer.Argument(help='The new protocol as JSON, {"protocol": …, "options": …}.')

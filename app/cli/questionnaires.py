@@ -19,12 +19,12 @@ from app.services.people import questionnaires as service
 MOST = 10_000
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("questionnaires")(questionnaires)
+    app.command("questionnaires")(print_or_replace_questionnaires)
 
 
-def questionnaires(
+def print_or_replace_questionnaires(
     campaign: Annotated[str | None, typer.Argument(help="Key of the campaign.")] = None,
     file: Annotated[
         Path | None, typer.Argument(help='The new questions as JSON, {"before": […], "after": […]}.')

@@ -15,7 +15,7 @@ from rich.console import Console
 from app.api.models.times import parse_as_of
 from app.cli.kit import context as _context
 from app.cli.kit import long_reports
-from app.cli.kit.files import write_file
+from app.cli.kit.files import write_file_atomically
 from app.cli.kit.outputs import When, write_to_stdout
 from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.kit.terminal import format_ranking_table
@@ -45,13 +45,15 @@ SEGMENTS = "segments"
 _FLAGS = {"csv": "csv", "tex": "latex", "md": "markdown", "svg": "svg", "parquet": "parquet"}
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("rank", help=HELP, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(rank)
-    app.command("recipes")(recipes)
+    app.command("rank", help=HELP, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(
+        print_ranking
+    )
+    app.command("recipes")(print_named_recipes)
 
 
-def rank(
+def print_ranking(
     context: typer.Context,
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     recipe: Annotated[str, typer.Option(help="Name of a recipe, including the campaign's own.")] = "recommended",
@@ -87,7 +89,7 @@ def rank(
     if not kinds:
         Console().print(format_ranking_table(json.loads(b"".join(pieces))))
     elif to_parquet is not None:
-        write_file(pieces, to_parquet)
+        write_file_atomically(pieces, to_parquet)
     else:
         write_to_stdout(pieces)
 
@@ -121,7 +123,7 @@ def _rank_in_database(asked: RankArguments) -> Iterator[bytes]:
     yield body if asked.kind in ("", "json") else render_ranking(body, asked.kind, asked.table)
 
 
-def _rank_on_server(remote: _remote.Remote, asked: RankArguments) -> Iterator[bytes]:
+def _rank_on_server(remote: _remote.RemoteServer, asked: RankArguments) -> Iterator[bytes]:
     path = f"/v1/campaigns/{quote(asked.campaign, safe='')}/ranking"
     query: dict[str, str | int | list[str]] = {"recipe": asked.recipe, **asked.choices}
     if asked.as_of is not None:
@@ -148,7 +150,7 @@ def _check_table(table: str, kinds: list[str]) -> None:
         raise Invalid("the options are not valid", places=(Place(("--table", table), what),))
 
 
-def recipes(server: _remote.Server = None) -> None:
+def print_named_recipes(server: _remote.Server = None) -> None:
     """List the named recipes, and what each was checked against."""
     remote = _remote.find_configured_remote(server)
     sources = {name: CHECKED_AGAINST[name] for name in NAMED}

@@ -32,13 +32,13 @@ Days = Annotated[int, typer.Option(min=1, max=400, help="Days until the link exp
 PAGE = 200
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Manage raters: enrol, link, change, erase.", no_args_is_help=True)
     group.command("list")(list_raters)
-    group.command("add")(add_raters)
-    group.command("change")(change_raters)
-    group.command("link")(renew_rater_links)
+    group.command("add")(add_rater)
+    group.command("change")(change_rater)
+    group.command("link")(renew_rater_link)
     group.command("erase")(erase_rater)
     group.command("purge")(purge_rater)
     app.add_typer(group, name="raters")
@@ -57,7 +57,7 @@ def list_raters(campaign: Campaign, as_json: Json = False, server: _remote.Serve
     Console().print(format_plain_table(shown, f"{campaign}: {len(listed)} raters"))
 
 
-def add_raters(
+def add_rater(
     campaign: Campaign,
     key: Key,
     team: Annotated[str | None, typer.Option(help="Key of a team.")] = None,
@@ -92,7 +92,7 @@ def _warn(told: Iterable[str]) -> None:
         typer.echo(f"Warning: {warning}", err=True)
 
 
-def change_raters(
+def change_rater(
     campaign: Campaign,
     key: Key,
     state: Annotated[str | None, typer.Option(help=f"One of {', '.join(get_args(State))}.")] = None,
@@ -136,7 +136,7 @@ def _parse_rater(body: dict[str, object]) -> RaterIn:
         raise Invalid("the options are not valid", places=places) from None
 
 
-def renew_rater_links(campaign: Campaign, key: Key, days: Days = 90, server: _remote.Server = None) -> None:
+def renew_rater_link(campaign: Campaign, key: Key, days: Days = 90, server: _remote.Server = None) -> None:
     """Print a new link for a rater. It replaces the previous one and cannot be shown again."""
     if (remote := _remote.find_configured_remote(server)) is not None:
         made = remote.send_change("POST", f"{_path(campaign)}/{quote(key, safe='')}/link", {"days": days})
@@ -176,7 +176,7 @@ def purge_rater(campaign: Campaign, key: Key, yes: Yes = False) -> None:
     """Delete the judgments of an erased rater, as the schema's owner. The audit log keeps the hash of each row."""
     if not yes:
         typer.confirm(f"Delete everything that {key} judged in {campaign}? This cannot be undone", abort=True)
-    with context.open_upgraded_database(), context.database_owner_url() as url:
+    with context.open_upgraded_database(), context.open_owner_database_url() as url:
         database = Database(url, size=1)
         try:
             with database.transaction() as session:

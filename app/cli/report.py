@@ -36,7 +36,7 @@ Pairs = Annotated[list[str] | None, typer.Option("--option", "-o", help="Option 
 Picture = Annotated[str, typer.Option(help="With --svg: which picture, if the report has several.")]
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     own = [
         "recipes: rankings by several recipes side by side. --recipes",
@@ -45,23 +45,25 @@ def register(app: typer.Typer) -> None:
     ]
     of_one = ["Show a report on a campaign.", *_lines("campaign"), *own]
     words = typer.Argument(metavar="CAMPAIGN KIND", help="Each report has its own options, as listed above.")
-    app.command("report", help="\n\n".join(of_one), context_settings=EXTRA)(_command(words, report))
+    app.command("report", help="\n\n".join(of_one), context_settings=EXTRA)(_command(words, print_campaign_report))
     words = typer.Argument(metavar="KIND CAMPAIGN…", help="Two campaigns or more.")
     of_several = ["Compare campaigns.", *_lines("campaigns")]
-    app.command("compare", help="\n\n".join(of_several), context_settings=EXTRA)(_command(words, compare))
+    app.command("compare", help="\n\n".join(of_several), context_settings=EXTRA)(
+        _command(words, print_comparison_report)
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class OutputForm:
+class ReportOutputOptions:
     """How a report is wanted. shape: `json`, `csv`, `tex`, `md`, `svg`, or empty for the terminal."""
 
     as_of: str | None
     shape: str
     picture: str
-    remote: _remote.Remote | None
+    remote: _remote.RemoteServer | None
 
 
-def _command(argument: Any, run: Callable[[list[str], Options, OutputForm], None]) -> Callable[..., None]:
+def _command(argument: Any, run: Callable[[list[str], Options, ReportOutputOptions], None]) -> Callable[..., None]:
     """A command with the options that both have; what it is called with beside them is its own."""
 
     def command(
@@ -77,7 +79,10 @@ def _command(argument: Any, run: Callable[[list[str], Options, OutputForm], None
         server: _remote.Server = None,
     ) -> None:
         shape = choose_output_format(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
-        run(*_read(words, option or []), OutputForm(as_of, shape, picture, _remote.find_configured_remote(server)))
+        run(
+            *_read(words, option or []),
+            ReportOutputOptions(as_of, shape, picture, _remote.find_configured_remote(server)),
+        )
 
     command.__annotations__["words"] = Annotated[list[str], argument]
     return command
@@ -92,13 +97,15 @@ def _options(kind: AnyKind) -> str:
     return " ".join(f"--{name.replace('_', '-')}" for name in kind.options.model_fields)
 
 
-def report(names: list[str], options: Options, how: OutputForm) -> None:
+def print_campaign_report(names: list[str], options: Options, how: ReportOutputOptions) -> None:
     """Show a report on a campaign."""
     if len(names) != 2:
         raise Invalid("the arguments are not valid", places=(Place(("CAMPAIGN", "KIND"), "both are needed"),))
     campaign, name = names if names[1] in _list_kinds() or names[0] not in _list_kinds() else names[::-1]
     if name == side_by_side.RECIPES:
-        return side_by_side.report(campaign, _recipes(options), _version(how.as_of), how.shape, how.remote)
+        return side_by_side.print_recipe_comparison(
+            campaign, _recipes(options), _version(how.as_of), how.shape, how.remote
+        )
     if name not in _list_kinds():
         raise Invalid(
             "the arguments are not valid", places=(Place((name[:80],), f"there are: {', '.join(_list_kinds())}"),)
@@ -109,7 +116,7 @@ def report(names: list[str], options: Options, how: OutputForm) -> None:
     return _answer(ReportArguments(kind, (campaign,), options, how))
 
 
-def compare(names: list[str], options: Options, how: OutputForm) -> None:
+def print_comparison_report(names: list[str], options: Options, how: ReportOutputOptions) -> None:
     """Compare campaigns."""
     if len(names) < 3:
         raise Invalid("the arguments are not valid", places=(Place(("CAMPAIGN…",), "two or more are needed"),))
@@ -148,7 +155,7 @@ class ReportArguments:
     kind: AnyKind
     campaigns: tuple[str, ...]
     options: Options
-    how: OutputForm
+    how: ReportOutputOptions
 
     def to_request(self) -> ReportRequest:
         """As the database is asked. Raises Invalid."""
@@ -157,13 +164,13 @@ class ReportArguments:
         campaigns = request.list_report_campaigns(self.kind, self.campaigns, question)
         return ReportRequest(self.kind, campaigns, question, parse_as_of(self.how.as_of))
 
-    def path(self) -> str:
+    def server_path(self) -> str:
         """Where a server has it."""
         if self.kind.over == "campaigns":
             return f"/v1/comparisons/{self.kind.name}"
         return f"/v1/campaigns/{quote(self.campaigns[0], safe='')}/reports/{self.kind.name}"
 
-    def query(self) -> dict[str, str | int | Sequence[str]]:
+    def server_query(self) -> dict[str, str | int | Sequence[str]]:
         """As a server is asked."""
         several = {"campaigns": ",".join(self.campaigns)} if self.kind.over == "campaigns" else {}
         return {**self.options, **several, **({} if self.how.as_of is None else {"as_of": self.how.as_of})}
@@ -181,7 +188,9 @@ def _answer(wanted: ReportArguments) -> None:
             body = store.find_or_compute_report(database, wanted.to_request(), on_progress=on_progress).body
     else:
         with show_progress_bar("computing") as on_progress:
-            body = long_reports.wait_for_report(remote, "GET", wanted.path(), wanted.query(), on_progress=on_progress)
+            body = long_reports.wait_for_report(
+                remote, "GET", wanted.server_path(), wanted.server_query(), on_progress=on_progress
+            )
     if shape:
         write_to_stdout([body if shape == "json" else render_report(wanted.kind, body, shape, wanted.how.picture)])
     else:

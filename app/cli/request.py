@@ -17,12 +17,12 @@ METHODS = ("GET", "PUT", "POST", "PATCH", "DELETE")
 NOT_VALID = "the request is not valid"
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("request")(request)
+    app.command("request")(send_api_request)
 
 
-def request(
+def send_api_request(
     method: Annotated[str, typer.Argument(help=f"One of {', '.join(METHODS)}.")],
     path: Annotated[str, typer.Argument(help="As the API names it: /v1/campaigns/demo/guidelines?x=y")],
     file: Annotated[Path | None, typer.Argument(help="The body as JSON; - is standard input.")] = None,

@@ -14,12 +14,12 @@ from app.services.data import rescore as rescoring
 DIFFERENT = 1
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("rescore")(rescore)
+    app.command("rescore")(rescore_campaign)
 
 
-def rescore(
+def rescore_campaign(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     check: Annotated[bool, typer.Option("--check", help="Compare only; exit with 1 if a score differs.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,

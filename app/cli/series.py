@@ -19,7 +19,7 @@ from rich.console import Console
 from app import formats
 from app.cli.kit import context
 from app.cli.kit.outputs import Json
-from app.cli.kit.series_steps import RemoteBackend
+from app.cli.kit.series_steps import RemoteSeriesBackend
 from app.cli.kit.terminal import format_plain_table
 from app.cli.side_by_side import rank_series
 from app.client import remote as _remote
@@ -38,12 +38,12 @@ ALL = (*steps.STEPS, LINKS, PROGRESS, RANKING)
 _RUNS_IN_SPREADSHEETS = ("=", "+", "-", "@")
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("series")(series)
+    app.command("series")(run_series_steps)
 
 
-def series(
+def run_series_steps(
     manifest: Annotated[Path, typer.Argument(help="The manifest as JSON.")],
     step: Annotated[list[str] | None, typer.Argument(help=f"{', '.join(ALL)}, in order; progress if none.")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="CSV file for the links.")] = None,
@@ -94,7 +94,7 @@ def _read(path: Path) -> Manifest:
 def _backend(server: str | None) -> Iterator[SeriesBackend]:
     remote = _remote.find_configured_remote(server)
     if remote is not None:
-        yield RemoteBackend(remote)
+        yield RemoteSeriesBackend(remote)
         return
     settings = Settings.load()
     origin = settings.public_url or f"http://{settings.host}:{settings.port}"

@@ -14,15 +14,15 @@ from app.cli.serving.service import (
     open_listening_socket,
     open_served_database,
     prepare_database_in_forked_process,
-    serve_database,
-    start_process_early,
+    run_service,
+    start_web_process_early,
     stop_on_sigterm,
 )
 from app.config import Settings
 from app.pearmut.files import ABSENT, find_pearmut_files
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
     app.command("serve")(serve)
 
@@ -42,14 +42,14 @@ def serve(
         stop_on_sigterm(),
         open_listening_socket(host or settings.host, settings.port if port is None else port) as server,
         _listening_for_pearmut(settings, host or settings.host) as pearmut,
-        start_process_early(server) as web,  # which takes longer than to have a database, new or old
+        start_web_process_early(server) as web,  # which takes longer than to have a database, new or old
         open_served_database(settings) as (url, own),
     ):
         origin = settings.public_url or format_socket_origin(server)
         role = prepare_database_in_forked_process(url, origin, settings.data_dir, upgrade=not no_migrate)
         if pearmut is not None:
             typer.echo(f"Pearmut's pages at {settings.pearmut_url or format_socket_origin(pearmut)}")
-        serve_database(
+        run_service(
             url,
             own,
             role,

@@ -27,13 +27,13 @@ NOT_VALID = "the settings are not valid"
 MOST = 1000
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("settings")(settings)
-    app.command("recipe")(recipe)
+    app.command("settings")(print_or_change_settings)
+    app.command("recipe")(print_or_store_recipe)
 
 
-def settings(
+def print_or_change_settings(
     campaign: Campaign,
     changes: Annotated[
         list[str] | None,
@@ -70,7 +70,7 @@ def settings(
     _print({name: shown[name] for name in CampaignPatch.model_fields})
 
 
-def recipe(
+def print_or_store_recipe(
     campaign: Campaign,
     name: Annotated[str | None, typer.Argument(help="Name of the recipe; without it all are listed.")] = None,
     file: Annotated[
@@ -150,7 +150,7 @@ def _change_entry(whole: object, entries: Sequence[str], value: object, name: st
 def _validate_fields(fields: Mapping[str, object]) -> dict[str, Any]:
     """The same as over HTTP. Raises Invalid, naming the field."""
     try:
-        return CampaignPatch.model_validate(fields).stated_fields()
+        return CampaignPatch.model_validate(fields).get_given_fields()
     except ValidationError as error:
         faults = list_first_validation_errors(error, 20)
         raise Invalid(NOT_VALID, places=tuple(Place(tuple(one["loc"]), one["msg"]) for one in faults)) from None

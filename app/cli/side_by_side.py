@@ -11,7 +11,7 @@ from urllib.parse import quote
 import typer
 from rich.console import Console, RenderableType
 
-from app.api.models.side_by_side import SideBySideOut
+from app.api.models.side_by_side import RankingsSideBySideOut
 from app.cli.kit import context, long_reports
 from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, choose_output_format, write_to_stdout
 from app.cli.kit.progress_bar import show_progress_bar
@@ -30,12 +30,14 @@ RECIPES = "recipes"
 Ask = Callable[[Database], RankingsSideBySide]
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     app.command("rank-series")(rank_series)
 
 
-def report(campaign: str, recipes: Sequence[str], as_of: int | None, shape: str, remote: _remote.Remote | None) -> None:
+def print_recipe_comparison(
+    campaign: str, recipes: Sequence[str], as_of: int | None, shape: str, remote: _remote.RemoteServer | None
+) -> None:
     """Write or print rankings by several recipes side by side, published ones and the campaign's own."""
     names = list(dict.fromkeys(recipes))
     query: dict[str, str | int] = {"recipes": ",".join(names), **({} if as_of is None else {"as_of": as_of})}
@@ -64,13 +66,15 @@ def rank_series(
     _answer(_remote.find_configured_remote(server), path, {"recipe": recipe}, wanted, ask)
 
 
-def _answer(remote: _remote.Remote | None, path: str, query: Mapping[str, str | int], kind: str, ask: Ask) -> None:
+def _answer(
+    remote: _remote.RemoteServer | None, path: str, query: Mapping[str, str | int], kind: str, ask: Ask
+) -> None:
     if remote is None:
         with context.open_upgraded_database() as database:
             rankings = ask(database)
         told = kind in ("", "json")
         body = (
-            SideBySideOut.from_rankings(rankings).model_dump_json().encode()
+            RankingsSideBySideOut.from_rankings(rankings).model_dump_json().encode()
             if told
             else render_side_by_side(rankings, kind)
         )
@@ -82,7 +86,7 @@ def _answer(remote: _remote.Remote | None, path: str, query: Mapping[str, str | 
         Console().print(_make_comparison_table(json.loads(body)))
 
 
-def _compare_on_server(remote: _remote.Remote, path: str, query: Mapping[str, str | int], kind: str) -> bytes:
+def _compare_on_server(remote: _remote.RemoteServer, path: str, query: Mapping[str, str | int], kind: str) -> bytes:
     """The report, waited for where a job makes it, in the kind that is wanted.
 
     It is asked for once: by a second time the data may be others, and wait for another job.

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from app.cli.kit import context
-from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_raters, unwrap_error_group
+from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_simulated_raters, unwrap_error_group
 from app.cli.serving.own_server import run_own_server
 from app.cli.serving.preparation import prepare_database
 from app.cli.serving.service import stop_on_sigterm
@@ -38,12 +38,12 @@ class NoModelRaterEnrolled(NotFound):
     published = "NobodyComes"
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("simulate")(simulate)
+    app.command("simulate")(simulate_raters)
 
 
-def simulate(
+def simulate_raters(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign; its raters get new links.")],
     raters: Annotated[Path | None, typer.Option(help="File with the model of the raters.")] = None,
     template: Annotated[
@@ -92,7 +92,9 @@ def rehearse(managed: CampaignClient, model: RaterModel, pace: RaterPace) -> Reh
     total, links = managed.count_open_judgments(), managed.renew_rater_links(there)
     with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("judging", total=total)
-        judging = run_raters(managed.remote.url, model, links, pace, judged=lambda n: progress.advance(bar, n))
+        judging = run_simulated_raters(
+            managed.remote.url, model, links, pace, judged=lambda n: progress.advance(bar, n)
+        )
         try:
             return asyncio.run(judging)
         except BaseExceptionGroup as group:
@@ -109,15 +111,15 @@ def open_managed_campaign(campaign: str | None, server: str | None) -> Iterator[
     if remote is not None:
         yield CampaignClient(remote, campaign or "")
         return
-    with context.database_owner_url() as url:
+    with context.open_owner_database_url() as url:
         role = prepare_database(url, upgrade=True)
         with (
             closing(Database(url, size=2, role=role)) as database,
-            context.use_chosen_organization(database),
+            context.use_configured_organization(database),
             create_temporary_token(database, campaign) as secret,
             run_own_server(url, role) as origin,
         ):
-            yield CampaignClient(_remote.Remote(origin, secret.get_secret_value()), campaign or "")
+            yield CampaignClient(_remote.RemoteServer(origin, secret.get_secret_value()), campaign or "")
 
 
 @contextmanager
@@ -153,18 +155,18 @@ def _write(data: bytes, output: Path | None) -> None:
 
 
 def _print_tally(tally: RehearsalTally, *, as_json: bool) -> None:
-    told = tally.summary()
+    told = tally.summarize()
     if as_json:
         typer.echo(json.dumps(told))
         return
     console = Console()
-    for line in write_summary_lines(tally):
+    for line in format_rehearsal_summary(tally):
         console.print(line, highlight=False, markup=False)
 
 
-def write_summary_lines(tally: RehearsalTally) -> list[str]:
+def format_rehearsal_summary(tally: RehearsalTally) -> list[str]:
     """The summary in words: what was judged, how fast, and who did not finish."""
-    told = tally.summary()
+    told = tally.summarize()
     unfinished = {rater: why for rater, why in sorted(tally.ended.items()) if why != "finished"}
     judged = (
         "{judgments} judgments ({revisions} of them revisions), {tasks_handed_in} tasks handed in, {surplus} surplus"

@@ -27,12 +27,12 @@ from app.reports.stability.options import StabilityIn
 from app.reports.stability.report import REPORT
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("stability")(stability)
+    app.command("stability")(print_stability_report)
 
 
-def stability(
+def print_stability_report(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     grouping: Annotated[
         list[str] | None, typer.Option(help="psxs, system_balanced or none; repeat to add curves.")
@@ -139,7 +139,7 @@ def _stability_from_database(campaign: str, asked: StabilityIn, workers: int) ->
         return find_or_compute_report(database, asking, on_progress=on_progress, execute=execute).body
 
 
-def _stability_from_server(remote: _remote.Remote, campaign: str, asked: StabilityIn) -> bytes:
+def _stability_from_server(remote: _remote.RemoteServer, campaign: str, asked: StabilityIn) -> bytes:
     path = f"/v1/campaigns/{quote(campaign, safe='')}/stability"
     with show_progress_bar("simulating") as on_progress:
         body = asked.model_dump(exclude_unset=True)

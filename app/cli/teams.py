@@ -22,7 +22,7 @@ Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
 MOST = 10_000
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Teams of raters, each with its coordinator.", no_args_is_help=True)
     group.command("list")(list_teams)

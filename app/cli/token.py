@@ -20,7 +20,7 @@ from app.storage.db import Session
 PAGE = 200
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Create, list and revoke tokens.", no_args_is_help=True)
     group.command("create")(create_token)
@@ -62,7 +62,7 @@ def revoke_token(token: Annotated[str, typer.Argument(help="The part of the toke
         tokens.revoke_token(session, token, by=None)
 
 
-def _list_tokens(remote: _remote.Remote | None) -> list[TokenOut]:
+def _list_tokens(remote: _remote.RemoteServer | None) -> list[TokenOut]:
     if remote is not None:
         return [TokenOut.model_validate(item) for item in remote.list_items("/v1/tokens")]
     with context.open_upgraded_database() as database, database.transaction() as session:

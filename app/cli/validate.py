@@ -7,17 +7,17 @@ from typing import Annotated
 import typer
 
 from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, choose_output_format
-from app.cli.report import OutputForm, report
+from app.cli.report import ReportOutputOptions, print_campaign_report
 from app.client import remote
 from app.reports.kit.render.representations import PICTURE
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("validate")(validate)
+    app.command("validate")(validate_recipe)
 
 
-def validate(
+def validate_recipe(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     recipe: Annotated[str, typer.Option(help="Name of a recipe, including the campaign's own.")] = "recommended",
     studies: Annotated[int | None, typer.Option(help="Simulated studies of each kind of world.")] = None,
@@ -38,4 +38,8 @@ def validate(
     asked = {"recipe": recipe, "studies": studies, "worlds": worlds or None, "seed": seed}
     options = {name: [str(value)] for name, value in asked.items() if value is not None}
     shape = choose_output_format(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
-    report([campaign, "validation"], options, OutputForm(as_of, shape, PICTURE, remote.find_configured_remote(server)))
+    print_campaign_report(
+        [campaign, "validation"],
+        options,
+        ReportOutputOptions(as_of, shape, PICTURE, remote.find_configured_remote(server)),
+    )

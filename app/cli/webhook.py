@@ -19,7 +19,7 @@ Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
 WebhookId = Annotated[str, typer.Argument(help="Id of the webhook, as `list` prints it.")]
 
 
-def register(app: typer.Typer) -> None:
+def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Signed messages to your own systems when something happens.", no_args_is_help=True)
     group.command("add")(add_webhook)

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from app.cli.kit import context
-from app.cli.serving.supervisor_connection import SupervisorConnection
+from app.cli.serving.supervisor_connection import ConnectionToSupervisor
 from app.config import Settings, make_media_policy
 from app.domain.errors import Unavailable
 from app.jobs import worker as loop
@@ -32,16 +32,18 @@ EVERY = 60.0
 PATIENCE = 3 * EVERY
 
 
-class NotAlive(Unavailable):
+class NoWorkerAlive(Unavailable):
     """No worker of this data folder has sent a heartbeat lately."""
 
+    published = "NotAlive"
 
-def register(app: typer.Typer) -> None:
+
+def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("worker")(worker)
+    app.command("worker")(run_worker)
 
 
-def worker(
+def run_worker(
     once: Annotated[bool, typer.Option("--once", help="One round, then stop.")] = False,
     alive: Annotated[
         bool, typer.Option("--alive", help="Only check whether this data folder's worker is alive.")
@@ -68,7 +70,7 @@ def worker(
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    supervisor = None if line is None else SupervisorConnection(line, told=lambda _: None, alone=stop.set)
+    supervisor = None if line is None else ConnectionToSupervisor(line, told=lambda _: None, alone=stop.set)
     for name in THREADS:  # read when linear algebra is loaded, which only the processes that compute do
         os.environ.setdefault(name, "1")
     start_traces(Settings.load().traces, "plumbline-worker")
@@ -83,7 +85,7 @@ def worker(
         n = processes or (
             count_cluster_threads(dask) if dask else count_computing_processes(os.cpu_count() or 1, beside=beside)
         )
-        alive_now = supervisor.beat if supervisor else lambda: None
+        alive_now = supervisor.send_heartbeat if supervisor else lambda: None
         loop.run_worker(
             database,
             stop=stop,
@@ -138,4 +140,4 @@ def _beat() -> Path:
 def _require_alive() -> None:
     beat = _beat()
     if not beat.is_file() or time.time() - beat.stat().st_mtime > PATIENCE:
-        raise NotAlive
+        raise NoWorkerAlive

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
-from app.client.remote import Remote
+from app.client.remote import RemoteServer
 from app.domain.errors import Conflict
 from app.simulation import CampaignFacts, PlantedText
 
@@ -23,7 +23,7 @@ class LinkWithoutToken(Conflict):
 class CampaignClient:
     """A campaign on a server, under the credential of its manager."""
 
-    remote: Remote
+    remote: RemoteServer
     campaign: str
 
     @property
@@ -31,14 +31,14 @@ class CampaignClient:
         """Of the campaign."""
         return f"/v1/campaigns/{quote(self.campaign, safe='')}"
 
-    def load_settings(self) -> dict[str, Any]:
+    def load_campaign(self) -> dict[str, Any]:
         """The campaign as it is shown. Raises ServerRefusal, ServerUnreachable."""
         settings: dict[str, Any] = json.loads(self.remote.fetch_body(self.path, accept="application/json"))
         return settings
 
     def load_protocol_and_basis(self) -> CampaignFacts:
         """What a model of raters says of it."""
-        settings = self.load_settings()
+        settings = self.load_campaign()
         return CampaignFacts(self.campaign, settings["protocol"], settings["options"], settings["basis"])
 
     def list_active_raters(self) -> list[str]:

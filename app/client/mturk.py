@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from xml.etree import ElementTree as ET
 
 from app.client.mturk_question import CODE_FIELD, make_hit_question_xml
-from app.client.settlement import INVITATION, PlatformRefusal, PlatformWording, StudyLink, Submission
+from app.client.settlement import INVITATION, PlatformRefusal, PlatformWording, StudyLinkIds, Submission
 from app.domain.errors import Invalid, Place, Unavailable
 
 REGION = "us-east-1"  # the only one
@@ -37,7 +37,7 @@ class MTurkClientMissing(Invalid):
 
 
 @dataclass(frozen=True, slots=True)
-class HitTexts:
+class HitDetails:
     """What a HIT says. minutes: that a worker has for it. reward: for each worker, in cents.
 
     days: for which it is offered. pay_after_days: when Mechanical Turk pays what nobody has decided on.
@@ -70,7 +70,7 @@ class MTurkClient:
         # came of it.
         self._client, self._deciding = (_make_client(url, tries) for tries in (4, 1))
 
-    def create_study(self, texts: HitTexts, link: str, invitation: str) -> str:
+    def create_study(self, texts: HitDetails, link: str, invitation: str) -> str:
         """A HIT, which is offered to workers at once; its id. link: where they go. invitation: whose link it is.
 
         Raises MTurkRefusal, MTurkUnreachable; after the latter, the HIT may be there.
@@ -85,7 +85,7 @@ class MTurkClient:
         except MTurkUnreachable as error:
             raise MTurkUnreachable(f"{error.detail}; look there for the HIT before you create another") from error
 
-    def _create_hit(self, texts: HitTexts, link: str, invitation: str, annotation: str) -> str:
+    def _create_hit(self, texts: HitDetails, link: str, invitation: str, annotation: str) -> str:
         with _own_errors():
             made = self._client.create_hit(
                 Title=texts.title,
@@ -123,12 +123,12 @@ class MTurkClient:
         for page in self._client.get_paginator("list_hits").paginate():
             yield from page["HITs"]
 
-    def fetch_study_url_ids(self, study: str) -> StudyLink:
+    def fetch_study_link(self, study: str) -> StudyLinkIds:
         """The invitation that a HIT was made with; one that was made elsewhere names none. Raises as `create_study`."""
         with _own_errors():
             annotation = str(self._client.get_hit(HITId=study)["HIT"].get("RequesterAnnotation") or "")
         invitation = annotation.removeprefix(ANNOTATION)
-        return StudyLink(invitation if re.fullmatch(INVITATION, invitation) else None, study)
+        return StudyLinkIds(invitation if re.fullmatch(INVITATION, invitation) else None, study)
 
     def list_submissions(self, study: str) -> Iterator[Submission]:
         """All assignments of a HIT that were submitted, page after page. Raises as `create_study`."""

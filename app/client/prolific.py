@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import httpx
 
-from app.client.settlement import PlatformRefusal, PlatformWording, StudyLink, Submission, add_study_to_link
+from app.client.settlement import PlatformRefusal, PlatformWording, StudyLinkIds, Submission, add_study_to_link
 from app.domain.errors import Unavailable
 
 TIMEOUT = 30.0  # seconds
@@ -31,7 +31,7 @@ class ProlificUnreachable(Unavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class StudyTexts:
+class StudyDetails:
     """What a study says. minutes: that it takes. reward: for each participant, in the smallest unit of the currency."""
 
     name: str
@@ -62,7 +62,7 @@ class ProlificClient:
     def __exit__(self, *_: object) -> None:
         self._http.close()
 
-    def create_study(self, texts: StudyTexts, url: str, codes: Mapping[str, str]) -> str:
+    def create_study(self, texts: StudyDetails, url: str, codes: Mapping[str, str]) -> str:
         """A study that is not published; its id. url: where participants go. codes: by what each is called.
 
         The study's own id is added to its address afterwards, because Prolific makes it up.
@@ -86,9 +86,9 @@ class ProlificClient:
         self._change("PATCH", _study(study), {"external_study_url": add_study_to_link(url, study)})
         return study
 
-    def fetch_study_url_ids(self, study: str) -> StudyLink:
+    def fetch_study_link(self, study: str) -> StudyLinkIds:
         """What a study's address names. Raises as `create_study`, ProlificRefusal also where there is no such study."""
-        return StudyLink.from_link(str(self._read(_study(study)).get("external_study_url") or ""))
+        return StudyLinkIds.from_link(str(self._read(_study(study)).get("external_study_url") or ""))
 
     def list_submissions(self, study: str) -> Iterator[Submission]:
         """All submissions of a study, page after page. Raises ProlificRefusal, ProlificUnreachable."""

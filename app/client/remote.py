@@ -35,7 +35,7 @@ class ServerUnreachable(Unavailable):
     """The server cannot be reached."""
 
 
-class Remote:
+class RemoteServer:
     """A server and what to prove oneself with."""
 
     def __init__(self, url: str, token: str | None) -> None:
@@ -167,14 +167,14 @@ class Remote:
             raise ServerUnreachable(f"{self.url}: {str(error) or type(error).__name__}") from error
 
 
-def find_configured_remote(server: str | None) -> Remote | None:
+def find_configured_remote(server: str | None) -> RemoteServer | None:
     """The server that the option or the settings name; None for the database."""
     settings = Settings.load()
     url = server or settings.server
-    return Remote(url, settings.token.get_secret_value() if settings.token else None) if url else None
+    return RemoteServer(url, settings.token.get_secret_value() if settings.token else None) if url else None
 
 
-def find_remote_from_option(server: str | None) -> Remote | None:
+def find_remote_from_option(server: str | None) -> RemoteServer | None:
     """The server that the option names; None for the database, whatever the settings name."""
     return find_configured_remote(server) if server else None
 

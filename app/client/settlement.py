@@ -41,7 +41,7 @@ class Submission:
 
 
 @dataclass(frozen=True, slots=True)
-class StudyLink:
+class StudyLinkIds:
     """What the link of a study names: the invitation that it leads to, and the study itself; None where it does not.
 
     A platform copies a study with its link. The id of the study in the link tells the first one from its copies, whose
@@ -52,10 +52,10 @@ class StudyLink:
     study: str | None
 
     @classmethod
-    def from_link(cls, link: str) -> StudyLink:
+    def from_link(cls, link: str) -> StudyLinkIds:
         """What a link names, in its fragment.
 
-        >>> StudyLink.from_link(f"https://plumbline.example.org/#invitation=i_{'0f' * 16}.secret&study=s1").study
+        >>> StudyLinkIds.from_link(f"https://plumbline.example.org/#invitation=i_{'0f' * 16}.secret&study=s1").study
         's1'
         """
         try:
@@ -68,7 +68,7 @@ class StudyLink:
 
 
 def add_study_to_link(link: str, study: str) -> str:
-    """An invitation's link that names the study that leads there, as `StudyLink` reads it.
+    """An invitation's link that names the study that leads there, as `StudyLinkIds` reads it.
 
     >>> add_study_to_link("https://plumbline.example.org/#invitation=i.s", "s1")
     'https://plumbline.example.org/#invitation=i.s&study=s1'
@@ -96,7 +96,7 @@ class CrowdPlatform(Protocol):
 
     words: ClassVar[PlatformWording]
 
-    def fetch_study_url_ids(self, study: str) -> StudyLink:
+    def fetch_study_link(self, study: str) -> StudyLinkIds:
         """What the link of a study names."""
 
     def list_submissions(self, study: str) -> Iterator[Submission]:

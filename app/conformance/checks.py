@@ -33,18 +33,18 @@ class RaterFrontEnd:
     campaign: str
     secret: str
 
-    def send(self, method: str, path: str, body: object = None, **headers: str) -> httpx.Response:
+    def send_request(self, method: str, path: str, body: object = None, **headers: str) -> httpx.Response:
         """One request under the rater's token."""
         sent_headers = {"Authorization": f"Bearer {self.secret}", **headers}
         return self.client.request(method, path, json=body, headers=sent_headers)
 
-    def request_task(self) -> httpx.Response:
+    def request_lease(self) -> httpx.Response:
         """For a task."""
-        return self.send("POST", f"{self.campaign}/lease")
+        return self.send_request("POST", f"{self.campaign}/lease")
 
     def lease_task(self) -> Mapping[str, Any] | None:
         """The task that is given, if there is one."""
-        answer = self.request_task()
+        answer = self.request_lease()
         task: Mapping[str, Any] | None = answer.json()["task"] if answer.status_code == httpx.codes.OK else None
         return task
 
@@ -53,13 +53,13 @@ class RaterFrontEnd:
     ) -> httpx.Response:
         """Send an answer."""
         where = f"/v1/tasks/{task['task']}/judgments/{item}" + ("" if segment is None else f"/{segment}")
-        return self.send("PUT", where, payload, **({} if seen is None else {"If-Match": f'"{seen}"'}))
+        return self.send_request("PUT", where, payload, **({} if seen is None else {"If-Match": f'"{seen}"'}))
 
     def get_task(self, task: Mapping[str, Any]) -> Mapping[str, Any]:
         """The task as it is now."""
-        task_content: Mapping[str, Any] = self.send("GET", f"/v1/tasks/{task['task']}").json()
+        task_content: Mapping[str, Any] = self.send_request("GET", f"/v1/tasks/{task['task']}").json()
         return task_content
 
     def hand_in_task(self, task: Mapping[str, Any]) -> httpx.Response:
         """Hand in."""
-        return self.send("POST", f"/v1/tasks/{task['task']}/submit")
+        return self.send_request("POST", f"/v1/tasks/{task['task']}/submit")

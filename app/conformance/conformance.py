@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 
 from app.client.campaign_client import CampaignClient
-from app.client.remote import Remote, ServerRefusal
+from app.client.remote import RemoteServer, ServerRefusal
 from app.conformance import session
 from app.conformance.checks import PLANTED, CheckResult, RaterFrontEnd, list_failures
 
@@ -51,7 +51,7 @@ class CampaignSetup:
 class ConformanceRun:
     """Where campaigns are made. made: those to be closed at the end."""
 
-    remote: Remote
+    remote: RemoteServer
     client: httpx.Client
     made: list[CampaignClient] = field(default_factory=list)
 
@@ -83,14 +83,14 @@ class ConformanceRun:
         links = managed.renew_rater_links(setup.raters)
         return managed, [RaterFrontEnd(self.client, managed.path, links[rater]) for rater in setup.raters]
 
-    def close(self) -> None:
+    def close_campaigns(self) -> None:
         """Close what was made."""
         for managed in self.made:
-            if managed.load_settings()["state"] == "open":
+            if managed.load_campaign()["state"] == "open":
                 managed.change_state("close")
 
 
-def run_checks(remote: Remote, *, only: str | None = None) -> list[CheckResult]:
+def run_checks(remote: RemoteServer, *, only: str | None = None) -> list[CheckResult]:
     """Every check, in order. only: the examples of one protocol.
 
     Raises ServerRefusal, ServerUnreachable where it cannot begin.
@@ -109,7 +109,7 @@ def run_checks(remote: Remote, *, only: str | None = None) -> list[CheckResult]:
                 ]
             checks += _session(bench, min(fit, key=lambda one: (one["hides_source"], one["name"])))
         finally:
-            bench.close()
+            bench.close_campaigns()
     return checks
 
 

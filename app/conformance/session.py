@@ -40,7 +40,7 @@ class TaskCheckContext:
         shown = self.front.get_task(self.task)
         return [segment["judgment"] for item in shown["items"] for segment in item["segments"]]
 
-    def list_asked_addresses(self) -> list[tuple[int, int]]:
+    def list_asked_segments(self) -> list[tuple[int, int]]:
         """Item and segment of everything that is asked."""
         return [(item["item"], segment["segment"]) for item in self.task["items"] for segment in item["segments"]]
 
@@ -91,15 +91,17 @@ def _check_lease(at: TaskCheckContext) -> Iterator[CheckResult]:
     blind = not any(word in content for word in (*PLANTED, '"role"', '"system"'))
     yield CheckResult("the task names no system, no document and no role", blind)
     missing = [(one["item"], one["segment"]) for one in at.task["missing"]]
-    yield CheckResult("`missing` names every address, and no other", missing == at.list_asked_addresses(), str(missing))
+    yield CheckResult("`missing` names every address, and no other", missing == at.list_asked_segments(), str(missing))
 
 
 def _check_heartbeat(at: TaskCheckContext) -> Iterator[CheckResult]:
     events = [{"session": "conformance", "seq": n, "kind": "focus", "at_ms": 1000 * n} for n in range(2)]
-    first = at.front.send("POST", f"{at.task_path}/heartbeat", {"events": events})
+    first = at.front.send_request("POST", f"{at.task_path}/heartbeat", {"events": events})
     yield _check_status("a heartbeat with events is taken", first, OK)
     yield _check_status(
-        "the same events again are taken", at.front.send("POST", f"{at.task_path}/heartbeat", {"events": events}), OK
+        "the same events again are taken",
+        at.front.send_request("POST", f"{at.task_path}/heartbeat", {"events": events}),
+        OK,
     )
     before, after = at.task["leased_until"], first.json().get("leased_until")
     yield CheckResult(
@@ -108,7 +110,7 @@ def _check_heartbeat(at: TaskCheckContext) -> Iterator[CheckResult]:
 
 
 def _check_refusals(at: TaskCheckContext) -> Iterator[CheckResult]:
-    item, segment = at.list_asked_addresses()[0]
+    item, segment = at.list_asked_segments()[0]
     yield _check_status(
         "an unknown protocol is 422",
         at.front.send_judgment(at.task, item, segment, {"protocol": "none~such"}),
@@ -124,8 +126,8 @@ def _check_refusals(at: TaskCheckContext) -> Iterator[CheckResult]:
 
 
 def _check_strangers(at: TaskCheckContext) -> Iterator[CheckResult]:
-    item, segment = at.list_asked_addresses()[0]
-    yield _check_status("another rater's task is 404", at.stranger.send("GET", at.task_path), UNKNOWN)
+    item, segment = at.list_asked_segments()[0]
+    yield _check_status("another rater's task is 404", at.stranger.send_request("GET", at.task_path), UNKNOWN)
     yield _check_status(
         "judging in another rater's task is 404", at.stranger.send_judgment(at.task, item, segment, at.one), UNKNOWN
     )
@@ -138,14 +140,16 @@ def _check_strangers(at: TaskCheckContext) -> Iterator[CheckResult]:
 
 
 def _check_batches(at: TaskCheckContext) -> Iterator[CheckResult]:
-    item, segment = at.list_asked_addresses()[-1]
+    item, segment = at.list_asked_segments()[-1]
     good = {"item": item, "segment": segment, "payload": at.one, "if_match": 0}
-    bad = at.front.send("POST", f"{at.task_path}/judgments", [good, {**good, "segment": 9999}])
+    bad = at.front.send_request("POST", f"{at.task_path}/judgments", [good, {**good, "segment": 9999}])
     yield _check_status("many at once with one bad address are refused", bad, MALFORMED)
     yield CheckResult("of many at once all are stored or none", ok=not any(at.fetch_shown_answers()))
-    yield _check_status("many at once are stored", at.front.send("POST", f"{at.task_path}/judgments", [good]), OK)
     yield _check_status(
-        "many at once may be sent again", at.front.send("POST", f"{at.task_path}/judgments", [good]), OK
+        "many at once are stored", at.front.send_request("POST", f"{at.task_path}/judgments", [good]), OK
+    )
+    yield _check_status(
+        "many at once may be sent again", at.front.send_request("POST", f"{at.task_path}/judgments", [good]), OK
     )
     answer = at.fetch_shown_answers()[-1]
     yield CheckResult(
@@ -154,7 +158,7 @@ def _check_batches(at: TaskCheckContext) -> Iterator[CheckResult]:
 
 
 def _check_judging(at: TaskCheckContext) -> Iterator[CheckResult]:
-    item, segment = at.list_asked_addresses()[0]
+    item, segment = at.list_asked_segments()[0]
     first = at.front.send_judgment(at.task, item, segment, at.one, 0)
     yield _check_status('an answer with `If-Match: "0"` is stored', first, OK)
     yield CheckResult("it is revision 1, and `ETag` says so", _revision(first, 1), first.text[:200])
@@ -175,7 +179,7 @@ def _check_judging(at: TaskCheckContext) -> Iterator[CheckResult]:
 def _check_replay(at: TaskCheckContext) -> Iterator[CheckResult]:
     if at.other == at.one:
         return
-    item, segment = at.list_asked_addresses()[0]
+    item, segment = at.list_asked_segments()[0]
     late = at.front.send_judgment(at.task, item, segment, at.one, 0)
     yield CheckResult(
         "a late replay of the first answer is told 200 with that answer", late.status_code == OK, late.text[:200]
@@ -196,7 +200,7 @@ def _check_missing(at: TaskCheckContext) -> Iterator[CheckResult]:
     early = at.front.hand_in_task(at.task)
     yield _check_status("handing in too early is 409", early, CONFLICT)
     answers = at.fetch_shown_answers()
-    left = [place for place, answer in zip(at.list_asked_addresses(), answers, strict=True) if answer is None]
+    left = [place for place, answer in zip(at.list_asked_segments(), answers, strict=True) if answer is None]
     named = [one["loc"] for one in early.json().get("errors", [])]
     wanted = [["items", item, "segments", segment] for item, segment in left]
     yield CheckResult("and names every missing judgment", bool(left) and named == wanted, f"{named}")
@@ -205,7 +209,7 @@ def _check_missing(at: TaskCheckContext) -> Iterator[CheckResult]:
 
 
 def _check_hand_in(at: TaskCheckContext) -> Iterator[CheckResult]:
-    item, segment = at.list_asked_addresses()[0]
+    item, segment = at.list_asked_segments()[0]
     done = at.front.hand_in_task(at.task)
     yield _check_status("handing in is taken once nothing is missing", done, OK)
     again = at.front.hand_in_task(at.task)
@@ -215,10 +219,10 @@ def _check_hand_in(at: TaskCheckContext) -> Iterator[CheckResult]:
     yield _check_status("judging what is handed in is 409", late, CONFLICT)
 
     yield _check_status(
-        "releasing what is handed in is 409", at.front.send("POST", f"{at.task_path}/release"), CONFLICT
+        "releasing what is handed in is 409", at.front.send_request("POST", f"{at.task_path}/release"), CONFLICT
     )
     yield CheckResult("the task says that it is handed in", at.front.get_task(at.task)["state"] == "handed_in")
-    next_task = at.front.request_task().json()
+    next_task = at.front.request_lease().json()
     yield CheckResult(
         "there is no other task, and it says why",
         next_task["task"] is None and next_task["why"] == "finished",

@@ -11,8 +11,8 @@ from app.demo.campaign import (
     PROTOCOL,
     STABILITY,
     TITLE,
-    make_rater_model,
-    make_records,
+    make_demo_rater_model,
+    make_demo_records,
 )
 from app.demo.people import GUEST, TEMPERS
 from app.domain.errors import NotFound
@@ -30,7 +30,7 @@ __all__ = [
     "RATERS",
     "STABILITY",
     "load_demo",
-    "make_rater_model",
+    "make_demo_rater_model",
 ]
 
 DEMO_SEED = 20261120
@@ -56,7 +56,7 @@ def load_demo(database: Database, *, seed: int = DEMO_SEED, progress: Progress |
             )
         if campaign.data_version == 0:
             intake = ImportIntake(session, campaign, actor=_ACTOR, audit_details="demo campaign")
-            import_records(intake, _with_progress(list(make_records(seed)), progress), ReadLog())
+            import_records(intake, _with_progress(list(make_demo_records(seed)), progress), ReadLog())
     return key
 
 

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from app.demo.mistakes import Mistake, Severity, TranslationWithErrors, plant_errors
+from app.demo.mistakes import PlantedError, Severity, TranslationWithErrors, plant_errors
 from app.demo.people import TEMPERS
-from app.demo.texts import DemoDocument, make_documents
+from app.demo.texts import DemoDocument, make_demo_documents
 from app.formats.base import (
     CampaignRow,
     DocumentRecord,
@@ -82,10 +82,10 @@ class DemoOutputs:
     translations: dict[tuple[str, str], tuple[TranslationWithErrors, ...]]
 
 
-def make_translations(seed: int) -> DemoOutputs:
+def make_demo_translations(seed: int) -> DemoOutputs:
     """Documents and translations with their planted errors; the same seed gives the same."""
     rng = np.random.default_rng(seed)
-    sources = tuple(make_documents(N_DOCUMENTS, rng))
+    sources = tuple(make_demo_documents(N_DOCUMENTS, rng))
     n_segments = sum(len(document.segments) for document in sources)
     translations: dict[tuple[str, str], tuple[TranslationWithErrors, ...]] = {}
     for system in SYSTEMS:
@@ -98,9 +98,9 @@ def make_translations(seed: int) -> DemoOutputs:
     return DemoOutputs(sources, translations)
 
 
-def make_records(seed: int) -> Iterator[Record]:
+def make_demo_records(seed: int) -> Iterator[Record]:
     """The campaign as records of an import, in a fixed order."""
-    outputs = make_translations(seed)
+    outputs = make_demo_translations(seed)
     yield CampaignRow(_HERE, protocol=PROTOCOL, source_language="en", target_language="de", basis=BASIS, name=TITLE)
     for system in SYSTEMS:
         yield SystemRecord(_HERE, system.key, system.key, kind="human" if system.human else "mt")
@@ -109,9 +109,9 @@ def make_records(seed: int) -> Iterator[Record]:
         yield from _texts(outputs, document)
 
 
-def make_rater_model(campaign: str, seed: int) -> RaterModel:
+def make_demo_rater_model(campaign: str, seed: int) -> RaterModel:
     """The raters of the demo: they look for the errors that were planted."""
-    translated = make_translations(seed)
+    translated = make_demo_translations(seed)
     sources = {
         (one.key, n): segment.source for one in translated.documents for n, segment in enumerate(one.segments, 1)
     }
@@ -133,7 +133,7 @@ def make_rater_model(campaign: str, seed: int) -> RaterModel:
     return drawn.model_copy(update={"raters": dict(TEMPERS)})
 
 
-def _span(mistake: Mistake) -> Span:
+def _span(mistake: PlantedError) -> Span:
     return Span(**asdict(mistake))
 
 

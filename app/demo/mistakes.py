@@ -9,14 +9,14 @@ from typing import Literal
 import numpy as np
 
 from app.demo.grammar import POOR_TERMS, DomainGrammar
-from app.demo.texts import Segment, TextPiece, choose_option
+from app.demo.texts import DemoSegment, TextPiece, choose_option
 
 Severity = Literal["major", "minor"]
 _LONG_WORD = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Mistake:
+class PlantedError:
     """An error that a translation really has: code point offsets, half open, on one side."""
 
     severity: Severity
@@ -43,14 +43,14 @@ class TranslationWithErrors:
     """A text and the errors planted in it."""
 
     text: str
-    mistakes: tuple[Mistake, ...]
+    mistakes: tuple[PlantedError, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _EditContext:
     """What an edit may look at: the segment, its pieces, and which of them are still untouched."""
 
-    segment: Segment
+    segment: DemoSegment
     domain: DomainGrammar
     pieces: Sequence[TextPiece]
     free: frozenset[int]
@@ -68,7 +68,7 @@ Maker = Callable[[_EditContext, np.random.Generator], PieceReplacement | None]
 
 
 def plant_errors(
-    segment: Segment, domain: DomainGrammar, variant: int, severities: Sequence[Severity], rng: np.random.Generator
+    segment: DemoSegment, domain: DomainGrammar, variant: int, severities: Sequence[Severity], rng: np.random.Generator
 ) -> TranslationWithErrors:
     """A translation with one error of each given severity, as many as the sentence has room for."""
     pieces = segment.split_translation(variant)
@@ -92,7 +92,7 @@ def _edit(place: _EditContext, severity: Severity, rng: np.random.Generator) -> 
 
 
 def _assemble(
-    segment: Segment, pieces: Sequence[TextPiece], edits: dict[int, tuple[Severity, PieceReplacement]]
+    segment: DemoSegment, pieces: Sequence[TextPiece], edits: dict[int, tuple[Severity, PieceReplacement]]
 ) -> TranslationWithErrors:
     text, mistakes, i = "", [], 0
     while i < len(pieces):
@@ -104,9 +104,9 @@ def _assemble(
         if edit.omitted is not None:
             start = segment.source.index(edit.omitted)
             end = start + len(edit.omitted)
-            mistakes.append(Mistake(severity, edit.category, "source", start, end, omission=True))
+            mistakes.append(PlantedError(severity, edit.category, "source", start, end, omission=True))
         else:
-            mistakes.append(Mistake(severity, edit.category, "target", len(text), len(text) + len(edit.text)))
+            mistakes.append(PlantedError(severity, edit.category, "target", len(text), len(text) + len(edit.text)))
         text += edit.text
         i = edit.last + 1
     return TranslationWithErrors(text, tuple(mistakes))

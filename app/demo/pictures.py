@@ -10,7 +10,7 @@ from typing import Final
 from PIL import Image, ImageDraw
 
 from app.client.campaign_client import CampaignClient
-from app.client.remote import Remote, ServerRefusal
+from app.client.remote import RemoteServer, ServerRefusal
 from app.demo.people import TEMPERS
 from app.protocols.base import Span
 from app.simulation import PlantedText, RaterModel, make_model_template
@@ -158,11 +158,11 @@ def draw_picture(shape: str, colour: str, ground: str) -> bytes:
     return out.getvalue()
 
 
-def make_picture_campaign(remote: Remote) -> CampaignClient:
+def make_picture_campaign(remote: RemoteServer) -> CampaignClient:
     """Make the campaign, with its raters, and open it; one that is there stays as it is."""
     managed = CampaignClient(remote, PICTURES)
     try:
-        managed.load_settings()
+        managed.load_campaign()
     except ServerRefusal:
         _make(managed)
     return managed

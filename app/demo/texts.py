@@ -28,7 +28,7 @@ class TextPiece:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class DemoSegment:
     """One source sentence; `filling` says what stands in the slots, (English, German) by name."""
 
     source: str
@@ -46,10 +46,10 @@ class DemoDocument:
 
     key: str
     domain: DomainGrammar
-    segments: tuple[Segment, ...]
+    segments: tuple[DemoSegment, ...]
 
 
-def make_documents(n: int, rng: np.random.Generator) -> list[DemoDocument]:
+def make_demo_documents(n: int, rng: np.random.Generator) -> list[DemoDocument]:
     """`n` documents of 5 to 9 segments, their domains in turn."""
     texts = []
     for i in range(n):
@@ -67,9 +67,9 @@ def choose_option(rng: np.random.Generator, options: Sequence[T]) -> T:
     return options[int(rng.integers(len(options)))]
 
 
-def _segment(sentence: SentenceTemplate, filling: Filling) -> Segment:
+def _segment(sentence: SentenceTemplate, filling: Filling) -> DemoSegment:
     english = sentence.english.format_map({name: pair[0] for name, pair in filling.items()})
-    return Segment(english, sentence, filling)
+    return DemoSegment(english, sentence, filling)
 
 
 def _split_template(template: str, filling: Filling) -> list[TextPiece]:

@@ -22,18 +22,18 @@ NO_RATERS = "nobody is left in their bucket"
 
 
 @dataclass(frozen=True, slots=True)
-class AddedSquares:
+class AddedLatinSquares:
     """cells: who edits which output."""
 
     cells: Mapping[Cell, LatinSquareCell]
     unmet: tuple[UnmetRequest, ...]
 
-    def editor_of(self, stretch: int, system: str) -> LatinSquareCell | None:
+    def find_editor(self, stretch: int, system: str) -> LatinSquareCell | None:
         """Who edits an output, None where nobody does or no square was dealt over it now."""
         return self.cells.get((stretch, system))
 
 
-def assign_added_squares(
+def assign_added_latin_squares(
     rngs: Callable[[int], np.random.Generator],
     grouped: GroupedOutputs,
     test_set: TestSet,
@@ -42,7 +42,7 @@ def assign_added_squares(
     planned: Collection[str],
     *,
     uncovered: int = 0,
-) -> AddedSquares:
+) -> AddedLatinSquares:
     """Deal squares, in each bucket, over the documents that no group is planned of yet.
 
     Parameters
@@ -81,7 +81,7 @@ def assign_added_squares(
             for n, row in zip(sentences, rows.tolist(), strict=True):
                 for nth, (rater, system) in enumerate(zip(bucket.raters, row, strict=True), 1):
                     cells[n, systems[system]] = LatinSquareCell(nth, rater, 1 / len(systems))
-    return AddedSquares(
+    return AddedLatinSquares(
         cells,
         (
             *_make_unmet_requests(lacking, NO_SQUARE),

@@ -64,7 +64,7 @@ def _permute_rows(rng: np.random.Generator, rows: int, n: int) -> Codes:
     return np.asarray(rng.permuted(numbers, axis=1, out=numbers), dtype=np.int64)
 
 
-def check_pools(layout: AllocationInput, names: tuple[str, ...] | None = None) -> None:
+def check_pool_sizes(layout: AllocationInput, names: tuple[str, ...] | None = None) -> None:
     """Every bucket has at least as many people as its groups need.
 
     Raises Invalid naming the bucket.
@@ -88,7 +88,7 @@ def assign_simulated_studies(rng: np.random.Generator, layout: AllocationInput, 
 
     Source: Riley et al. 2024, appendix 10.3. `balance: full` in simulated studies is exactly this.
     """
-    check_pools(layout)
+    check_pool_sizes(layout)
     ratings = int(layout.ratings[0]) if layout.n_groups else 1
     result: Codes = np.empty((studies, layout.n_groups, ratings), dtype=np.int64)
     if not layout.n_groups:
@@ -119,7 +119,7 @@ def assign_campaign_groups(rng: np.random.Generator, layout: AllocationInput, ra
     With one cell a bucket this is `assign_simulated_studies` of one study. With several (system-balanced) the
     remainders of the systems go to different raters, so that the sum stays even, too.
     """
-    check_pools(layout)
+    check_pool_sizes(layout)
     have = count_groups_by_bucket(layout, raters)
     todo: Bools = np.asarray((raters < 0).all(axis=1), dtype=np.bool_)
     for cell, members in enumerate(layout.groups_of_each_cell()):

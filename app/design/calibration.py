@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.design.design import Calibration, Placement
+from app.design.design import CalibrationRules, Placement
 from app.design.order import ScreenBlock, UnplacedItem
 from app.design.values import Codes, DesignDocument
 from app.domain.errors import Invalid, Place
 
 
 def sample_calibration_set(
-    rng: np.random.Generator, calibration: Calibration, documents: Sequence[DesignDocument]
+    rng: np.random.Generator, calibration: CalibrationRules, documents: Sequence[DesignDocument]
 ) -> list[UnplacedItem]:
     """The items of the calibration set that everyone judges: the same for all, in the set's order.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.design.assignment import check_pools
+from app.design.assignment import check_pool_sizes
 from app.design.layout import AllocationInput
 from app.design.values import Codes
 from app.domain.errors import Invalid
@@ -33,7 +33,7 @@ def assign_by_capacity(rng: np.random.Generator, layout: AllocationInput, capaci
         No deal within the capacities was found; says by how much they fall short. Where groups differ in size this is
         a search, not a proof: a deal may exist that it does not find.
     """
-    check_pools(layout)
+    check_pool_sizes(layout)
     result = np.full((layout.n_groups, int(layout.ratings.max(initial=1))), -1, dtype=np.int64)
     load = np.zeros(layout.n_raters, dtype=np.int64)
     shuffled = rng.permutation(layout.n_groups)

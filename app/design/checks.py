@@ -18,7 +18,7 @@ OVERSHOOT = 1.25
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedLoad:
+class PlannedRaterLoad:
     """A rater's work. groups: planned groups; size: all items, control and calibration items too."""
 
     rater: str
@@ -75,7 +75,7 @@ class PlanCheckReport:
     common items, out of all pairs.
     """
 
-    loads: tuple[PlannedLoad, ...]
+    loads: tuple[PlannedRaterLoad, ...]
     spreads: tuple[LoadSpread, ...]
     normalized_entropy: float
     rater_system: Mapping[str, Mapping[str, int]]
@@ -130,13 +130,13 @@ def _total(tasks: tuple[Task, ...]) -> WorkSize:
     return sum((task.size for task in tasks), WorkSize())
 
 
-def _loads(plan: Plan) -> tuple[PlannedLoad, ...]:
+def _loads(plan: Plan) -> tuple[PlannedRaterLoad, ...]:
     groups = Counter(group.rater for group in plan.groups)
     tasks: dict[str, list[Task]] = {rater: [] for rater in plan.raters}
     for task in plan.tasks:
         tasks[task.rater].append(task)
     return tuple(
-        PlannedLoad(rater, len(mine), groups[rater], _total(tuple(mine))) for rater, mine in sorted(tasks.items())
+        PlannedRaterLoad(rater, len(mine), groups[rater], _total(tuple(mine))) for rater, mine in sorted(tasks.items())
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from app.design.assemble import assemble_tasks
-from app.design.assignment import check_pools
+from app.design.assignment import check_pool_sizes
 from app.design.buckets import BucketAssignment, fill_buckets, keep_one_account_per_person
 from app.design.calibration import draw_common_documents, sample_calibration_set
 from app.design.design import Design
@@ -205,7 +205,7 @@ def _latin(
     draw: SeedStreams, grouped: GroupedOutputs, layout: AllocationInput, names: Sequence[str], buckets: BucketAssignment
 ) -> GroupAllocation:
     """Raters by Latin squares; outputs that no rater of the square edits have none."""
-    check_pools(layout, buckets.names)
+    check_pool_sizes(layout, buckets.names)
     raters = np.full((layout.n_groups, 1), -1, dtype=np.int64)
     propensity: Floats = np.zeros((layout.n_groups, 1))
     code = {name: n for n, name in enumerate(names)}

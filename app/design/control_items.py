@@ -30,7 +30,7 @@ class ControlShortfall:
     missing: int
 
 
-def add_controls(
+def add_control_items(
     rng: np.random.Generator,
     draft: PartialTask,
     room: TaskCapacity,

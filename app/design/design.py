@@ -103,7 +103,7 @@ class ControlRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
+class CalibrationRules:
     """Items that every rater judges: `sample` of a calibration set (None: all), or common items of the test set."""
 
     set: str | None = None
@@ -143,7 +143,7 @@ class Design:
     arms: tuple[Arm, ...] = ()
     cross: Literal["groups", "raters"] = "groups"
     controls: ControlRules = ControlRules()
-    calibration: Calibration | None = None
+    calibration: CalibrationRules | None = None
     share_duplicates: bool = True
     seed: int | None = None
 

@@ -9,7 +9,7 @@ from math import comb
 
 import numpy as np
 
-from app.design.assignment import assign_campaign_groups, check_pools, compute_rater_loads
+from app.design.assignment import assign_campaign_groups, check_pool_sizes, compute_rater_loads
 from app.design.layout import AllocationInput
 from app.design.values import Bools, Codes, Floats
 from app.domain.errors import Invalid, Place
@@ -39,10 +39,10 @@ def normalized_entropy(load: Codes) -> Floats:
     return np.asarray((np.log(total) - _xlogx(load).sum(axis=-1) / total) / np.log(n), dtype=np.float64)
 
 
-def entropy_of_counts(counts: Sequence[int]) -> float:
+def normalized_entropy_of_counts(counts: Sequence[int]) -> float:
     """Normalized entropy of the work of one group of raters, a count each.
 
-    >>> round(entropy_of_counts([10, 10]), 6), entropy_of_counts([10, 0])
+    >>> round(normalized_entropy_of_counts([10, 10]), 6), normalized_entropy_of_counts([10, 0])
     (1.0, 0.0)
     """
     return float(normalized_entropy(np.array(counts, dtype=np.int64)))
@@ -80,7 +80,7 @@ def _sets(rng: np.random.Generator, pool: Codes, k: int) -> Codes:
     return orders[:, places].reshape(-1, k)
 
 
-def assign_to_entropy(
+def assign_to_target_entropy(
     rng: np.random.Generator, layout: AllocationInput, target: float, studies: int = 1, *, restarts: int = RESTARTS
 ) -> Codes:
     """Deal so that the normalized entropy of the work is within .03 of a target, in many studies at once.
@@ -99,7 +99,7 @@ def assign_to_entropy(
 
     Source: Riley et al. 2024, appendix 10.3.
     """
-    check_pools(layout)
+    check_pool_sizes(layout)
     menus = _menus(rng, layout)
     result: Codes = np.empty((studies, layout.n_groups, menus.sets.shape[2]), dtype=np.int64)
     left, entropies = np.arange(studies), list[float]()
@@ -175,7 +175,7 @@ def estimate_reachable_entropies(
 
     The search is our own; the paper does not say how it found its range.
     """
-    check_pools(layout)
+    check_pool_sizes(layout)
     high = max(_entropy_of_even_deal(rng, layout) for _ in range(starts))
     low = min(float(normalized_entropy(_descend(rng, layout)[None])[0]) for _ in range(starts))
     return min(low, high), high

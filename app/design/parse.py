@@ -10,7 +10,7 @@ from app.design.design import (
     Arm,
     BalanceRule,
     BucketRules,
-    Calibration,
+    CalibrationRules,
     ControlRules,
     Degradation,
     Design,
@@ -214,10 +214,10 @@ def _repeat(at: JsonObjectReader) -> tuple[float, int]:
     return at.read_share("rate", 0.1), at.read_whole_number("min_distance", 20, least=0, most=MOST)
 
 
-def _calibration(at: JsonObjectReader) -> Calibration:
+def _calibration(at: JsonObjectReader) -> CalibrationRules:
     if at.has_field("set") == at.has_field("common_items"):
         at.note_fault(None, "give either set or common_items")
-    return Calibration(
+    return CalibrationRules(
         at.read_optional_text("set"),
         at.read_optional_whole_number("sample", least=1, most=MOST),
         at.read_optional_whole_number("common_items", least=1, most=MOST),

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from app.design.added_latin_squares import AddedSquares, assign_added_squares
+from app.design.added_latin_squares import AddedLatinSquares, assign_added_latin_squares
 from app.design.assemble import assemble_tasks
 from app.design.buckets import keep_one_account_per_person
 from app.design.compile import SeedStreams, hash_design_inputs
@@ -223,13 +223,13 @@ def _squares(
     systems: Sequence[str],
     buckets: Sequence[Bucket],
     grouped: GroupedOutputs,
-) -> AddedSquares:
+) -> AddedLatinSquares:
     """Latin squares over what was bought; a late system has no place in those that are full."""
     if plan.design.structure != "latin_square":
-        return AddedSquares({}, ())
+        return AddedLatinSquares({}, ())
     before = set(plan.systems) & set(systems)
     edited = [set[str]().union(*(state.entries[group.number] for group in groups)) for groups in state.units.values()]
-    squares = assign_added_squares(
+    squares = assign_added_latin_squares(
         lambda bucket: draw.rng("latin", bucket),
         grouped,
         test_set,
@@ -253,7 +253,7 @@ def _open_work(
     test_set: TestSet,
     grouped: GroupedOutputs,
     buckets: Sequence[Bucket],
-    squares: AddedSquares,
+    squares: AddedLatinSquares,
 ) -> tuple[GroupedOutputs, list[OpenGroup], tuple[tuple[int, str], ...]]:
     """Every rating that is still to be made, its group of the new material, and late systems that need none."""
     bucket_of = {key: bucket.number for bucket in buckets for key in bucket.documents}
@@ -268,7 +268,7 @@ def _open_work(
         systems_of = grouped.entries[pack[0]].systems
         names = [(key, stretch.first, stretch.last, name) for name in (systems_of if state.single(plan) else ("",))]
         groups = next((old[name] for name in names if name in old), [])
-        square = squares.editor_of(grouped.stretch_of(of), systems_of[0])
+        square = squares.find_editor(grouped.stretch_of(of), systems_of[0])
         ratings = [(square.nth, ())] if square else _ratings(plan, state, groups, key, systems_of)
         if ratings and names[0] not in units:
             units[names[0]] = groups[0].unit if groups else next(fresh)

@@ -10,7 +10,7 @@ import numpy as np
 
 from app.design.arms import alternate_task_arms
 from app.design.calibration import place_calibration_items
-from app.design.control_items import ControlShortfall, add_controls
+from app.design.control_items import ControlShortfall, add_control_items
 from app.design.control_screens import add_control_screens
 from app.design.design import Design, Placement
 from app.design.grouping import GroupedOutputs
@@ -110,7 +110,7 @@ class TaskMaker:
             if room.task.columns > 1:
                 shown, short = add_control_screens(self.rng, draft, room, references, seen)
             else:
-                shown, short = add_controls(self.rng, draft, room, references, seen, top_up=top_up)
+                shown, short = add_control_items(self.rng, draft, room, references, seen, top_up=top_up)
             self.troubles.short += short
             tasks.append(TaskDraft(tuple(shown), arm if self.work.design.arms else None, _numbers_of_groups(draft)))
         return tasks

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.assignment import assign_campaign_groups, check_pools, count_groups_by_bucket
+from app.design.assignment import assign_campaign_groups, check_pool_sizes, count_groups_by_bucket
 from app.design.capacity import assign_by_capacity
 from app.design.design import Design
-from app.design.entropy import assign_to_entropy
+from app.design.entropy import assign_to_target_entropy
 from app.design.even_out import EvenedLoads, even_out_loads
 from app.design.grouping import GroupedOutputs
 from app.design.layout import AllocationInput
@@ -43,9 +43,9 @@ def assign_raters_to_groups(
     Invalid
         A bucket has too few people, an entropy is out of reach, or the capacities do not suffice.
     """
-    check_pools(layout, tuple(names))
+    check_pool_sizes(layout, tuple(names))
     if design.balance.kind == "entropy" and design.balance.entropy is not None:
-        dealt = assign_to_entropy(rng, layout, design.balance.entropy)[0]
+        dealt = assign_to_target_entropy(rng, layout, design.balance.entropy)[0]
         return GroupAllocation(dealt, _given_loads(layout, dealt))
     if design.balance.kind == "capacity":
         dealt = assign_by_capacity(rng, layout, *compute_rater_capacities(design, grouped, raters))

@@ -84,13 +84,13 @@ def fill(session: Any, campaign: str, given: list[Row]) -> None:
     # Items count from 0 in these files.
     ann = [(s, d, p + 1, x) for rater, d, p, s, x in given if rater == "ann" and p is not None]
     alike = [metrics.MetricOutputScore(*one) for one in ann]
-    metrics.put_metric(session, campaign, "alike", metrics.MetricScoreSet(outputs=alike), actor="test")
+    metrics.put_metric_scores(session, campaign, "alike", metrics.MetricScoreSet(outputs=alike), actor="test")
     errors = [metrics.MetricOutputScore(s, d, p, 100 - x) for s, d, p, x in ann]
-    metrics.put_metric(
+    metrics.put_metric_scores(
         session, campaign, "errors", metrics.MetricScoreSet(higher_is_better=False, outputs=errors), actor="test"
     )
     systems = {key: float(ord(key)) for key in sorted({one[0] for one in ann})}
-    metrics.put_metric(session, campaign, "systems", metrics.MetricScoreSet(systems=systems), actor="test")
+    metrics.put_metric_scores(session, campaign, "systems", metrics.MetricScoreSet(systems=systems), actor="test")
 
 
 def test_a_metric_is_judged_by_how_it_orders_systems_and_outputs(world: World) -> None:

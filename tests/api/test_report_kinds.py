@@ -66,7 +66,7 @@ class Asked:
 @pytest.fixture(scope="module")
 def world(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator[Asked]:
     before, real = list(reports.router.routes), registry.ALL
-    report_routes.add_routes(reports.router, BOTH.values())
+    report_routes.add_report_routes(reports.router, BOTH.values())
     registry.ALL = MappingProxyType(ALL)
     try:
         with fresh(postgres, migrated_template) as spine, draining(spine.database):

@@ -88,7 +88,7 @@ def test_a_protocol_that_is_written_here_is_judged_ranked_exported_and_read_agai
     page.get_by_role("button", name="Save the protocol").click()
     expect(page.locator("#saved")).to_have_text("Saved.")
 
-    about = managed.load_settings()
+    about = managed.load_campaign()
     assert about["protocol"] == "custom"
     assert [part["kind"] for part in about["options"]["parts"]] == ["spans", "slider", "slider", "yes_no"]
     managed.freeze_plan(DESIGN)

@@ -29,7 +29,7 @@ def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator
         found.take("da", "wmt-da", DA.encode())
         given = metrics.MetricScoreSet(systems={"A": 0.5}, outputs=[metrics.MetricOutputScore("B", "doc1_1", 1, 0.25)])
         with found.database.transaction() as session:
-            metrics.put_metric(session, "da", "comet", given, actor="test")
+            metrics.put_metric_scores(session, "da", "comet", given, actor="test")
         yield found
 
 

@@ -20,7 +20,7 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import build_command_line
-from app.cli.doctor import check_everything
+from app.cli.doctor import list_installation_findings
 from app.cli.worker import BEAT_FILE, PATIENCE
 from app.config import Settings
 from app.domain.findings import CheckFinding
@@ -51,16 +51,16 @@ def signalled(server: embedded.EmbeddedServer, number: signal.Signals) -> None:
 
 def test_the_embedded_database_is_examined_from_before_its_start_to_after_its_end(settings: Settings) -> None:
     home = settings.data_dir
-    assert states(check_everything(settings))["data folder"] == "warning"
+    assert states(list_installation_findings(settings))["data folder"] == "warning"
     assert not home.exists()
     with embedded.start_server(home) as server:
-        healthy = states(check_everything(settings))
+        healthy = states(list_installation_findings(settings))
         assert healthy["server"] == healthy["database"] == healthy["durability"] == healthy["data folder"] == "ok"
         assert healthy["schema"] == "wrong", "nobody has made one"
         home.chmod(0o755)
-        assert states(check_everything(settings))["data folder"] == "warning"
+        assert states(list_installation_findings(settings))["data folder"] == "warning"
         signalled(server, signal.SIGSTOP)
-        assert states(check_everything(settings))["server"] == "wrong"
+        assert states(list_installation_findings(settings))["server"] == "wrong"
         signalled(server, signal.SIGCONT)
         main = int((server.cluster.folder / "postmaster.pid").read_text().split()[0])
         signalled(server, signal.SIGSTOP)  # so that its children do not see it end
@@ -68,12 +68,12 @@ def test_the_embedded_database_is_examined_from_before_its_start_to_after_its_en
         until(lambda: main not in find_server_processes(server.cluster), "it is gone")
         signalled(server, signal.SIGCONT)
         until(lambda: not find_server_processes(server.cluster), "they follow it")
-        ended = states(check_everything(settings))
+        ended = states(list_installation_findings(settings))
         assert (ended["server"], ended["left over"]) == ("warning", "warning")
         version = server.cluster.folder / "PG_VERSION"
         theirs = version.read_text()
         version.write_text("9\n")
-        assert states(check_everything(settings))["server"] == "wrong"
+        assert states(list_installation_findings(settings))["server"] == "wrong"
         version.write_text(theirs)
 
 
@@ -90,7 +90,7 @@ def test_space_is_told_before_it_is_gone(
     settings.data_dir.mkdir(mode=0o700)
     (settings.data_dir / "start.lock").touch()
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Disk(free, 0, free))
-    assert states(check_everything(settings))["disk"] == state
+    assert states(list_installation_findings(settings))["disk"] == state
 
 
 def test_a_named_database_is_examined(database_url: str, empty_database_url: str) -> None:
@@ -129,7 +129,7 @@ def test_a_worker_that_is_silent_is_told(settings: Settings, age: float | None, 
         beat = settings.data_dir / BEAT_FILE
         beat.touch()
         os.utime(beat, (time.time() - age, time.time() - age))
-    assert states(check_everything(settings))["worker"] == state
+    assert states(list_installation_findings(settings))["worker"] == state
 
 
 READY: dict[str, object] = {"status": "ok", "parts": {"worker": {"state": "restarting", "reason": "it ended"}}}
@@ -168,7 +168,7 @@ def answering(status: int, body: bytes) -> Iterator[int]:
 )
 def test_who_holds_the_port_is_told(settings: Settings, status: int, body: bytes, told: dict[str, str]) -> None:
     with answering(status, body) as port:
-        found = states(check_everything(settings.model_copy(update={"port": port})))
+        found = states(list_installation_findings(settings.model_copy(update={"port": port})))
     assert found.items() >= told.items()
 
 

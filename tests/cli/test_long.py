@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from app.cli.kit import long_reports
-from app.cli.kit.series_steps import RemoteBackend
-from app.client.remote import Remote
+from app.cli.kit.series_steps import RemoteSeriesBackend
+from app.client.remote import RemoteServer
 from app.services.access import tokens
 from app.services.plans import expected_time
 from app.storage import embedded
@@ -56,13 +56,13 @@ def test_a_plan_that_a_job_compiles_is_waited_for_and_then_frozen(
         files[name].write_text(json.dumps(design))
     with opened(database_url) as spine, serving(database_url) as there, draining(spine.database):
         monkeypatch.setenv("PLUMBLINE_TOKEN", there.secret)
-        remote, at = Remote(there.url, there.secret), ("--server", there.url)
+        remote, at = RemoteServer(there.url, there.secret), ("--server", there.url)
         _draft(remote)
         seen = command(database_url, "plan", "draft", files["once"], "--dry-run", "--json", *at)
         frozen = command(database_url, "plan", "draft", files["once"], "--json", *at)
         refused = command(database_url, "plan", "draft", files["cannot"], *at)
         renewed = command(database_url, "plan", "draft", "--replan", "one left", "--rebalance", "--json", *at)
-        desk = RemoteBackend(remote).compile_plan("draft", {"seed": 4}, dry_run=True)
+        desk = RemoteSeriesBackend(remote).compile_plan("draft", {"seed": 4}, dry_run=True)
         jobs = spine.ask("SELECT kind, state, count(*) FROM jobs GROUP BY 1, 2 ORDER BY 1, 2")
     first, second, third = (json.loads(one.stdout) for one in (seen, frozen, renewed))
     assert [one["version"] for one in (first, second, third)] == [None, 1, 2]
@@ -73,7 +73,7 @@ def test_a_plan_that_a_job_compiles_is_waited_for_and_then_frozen(
     assert jobs == [("plan", "done", 2), ("plan", "failed", 1), ("replan", "done", 1)]
 
 
-def _draft(remote: Remote) -> None:
+def _draft(remote: RemoteServer) -> None:
     """Two systems on two documents, and two raters."""
     made = {"key": "draft", "protocol": "da", "target_language": "de"}
     remote.send_change("POST", "/v1/campaigns", {}, made)

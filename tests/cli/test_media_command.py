@@ -18,7 +18,7 @@ from app.cli.kit.raters_at_work import RaterPace
 from app.cli.simulate import rehearse
 from app.client import remote
 from app.client.campaign_client import CampaignClient
-from app.client.remote import Remote
+from app.client.remote import RemoteServer
 from app.demo.pictures import GUEST_OF_PICTURES, PICTURES, SYSTEMS, make_picture_campaign, make_picture_rater_model
 from app.services.campaigns.campaigns import NewCampaign, create_campaign
 from app.storage import embedded
@@ -76,15 +76,15 @@ def test_an_upload_that_broke_goes_on_where_it_ended(
     monkeypatch.setenv("PLUMBLINE_TOKEN", served.secret)
     monkeypatch.setattr("app.cli.media.PART", 50_000)
     sent: list[int] = []
-    send = remote.Remote.upload_part
+    send = remote.RemoteServer.upload_part
 
-    def broken(self: remote.Remote, path: str, part: bytes, offset: int) -> bytes:
+    def broken(self: remote.RemoteServer, path: str, part: bytes, offset: int) -> bytes:
         sent.append(offset)
         if len(sent) == 3:
             raise remote.ServerUnreachable("the network went away")
         return send(self, path, part, offset)
 
-    monkeypatch.setattr(remote.Remote, "upload_part", broken)
+    monkeypatch.setattr(remote.RemoteServer, "upload_part", broken)
     words = ("media", "add", "talks", tmp_path / "long.wav", "--server", served.url)
     assert command(spine.url, *words).returncode != 0
     assert command(spine.url, *words).returncode == 0
@@ -96,8 +96,8 @@ def test_an_upload_that_broke_goes_on_where_it_ended(
 
 def test_the_demo_has_a_campaign_with_pictures_judged_by_a_protocol_of_its_manager(served: Served) -> None:
     for _ in range(2):
-        managed = make_picture_campaign(Remote(served.url, served.secret))
-    about = managed.load_settings()
+        managed = make_picture_campaign(RemoteServer(served.url, served.secret))
+    about = managed.load_campaign()
     assert (about["state"], about["protocol"]) == ("open", "custom")
     parts = about["options"]["parts"]
     assert [part["kind"] for part in parts] == ["spans", "slider", "slider", "yes_no"]

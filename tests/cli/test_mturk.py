@@ -266,7 +266,7 @@ def test_a_server_that_goes_away_while_a_command_waits_leaves_no_invitation_with
 
     asked: list[str] = []
     gone = {"server": True}
-    reach = remote.Remote.fetch_body, remote.Remote.send_request
+    reach = remote.RemoteServer.fetch_body, remote.RemoteServer.send_request
 
     def away(*_: Any, **__: Any) -> Any:
         raise remote.ServerUnreachable("nobody answers")
@@ -274,7 +274,7 @@ def test_a_server_that_goes_away_while_a_command_waits_leaves_no_invitation_with
     def answer(question: str) -> bool:
         asked.append(question)
         for name, original in zip(("fetch_body", "send_request"), reach, strict=True):
-            patched.setattr(remote.Remote, name, away if gone["server"] else original)
+            patched.setattr(remote.RemoteServer, name, away if gone["server"] else original)
         return len(asked) < 3
 
     with monkeypatch.context() as patched:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from app.cli.serving.parts import ProcessLimits, SupervisedProcess
+from app.cli.serving.parts import ProcessTimeouts, SupervisedProcess
 from app.storage.processes import is_process_stopped
 from tests.working import until
 
-LIMITS = ProcessLimits(stopped=4.0)
+LIMITS = ProcessTimeouts(stopped=4.0)
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def stopped() -> Iterator[SupervisedProcess]:
     until(lambda: is_process_stopped(child.pid), "it stands still")
     yield part
     child.kill()
-    part.finish_within(0.1)
+    part.wait_until_stopped(0.1)
 
 
 def child_of(part: SupervisedProcess) -> Any:

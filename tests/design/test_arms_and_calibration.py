@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from app.design.arms import assign_arms_to_groups
 from app.design.calibration import sample_calibration_set
 from app.design.compile import hash_design_inputs
-from app.design.design import Calibration
+from app.design.design import CalibrationRules
 from app.design.plan import Plan
 from app.design.values import DesignDocument
 from app.domain.errors import Invalid
@@ -145,7 +145,7 @@ def test_a_sample_has_equally_many_of_every_level_that_has_enough(
         for level, size in enumerate(sizes)
         for n in range(size)
     ]
-    drawn = sample_calibration_set(np.random.default_rng(seed), Calibration("k", wanted), pairs)
+    drawn = sample_calibration_set(np.random.default_rng(seed), CalibrationRules("k", wanted), pairs)
     assert len({piece.document for piece in drawn}) == wanted
     counts = Counter(int(piece.document[1:].split("-")[0]) for piece in drawn)
     most = max(counts.values())

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.design import task_maker
-from app.design.control_items import ControlShortfall, add_controls
+from app.design.control_items import ControlShortfall, add_control_items
 from app.design.order import Screen
 from app.design.plan import Plan, PlanItem
 from app.design.repeats import RaterHistory
@@ -171,7 +171,7 @@ def test_control_items_on_screens_of_their_own_are_found_by_width(monkeypatch: p
         references: dict[str, tuple[str, ...]],
         seen: RaterHistory,
     ) -> tuple[list[Screen], list[ControlShortfall]]:
-        return add_controls(rng, draft, room, references, seen)
+        return add_control_items(rng, draft, room, references, seen)
 
     monkeypatch.setattr(task_maker, "add_control_screens", alone)
     plan = compiled(design_of(3, ("bad_reference", "repeat", "reference")), world(10, 6, 3, longest=4))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.design.control_items import add_controls
+from app.design.control_items import add_control_items
 from app.design.control_screens import add_control_screens
 from app.design.controls import DonorTexts, compute_replaced_span_length, degrade_text, has_no_word_spaces
 from app.design.design import ControlRules, TaskRules
@@ -128,7 +128,7 @@ def test_repeats_stand_at_their_distance_or_the_plan_says_how_many_do_not(seed: 
     assert near <= len(plan.raters)  # in a first task only, where nothing was judged before
 
 
-@pytest.mark.parametrize("make", [add_controls, add_control_screens])
+@pytest.mark.parametrize("make", [add_control_items, add_control_screens])
 def test_where_random_controls_are_too_long_the_shortest_are_taken(make: Callable[..., Any]) -> None:
     """Three of 30 items fit in what is left; of 20 draws of three hardly one finds them."""
     lengths = [10] * 27 + [1] * 3

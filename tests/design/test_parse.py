@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.design.design import Arm, BalanceRule, Calibration, ControlRules, Design, Overlap, TaskRules
+from app.design.design import Arm, BalanceRule, CalibrationRules, ControlRules, Design, Overlap, TaskRules
 from app.design.parse import parse_design
 from app.domain.errors import Invalid
 
@@ -49,7 +49,7 @@ def test_the_design_of_the_contract_is_read_whole() -> None:
     assert design.buckets.raters_per_bucket == 3
     assert design.arms == (Arm("a", "segment"), Arm("b"))
     assert design.controls == ControlRules(0.12, "rotation", 0.1, 30, 0.1)
-    assert design.calibration == Calibration("xsts-v1", 200, None, "spread")
+    assert design.calibration == CalibrationRules("xsts-v1", 200, None, "spread")
     assert (design.unit, design.cross, design.seed) == ("segments", "raters", 1)
 
 

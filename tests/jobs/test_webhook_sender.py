@@ -150,7 +150,7 @@ def view(database: Database, public_id: str) -> webhooks.WebhookView:
 
 def deliveries(database: Database, public_id: str) -> list[webhooks.WebhookDelivery]:
     with database.transaction() as session:
-        return webhooks.list_deliveries(session, "c", public_id, before=None, limit=200)[0]
+        return webhooks.list_webhook_deliveries(session, "c", public_id, before=None, limit=200)[0]
 
 
 @pytest.mark.usefixtures("soon")

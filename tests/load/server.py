@@ -16,7 +16,7 @@ import httpx
 import uvicorn
 
 from app.client.campaign_client import CampaignClient
-from app.client.remote import Remote
+from app.client.remote import RemoteServer
 from app.main import create_app
 from app.services.access import tokens
 from app.services.access.provider_options import IdentityProviderOptions
@@ -40,7 +40,7 @@ class Served:
 
     def managed(self, campaign: str) -> CampaignClient:
         """A campaign under that credential."""
-        return CampaignClient(Remote(self.url, self.secret), campaign)
+        return CampaignClient(RemoteServer(self.url, self.secret), campaign)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_raters
+from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_simulated_raters
 from app.client.campaign_client import CampaignClient
 from app.simulation import RaterModel, make_model_template, write_model
 from app.storage.db import Database
@@ -103,7 +103,7 @@ async def with_sleepers(url: str, served: Served, found: RaterModel, links: Mapp
     """All others judge; some fall asleep, and their leases run out before they wake."""
     awake = tuple(rater for rater in RATERS if rater not in KILLED)
     working = asyncio.create_task(
-        run_raters(served.url, only(found, awake), links, RaterPace(workers=len(RATERS), patience=4 * SLEEP))
+        run_simulated_raters(served.url, only(found, awake), links, RaterPace(workers=len(RATERS), patience=4 * SLEEP))
     )
     ran_out = n = 0
     while n < SLEEP / 0.2 or not (ran_out or working.done()):  # where the machine is slow they have no lease so soon
@@ -136,7 +136,7 @@ def crowd(url: str, path: Path, documents: int) -> None:
         links = managed.renew_rater_links(RATERS)
         tally = asyncio.run(with_sleepers(url, served, found, links))
         back = asyncio.run(
-            run_raters(served.url, only(found, KILLED), links, RaterPace(workers=len(KILLED), patience=1))
+            run_simulated_raters(served.url, only(found, KILLED), links, RaterPace(workers=len(KILLED), patience=1))
         )
 
     check(url, live)
@@ -174,7 +174,7 @@ def test_leases_that_do_not_look_who_has_a_task_are_found_out(
     with serving(database_url, size=10) as served:
         managed = served.managed(live.key)
         found = model(managed, {})
-        asyncio.run(run_raters(served.url, found, live.secrets, RaterPace(workers=len(RATERS), patience=0.0)))
+        asyncio.run(run_simulated_raters(served.url, found, live.secrets, RaterPace(workers=len(RATERS), patience=0.0)))
 
     assert one(database_url, TWICE_HELD) > 0
     with pytest.raises(AssertionError):

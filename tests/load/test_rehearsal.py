@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from scipy.stats import kendalltau
 
-from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_raters
+from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_simulated_raters
 from app.cli.serving.own_server import run_own_server
 from app.client.campaign_client import CampaignClient
 from app.services.access import tokens
@@ -44,13 +44,13 @@ def judged(managed: CampaignClient, made: Made, pace: RaterPace) -> tuple[RaterM
         qualities=made.systems,
     )
     links = managed.renew_rater_links(made.raters)
-    return planted, asyncio.run(run_raters(managed.remote.url, planted, links, pace))
+    return planted, asyncio.run(run_simulated_raters(managed.remote.url, planted, links, pace))
 
 
 def closed_and_ranked(managed: CampaignClient, planted: RaterModel) -> tuple[list[str], float]:
     """Systems as they were ranked, and Kendall's tau to the planted order."""
     managed.change_state("close")
-    assert managed.load_settings()["state"] == "closed"
+    assert managed.load_campaign()["state"] == "closed"
     ranked = json.loads(managed.remote.fetch_body(f"{managed.path}/ranking", {"seed": 1}, accept="application/json"))
     order = [one["system"] for one in ranked["systems"]]
     places = {key: n for n, key in enumerate(planted.order)}
@@ -113,7 +113,9 @@ def test_raters_who_ignore_the_texts_do_not_recover_it(database_url: str) -> Non
         careless = {key: one.model_copy(update={"careless": True}) for key, one in planted.raters.items()}
         blind = planted.model_copy(update={"raters": careless})
         asyncio.run(
-            run_raters(served.url, blind, managed.renew_rater_links(RATERS), RaterPace(workers=7, patience=LONG))
+            run_simulated_raters(
+                served.url, blind, managed.renew_rater_links(RATERS), RaterPace(workers=7, patience=LONG)
+            )
         )
         order, _ = closed_and_ranked(managed, planted)
 
@@ -133,7 +135,7 @@ def test_a_rehearsal_of_the_size_of_the_study_runs_over_http_to_closed(database_
         planted, tally = judged(managed, FULL, RaterPace(workers=7, patience=LONG))
         order, tau = closed_and_ranked(managed, planted)
 
-    sys.stdout.write(json.dumps({**tally.summary(), "kendall_tau": round(tau, 4), "order": order}) + "\n")
+    sys.stdout.write(json.dumps({**tally.summarize(), "kendall_tau": round(tau, 4), "order": order}) + "\n")
     found = figures(database_url, "full")
     assert (found["unfinished"], found["fewest"], found["most"]) == (0, 3, 3)
     assert found["ratings"] == 59_175 == tally.judgments - tally.revisions

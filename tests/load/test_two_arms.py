@@ -10,7 +10,7 @@ import httpx
 import psycopg
 import pytest
 
-from app.cli.kit.raters_at_work import RaterPace, run_raters
+from app.cli.kit.raters_at_work import RaterPace, run_simulated_raters
 from app.simulation import make_model_template
 from app.storage import embedded
 from tests.load.server import Made, Served, serving, set_up
@@ -64,7 +64,7 @@ def judged(served: Served, key: str, design: dict[str, Any]) -> None:
     )
     tempers = {rater: one.model_copy(update={"revisions": 0.2}) for rater, one in model.raters.items()}
     planted = model.model_copy(update={"raters": tempers})
-    asyncio.run(run_raters(served.url, planted, managed.renew_rater_links(MADE.raters), RaterPace(workers=4)))
+    asyncio.run(run_simulated_raters(served.url, planted, managed.renew_rater_links(MADE.raters), RaterPace(workers=4)))
     managed.change_state("close")
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from app.demo import PLANTED_ORDER, load_demo
-from app.demo.campaign import SYSTEMS, make_records, make_translations
+from app.demo.campaign import SYSTEMS, make_demo_records, make_demo_translations
 from app.demo.grammar import DOMAINS, POOR_TERMS
 from app.domain.recipe import NAMED
 from app.formats.base import OutputRow, SegmentRow
@@ -27,8 +27,8 @@ def database(database_url):
 
 
 def test_the_same_seed_makes_the_same_campaign_and_another_seed_another():
-    assert list(make_records(SEED)) == list(make_records(SEED))
-    assert list(make_records(SEED)) != list(make_records(SEED + 1))
+    assert list(make_demo_records(SEED)) == list(make_demo_records(SEED))
+    assert list(make_demo_records(SEED)) != list(make_demo_records(SEED + 1))
 
 
 def test_every_sentence_fills_its_slots_in_both_languages():
@@ -47,7 +47,7 @@ def test_every_poor_term_has_a_word_to_stand_for():
 
 
 def test_planted_errors_lie_where_the_text_differs():
-    outputs = make_translations(SEED)
+    outputs = make_demo_translations(SEED)
     for document in outputs.documents:
         for system in SYSTEMS:
             translations = outputs.translations[system.key, document.key]
@@ -65,7 +65,7 @@ def test_planted_errors_lie_where_the_text_differs():
 
 def test_simulated_raters_mark_spans_inside_the_texts_and_miss_some():
     sources, texts, marked = {}, {}, 0
-    for record in make_records(SEED):
+    for record in make_demo_records(SEED):
         if isinstance(record, SegmentRow):
             sources[record.document, record.position] = record.source
         elif isinstance(record, OutputRow):
@@ -86,7 +86,7 @@ def test_simulated_raters_mark_spans_inside_the_texts_and_miss_some():
 def by_place(seed):
     return {
         (system, document, position): translation
-        for (system, document), found in make_translations(seed).translations.items()
+        for (system, document), found in make_demo_translations(seed).translations.items()
         for position, translation in enumerate(found, 1)
     }
 
@@ -120,7 +120,7 @@ def test_progress_counts_the_records(database):
 
     load_demo(database, seed=SEED, progress=lambda done, of: told.append((done, of)))
 
-    total = sum(1 for _ in make_records(SEED))
+    total = sum(1 for _ in make_demo_records(SEED))
     assert len(told) > 10
     assert told[-1] == (total, total)
     assert told == sorted(told)

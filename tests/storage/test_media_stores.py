@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.services.media.library import get_media, store_media
+from app.services.media.library import get_media_metadata, store_media
 from app.services.media.policy import MediaPolicy
 from app.storage.backup import BackupDamaged
 from app.storage.db import Database
@@ -90,7 +90,7 @@ def test_a_backup_has_the_media_and_restores_them(store: MediaStore, database: D
     archive = tmp_path / "backup.media.tar"
     with database.transaction() as session:
         assert backup_media(rows.load_stored_sizes(session), store, archive) == MediaBackupResult(2, {})
-        sha256 = get_media(session, "live", "a.wav").sha256
+        sha256 = get_media_metadata(session, "live", "a.wav").sha256
     elsewhere = MediaFolder(tmp_path / "elsewhere")
     assert restore_media(elsewhere, archive) == 2
     assert elsewhere.path(bytes.fromhex(sha256)).read_bytes() == make_wav()
@@ -112,7 +112,7 @@ def test_a_backup_leaves_out_media_whose_bytes_are_not_there_and_names_them(data
         store_media(database, policy, "live", name, tmp_path / name, actor="test")
     with database.transaction() as session:
         sizes = rows.load_stored_sizes(session)
-        lost, short = (bytes.fromhex(get_media(session, "live", name).sha256) for name in ("a.wav", "b.wav"))
+        lost, short = (bytes.fromhex(get_media_metadata(session, "live", name).sha256) for name in ("a.wav", "b.wav"))
     folder.remove(lost)
     folder.path(short).write_bytes(b"RIFF")
     archive = tmp_path / "backup.media.tar"

@@ -86,7 +86,7 @@ def spine(
         segments = found.ask("SELECT count(*) FROM segments g JOIN campaigns c ON c.id = campaign_id AND c.key = 'new'")
         scores = {key: [draw.random() for _ in range(segments[0][0])] for key in reports_data.SYSTEMS}
         with found.database.transaction() as session:
-            metric_service.put_metric(
+            metric_service.put_metric_scores(
                 session, "new", "comet", metric_service.MetricScoreSet(in_order=scores), actor="test"
             )
             how: dict[str, Any] = {"name": None, "series": None, "systems": True, "actor": "test"}

@@ -16,8 +16,8 @@ from sqlalchemy import text
 
 from app.cli import bundle
 from app.cli.kit import long_reports
-from app.cli.kit.files import fill_folder
-from app.client.remote import Remote
+from app.cli.kit.files import write_files_to_new_folder
+from app.client.remote import RemoteServer
 from app.domain.recipe import NamedExclusion
 from app.main import create_app
 from app.services.access import tokens
@@ -191,19 +191,19 @@ def test_what_takes_long_is_waited_for_and_is_the_same(
 def test_what_was_waited_for_is_shown_although_the_data_have_moved_on(
     origin: str, database: Database, command: Command, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
-    before, ask = command(database.url, *arguments).stdout, Remote.ask_without_waiting
+    before, ask = command(database.url, *arguments).stdout, RemoteServer.ask_without_waiting
     with database.transaction() as session:
         monkeypatch.setenv("PLUMBLINE_TOKEN", tokens.issue_token(session, role="manager", campaign="demo").secret)
         session.execute(text("DELETE FROM reports"))
 
-    def ask_then_exclude(self: Remote, method: str, path: str, *how: Any, **options: Any) -> httpx.Response:
+    def ask_then_exclude(self: RemoteServer, method: str, path: str, *how: Any, **options: Any) -> httpx.Response:
         answer = ask(self, method, path, *how, **options)
         if path.endswith("/report"):
             with database.transaction() as session:
                 exclusions.create_exclusion(session, "demo", NamedExclusion("system", "A"), reason="late", actor="test")
         return answer
 
-    monkeypatch.setattr(Remote, "ask_without_waiting", ask_then_exclude)
+    monkeypatch.setattr(RemoteServer, "ask_without_waiting", ask_then_exclude)
     monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
     monkeypatch.setattr(long_reports, "LOOK_EVERY", 0.05)
     with draining(database):
@@ -259,8 +259,10 @@ def test_a_file_is_written_whole_or_not_at_all(both: Both, tmp_path: Path) -> No
 
 
 def test_a_release_over_http_has_the_files_that_it_has_on_the_database(served: ServedDatabase, tmp_path: Path) -> None:
-    fill_folder(bundle.fetch_archive(Remote(served.origin, served.secret), "demo"), tmp_path / "far")
-    fill_folder(bundles.make_bundle_files(served.database, "demo"), tmp_path / "near")
+    write_files_to_new_folder(
+        bundle.fetch_bundle_files(RemoteServer(served.origin, served.secret), "demo"), tmp_path / "far"
+    )
+    write_files_to_new_folder(bundles.make_bundle_files(served.database, "demo"), tmp_path / "near")
     near, far = (
         {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
         for root in (tmp_path / "near", tmp_path / "far")

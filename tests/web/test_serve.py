@@ -20,7 +20,7 @@ import psutil
 import psycopg
 import pytest
 
-from app.cli.serving.service import make_web_process, start_process_early
+from app.cli.serving.service import make_web_process, start_web_process_early
 from tests.patience import soon
 from tests.working import until
 
@@ -176,14 +176,14 @@ def test_a_web_process_that_was_started_early_ends_with_who_started_it() -> None
         assert process is not None
         assert part._awaited is not None
         os.close(part._awaited)
-        part.finish_within(LIMIT)
+        part.wait_until_stopped(LIMIT)
         assert process.returncode == 1
 
 
 def test_a_web_process_that_is_never_told_a_database_leaves_its_socket() -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
-        with start_process_early(listener) as part:
+        with start_web_process_early(listener) as part:
             process = part._process
         assert process is not None
         assert process.returncode == -signal.SIGKILL

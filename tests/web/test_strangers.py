@@ -334,7 +334,7 @@ def proxied(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch, trusted: str | N
     if trusted is not None:
         monkeypatch.setenv("PLUMBLINE_TRUSTED_PROXIES", trusted)
     monkeypatch.setattr(web, "_allow_files", lambda: None)
-    served = web.make_server_config()
+    served = web.make_uvicorn_config()
     app = make_app(strangers=UnauthenticatedLimits(rate=1e-6, burst=3))
     if served.proxy_headers:
         app = ProxyHeadersMiddleware(app, trusted_hosts=served.forwarded_allow_ips or ())

@@ -29,7 +29,7 @@ def test_addresses_and_networks_are_trusted_as_they_are_meant(
 ) -> None:
     monkeypatch.setenv(NAME, given)
     monkeypatch.setattr(web, "_allow_files", lambda: None)
-    served = web.make_server_config()
+    served = web.make_uvicorn_config()
     assert served.proxy_headers == bool(given)
     hosts = ProxyHeadersMiddleware(lambda *_: None, list(served.forwarded_allow_ips or ())).trusted_hosts  # type: ignore[arg-type]
     assert [address in hosts for address in (*believed, *others)] == [True] * len(believed) + [False] * len(others)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from app.api.models.recipe import Excluded, add_recipe_choices, make_bounded_number_type
+from app.api.models.recipe import Excluded, add_recipe_choice_fields, make_choice_type
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Recipe, parse_recipe_options
 from app.domain.recipe_choices import Role
@@ -22,7 +22,7 @@ SCORING = (
 AS_OF = Field(None, max_length=40, description="A data version, or a time (its last version).", examples=["7"])
 
 
-class AsOf(BaseModel):
+class AsOfQuery(BaseModel):
     """Which data are spoken about."""
 
     model_config = ConfigDict(extra="forbid")
@@ -45,12 +45,12 @@ EXAMPLES: Mapping[str, list[Any]] = {
 
 
 def _in_query(choice: RecipeChoice) -> tuple[Any, Any]:
-    value = QUERY_TYPES.get(choice.name, make_bounded_number_type(choice))
+    value = QUERY_TYPES.get(choice.name, make_choice_type(choice))
     return value | None, Field(None, description=choice.description, examples=EXAMPLES.get(choice.name))
 
 
-@add_recipe_choices(_in_query)
-class RecipeQuery(AsOf):
+@add_recipe_choice_fields(_in_query)
+class RecipeQuery(AsOfQuery):
     """A named recipe, and choices that replace its own."""
 
     if TYPE_CHECKING:
@@ -63,14 +63,14 @@ class RecipeQuery(AsOf):
     )
 
 
-def choose_recipe(request: Request, base: Recipe) -> Recipe:
+def override_recipe_choices(request: Request, base: Recipe) -> Recipe:
     """A recipe with the choices that a query puts in the place of its own. Raises Invalid, naming the option."""
     query = request.query_params
     ours = {"recipe", "as_of", "table", "picture"}
     return parse_recipe_options(base, {name: query.getlist(name) for name in query if name not in ours})
 
 
-def check_exclusions(caller: Caller, exclude: list[str] | None) -> None:
+def check_may_exclude(caller: Caller, exclude: list[str] | None) -> None:
     """Who only views may not name raters or tasks: the answer would tell which there are. Raises RoleLacksRights."""
     if not caller.has_rights_of("manager") and any(text.startswith(("rater:", "task:")) for text in exclude or ()):
         raise RoleLacksRights(f"to leave out raters or tasks needs the rights of a manager; yours is {caller.role}")

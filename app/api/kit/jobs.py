@@ -134,7 +134,7 @@ def parse_prefer_wait(prefer: str) -> int:
     return min(int(match[1]), LONGEST_WAIT) if match else WAIT
 
 
-async def find_report_or_job(
+async def wait_for_report_or_job(
     request: Request, database: Database, prefer: str, ask: Callable[[], Found | JobView]
 ) -> Found | StoredReport | JobView:
     """The report, if it comes within the time that the client waits; else the job.

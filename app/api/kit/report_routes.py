@@ -11,8 +11,8 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field, StringConstraints, create_model
 
-from app.api.kit.choices import AsOf
-from app.api.kit.jobs import LATER, Prefer, find_report_or_job, job_response
+from app.api.kit.choices import AsOfQuery
+from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.models.times import parse_as_of
 from app.reports.kit import store
 from app.reports.kit.render import representations
@@ -58,19 +58,19 @@ KEYS = r"^[A-Za-z0-9._~:@+\-]{1,128}(,[A-Za-z0-9._~:@+\-]{1,128}){0,19}$"
 WHO = {"viewer": Viewer, "manager": Manager}
 
 
-class ComparedCampaigns(BaseModel):
+class ComparedCampaignsQuery(BaseModel):
     """Which campaigns are compared."""
 
     campaigns: Annotated[str, StringConstraints(pattern=KEYS)] = Field(
         description="Keys with commas between, each once.", examples=["ende-2025,ende-2026"]
     )
 
-    def keys(self) -> tuple[str, ...]:
+    def list_keys(self) -> tuple[str, ...]:
         """Each once, in the order given."""
         return tuple(dict.fromkeys(self.campaigns.split(",")))
 
 
-def add_routes(router: APIRouter, kinds: Iterable[AnyKind]) -> None:
+def add_report_routes(router: APIRouter, kinds: Iterable[AnyKind]) -> None:
     """A route by Accept and one by suffix for each kind."""
     for kind in kinds:
         query = _query(kind)
@@ -94,8 +94,8 @@ def _path(kind: AnyKind) -> str:
 def _query(kind: AnyKind) -> type[BaseModel]:
     """The question of a kind as a query: which data, which campaigns and which picture beside it."""
     bases: tuple[type[BaseModel], ...] = (
-        AsOf,
-        *((ComparedCampaigns,) if kind.over == "campaigns" else ()),
+        AsOfQuery,
+        *((ComparedCampaignsQuery,) if kind.over == "campaigns" else ()),
         kind.options,
     )
     names = representations.list_chart_names(kind)
@@ -131,10 +131,10 @@ def _handler(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Handl
         prefer: str = "",
     ) -> Response:
         check_may_name_raters(caller, kind, given.model_fields_set)
-        named = (campaign,) if kind.over == "campaign" else given.keys()
+        named = (campaign,) if kind.over == "campaign" else given.list_keys()
         campaigns = check_all_campaigns_visible(caller, list_report_campaigns(kind, named, given))
         ask = partial(report_requests.find_or_queue_report, database, make_report_request(kind, campaigns, given))
-        report = await find_report_or_job(request, database, prefer, ask)
+        report = await wait_for_report_or_job(request, database, prefer, ask)
         if isinstance(report, JobView):
             return job_response(report)
         return await to_thread.run_sync(report_response, request, caller, kind, report, given.picture, shape)
@@ -168,7 +168,7 @@ def report_response(
     """What a caller sees of a report, as the suffix says or `Accept` prefers; who only views learns no rater."""
     if kind.role == "viewer" and not caller.has_rights_of("manager"):
         report = store.hide_report_raters(kind, report)
-    return representation_response(
+    return formatted_report_response(
         request,
         kind,
         report,
@@ -177,7 +177,7 @@ def report_response(
     )
 
 
-def representation_response(
+def formatted_report_response(
     request: Request, kind: AnyKind, report: StoredReport, shape: str, picture: str
 ) -> Response:
     """A representation, with an ETag of its own."""

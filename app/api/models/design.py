@@ -15,7 +15,7 @@ from pydantic_core import CoreSchema
 from app.design.checks import DesignDeviation, LoadSpread
 from app.design.design import (
     Arm,
-    Calibration,
+    CalibrationRules,
     Degradation,
     ExplicitBucket,
     Grouping,
@@ -29,7 +29,7 @@ from app.design.values import Unit
 
 
 @dataclass(frozen=True, slots=True)
-class SchemaOfModel:
+class JsonSchemaFromModel:
     """Annotates JSON whose fields a model describes, and which something else reads and checks."""
 
     model: type[BaseModel]
@@ -124,7 +124,7 @@ class DesignSchema(_OpenModel):
     arms: list[Arm] = Field([], description="Conditions that are compared: at least two, or none.")
     cross: Literal["groups", "raters"] = "groups"
     controls: DesignControlItems | None = None
-    calibration: Calibration | None = None
+    calibration: CalibrationRules | None = None
     share_duplicates: bool | None = None
     seed: int | None = Field(None, ge=0)
 
@@ -180,7 +180,7 @@ class WithinRaterComparisons(_OpenModel):
     rater_pairs: int | None = None
 
 
-class SystemSequence(_OpenModel):
+class MostCommonSystemSuccession(_OpenModel):
     """The system that most often follows another at once."""
 
     most_common: str | None = None
@@ -243,12 +243,12 @@ class PlanReport(_OpenModel):
     forecast: PlanForecast | None = None
     srp: SrpForecast | None = None
     pilot: dict[str, JsonValue] | None = None
-    sequence: SystemSequence | None = None
+    sequence: MostCommonSystemSuccession | None = None
     recommendations: list[DesignDeviation] | None = None
     estimable: list[str] | None = None
     unmet: list[UnmetRequest] | None = Field(None, description="What the design asks that could not be met, and why.")
     notes: list[str] | None = None
 
 
-DesignJson = Annotated[dict[str, JsonValue], SchemaOfModel(DesignSchema)]
-ReportJson = Annotated[dict[str, JsonValue], SchemaOfModel(PlanReport)]
+DesignJson = Annotated[dict[str, JsonValue], JsonSchemaFromModel(DesignSchema)]
+ReportJson = Annotated[dict[str, JsonValue], JsonSchemaFromModel(PlanReport)]

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self, cast
 from pydantic import BaseModel, Field, StringConstraints
 
 from app.api.models.recipe import Key
-from app.api.models.side_by_side import PairVerdictOut, make_verdict_out
+from app.api.models.side_by_side import PairVerdictOut, make_pair_verdict_out
 from app.api.models.times import Time
 from app.domain.recipe import NamedExclusion, Subject
 from app.reports.ranking.view import SystemLine
@@ -27,7 +27,7 @@ class ExclusionIn(BodyModel):
     system: Key | None = None
     reason: Reason
 
-    def exclusion_rules(self) -> list[NamedExclusion]:
+    def list_named_exclusions(self) -> list[NamedExclusion]:
         """What is named."""
         given = ((what, getattr(self, what)) for what in ("rater", "task", "document", "system"))
         return [NamedExclusion(cast("Subject", what), key) for what, key in given if key is not None]
@@ -141,8 +141,8 @@ class ExclusionEffectOut(BaseModel):
                 ChangedPairOut(
                     pair=[one.a, one.b],
                     change=one.kind,
-                    before=make_verdict_out(one.verdicts[0]),
-                    after=make_verdict_out(one.verdicts[1]),
+                    before=make_pair_verdict_out(one.verdicts[0]),
+                    after=make_pair_verdict_out(one.verdicts[1]),
                 )
                 for one in effect.pairs
             ],

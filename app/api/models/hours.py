@@ -94,7 +94,7 @@ class HoursOut(AnswerModel):
     teams: list[TeamHoursOut]
 
 
-class HoursEntryOwn(AnswerModel):
+class HoursAdjustmentOwn(AnswerModel):
     """Something said about hours: an adjustment, a dispute, or a refusal. Nothing of it ever changes."""
 
     id: int
@@ -106,18 +106,18 @@ class HoursEntryOwn(AnswerModel):
     at: Time
 
 
-class HoursEntryOut(HoursEntryOwn):
+class HoursAdjustmentOut(HoursAdjustmentOwn):
     """The same with whose hours they are, and who said it."""
 
     rater: str
     actor: str
 
 
-class OwnHoursOut(AnswerModel):
+class OwnHoursAndAdjustmentsOut(AnswerModel):
     """A rater's own hours, with all that was said about them."""
 
     hours: HoursOwn
-    entries: list[HoursEntryOwn]
+    entries: list[HoursAdjustmentOwn]
 
 
 class HoursAdjustmentIn(BodyModel):
@@ -163,7 +163,7 @@ HOURS = HoursOut(
         TeamHoursOut(team="bonn", raters=1, active_seconds=5400.0, adjusted_seconds=600, payable_seconds=6000.0),
     ],
 )
-ENTRY = HoursEntryOut(
+ENTRY = HoursAdjustmentOut(
     id=8,
     kind="adjustment",
     rater="r1",
@@ -174,7 +174,7 @@ ENTRY = HoursEntryOut(
     actor="token:0f3a9c51d27e",
     at="2026-11-20T12:00:00Z",
 )
-DISPUTE = HoursEntryOwn(
+DISPUTE = HoursAdjustmentOwn(
     id=7,
     kind="dispute",
     seconds=600,
@@ -183,4 +183,4 @@ DISPUTE = HoursEntryOwn(
     answered=None,
     at="2026-11-20T11:00:00Z",
 )
-OWN = OwnHoursOut(hours=HoursOwn.model_validate(RATER), entries=[DISPUTE])
+OWN = OwnHoursAndAdjustmentsOut(hours=HoursOwn.model_validate(RATER), entries=[DISPUTE])

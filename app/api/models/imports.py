@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from app.api.models.ingest import IngestOut
+from app.api.models.ingest import IngestReportOut
 from app.api.models.times import Time
 from app.services.data.imports import ImportView
 from app.web.answers import AnswerModel
@@ -65,7 +65,7 @@ class ImportReport(BaseModel):
     dropped: Counts
     notes: Counts
     bad_lines: BadLines
-    ingest: IngestOut | None = Field(
+    ingest: IngestReportOut | None = Field(
         None, description="The test set as it is now, where an import brought texts only; else see `reports/ingest`."
     )
     dry_run: bool

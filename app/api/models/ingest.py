@@ -26,7 +26,7 @@ class IngestFindingOut(AnswerModel):
     examples: list[str] = Field(description="The first addresses: system, document and segment.")
 
 
-class IngestOut(AnswerModel):
+class IngestReportOut(AnswerModel):
     """The test set of a campaign, counted and looked through."""
 
     campaign: str
@@ -39,7 +39,7 @@ class IngestOut(AnswerModel):
     findings: list[IngestFindingOut]
 
 
-EXAMPLE = IngestOut(
+EXAMPLE = IngestReportOut(
     campaign="ted-ende",
     data_version=3,
     documents=5,

@@ -120,7 +120,7 @@ SeenRevision = Annotated[
 ]
 
 
-async def get_seen_revision(request: Request, seen: SeenRevision = None) -> int | None:  # noqa: ARG001  (declares the header)
+async def parse_if_match_revision(request: Request, seen: SeenRevision = None) -> int | None:  # noqa: ARG001  (declares the header)
     """The revision that the sender saw. Raises Invalid for a tag that is none."""
     given = request.headers.getlist("if-match")
     if not given:
@@ -132,4 +132,4 @@ async def get_seen_revision(request: Request, seen: SeenRevision = None) -> int 
     return int(digits)
 
 
-Seen = Annotated[int | None, Depends(get_seen_revision)]
+Seen = Annotated[int | None, Depends(parse_if_match_revision)]

@@ -71,7 +71,7 @@ class RaterIn(BodyModel):
         )
 
 
-class EnrolIn(BodyModel):
+class BulkEnrolmentIn(BodyModel):
     """Raters to be enrolled alike."""
 
     keys: Annotated[list[Annotated[str, StringConstraints(max_length=1000)]], Field(min_length=1, max_length=MOST)] = (
@@ -136,7 +136,7 @@ class RatersImportedOut(BaseModel):
     warnings: list[str] = Field([], description="Who of them has nothing to judge in the plan that is under way.")
 
 
-class ExpectedRater(BodyModel):
+class ExpectedEnrolment(BodyModel):
     """What raters must have now; what is left out is not looked at."""
 
     state: State | None = None
@@ -149,7 +149,7 @@ class RatersPatch(BodyModel):
     raters: Annotated[list[Key], Field(min_length=1, max_length=MOST)]
     state: State = Field("active", description="`left` ends links, and a replan gives open work to others.")
     team: Key | None = Field(None, description="Null for no team.")
-    expected: ExpectedRater | None = Field(
+    expected: ExpectedEnrolment | None = Field(
         None, description="What all of them must have now, so that nothing is overwritten that somebody else set."
     )
 
@@ -175,7 +175,7 @@ class RatersChangedOut(BaseModel):
     warnings: list[str] = Field([], description="Who of them has nothing to judge in the plan that is under way.")
 
 
-class EnrolledOut(BaseModel):
+class EnrolledRatersOut(BaseModel):
     """What became of a list."""
 
     enrolled: list[str] = Field(description="Keys, in the order of the list.")
@@ -233,7 +233,7 @@ TABLE = {
 }
 IMPORTED = RatersImportedOut(enrolled=["r1", "r2"], new_teams=["bonn"], dry_run=False)
 LIST = {"keys": ["r1", "r2", "r3"], "capacity": 400, "capacity_unit": "segments"}
-ENROLLED = EnrolledOut(enrolled=["r1", "r2", "r3"], dry_run=False)
+ENROLLED = EnrolledRatersOut(enrolled=["r1", "r2", "r3"], dry_run=False)
 CHANGED_SEVERAL = RatersChangedOut(
     before=[PreviousEnrolment(key=key, state="active", team=None) for key in ("r1", "r2")]
 )

@@ -44,13 +44,13 @@ BODY_TYPES: Mapping[str, Any] = {
 }
 
 
-def make_bounded_number_type(choice: RecipeChoice) -> Any:
+def make_choice_type(choice: RecipeChoice) -> Any:
     """The type of a choice, with its limits if it is a number."""
     limits = choice.limits
     return choice.type if limits is None else Annotated[choice.type, Field(ge=limits.least, le=limits.most)]
 
 
-def add_recipe_choices(field_of: Callable[[RecipeChoice], tuple[Any, Any]]) -> Callable[[type[M]], type[M]]:
+def add_recipe_choice_fields(field_of: Callable[[RecipeChoice], tuple[Any, Any]]) -> Callable[[type[M]], type[M]]:
     """Give a model a field for every choice of a recipe, after its own. field_of: type and field of a choice."""
 
     def extend(model: type[M]) -> type[M]:
@@ -62,11 +62,11 @@ def add_recipe_choices(field_of: Callable[[RecipeChoice], tuple[Any, Any]]) -> C
 
 
 def _in_body(choice: RecipeChoice) -> tuple[Any, Any]:
-    value = BODY_TYPES.get(choice.name, make_bounded_number_type(choice))
+    value = BODY_TYPES.get(choice.name, make_choice_type(choice))
     return value | None if choice.nullable else value, _left_out(choice.wording.sentence)
 
 
-@add_recipe_choices(_in_body)
+@add_recipe_choice_fields(_in_body)
 class RecipeIn(BodyModel):
     """A recipe: every choice of an analysis."""
 
@@ -83,6 +83,6 @@ class RecipeIn(BodyModel):
     name: Key = _left_out("A named recipe to start from, or a name of your own.")
     hash: str = _left_out("Where given, it must be the hash of these choices.")
 
-    def stated_choices(self) -> dict[str, object]:
+    def get_given_choices(self) -> dict[str, object]:
         """What was sent, as plain JSON values."""
         return self.model_dump(exclude_unset=True, by_alias=True)

@@ -10,7 +10,7 @@ from app.reports.side_by_side.changed_pairs import PairVerdict
 from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide
 
 
-class RankingColumnOut(BaseModel):
+class ComparedRankingOut(BaseModel):
     """One ranking."""
 
     name: str = Field(description="Of the recipe, or of the campaign.")
@@ -88,10 +88,10 @@ class PairDisagreementOut(BaseModel):
     verdicts: dict[str, PairVerdictOut | None] = Field(description="By ranking.")
 
 
-class SideBySideOut(BaseModel):
+class RankingsSideBySideOut(BaseModel):
     """Rankings beside each other."""
 
-    rankings: list[RankingColumnOut]
+    rankings: list[ComparedRankingOut]
     systems: list[SystemRanksOut] = Field(description="By mean relative rank.")
     pairs: list[PairDisagreementOut] = Field(description="Only those that the rankings do not agree on.")
     warnings: list[str]
@@ -101,13 +101,13 @@ class SideBySideOut(BaseModel):
         """From what the service knows."""
         names = [column.name for column in shown.columns_with_ranking]
         return cls(
-            rankings=[RankingColumnOut.from_column(column) for column in shown.columns],
+            rankings=[ComparedRankingOut.from_column(column) for column in shown.columns],
             systems=[_row(shown, system) for system in shown.systems],
             pairs=[
                 PairDisagreementOut(
                     pair=[pair.a, pair.b],
                     kind=pair.kind,
-                    verdicts=dict(zip(names, map(make_verdict_out, pair.verdicts), strict=True)),
+                    verdicts=dict(zip(names, map(make_pair_verdict_out, pair.verdicts), strict=True)),
                 )
                 for pair in shown.changed_pairs()
             ],
@@ -129,12 +129,12 @@ def _place(column: ComparedRanking, system: str) -> RankedPlaceOut | None:
     return RankedPlaceOut(rank=line.rank, relative_rank=relative, cluster=line.cluster, score=line.score)
 
 
-def make_verdict_out(told: PairVerdict | None) -> PairVerdictOut | None:
+def make_pair_verdict_out(told: PairVerdict | None) -> PairVerdictOut | None:
     """From what the service knows."""
     return None if told is None else PairVerdictOut(better=told.better, significant=told.claims)
 
 
-EXAMPLE = SideBySideOut.model_validate(
+EXAMPLE = RankingsSideBySideOut.model_validate(
     {
         "rankings": [
             {

@@ -64,14 +64,14 @@ class TextLayoutOut(AnswerModel):
     )
 
 
-class PairLayoutOut(BaseModel):
+class SourceAndTextLayoutOut(BaseModel):
     """How a source and a text beside it are shown; null where one is shown as it is."""
 
     source: TextLayoutOut | None
     text: TextLayoutOut | None
 
     @classmethod
-    def of(cls, source: str | None, text: str | None) -> PairLayoutOut:
+    def from_texts(cls, source: str | None, text: str | None) -> SourceAndTextLayoutOut:
         """Of two texts as they are stored."""
         layouts = (parse_markup_if_present(one) for one in (source, text))
         first, second = (None if one is None else TextLayoutOut.model_validate(one) for one in layouts)
@@ -185,7 +185,7 @@ class ScreenOut(BaseModel):
         return cls(screen=view.screen, items=list(view.items), context=context, judgment=_make_given_out(view.judgment))
 
 
-class ProtocolName(BaseModel):
+class ProtocolNameAndVersion(BaseModel):
     """How is judged; `GET /v1/protocols/{protocol}` has the rest."""
 
     name: str
@@ -226,7 +226,7 @@ class TaskOut(BaseModel):
 
     task: str
     campaign: str
-    protocol: ProtocolName
+    protocol: ProtocolNameAndVersion
     basis: str
     presentation: str
     guidelines: int | None
@@ -254,7 +254,7 @@ class TaskOut(BaseModel):
         return cls(
             task=view.task,
             campaign=view.campaign,
-            protocol=ProtocolName(name=view.protocol, version=view.protocol_version),
+            protocol=ProtocolNameAndVersion(name=view.protocol, version=view.protocol_version),
             basis=view.basis,
             presentation=view.presentation,
             guidelines=view.guidelines,
@@ -300,7 +300,7 @@ class LeaseOut(BaseModel):
         return cls(task=task, why=leased.why, retry_after=leased.retry_after)
 
 
-class ReceiptOut(BaseModel):
+class JudgmentReceiptOut(BaseModel):
     """An answer that is on disk."""
 
     score: float
@@ -318,12 +318,14 @@ class ComparisonReceiptOut(BaseModel):
     leased_until: Time | None = None
 
 
-def make_judgment_receipt_out(receipt: JudgmentReceipt) -> ReceiptOut | ComparisonReceiptOut:
+def make_judgment_receipt_out(receipt: JudgmentReceipt) -> JudgmentReceiptOut | ComparisonReceiptOut:
     """From what the service stored."""
     kept: Literal["surplus"] | None = "surplus" if receipt.surplus else None
     if receipt.score is None:
         return ComparisonReceiptOut(revision=receipt.revision, kept=kept, leased_until=receipt.leased_until)
-    return ReceiptOut(score=receipt.score, revision=receipt.revision, kept=kept, leased_until=receipt.leased_until)
+    return JudgmentReceiptOut(
+        score=receipt.score, revision=receipt.revision, kept=kept, leased_until=receipt.leased_until
+    )
 
 
 def _make_given_out(given: OwnAnswer | None) -> LatestAnswerOut | None:
@@ -338,7 +340,7 @@ _SPAN: dict[str, Any] = {"side": "target", "start": 4, "end": 8, "severity": "mi
 EXAMPLE = TaskOut(
     task="t_" + "0" * 32,
     campaign="demo",
-    protocol=ProtocolName(name="esa", version=1),
+    protocol=ProtocolNameAndVersion(name="esa", version=1),
     basis="source",
     presentation="document",
     guidelines=3,
@@ -370,4 +372,4 @@ EXAMPLE = TaskOut(
     ],
     missing=[],
 )
-RECEIPT = ReceiptOut(score=72.0, revision=1, leased_until="2026-11-20T14:00:00Z")
+RECEIPT = JudgmentReceiptOut(score=72.0, revision=1, leased_until="2026-11-20T14:00:00Z")

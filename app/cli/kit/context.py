@@ -6,7 +6,7 @@ import getpass
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from app.config import Settings, make_ratings_folder
+from app.config import Settings, configure_ratings_folder
 from app.storage import embedded
 from app.storage.db import APP_ROLE, Database, translate_database_errors
 from app.storage.embedded.roles import prepare_serving_role
@@ -17,14 +17,14 @@ from app.storage.server_checks import check_server_url
 
 
 @contextmanager
-def database_owner_url() -> Iterator[str]:
+def open_owner_database_url() -> Iterator[str]:
     """The address under which the schema's owner connects; embedded Postgres runs while it is in use."""
-    with connect_owner_or_embedded() as (url, _):
+    with open_owner_url_and_server() as (url, _):
         yield url
 
 
 @contextmanager
-def connect_owner_or_embedded() -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
+def open_owner_url_and_server() -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
     """The same, and the embedded Postgres; None where the settings name another."""
     settings = Settings.load()
     if settings.database_url:
@@ -42,27 +42,27 @@ def open_upgraded_database(*, watched: bool = False, of_all: bool = False) -> It
     Within the block everything is about the organization that the settings name. watched: as `Database` says. of_all:
     whatever they name, for what goes through all organizations. Raises OrganizationNotFound.
     """
-    with database_owner_url() as url:
+    with open_owner_database_url() as url:
         role = prepare_serving_role(url)
         check_server_url(url, serving_role=role)
         if not is_schema_current_at(url):
             from app.storage import migrate  # it loads Alembic, which few commands need
 
             migrate.upgrade_schema(url)
-        folder = make_ratings_folder(Settings.load())
+        folder = configure_ratings_folder(Settings.load())
         handle = Database(url, size=2, role=role and APP_ROLE, watched=watched, ratings_folder=folder)
         try:
             if of_all:
                 yield handle
             else:
-                with use_chosen_organization(handle):
+                with use_configured_organization(handle):
                     yield handle
         finally:
             handle.close()
 
 
 @contextmanager
-def use_chosen_organization(handle: Database) -> Iterator[None]:
+def use_configured_organization(handle: Database) -> Iterator[None]:
     """Work for the organization that the settings name within the block. Raises OrganizationNotFound."""
     key, number = Settings.load().organization, DEFAULT
     if key is not None:

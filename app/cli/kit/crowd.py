@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from app.client import remote as _remote
-from app.client.remote import Remote, ServerRefusal
+from app.client.remote import RemoteServer, ServerRefusal
 from app.client.settlement import (
     CollectedCompletionCodes,
     CompletionCodeTemplates,
@@ -33,11 +33,13 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")
 NOTHING = "Nothing was changed."
 
 
-class InvitationLeft(Unavailable):
+class InvitationNotEnded(Unavailable):
     """No study was created, and its invitation could not be ended."""
 
+    published = "InvitationLeft"
 
-def find_participant_server(server: str | None) -> Remote:
+
+def find_participant_server(server: str | None) -> RemoteServer:
     """The server that participants come to. Raises Invalid where none is named."""
     remote = _remote.find_configured_remote(server)
     if remote is None:
@@ -46,25 +48,25 @@ def find_participant_server(server: str | None) -> Remote:
     return remote
 
 
-def load_completion_code_templates(remote: Remote, campaign: str) -> CompletionCodeTemplates:
+def load_completion_code_templates(remote: RemoteServer, campaign: str) -> CompletionCodeTemplates:
     """The templates of a campaign's completion codes."""
     settings: dict[str, Any] = json.loads(remote.fetch_body(_path(campaign), accept="application/json"))["settings"]
     return CompletionCodeTemplates.from_settings(settings)
 
 
-def is_open(remote: Remote, campaign: str) -> bool:
+def is_campaign_open(remote: RemoteServer, campaign: str) -> bool:
     """Whether those who come to a campaign can work now."""
     return bool(json.loads(remote.fetch_body(_path(campaign), accept="application/json"))["state"] == "open")
 
 
 def create_invitation_and_study(
-    remote: Remote, campaign: str, wanted: Mapping[str, object], make: Callable[[str, str], str]
+    remote: RemoteServer, campaign: str, wanted: Mapping[str, object], make: Callable[[str, str], str]
 ) -> str:
     """Make an invitation and the study that leads to it; the study's id. What is refused leaves no invitation.
 
     wanted: of the invitation. make: the study, given the invitation's link and its id; it may ask first.
 
-    Raises InvitationLeft where the invitation of a study that was not made cannot be ended.
+    Raises InvitationNotEnded where the invitation of a study that was not made cannot be ended.
     """
     invitation = json.loads(remote.send_change("POST", f"{_path(campaign)}/invitations", {}, wanted))
     try:
@@ -74,23 +76,23 @@ def create_invitation_and_study(
         raise
 
 
-def end_invitation(remote: Remote, campaign: str, invitation: str) -> None:
-    """End an invitation that no study leads to. Raises InvitationLeft."""
+def end_invitation(remote: RemoteServer, campaign: str, invitation: str) -> None:
+    """End an invitation that no study leads to. Raises InvitationNotEnded."""
     try:
         remote.send_request("DELETE", f"{_path(campaign)}/invitations/{invitation}")
     except (ServerRefusal, Unavailable) as error:
         why = f"{invitation}: {error.detail or error.title()}; end it on the page Raters, or run create again"
-        raise InvitationLeft(why) from error
+        raise InvitationNotEnded(why) from error
 
 
-def list_unused_invitations(remote: Remote, campaign: str, platform: str) -> list[str]:
+def list_unused_invitations(remote: RemoteServer, campaign: str, platform: str) -> list[str]:
     """Ids of a platform's invitations by which nobody has come yet, though somebody can."""
     rows = remote.list_items(f"{_path(campaign)}/invitations")
     return [str(row["invitation"]) for row in rows if row["platform"] == platform and row["live"] and not row["taken"]]
 
 
 def settle_study_submissions(
-    platform: CrowdPlatform, remote: Remote, campaign: str, study: str, *, tasks: int, dry_run: bool, yes: bool
+    platform: CrowdPlatform, remote: RemoteServer, campaign: str, study: str, *, tasks: int, dry_run: bool, yes: bool
 ) -> None:
     """Decide on the submissions of a study, print the decisions, and carry them out once they are confirmed.
 
@@ -111,9 +113,9 @@ def settle_study_submissions(
     _carry_out(platform, to_do)
 
 
-def _find_invitation(platform: CrowdPlatform, remote: Remote, campaign: str, study: str) -> str:
+def _find_invitation(platform: CrowdPlatform, remote: RemoteServer, campaign: str, study: str) -> str:
     """The campaign's invitation that is this study's alone. Raises Invalid where there is none."""
-    link, words = platform.fetch_study_url_ids(study), platform.words
+    link, words = platform.fetch_study_link(study), platform.words
     where = f"its link on {words.name}"
     if link.invitation is None:
         raise _not_of_the_campaign(f"{where} leads to no invitation; `plumbline {words.command} create` makes both")
@@ -136,7 +138,7 @@ def _not_of_the_campaign(why: str) -> Invalid:
     return Invalid("the study does not belong to the campaign", places=(Place(("STUDY",), why),))
 
 
-def _read_handed_in(remote: Remote, campaign: str, invitation: str) -> CollectedCompletionCodes:
+def _read_handed_in(remote: RemoteServer, campaign: str, invitation: str) -> CollectedCompletionCodes:
     codes: dict[str, list[str]] = defaultdict(list)
     checks: dict[str, int] = defaultdict(int)
     elsewhere = set()

@@ -11,7 +11,7 @@ from pathlib import Path
 from app.domain.errors import Invalid, Place
 
 
-def write_file(chunks: Iterable[bytes], output: Path | None) -> None:
+def write_file_atomically(chunks: Iterable[bytes], output: Path | None) -> None:
     """All or nothing, where it is a file."""
     if output is None:
         for chunk in chunks:
@@ -26,7 +26,7 @@ def write_file(chunks: Iterable[bytes], output: Path | None) -> None:
         partial.unlink(missing_ok=True)
 
 
-def fill_folder(files: Iterable[tuple[str, Iterable[bytes]]], folder: Path) -> None:
+def write_files_to_new_folder(files: Iterable[tuple[str, Iterable[bytes]]], folder: Path) -> None:
     """All files or none, in a folder that is new or empty. Raises Invalid."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Invalid("a folder cannot be written", places=(Place((str(folder),), "already exists and is not empty"),))

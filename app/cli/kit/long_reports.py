@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from app.client.remote import Query, Remote
+from app.client.remote import Query, RemoteServer
 from app.domain.errors import Conflict
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class CampaignChangesTooFast(Conflict):
 
 
 def wait_for_report(
-    remote: Remote,
+    remote: RemoteServer,
     method: str,
     path: str,
     query: Query,
@@ -47,7 +47,7 @@ def wait_for_report(
 
 
 def post_and_wait(
-    remote: Remote, path: str, query: Query, body: Mapping[str, object], *, on_progress: Progress
+    remote: RemoteServer, path: str, query: Query, body: Mapping[str, object], *, on_progress: Progress
 ) -> bytes:
     """What a POST makes, asked again once the job is done that it waits for.
 
@@ -64,7 +64,7 @@ def post_and_wait(
     raise CampaignChangesTooFast
 
 
-def _wait_for_job(remote: Remote, answer: httpx.Response, on_progress: Progress) -> dict[str, Any]:
+def _wait_for_job(remote: RemoteServer, answer: httpx.Response, on_progress: Progress) -> dict[str, Any]:
     """The job of an answer, looked at until it has ended."""
     address, told = answer.headers["Location"], ""
     while True:

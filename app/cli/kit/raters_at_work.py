@@ -67,7 +67,7 @@ class RehearsalTally:
     ended: dict[str, str] = field(default_factory=dict)
     took: float = 0.0
 
-    def summary(self) -> dict[str, object]:
+    def summarize(self) -> dict[str, object]:
         """As JSON: counts, requests a second, and the time that half and 99 in 100 of them took, in milliseconds."""
         cut = quantiles(self.seconds, n=100, method="inclusive") if len(self.seconds) > 1 else [0.0] * 99
         return {
@@ -98,7 +98,7 @@ class RaterPace:
     patience: float = 30.0
 
 
-async def run_raters(
+async def run_simulated_raters(
     server: str, model: RaterModel, secrets_of: Mapping[str, str], pace: RaterPace, *, judged: Judged | None = None
 ) -> RehearsalTally:
     """Let the raters of a model judge until there is nothing left for them.

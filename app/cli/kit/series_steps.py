@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from app.cli.kit import long_reports
 from app.cli.kit.progress_bar import show_progress_bar
-from app.client.remote import Remote, ServerRefusal
+from app.client.remote import RemoteServer, ServerRefusal
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
 from app.formats.base import InputFile
@@ -20,10 +20,10 @@ from app.services.series.steps import ExistingCampaign, FrozenPlan
 JSON = "application/json"
 
 
-class RemoteBackend:
+class RemoteSeriesBackend:
     """Does the steps with a token that is good for all campaigns."""
 
-    def __init__(self, remote: Remote) -> None:
+    def __init__(self, remote: RemoteServer) -> None:
         self._remote = remote
 
     def find_campaign(self, key: str) -> ExistingCampaign | None:
@@ -88,7 +88,7 @@ class RemoteBackend:
         tokens = self._remote.list_items("/v1/tokens")
         return frozenset(str(one["rater"]) for one in tokens if one["live"] and one["campaign"] == campaign)
 
-    def create_link(self, campaign: str, rater: str, days: int) -> tuple[str, str]:
+    def create_rater_link(self, campaign: str, rater: str, days: int) -> tuple[str, str]:
         """A new link for a rater, and its end."""
         path = f"{_path(campaign)}/raters/{quote(rater, safe='')}/link"
         made = json.loads(self._remote.send_change("POST", path, {"days": days}))

@@ -31,7 +31,7 @@ class ServerNotStarted(Unavailable):
 def serve_in_background(url: str, role: str | None, listener: socket.socket) -> Iterator[SpawnProcess]:
     """Serve a database on a listening socket from a process of its own, from when it is ready until the block ends.
 
-    Raises NotStarted.
+    Raises ServerNotStarted.
     """
     process = multiprocessing.get_context("spawn").Process(target=_serve, args=(url, role, listener), daemon=True)
     process.start()
@@ -47,7 +47,7 @@ def serve_in_background(url: str, role: str | None, listener: socket.socket) -> 
 
 @contextmanager
 def run_own_server(url: str, role: str | None) -> Iterator[str]:
-    """The origin of a server that is started on a free loopback port. Raises NotStarted."""
+    """The origin of a server that is started on a free loopback port. Raises ServerNotStarted."""
     with service.open_listening_socket("127.0.0.1", 0) as listener, serve_in_background(url, role, listener):
         yield service.format_socket_origin(listener)
 
@@ -71,7 +71,7 @@ def _end_with_parent() -> None:
 
 
 def _wait_until_ready(origin: str, process: SpawnProcess) -> None:
-    """Wait as long as the machine needs, and say now and then what for. Raises NotStarted where the process ends."""
+    """Wait as long as the machine needs, and say now and then what for. Raises ServerNotStarted where it ends."""
     begun, say_at = time.monotonic(), SAY_EVERY
     while process.is_alive():
         why = _not_ready(origin)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.cli.serving.metrics_folder import forget_process_metrics
-from app.cli.serving.supervisor_connection import SupervisorEnd
+from app.cli.serving.supervisor_connection import ConnectionToProcess
 from app.storage.embedded import ServerSupervisor, ServiceCondition
 from app.storage.embedded.supervision import LOOK_EVERY
 from app.storage.processes import ProcessIdleWatch
@@ -26,7 +26,7 @@ log = logging.getLogger("plumbline.serve")
 
 
 @dataclass(frozen=True, slots=True)
-class ProcessLimits:
+class ProcessTimeouts:
     """When a process is taken for dead, in seconds. None of them counts work: a ranking may take minutes.
 
     start: until its first sign of life, however busy the machine is. silent: without a sign of life later, whatever it
@@ -55,7 +55,7 @@ class SupervisedPart(Protocol):
     def stop(self) -> None:
         """Tell it to stop; returns at once."""
 
-    def finish_within(self, within: float) -> None:
+    def wait_until_stopped(self, within: float) -> None:
         """Wait until it has stopped, and end it after so many seconds."""
 
 
@@ -69,7 +69,7 @@ class SupervisedProcess:
         *,
         environment: Mapping[str, str],
         descriptors: Sequence[int] = (),
-        limits: ProcessLimits = ProcessLimits(),
+        limits: ProcessTimeouts = ProcessTimeouts(),
     ) -> None:
         self.name, self.condition = name, ServiceCondition("starting")
         self.was_ready = False
@@ -77,7 +77,7 @@ class SupervisedProcess:
         self._command, self._environment, self._descriptors = command, environment, descriptors
         self._limits = limits
         self._process: subprocess.Popen[bytes] | None = None
-        self._kept: SupervisorEnd | None = None
+        self._kept: ConnectionToProcess | None = None
         self._still = ProcessIdleWatch(0)
         self._silent = self._ran = self._waited = 0.0
         self._pause = 0.0
@@ -108,7 +108,7 @@ class SupervisedProcess:
         self._awaited = None
         if self._process is not None:
             self._process.kill()
-        self.finish_within(0)
+        self.wait_until_stopped(0)
 
     @property
     def is_starting(self) -> bool:
@@ -136,7 +136,7 @@ class SupervisedProcess:
             self._process.wait()
             self._gone(reason)
 
-    def _listen(self, kept: SupervisorEnd, seconds: float) -> None:
+    def _listen(self, kept: ConnectionToProcess, seconds: float) -> None:
         self._ran += seconds
         self._still.update(seconds)
         self._silent += seconds
@@ -171,14 +171,17 @@ class SupervisedProcess:
 
     def _start(self, awaited: int | None = None) -> None:
         """Start it. awaited: where it reads the rest of its environment."""
-        self._kept = SupervisorEnd()
+        self._kept = ConnectionToProcess()
         early = () if awaited is None else (awaited,)
         try:
             self._process = subprocess.Popen(
-                [*(part.replace("{line}", str(self._kept.theirs)) for part in self._command), *map(str, early)],
+                [
+                    *(part.replace("{line}", str(self._kept.child_descriptor)) for part in self._command),
+                    *map(str, early),
+                ],
                 env={**os.environ, **self._environment},
                 stdin=subprocess.DEVNULL,
-                pass_fds=(self._kept.theirs, *self._descriptors, *early),
+                pass_fds=(self._kept.child_descriptor, *self._descriptors, *early),
             )
         except OSError as error:  # no memory, no process, no file to be had now
             self._gone(f"it cannot be started ({error.strerror})")
@@ -198,7 +201,7 @@ class SupervisedProcess:
             with suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGTERM)
 
-    def finish_within(self, within: float) -> None:
+    def wait_until_stopped(self, within: float) -> None:
         """Wait for its end, and make it end after so many seconds."""
         if self._process is None:
             return
@@ -240,6 +243,6 @@ class PostgresWatcher:
         """Look after it no longer; whoever started it stops it."""
         self._stopping.set()
 
-    def finish_within(self, within: float) -> None:
+    def wait_until_stopped(self, within: float) -> None:
         """Wait for the last look to end."""
         self._thread.join(within)

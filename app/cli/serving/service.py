@@ -13,7 +13,7 @@ from pathlib import Path
 
 from app.cli.serving import supervisor
 from app.cli.serving.metrics_folder import use_metrics_folder
-from app.cli.serving.parts import PostgresWatcher, ProcessLimits, SupervisedPart, SupervisedProcess
+from app.cli.serving.parts import PostgresWatcher, ProcessTimeouts, SupervisedPart, SupervisedProcess
 from app.cli.serving.web import FACTORY, GRACE, LOGGING, PEARMUT
 from app.config import Settings
 from app.domain.errors import AppError
@@ -27,7 +27,7 @@ class CannotListen(AppError):
     """The server cannot listen on this address."""
 
 
-def serve_database(
+def run_service(
     url: str,
     own: embedded.EmbeddedServer | None,
     role: str | None,
@@ -62,7 +62,7 @@ def _worker(url: str) -> SupervisedProcess:
     command = [sys.executable, "-m", "app.cli", "worker", "--line", "{line}"]
     # It waits for the database, and then does nothing: that is no sign of death.
     return SupervisedProcess(
-        "worker", command, environment={"PLUMBLINE_DATABASE_URL": url}, limits=ProcessLimits(idle=None)
+        "worker", command, environment={"PLUMBLINE_DATABASE_URL": url}, limits=ProcessTimeouts(idle=None)
     )
 
 
@@ -81,7 +81,7 @@ def make_web_process(server: socket.socket, application: str = FACTORY) -> Super
 
 
 @contextmanager
-def start_process_early(server: socket.socket) -> Iterator[SupervisedProcess]:
+def start_web_process_early(server: socket.socket) -> Iterator[SupervisedProcess]:
     """A process that answers requests, started before there is a database; it ends if it is never told one."""
     with use_metrics_folder():  # a process reads where it keeps its counts when it imports the application
         web = make_web_process(server)

@@ -19,14 +19,16 @@ TELL_EVERY = 5.0  # seconds, also where nothing has changed: somebody may have m
 log = logging.getLogger("plumbline.serve")
 
 
-class NotStarted(Unavailable):
+class PartNotStarted(Unavailable):
     """The server did not start."""
+
+    published = "NotStarted"
 
 
 def supervise_parts(parts: Sequence[SupervisedPart]) -> NoReturn:
     """Keep the parts running until told to stop, by an exception of a signal handler.
 
-    Raises NotStarted where the first start of a part fails by itself: another would fail alike.
+    Raises PartNotStarted where the first start of a part fails by itself: another would fail alike.
     """
     looked = told = time.monotonic()
     said: PartStates = {}
@@ -39,15 +41,15 @@ def supervise_parts(parts: Sequence[SupervisedPart]) -> NoReturn:
                 seconds, may_start=not any(isinstance(one, SupervisedProcess) and one.is_starting for one in parts)
             )
             if isinstance(part, SupervisedProcess) and part.failed is not None:
-                raise NotStarted(f"{part.name} ended with exit code {part.failed}; the log says why")
-        current = list_part_conditions(parts)
+                raise PartNotStarted(f"{part.name} ended with exit code {part.failed}; the log says why")
+        current = list_part_states(parts)
         if current != said or now - told >= TELL_EVERY:
             said, told = current, now
             for part in parts:
                 part.send_part_states(current)
 
 
-def list_part_conditions(parts: Sequence[SupervisedPart]) -> dict[str, dict[str, str]]:
+def list_part_states(parts: Sequence[SupervisedPart]) -> dict[str, dict[str, str]]:
     """How each part is."""
     return {part.name: {"state": part.condition.state, "reason": part.condition.reason} for part in parts}
 
@@ -58,4 +60,4 @@ def stop_parts(parts: Sequence[SupervisedPart], within: float) -> None:
         part.stop()
     until = time.monotonic() + within
     for part in parts:
-        part.finish_within(max(0.1, until - time.monotonic()))
+        part.wait_until_stopped(max(0.1, until - time.monotonic()))

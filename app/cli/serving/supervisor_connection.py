@@ -14,7 +14,7 @@ from contextlib import suppress
 from app.web.supervision import PartStates
 
 
-class SupervisorConnection:
+class ConnectionToSupervisor:
     """The end of the process that is kept. told: called with how all parts are. alone: once the supervisor is gone."""
 
     def __init__(self, descriptor: int, *, told: Callable[[PartStates], None], alone: Callable[[], None]) -> None:
@@ -22,7 +22,7 @@ class SupervisorConnection:
         self._told, self._alone = told, alone
         threading.Thread(target=self._listen, name="line", daemon=True).start()
 
-    def beat(self) -> None:
+    def send_heartbeat(self) -> None:
         """Give a sign of life; the first says that the process is ready. Never waits, never fails."""
         with suppress(OSError):  # nobody listens: it is busy, or gone, which the thread notices
             self._socket.send(b".", socket.MSG_DONTWAIT)
@@ -34,15 +34,15 @@ class SupervisorConnection:
         self._alone()
 
 
-class SupervisorEnd:
-    """The supervisor's end. theirs: the descriptor to pass on, closed here once the process has it."""
+class ConnectionToProcess:
+    """The supervisor's end. child_descriptor: the descriptor to pass on, closed here once the process has it."""
 
     def __init__(self) -> None:
         self._ours, self._theirs = socket.socketpair()
         self._ours.settimeout(0)
 
     @property
-    def theirs(self) -> int:
+    def child_descriptor(self) -> int:
         """The descriptor of the other end."""
         return self._theirs.fileno()
 

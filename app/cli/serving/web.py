@@ -18,7 +18,7 @@ import socket
 import sys
 from typing import TYPE_CHECKING, Any
 
-from app.cli.serving.supervisor_connection import SupervisorConnection
+from app.cli.serving.supervisor_connection import ConnectionToSupervisor
 from app.config import Settings
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ LOGGING: dict[str, Any] = {
 }
 
 
-def make_server_config(factory: str = FACTORY, **more: Any) -> uvicorn.Config:
+def make_uvicorn_config(factory: str = FACTORY, **more: Any) -> uvicorn.Config:
     """How requests are answered. factory: makes the application. more: what else uvicorn is told."""
     import uvicorn
 
@@ -84,7 +84,7 @@ def _server(factory: str = FACTORY, **more: Any) -> uvicorn.Server:
     import uvicorn
 
     gc.disable()
-    return uvicorn.Server(make_server_config(factory, **more))
+    return uvicorn.Server(make_uvicorn_config(factory, **more))
 
 
 def _log_no_threads() -> None:
@@ -112,13 +112,13 @@ def main(line: int, listener: int, factory: str, environment: int | None = None)
     _log_no_threads()
     from app.web import supervision
 
-    ends = SupervisorConnection(line, told=supervision.store_part_states, alone=lambda: os._exit(1))
+    ends = ConnectionToSupervisor(line, told=supervision.store_part_states, alone=lambda: os._exit(1))
 
     if environment is not None:
         _await_environment(environment)
 
     async def beat() -> None:
-        ends.beat()
+        ends.send_heartbeat()
 
     with socket.socket(fileno=listener) as ours:
         _server(factory, callback_notify=beat, timeout_notify=BEAT_EVERY - 0.5).run(sockets=[ours])

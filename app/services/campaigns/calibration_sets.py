@@ -116,7 +116,7 @@ def list_calibration_sets(session: Session, *, after: str | None, limit: int) ->
     return [CalibrationSetSummary(row.key, row.version, row.protocol, row.pairs, row.frozen_at) for row in rows]
 
 
-def add_calibration_set(
+def add_calibration_set_to_campaign(
     session: Session, campaign: str, key: str, version: int | None, *, actor: str
 ) -> CalibrationSet:
     """Let a campaign have a set: a document of kind calibration for each pair; the version is frozen.

@@ -135,7 +135,7 @@ def copy_back_translations(
     return BackTranslationResult(*made, dict(left), counts["data_version"])
 
 
-def list_output_authors(session: Session, campaign: str, *, after: int, limit: int) -> list[OutputAuthor]:
+def list_rater_written_outputs(session: Session, campaign: str, *, after: int, limit: int) -> list[OutputAuthor]:
     """Outputs that were written by raters of another campaign, with who wrote them. Raises NotFound."""
     rows = stored.load_output_authors_page(
         session, campaigns.load_campaign(session, campaign).id, after=after, limit=limit

@@ -56,7 +56,7 @@ class Metric:
 Address = tuple[int, int | None]
 
 
-def put_metric(session: Session, campaign: str, metric: str, given: MetricScoreSet, *, actor: str) -> Metric:
+def put_metric_scores(session: Session, campaign: str, metric: str, given: MetricScoreSet, *, actor: str) -> Metric:
     """Store the scores of a metric in place of what it had; the same set again changes nothing.
 
     Scores of systems and segments that the campaign does not have, or could still lose, stay out and are counted.

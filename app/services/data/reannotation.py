@@ -47,7 +47,7 @@ class PrefillResult:
     data_version: int
 
 
-def prefill_from_campaign(
+def prefill_errors_from_campaign(
     session: Session, campaign: str, source: str, *, rater: str | None, actor: str
 ) -> PrefillResult:
     """Show with every output that both campaigns have the errors that a rater of the other marked on it.

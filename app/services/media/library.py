@@ -165,7 +165,7 @@ def store_media_from_folder(
     return store_media(database, policy, campaign, name or made, file, actor=actor)
 
 
-def get_media(session: Session, campaign: str, name: str) -> MediaView:
+def get_media_metadata(session: Session, campaign: str, name: str) -> MediaView:
     """A file. Raises NotFound."""
     return MediaView.from_row(rows.load_media(session, campaigns.load_campaign(session, campaign).id, name))
 

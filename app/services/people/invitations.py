@@ -273,7 +273,7 @@ def _take_seat(session: Session, public_id: str, external_id: str, *, actor: str
     return key
 
 
-def list_completions(
+def list_completion_codes(
     session: Session, campaign: str, *, after: int, limit: int, q: str = ""
 ) -> tuple[list[TaskCompletion], int | None]:
     """Codes of completion in the order of their tasks, after the one of id `after`: for paying.
@@ -286,7 +286,7 @@ def list_completions(
     return [TaskCompletion(**row._mapping) for row in rows], reached
 
 
-def list_own_completions(session: Session, campaign_id: int, rater_id: int) -> list[tuple[str, str, str | None]]:
+def list_own_completion_codes(session: Session, campaign_id: int, rater_id: int) -> list[tuple[str, str, str | None]]:
     """A rater's own tasks with a code: task, code, and the address that takes them back to their platform."""
     url = invitations.find_completion_url(session, campaign_id, rater_id)
     rows, _ = invitations.load_completions_page(session, campaign_id, after=0, limit=10_000, rater_id=rater_id)

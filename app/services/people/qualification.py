@@ -92,7 +92,7 @@ class QualificationResult:
     at: datetime | None
 
 
-def put_qualification(
+def put_qualification_test(
     session: Session,
     campaign: str,
     items: Sequence[QualificationItem],
@@ -120,10 +120,10 @@ def put_qualification(
         qualification.insert_qualification(session, row.id, {**values, "pass_mark": pass_mark, "attempts": attempts})
         what = {"version": version, "items": len(items), "pass_mark": pass_mark, "attempts": attempts}
         audit.record_action(session, row.id, actor=actor, action="qualification put", what=what)
-    return get_qualification(session, campaign)
+    return get_qualification_test(session, campaign)
 
 
-def get_qualification(session: Session, campaign: str, *, version: int | None = None) -> QualificationTest:
+def get_qualification_test(session: Session, campaign: str, *, version: int | None = None) -> QualificationTest:
     """A version of the test with its answers, the latest where none is named. Raises NotFound."""
     return _load(session, campaigns.load_campaign(session, campaign).id, version)
 

@@ -78,7 +78,7 @@ def list_own_messages(session: Session, rater: ActingRater) -> list[RaterMessage
     return [_view(row) for row in rows]
 
 
-def read_own_message(session: Session, rater: ActingRater, message: int) -> None:
+def mark_own_message_read(session: Session, rater: ActingRater, message: int) -> None:
     """Note that the rater read a message. Raises RaterMessageNotFound."""
     if not rater_messages.mark_message_read(session, rater.campaign_id, rater.rater_id, message):
         raise RaterMessageNotFound

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
-from app.design.checks import PlanCheckReport, PlannedLoad, check_plan
+from app.design.checks import PlanCheckReport, PlannedRaterLoad, check_plan
 from app.design.plan import Plan
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.people import idle_raters
@@ -80,7 +80,7 @@ def _hours(words: int, prices: RatingPrices) -> float:
     return round(2 * words * prices.seconds_per_word / 3600, 2)
 
 
-def _load(load: PlannedLoad, prices: RatingPrices, material: PlanInput) -> dict[str, object]:
+def _load(load: PlannedRaterLoad, prices: RatingPrices, material: PlanInput) -> dict[str, object]:
     return {
         "rater": load.rater,
         "seat": load.rater in material.seats,

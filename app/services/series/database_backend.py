@@ -116,7 +116,7 @@ class DatabaseBackend:
                 after = (None, page[-1].prefix)
         return frozenset(keys)
 
-    def create_link(self, campaign: str, rater: str, days: int) -> tuple[str, datetime]:
+    def create_rater_link(self, campaign: str, rater: str, days: int) -> tuple[str, datetime]:
         """A new link for a rater, and its end."""
         with self._database.transaction() as session:
             made = links.renew_link(session, campaign, rater, days=days, by=self._by)

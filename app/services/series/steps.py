@@ -101,7 +101,7 @@ class SeriesBackend(Protocol):
     def load_raters_with_links(self, campaign: str) -> frozenset[str]:
         """Raters who have a link or a token that works."""
 
-    def create_link(self, campaign: str, rater: str, days: int) -> tuple[str, datetime | str]:
+    def create_rater_link(self, campaign: str, rater: str, days: int) -> tuple[str, datetime | str]:
         """A new link for a rater, and its end."""
 
     def load_progress(self, campaign: str) -> Mapping[str, object]:
@@ -173,7 +173,7 @@ def make_rater_links(backend: SeriesBackend, manifest: Manifest, *, days: int, r
         for i, rater in enumerate(wanted.raters):
             if rater.key not in has and rater.state != "left":
                 with add_manifest_place_to_errors(manifest, n, "raters", i):
-                    link, ends = backend.create_link(wanted.key, rater.key, days)
+                    link, ends = backend.create_rater_link(wanted.key, rater.key, days)
                 yield NewRaterLink(wanted.key, rater.key, link, ends if isinstance(ends, str) else ends.isoformat())
 
 

@@ -140,7 +140,7 @@ def settle_attention_check(session: Session, rater: ActingRater, public_id: str)
     return AttentionWarning(tuple(result["warnings"]), result["again"])
 
 
-def list_attention_results(
+def list_attention_check_results(
     session: Session,
     campaign: str,
     *,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from app.design.entropy import TOLERANCE, entropy_of_counts
+from app.design.entropy import TOLERANCE, normalized_entropy_of_counts
 from app.services.tasks.progress_cache import DAY, DONE
 from app.services.tasks.progress_view import (
     BucketProgress,
@@ -214,7 +214,7 @@ def measure_balance(
         return None
     planned = plan.normalized_entropy if plan is not None else None
     return WorkBalance(
-        normalized_entropy=entropy_of_counts(counted),
+        normalized_entropy=normalized_entropy_of_counts(counted),
         planned=None if planned is None else float(planned),
         raters=len(counted),
         least=min(counted),

@@ -144,7 +144,7 @@ def replay_events(session: Session, campaign: str, public_id: str, *, event: int
     return _view(webhooks.load_webhook(session, campaign_id, public_id))
 
 
-def list_deliveries(
+def list_webhook_deliveries(
     session: Session,
     campaign: str,
     public_id: str,

@@ -9,7 +9,7 @@ import json
 import pytest
 from rich.console import Console
 
-from app.api.models.side_by_side import SideBySideOut
+from app.api.models.side_by_side import RankingsSideBySideOut
 from app.cli.kit.terminal import format_ranking_table
 from app.reports.kit.render import markup
 from app.reports.ranking import tables as ranking_tables
@@ -115,7 +115,10 @@ def test_rankings_beside_each_other_show_the_name_with_the_key(beside, kind):
 def test_rankings_beside_each_other_have_the_name_in_csv_and_json(beside):
     rows = csv.DictReader(io.StringIO(side_by_side_renderings.render_side_by_side(beside, "csv").decode(), newline=""))
     assert {(row["system"], row["name"]) for row in rows} == {("A", "A"), (KEY, NAME)}
-    assert [(row.system, row.name) for row in SideBySideOut.from_rankings(beside).systems] == [("A", "A"), (KEY, NAME)]
+    assert [(row.system, row.name) for row in RankingsSideBySideOut.from_rankings(beside).systems] == [
+        ("A", "A"),
+        (KEY, NAME),
+    ]
 
 
 @pytest.mark.parametrize("table", ["systems", "pairs"])
