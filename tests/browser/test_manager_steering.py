@@ -113,7 +113,7 @@ def test_a_plan_that_a_job_compiles_is_waited_for_and_then_frozen(manager, ask, 
 
 
 def test_a_plan_that_is_looked_at_is_a_map_and_a_file(manager, ask):
-    key = ask.draft("mapped")
+    key = ask.draft("mapped", protocol="mqm")
     for rater in ("r1", "r2"):
         ask("PUT", f"/campaigns/{key}/raters/{rater}", {})
     page = manager.page
@@ -127,6 +127,8 @@ def test_a_plan_that_is_looked_at_is_a_map_and_a_file(manager, ask):
     assert waited.value.suggested_filename == "mapped-plan.json"
     plan = json.loads(waited.value.path().read_text())
     assert (plan["version"], ask("GET", f"/campaigns/{key}").json()["state"]) == (None, "draft")
+    assert plan["report"]["srp"]["mean_significant_pairs"] < 1
+    expect(page.locator("#plan")).to_contain_text("a high SRP says little here")
     for label, counts in (
         ("Items of each system by rater", plan["report"]["rater_system"]),
         ("Tasks that contain both systems", plan["report"]["system_system"]),

@@ -173,11 +173,31 @@ def close(page: Page, url: str) -> None:
     page.get_by_role("button", name="Close it").click()
     expect(page.get_by_role("button", name="Open again")).to_be_visible()
     expect(page.get_by_role("link", name="See the ranking")).to_be_visible()
+    facts = page.locator("#live dt")
+    expect(facts.get_by_text("Judgments", exact=True)).to_be_visible()
+    for ended in ("Pace", "Expected end at this pace"):  # nobody goes on
+        expect(facts.get_by_text(ended, exact=True)).to_have_count(0)
+    publish(page, url)
+    page.goto(f"{url}/campaigns/own/overview")
     page.locator(".sidebar > summary").click()  # the window is as narrow as a phone since the last look
     page.get_by_role("link", name="Results").click()
     rows = page.get_by_role("region", name="Ranking of the systems").locator("tbody tr")
     expect(rows).to_have_count(3, timeout=SLOW)
     assert "good" in rows.first.inner_text()
+
+
+def publish(page: Page, url: str) -> None:
+    """Create the public archive; its copied address opens it."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{url}/campaigns/own/exports")
+    archive = page.locator("#archive")
+    archive.get_by_role("button", name="Create a public link").click()
+    archive.get_by_role("button", name="Copy the link").click()
+    expect(archive.locator("button.is-done")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == archive.get_by_role("link").first.get_attribute("href")
+    page.goto(copied)
+    expect(page.locator("main ul a").first).to_be_visible()
 
 
 def stability(page: Page, url: str, spine) -> None:
