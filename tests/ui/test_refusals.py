@@ -101,6 +101,11 @@ SAID = {
     ),
     "lines 2–4, 9: is not enrolled": "Zeilen 2–4, 9: ist nicht eingetragen",
     "Value error, must be in the future": "muss in der Zukunft liegen",
+    "1,204 bad line(s); nothing was stored": "1.204 fehlerhafte Zeile(n); nichts wurde gespeichert",
+    "there are 3 columns where 10 are needed": "3 Spalten sind da, 10 werden gebraucht",
+    "the column map is not valid: columns: system and target go together": (
+        "die Spaltenzuordnung ist nicht gültig: columns: system und target gehören zusammen"
+    ),
     "nobody says this": None,
     "must be what nobody has translated yet": None,
     "Value error, nobody has translated this": None,
