@@ -101,7 +101,7 @@ class Watched:
             before, ours, began = scheduled_seconds(backend), time.process_time(), time.perf_counter()
             seen = progress.load_progress_snapshot(session, KEY, SIGHT)
             if seen.tag != self._tag:
-                progress.make_progress(session, seen, SIGHT, self._keeper).model_dump_json()
+                progress.make_campaign_progress(session, seen, SIGHT, self._keeper).model_dump_json()
                 self._tag = seen.tag
             return (
                 scheduled_seconds(backend) - before,

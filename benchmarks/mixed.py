@@ -21,7 +21,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 
-from app.stats.components.fit import ComponentsFit, fit_components
+from app.stats.components.fit import VarianceComponentsFit, fit_variance_components
 from benchmarks import pages
 from benchmarks.processes import load_average
 from tests.stats.components import lme4
@@ -43,7 +43,7 @@ AS_FAR_AS: Final = 0.03
 """By how much of the total variance a component may differ: lme4 stops earlier by default."""
 
 
-def lme4_fit(fit: ComponentsFit, folder: Path) -> tuple[float, dict[str, float]]:
+def lme4_fit(fit: VarianceComponentsFit, folder: Path) -> tuple[float, dict[str, float]]:
     """Processor seconds of lme4's fit of the same rows and terms (a median), and its variances by term."""
     script = f"""
     {lme4.FACTORS}
@@ -56,13 +56,13 @@ def lme4_fit(fit: ComponentsFit, folder: Path) -> tuple[float, dict[str, float]]
     return seconds, dict(zip(fit.components, variances, strict=True))
 
 
-def measure(documents: int, folder: Path) -> tuple[ComponentsFit, float, float]:
+def measure(documents: int, folder: Path) -> tuple[VarianceComponentsFit, float, float]:
     """Our fit, its processor seconds and those of lme4. Raises AssertionError where their variances differ."""
     ratings = crossed(7, documents=documents, systems=8, raters=12, ratings=2, segments=8, variance=dict(VARIANCES))
     taken = []
     for _ in range(REPEATS):
         begun = time.process_time()
-        fit = fit_components(ratings)
+        fit = fit_variance_components(ratings)
         taken.append(time.process_time() - begun)
     theirs, variances = lme4_fit(fit, folder)
     total = sum(fit.components.values())

@@ -12,7 +12,7 @@ from app.formats.base import JudgmentRow, LineLocation, ReadLog
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data.intake import ImportIntake, import_records
 from app.simulation import CampaignForms, SimulatedRater, hash_text_with_source
-from app.simulation.answers import AnswerContext, answer_form
+from app.simulation.answers import AnswerContext, fill_in_form
 from app.simulation.task_view import SeenSegment, SeenText
 from app.storage.db import Database
 
@@ -67,4 +67,4 @@ def _payload(mind: SimulatedRater, forms: CampaignForms, source: str, text: str)
     opinion = mind.form_opinion(pair if pair in mind.model.texts else hash_text_with_source(text))
     shown = SeenSegment(1, (SeenText("Source", source, "source"), SeenText("Text", text, "target")), None, None)
     sheet = AnswerContext(shown, opinion, mind.draws, mind.traits.taste, forms.lower)
-    return answer_form(forms.protocol.name, forms.at["segment"], sheet)
+    return fill_in_form(forms.protocol.name, forms.at["segment"], sheet)

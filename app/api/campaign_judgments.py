@@ -177,7 +177,7 @@ def list_judgments(
     it may hold fewer than `limit`, or none; `next` says that there are more to look at.
     """
     if asked.format == "ndjson":
-        pieces = campaign_judgments.stream_judgments(database, campaign, asked.judgment_filter)
+        pieces = campaign_judgments.stream_judgments_jsonl(database, campaign, asked.judgment_filter)
         return stream_response(pieces, NDJSON, filename=f"{campaign}.ndjson")
     if asked.format != "json":
         pieces = campaign_judgments.stream_judgment_table(

@@ -11,7 +11,7 @@ from app.api.models.tasks import TextLayoutOut
 from app.domain.keys import KEY_PATTERN, check_addressable
 from app.services.data import test_set_views as views
 from app.services.data import test_sets
-from app.services.data.test_sets import DocumentText, SegmentText, TestSetPutResult
+from app.services.data.test_sets import DocumentInput, SegmentInput, TestSetPutResult
 from app.web.access import Manager, Viewer
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
@@ -57,10 +57,10 @@ class DocumentIn(BodyModel):
     position: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
     segments: list[SegmentIn] = Field(min_length=1, max_length=10_000)
 
-    def to_document_text(self) -> DocumentText:
+    def to_document_text(self) -> DocumentInput:
         """As the services take it."""
         plain = self.model_dump(exclude={"segments"})
-        return DocumentText(**plain, segments=tuple(SegmentText(**one.model_dump()) for one in self.segments))
+        return DocumentInput(**plain, segments=tuple(SegmentInput(**one.model_dump()) for one in self.segments))
 
 
 class SegmentOut(AnswerModel):

@@ -130,11 +130,13 @@ def _store_exclusion(
 def _preview_effect(campaign: str, wanted: NamedExclusion, name: str, database: Database) -> ExclusionEffect | JobView:
     with database.transaction(snapshot=True) as session:
         recipe = named_recipes.find_recipe(session, campaign, name)
-    return exclusion_preview.find_or_queue_preview(database, campaign, wanted, recipe=recipe)
+    return exclusion_preview.find_or_queue_exclusion_preview(database, campaign, wanted, recipe=recipe)
 
 
 def _encode_effect(outcome: ExclusionEffect | StoredReport) -> bytes:
-    effect = exclusion_preview.parse_stored_preview(outcome.body) if isinstance(outcome, StoredReport) else outcome
+    effect = (
+        exclusion_preview.parse_stored_exclusion_preview(outcome.body) if isinstance(outcome, StoredReport) else outcome
+    )
     return ExclusionEffectOut.from_effect(effect).model_dump_json().encode()
 
 

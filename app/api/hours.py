@@ -21,7 +21,7 @@ from app.api.models.hours import (
 )
 from app.services.access.idempotency import IdempotentAnswer
 from app.services.people import hours
-from app.services.people.hours import HoursEntry
+from app.services.people.hours import HoursCorrection
 from app.web.access import Coordinator, Manager
 from app.web.bodies import json_body
 from app.web.deps import CampaignKey, SessionDep
@@ -62,7 +62,7 @@ def get_hours(
     """By rater and day, and by team; a coordinator gets its team. Measured by one rule, in which reading counts."""
     payable = hours.make_hours_report(session, campaign, by=caller, team=team, utc_offset=utc_offset)
     if choose_media_type(request, ("application/json", CSV)) == CSV:
-        return Response(hours.write_hours_csv(payable), media_type=CSV, headers={"Vary": "Accept"})
+        return Response(hours.encode_hours_csv(payable), media_type=CSV, headers={"Vary": "Accept"})
     body = HoursOut.model_validate(payable).model_dump_json()
     return Response(body, media_type="application/json", headers={"Vary": "Accept"})
 
@@ -78,7 +78,7 @@ def get_hours_in_format(
 ) -> Response:
     """The same as CSV."""
     payable = hours.make_hours_report(session, campaign, by=caller, team=team, utc_offset=utc_offset)
-    return Response(hours.write_hours_csv(payable), media_type=CSV)
+    return Response(hours.encode_hours_csv(payable), media_type=CSV)
 
 
 @router.get(
@@ -96,7 +96,7 @@ def list_hours_adjustments(
     cursor: After = 0,
 ) -> Page[HoursAdjustmentOut]:
     """Adjustments, disputes and refusals, in the order in which they were made. None is ever changed."""
-    adjustments = hours.list_hours_entries(
+    adjustments = hours.list_hours_corrections(
         session, campaign, by=caller, after=cursor, limit=limit + 1, answered=answered, q=q
     )
     return make_page([HoursAdjustmentOut.model_validate(one) for one in adjustments], limit, lambda one: str(one.id))
@@ -146,5 +146,5 @@ def refuse_hours_dispute(
     return once(session, caller, make)
 
 
-def _answer(made: HoursEntry) -> IdempotentAnswer:
+def _answer(made: HoursCorrection) -> IdempotentAnswer:
     return IdempotentAnswer(201, HoursAdjustmentOut.model_validate(made).model_dump_json().encode())

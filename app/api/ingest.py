@@ -33,12 +33,12 @@ async def get_ingest_report(
     A job looks through more than 10,000 outputs; what it finds is stored until texts change.
     """
     outcome = await wait_for_report_or_job(
-        request, database, prefer, partial(ingest_reports.find_or_queue_ingest, database, campaign)
+        request, database, prefer, partial(ingest_reports.find_or_queue_ingest_report, database, campaign)
     )
     if isinstance(outcome, JobView):
         return job_response(outcome)
     if isinstance(outcome, StoredReport):
-        read = partial(ingest_reports.parse_ingest_at_current_version, database, campaign, outcome.body)
+        read = partial(ingest_reports.parse_stored_ingest_report, database, campaign, outcome.body)
         return IngestReportOut.model_validate(await to_thread.run_sync(read))
     return IngestReportOut.model_validate(outcome)
 

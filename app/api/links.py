@@ -80,7 +80,7 @@ def create_rater_link(
     """It signs its rater in. The one before, and every session it opened, ends at once."""
 
     def make() -> IdempotentAnswer:
-        made = links.renew_link(session, campaign, rater, days=days, by=caller)
+        made = links.renew_rater_link(session, campaign, rater, days=days, by=caller)
         link = make_landing_link(request, token=made.secret)
         out = RaterLinkOut(rater=made.rater, link=link, expires_at=made.expires_at, qr=draw_qr_code(link))
         return created_response(out, location=f"/v1/campaigns/{campaign}/raters/{rater}", secret=True)
@@ -109,8 +109,8 @@ def create_rater_links(
     """One line a rater who is active or paused. The links they had before end at once."""
 
     def make() -> IdempotentAnswer:
-        made = links.renew_links(session, campaign, body.team, body.raters, days=body.days, by=caller)
-        data = links.write_links_csv(made, lambda secret: make_landing_link(request, token=secret))
+        made = links.renew_rater_links(session, campaign, body.team, body.raters, days=body.days, by=caller)
+        data = links.encode_links_csv(made, lambda secret: make_landing_link(request, token=secret))
         return IdempotentAnswer(201, data, content_type=CSV, secret=True)
 
     return once(session, caller, make)

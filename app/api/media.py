@@ -98,7 +98,7 @@ def put_media(
     `report.pdf#page=3`; the only one under any other name. The same file again changes nothing.
     """
     return MediaOut.model_validate(
-        library.store_media_pieces(database, policy, campaign, name, upload.pieces(), actor=caller.actor)
+        library.store_media_from_pieces(database, policy, campaign, name, upload.pieces(), actor=caller.actor)
     )
 
 

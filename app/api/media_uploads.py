@@ -127,7 +127,9 @@ def patch_media_upload(
     response: Response,
 ) -> MediaUploadOut:
     """All of it or nothing; 8 MiB is a good size. An empty part completes a file whose last bytes have arrived."""
-    view = uploads.add_part(database, policy, campaign, upload, offset=offset, pieces=part.pieces(), actor=caller.actor)
+    view = uploads.add_upload_part(
+        database, policy, campaign, upload, offset=offset, pieces=part.pieces(), actor=caller.actor
+    )
     return _out(response, view)
 
 

@@ -39,7 +39,9 @@ def get_progress(caller: ViewerOrCoordinator, request: Request, campaign: Campai
     seen = progress.load_progress_snapshot(session, campaign, sight)
     return conditional_response(
         request,
-        lambda: progress.make_progress(session, seen, sight, request.app.state.counts).model_dump_json().encode(),
+        lambda: (
+            progress.make_campaign_progress(session, seen, sight, request.app.state.counts).model_dump_json().encode()
+        ),
         "application/json",
         seen.tag,
     )

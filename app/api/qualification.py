@@ -14,7 +14,7 @@ from app.api.models.times import Time
 from app.services.access.idempotency import IdempotentAnswer as Sent
 from app.services.campaigns.display_settings import get_display_settings
 from app.services.people import qualification
-from app.services.people.qualification import QualificationAttempt, QualificationSort, QualificationTest
+from app.services.people.qualification import MarkedQualificationAttempt, QualificationSort, QualificationTest
 from app.services.people.qualification_marks import QualificationAnswer, QualificationItem
 from app.web.access import Manager, RaterCaller
 from app.web.answers import AnswerModel, json_response
@@ -302,7 +302,7 @@ def waive_qualification(
 )
 def get_own_qualification_test(rater: RaterCaller, session: SessionDep) -> OwnQualificationTestOut:
     """Its items without the answers, and how many attempts are left."""
-    test, standing, view = qualification.get_rater_qualification(session, rater)
+    test, standing, view = qualification.get_own_qualification_test(session, rater)
     markup = get_display_settings(view.settings).markup
     return _make_qualification_out(test, view.protocol, standing.left, passed=standing.passed, markup=markup)
 
@@ -356,7 +356,7 @@ def _make_qualification_out(
     )
 
 
-def _make_attempt_out(tried: QualificationAttempt) -> QualificationAttemptOut:
+def _make_attempt_out(tried: MarkedQualificationAttempt) -> QualificationAttemptOut:
     marked = [
         MarkedQualificationAnswerOut(item=n, right=good, reasons=dict(item.reasons))
         for n, (good, item) in enumerate(zip(tried.right, tried.items, strict=True), 1)

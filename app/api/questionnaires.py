@@ -222,7 +222,7 @@ def put_own_questionnaire_answers(
     session: SessionDep,
 ) -> Response:
     """All at once. Other answers than before are a new revision; the same again change nothing."""
-    return json_response(_own(questionnaires.put_own_answers(session, rater, moment, body.answers)))
+    return json_response(_own(questionnaires.put_own_questionnaire_answers(session, rater, moment, body.answers)))
 
 
 def _out(asked: Questionnaires) -> QuestionnairesOut:

@@ -151,7 +151,7 @@ def import_raters(
     def make() -> IdempotentAnswer:
         wanted = body.parse_lines()
         if body.new_keys:
-            wanted = enrolment.assign_missing_keys(session, campaign, wanted)
+            wanted = enrolment.assign_missing_rater_keys(session, campaign, wanted)
         keys = [row.key for row, _ in wanted]
         made = enrolment.enrol_rater_table(
             session, campaign, wanted, by=caller, new_teams=body.new_teams, dry_run=dry_run
@@ -214,7 +214,9 @@ def patch_raters(
     """
     values = body.model_dump(include=body.model_fields_set - {"raters", "expected"})
     expected = body.expected.model_dump(exclude_unset=True) if body.expected else None
-    before = enrolment.change_raters(session, campaign, body.raters, values, expected=expected, by=caller)
+    before = enrolment.change_rater_states_and_teams(
+        session, campaign, body.raters, values, expected=expected, by=caller
+    )
     idle = idle_raters.list_enrolment_warnings(session, campaign, body.raters)
     return RatersChangedOut(before=[PreviousEnrolment.model_validate(view) for view in before], warnings=idle)
 

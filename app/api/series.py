@@ -76,5 +76,5 @@ async def get_series_ranking_in_format(
 async def _answer(
     caller: Caller, request: Request, name: str, asked: SeriesRankingQuery, database: Database, prefer: str, kind: str
 ) -> Response:
-    ask = partial(side_by_side.find_or_queue_series, database, name, recipe=asked.recipe, only=caller.campaign)
+    ask = partial(side_by_side.find_or_queue_series_rankings, database, name, recipe=asked.recipe, only=caller.campaign)
     return await respond_with_rankings_or_job(caller, request, database, prefer, ask, kind)

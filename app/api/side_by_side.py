@@ -116,7 +116,11 @@ async def _answer(
     kind: str,
 ) -> Response:
     ask = partial(
-        side_by_side.find_or_queue_recipes, database, campaign, asked.list_names(), as_of=parse_as_of(asked.as_of)
+        side_by_side.find_or_queue_recipe_rankings,
+        database,
+        campaign,
+        asked.list_names(),
+        as_of=parse_as_of(asked.as_of),
     )
     return await respond_with_rankings_or_job(caller, request, database, prefer, ask, kind)
 

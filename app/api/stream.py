@@ -68,4 +68,6 @@ def _read_progress(
         seen = progress.load_progress_snapshot(session, campaign, sight)
         if seen.tag == known:
             return None
-        return LiveState(seen.tag, progress.make_progress(session, seen, sight, counts).model_dump_json().encode())
+        return LiveState(
+            seen.tag, progress.make_campaign_progress(session, seen, sight, counts).model_dump_json().encode()
+        )

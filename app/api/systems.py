@@ -13,7 +13,7 @@ from app.domain.keys import KEY_PATTERN, check_addressable
 from app.protocols.base import Span
 from app.services.data import test_set_views as views
 from app.services.data import test_sets
-from app.services.data.test_sets import SystemText
+from app.services.data.test_sets import SystemInput
 from app.web.access import Manager, Viewer
 from app.web.answers import AnswerModel
 from app.web.bodies import BodyModel, json_body
@@ -41,9 +41,9 @@ class SystemIn(BodyModel):
         "active", description="Plans and reports leave withdrawn systems out."
     )
 
-    def to_system_text(self) -> SystemText:
+    def to_system_text(self) -> SystemInput:
         """As the services take it."""
-        return SystemText(**{**self.model_dump(), "tags": tuple(self.tags)})
+        return SystemInput(**{**self.model_dump(), "tags": tuple(self.tags)})
 
 
 class SystemOut(AnswerModel):
@@ -208,7 +208,7 @@ def get_outputs(
     session: SessionDep,
 ) -> OutputsOut:
     """On one document, with the spans that raters are shown."""
-    return OutputsOut.model_validate({"segments": views.get_outputs(session, campaign, system, document)})
+    return OutputsOut.model_validate({"segments": views.get_outputs_on_document(session, campaign, system, document)})
 
 
 @router.delete("/{system}/outputs/{document}", status_code=204, summary="Delete a system's outputs", responses=REFUSED)

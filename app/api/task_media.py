@@ -68,7 +68,7 @@ def list_task_media(rater: RaterCaller, task: TaskId, session: SessionDep, polic
             "media": [
                 {
                     "media": one.media,
-                    "address": f"/v1/tasks/{task}/media/{one.media}?{one.signed.query}",
+                    "address": f"/v1/tasks/{task}/media/{one.media}?{one.signed.query_string}",
                     "heard": one.heard,
                     "plays_left": one.plays_left,
                 }

@@ -15,7 +15,7 @@ from app.cli.kit.outputs import write_to_stdout
 from app.domain.attention import KIND
 from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_validation_errors
-from app.services.data.test_sets import DocumentText, SegmentText, put_document
+from app.services.data.test_sets import DocumentInput, SegmentInput, put_document
 from app.services.tasks.attention import list_attention_check_results
 
 MOST = 10_000
@@ -50,8 +50,8 @@ def manage_attention_checks(
     with context.open_upgraded_database() as database, database.transaction() as session:
         if document is not None:
             given = _read(file)
-            segments = tuple(SegmentText(source=one.source, meta=one.meta) for one in given.segments)
-            put_document(session, campaign, document, DocumentText(segments, kind=KIND), actor=context.find_actor())
+            segments = tuple(SegmentInput(source=one.source, meta=one.meta) for one in given.segments)
+            put_document(session, campaign, document, DocumentInput(segments, kind=KIND), actor=context.find_actor())
             return
         rows = list_attention_check_results(session, campaign, after=None, limit=MOST)
     write_to_stdout([json.dumps(asdict(row), ensure_ascii=False, default=str).encode() + b"\n" for row in rows])

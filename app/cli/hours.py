@@ -50,7 +50,7 @@ def report_payable_hours(
     if shape:
         write_to_stdout(
             [
-                hours.write_hours_csv(answer)
+                hours.encode_hours_csv(answer)
                 if shape == "csv"
                 else json.dumps(HOURS.dump_python(answer, mode="json")).encode()
             ]

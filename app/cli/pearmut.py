@@ -19,7 +19,7 @@ from app.domain.strict_json import parse_strict_json
 from app.services.access.tokens import THE_OPERATOR
 from app.services.pearmut.campaign_file import read_campaign_file
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
-from app.services.pearmut.moving import MovedCampaign, move_campaign, read_running_pearmut
+from app.services.pearmut.moving import MovedCampaign, move_campaign, read_running_campaigns
 
 OLD_IDS = typer.Option(
     "--old-ids",
@@ -59,7 +59,7 @@ def move_running_pearmut(
     as_json: Annotated[bool, AS_JSON] = False,
 ) -> None:
     """Take over a running Pearmut: users, codes and all answers. Print how much each user has done there and here."""
-    running = read_running_pearmut(folder, campaign)
+    running = read_running_campaigns(folder, campaign)
     actor = context.find_actor()
     with context.open_upgraded_database() as database, database.transaction() as session:
         moved = [move_campaign(session, one, by=THE_OPERATOR, actor=actor, old_ids=old_ids) for one in running]

@@ -86,7 +86,7 @@ def _compile_plan(
         elif design is None:
             view = staleness.get_plan_in_force(session, campaign)
         else:
-            view = plans.compile_and_freeze(session, campaign, given, dry_run=dry_run, actor=actor, pilot=pilot)
+            view = plans.compile_and_freeze_plan(session, campaign, given, dry_run=dry_run, actor=actor, pilot=pilot)
         return asdict(view)
 
 

@@ -143,7 +143,7 @@ def renew_rater_link(campaign: Campaign, key: Key, days: Days = 90, server: _rem
         typer.echo(json.loads(made)["link"])
         return
     with context.open_upgraded_database() as database, database.transaction() as session:
-        secret = links.renew_link(session, campaign, key, days=days, by=THE_OPERATOR).secret
+        secret = links.renew_rater_link(session, campaign, key, days=days, by=THE_OPERATOR).secret
     settings = Settings.load()
     origin = settings.public_url or f"http://{settings.host}:{settings.port}"
     typer.echo(f"{origin}/#{urlencode({'token': secret})}")

@@ -27,7 +27,7 @@ def rescore_campaign(
     """Derive every score from its payload again; correct those that differ, add missing ones (a new data version)."""
     with context.open_upgraded_database() as database, database.transaction() as session:
         outcome = (
-            rescoring.check_scores(session, campaign)
+            rescoring.check_stored_scores(session, campaign)
             if check
             else rescoring.rescore_campaign(session, campaign, actor=context.find_actor())
         )

@@ -29,7 +29,7 @@ from app.formats.base import InputFile
 from app.reports.kit.table import Table
 from app.services.access.tokens import THE_OPERATOR
 from app.services.series import steps
-from app.services.series.database_backend import DatabaseBackend
+from app.services.series.database_backend import DatabaseSeriesBackend
 from app.services.series.manifest import LARGEST, Manifest, ManifestFiles, read_manifest
 from app.services.series.steps import NewRaterLink, SeriesBackend, StepOutcome
 
@@ -99,7 +99,7 @@ def _backend(server: str | None) -> Iterator[SeriesBackend]:
     settings = Settings.load()
     origin = settings.public_url or f"http://{settings.host}:{settings.port}"
     with context.open_upgraded_database() as database:
-        yield DatabaseBackend(
+        yield DatabaseSeriesBackend(
             database,
             actor=context.find_actor(),
             by=THE_OPERATOR,

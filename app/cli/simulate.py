@@ -25,7 +25,7 @@ from app.client import remote as _remote
 from app.client.campaign_client import CampaignClient
 from app.domain.errors import Invalid, NotFound, Place
 from app.services.access import tokens
-from app.simulation import RaterModel, make_model_template, read_model, write_model
+from app.simulation import RaterModel, encode_rater_model, make_rater_model_template, parse_rater_model
 from app.storage.db import Database
 
 TOKEN_LASTS = timedelta(days=2)
@@ -69,8 +69,10 @@ def simulate_raters(
             return
         about, outputs = managed.load_protocol_and_basis(), managed.load_outputs()
         _write(
-            write_model(
-                make_model_template(about, outputs, managed.list_active_raters(), seed=seed or 0, qualities=qualities)
+            encode_rater_model(
+                make_rater_model_template(
+                    about, outputs, managed.list_active_raters(), seed=seed or 0, qualities=qualities
+                )
             ),
             output,
         )
@@ -78,7 +80,7 @@ def simulate_raters(
 
 def _model(path: Path, campaign: str, seed: int | None) -> RaterModel:
     """The model of a file. Raises Invalid where it is none, or is for another campaign."""
-    model = read_model(path.read_bytes())
+    model = parse_rater_model(path.read_bytes())
     if model.campaign != campaign:
         raise Invalid(f"this is a model for {model.campaign}", places=(Place(("campaign",), "is another one"),))
     return model if seed is None else model.model_copy(update={"seed": seed})

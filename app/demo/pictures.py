@@ -13,7 +13,7 @@ from app.client.campaign_client import CampaignClient
 from app.client.remote import RemoteServer, ServerRefusal
 from app.demo.people import TEMPERS
 from app.protocols.base import Span
-from app.simulation import PlantedText, RaterModel, make_model_template
+from app.simulation import PlantedText, RaterModel, make_rater_model_template
 
 PICTURES: Final = "demo-pictures"
 GUEST_OF_PICTURES: Final = "guest"
@@ -170,7 +170,9 @@ def make_picture_campaign(remote: RemoteServer) -> CampaignClient:
 
 def make_picture_rater_model(managed: CampaignClient) -> RaterModel:
     """Those who judge the drawings' descriptions, all but the guest: they look for the errors that were planted."""
-    model = make_model_template(managed.load_protocol_and_basis(), _planted_texts(), RATERS_OF_PICTURES, seed=SEED)
+    model = make_rater_model_template(
+        managed.load_protocol_and_basis(), _planted_texts(), RATERS_OF_PICTURES, seed=SEED
+    )
     return model.model_copy(update={"raters": {rater: TEMPERS[rater] for rater in RATERS_OF_PICTURES}})
 
 

@@ -60,7 +60,7 @@ OWN: Mapping[str, Callable[[Database, JobRequest], ReportWork[Any]]] = MappingPr
         rankings.KIND: rankings.make_ranking_work,
         segment_scores.KIND: segment_scores.make_segment_scores_work,
         ingest_reports.KIND: ingest_reports.make_ingest_work,
-        exclusion_preview.KIND: exclusion_preview.make_preview_work,
+        exclusion_preview.KIND: exclusion_preview.make_exclusion_preview_work,
         replan_jobs.KIND: replan_jobs.make_replan_work,
         **dict.fromkeys(plan_jobs.KINDS, plan_jobs.make_plan_work),
         **dict.fromkeys(side_by_side.KINDS, side_by_side.make_side_by_side_work),
@@ -147,12 +147,12 @@ class QueueComputer:
             elif task == FINISH:
                 self._finish(row)
         except JobInputsChanged as error:
-            jobs.refuse_job(self._database, job_id, error, again=True)
+            jobs.fail_job(self._database, job_id, error, again=True)
         except AppError as error:
             if error.kind in PASSING:
                 self._held.pop(row.id, None)  # a file that it reads may be gone
                 raise
-            jobs.refuse_job(self._database, job_id, error, again=isinstance(error, MAY_FIT_LATER))
+            jobs.fail_job(self._database, job_id, error, again=isinstance(error, MAY_FIT_LATER))
 
     def _prepare(self, row: stored.Row) -> None:
         work = self._work(row)
@@ -169,7 +169,7 @@ class QueueComputer:
 
     @staticmethod
     def _next(session: Any, begun: stored.Row) -> list[QueueEntry]:
-        entries = jobs.next_queue_entries(session, begun)
+        entries = jobs.list_next_queue_entries(session, begun)
         if any(entry.task == FINISH for entry in entries):
             stored.mark_job_finishing(session, begun.id)
         return entries
@@ -185,9 +185,9 @@ class QueueComputer:
                 return
             if held.n_done + 1 == held.n_chunks:
                 stored.mark_job_finishing(session, row.id)
-                jobs_queue.enqueue_entries(session, [jobs.make_finish_entry(held)])
+                jobs_queue.enqueue_entries(session, [jobs.make_finish_queue_entry(held)])
             elif n + WINDOW < held.n_chunks:
-                jobs_queue.enqueue_entries(session, [jobs.make_chunk_entry(held, n + WINDOW)])
+                jobs_queue.enqueue_entries(session, [jobs.make_chunk_queue_entry(held, n + WINDOW)])
 
     def _finish(self, row: stored.Row) -> None:
         if row.state != "finishing":
@@ -219,7 +219,7 @@ def load_job_work(database: Database, request: JobRequest) -> ReportWork[Any]:
     own = OWN.get(request.kind)
     if own is not None:
         return own(database, request)
-    kind = report_requests.find_report_definition(request.kind)
+    kind = report_requests.find_report_by_job_kind(request.kind)
     given = parse_options(kind, request.arguments)
     with database.transaction() as session:
         about = store.keep_settings_read_by_report(

@@ -15,7 +15,7 @@ from app.pearmut.bodies import ItemIn, NextItemIn, PearmutAnswersIn, read_body
 from app.pearmut.errors import json_response
 from app.pearmut.state import PearmutState
 from app.services.pearmut import pages
-from app.services.pearmut.answers import SentDocument, record_sent_document
+from app.services.pearmut.answers import SentAnnotation, record_sent_annotation
 from app.services.pearmut.assets import sign_asset_addresses
 from app.services.pearmut.users import PearmutUser, PearmutUserUnknown, identify_user
 from app.services.tasks import leases
@@ -69,7 +69,7 @@ def _next_without_lease(
 ) -> pages.Response | PearmutUser:
     """What is next; the user where that takes a lease."""
     user = _user(request, state, body, session)
-    progress = pages.load_progress(session, user)
+    progress = pages.load_user_progress(session, user)
     place = pages.find_place_without_lease(user, progress)
     if place is None and pages.needs_lease(user, progress):
         return user
@@ -77,7 +77,7 @@ def _next_without_lease(
 
 
 def _next_leased(state: PearmutState, user: PearmutUser, leased: LeaseResult, session: Session) -> pages.Response:
-    progress = pages.load_progress(session, user)
+    progress = pages.load_user_progress(session, user)
     if leased.task is not None:
         place = pages.find_leased_place(user, progress, leased.task.task)
         response = pages.make_item_response(session, user, progress, place, state.files.instructions)
@@ -92,7 +92,7 @@ def _next_leased(state: PearmutState, user: PearmutUser, leased: LeaseResult, se
 def _respond(
     state: PearmutState, user: PearmutUser, progress: pages.UserProgress, session: Session, place: int | str | None
 ) -> pages.Response:
-    place = pages.find_last_place(user, progress) if place is None else place
+    place = pages.find_place_after_judging(user, progress) if place is None else place
     if place is None:
         return pages.make_goodbye_response(user, progress)
     response = pages.make_item_response(session, user, progress, place, state.files.instructions)
@@ -115,10 +115,10 @@ async def get_own_item(request: Request) -> Response:
 async def store_user_answers(request: Request) -> Response:
     """Keep answers and hand the document in, in one transaction; the same once more changes nothing."""
     body, state = await _read_body_of_user(request, PearmutAnswersIn)
-    sent = SentDocument(body.item_i, body.payload.annotation, body.payload.actions, body.payload.comment)
+    sent = SentAnnotation(body.item_i, body.payload.annotation, body.payload.actions, body.payload.comment)
 
     def work(session: Session) -> None:
-        record_sent_document(session, _user(request, state, body, session), sent)
+        record_sent_annotation(session, _user(request, state, body, session), sent)
 
     async with state.save_lock(body.campaign_id):
         await state.judging.run_in_thread(work)

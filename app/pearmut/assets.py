@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from app.services.pearmut.assets import find_asset_token, open_asset
+from app.services.pearmut.assets import open_asset, parse_asset_token_id
 from app.web.deps import find_database, get_options
 from app.web.media_content import content_response
 from app.web.organizations import use_organization_of_row
@@ -16,7 +16,7 @@ router = APIRouter()
 @router.get("/assets/{address}")
 def serve_asset(request: Request, address: str) -> Response:
     """The bytes, or with `Range` a part of them."""
-    use_organization_of_row(request, find_asset_token(address))
+    use_organization_of_row(request, parse_asset_token_id(address))
     with find_database(request).transaction() as session:
         content = open_asset(session, get_options(request).media, address)
     return content_response(request, content)

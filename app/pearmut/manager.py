@@ -57,7 +57,7 @@ async def get_dashboard_results(request: Request) -> Response:
     body = await read_body(request, ManagedCampaignIn)
 
     def work(session: Session, loaded: LoadedCampaign, _: Caller) -> object:
-        return dashboard.compute_results(dashboard.list_log_lines(session, loaded))
+        return dashboard.compute_model_results(dashboard.list_log_lines(session, loaded))
 
     return await _run_as_manager(request, body, work)
 
@@ -68,7 +68,7 @@ async def reset_user(request: Request) -> Response:
     body = await read_body(request, UserIn)
 
     def work(session: Session, loaded: LoadedCampaign, by: Caller) -> str:
-        dashboard.reset_user(session, loaded, body.user_id, by=by)
+        dashboard.reset_user_work(session, loaded, body.user_id, by=by)
         return "ok"
 
     return await _run_as_manager(request, body, work)

@@ -1,7 +1,7 @@
 """Simulated raters: what they think of a text, how they answer, and how they sit through a task. Pure and seeded.
 
-Nobody here does any input or output: `list_session_actions` says what a front-end would send next, and whoever drives
-it sends it.
+Nobody here does any input or output: `generate_session_actions` says what a front-end would send next, and whoever
+drives it sends it.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from app.simulation.model import (
     RaterModel,
     RaterModelVariances,
     RaterTraits,
-    TextTruth,
+    TextGroundTruth,
+    encode_rater_model,
     hash_text_with_source,
-    read_model,
-    write_model,
+    parse_rater_model,
 )
-from app.simulation.questionnaires import draw_answers
+from app.simulation.questionnaires import draw_questionnaire_answers
 from app.simulation.session import (
     Act,
     CampaignForms,
@@ -25,11 +25,11 @@ from app.simulation.session import (
     SendHeartbeat,
     SendJudgment,
     SendPreference,
-    list_session_actions,
+    generate_session_actions,
 )
 from app.simulation.simulated_rater import SimulatedRater
-from app.simulation.task_view import SeenTask, read_task
-from app.simulation.template import CampaignFacts, PlantedText, make_model_template
+from app.simulation.task_view import SeenTask, parse_task
+from app.simulation.template import CampaignFacts, PlantedText, make_rater_model_template
 
 __all__ = [
     "Act",
@@ -47,12 +47,12 @@ __all__ = [
     "SendJudgment",
     "SendPreference",
     "SimulatedRater",
-    "TextTruth",
-    "draw_answers",
+    "TextGroundTruth",
+    "draw_questionnaire_answers",
+    "encode_rater_model",
+    "generate_session_actions",
     "hash_text_with_source",
-    "list_session_actions",
-    "make_model_template",
-    "read_model",
-    "read_task",
-    "write_model",
+    "make_rater_model_template",
+    "parse_rater_model",
+    "parse_task",
 ]

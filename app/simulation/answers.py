@@ -21,8 +21,8 @@ from app.protocols.base import (
     Texts,
     Widget,
 )
-from app.simulation.draws import Draws
-from app.simulation.simulated_rater import POINTS_A_WEIGHT, WEIGHTS, Opinion
+from app.simulation.draws import SeededRandom
+from app.simulation.simulated_rater import POINTS_A_WEIGHT, WEIGHTS, TextOpinion
 from app.simulation.task_view import SeenSegment
 
 MAJOR = WEIGHTS["major"]
@@ -36,8 +36,8 @@ class AnswerContext:
     stray_marks: how often a mark is made that nothing asks for."""
 
     shown: SeenSegment
-    opinion: Opinion
-    draws: Draws
+    opinion: TextOpinion
+    draws: SeededRandom
     stray_marks: float = 0.0
     lower_is_better: frozenset[str] = frozenset()
 
@@ -47,7 +47,7 @@ class AnswerContext:
         return 1.0 - value if name in self.lower_is_better else value
 
 
-def answer_form(protocol: str, form: RaterForm, sheet: AnswerContext) -> dict[str, object]:
+def fill_in_form(protocol: str, form: RaterForm, sheet: AnswerContext) -> dict[str, object]:
     """The payload: every question of the form has its answer."""
     payload: dict[str, object] = {"protocol": protocol}
     for widget in form.widgets:

@@ -16,15 +16,16 @@ Key = str | int
 
 
 @dataclass(frozen=True, slots=True)
-class Draws:
-    """Draws of one seed."""
+class SeededRandom:
+    """Random values of one seed, the same for the same key."""
 
     seed: int
 
     def uniform(self, *key: Key) -> float:
         """Between 0 and 1, both excluded.
 
-        >>> Draws(1).uniform("a", 2) == Draws(1).uniform("a", 2), Draws(1).uniform("a") == Draws(2).uniform("a")
+        >>> drawn = SeededRandom(1)
+        >>> drawn.uniform("a", 2) == SeededRandom(1).uniform("a", 2), drawn.uniform("a") == SeededRandom(2).uniform("a")
         (True, False)
         """
         name = "\x1f".join(map(str, (self.seed, *key)))

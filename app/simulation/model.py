@@ -75,7 +75,7 @@ class RaterTraits(_Value):
     pause_seconds: Annotated[float, Field(ge=0, le=86_400)] = 0.0
 
 
-class TextTruth(_Value):
+class TextGroundTruth(_Value):
     """What is planted in one text. errors: those that it really has, where that is known; their weight is its quality.
 
     systems: all whose output it is.
@@ -105,10 +105,10 @@ class RaterModel(_Value):
     systems: Annotated[dict[Name, Points], Field(min_length=1)]
     unknown: Points = 20.0
     raters: Annotated[dict[Name, RaterTraits], Field(min_length=1)]
-    texts: dict[Annotated[str, Field(pattern="^[0-9a-f]{64}$")], TextTruth]
+    texts: dict[Annotated[str, Field(pattern="^[0-9a-f]{64}$")], TextGroundTruth]
 
     @property
-    def order(self) -> tuple[str, ...]:
+    def true_ranking(self) -> tuple[str, ...]:
         """Systems in the planted order, best first; equal ones by key."""
         return tuple(sorted(self.systems, key=lambda key: (-self.systems[key], key)))
 
@@ -118,7 +118,7 @@ def hash_text_with_source(text: str, source: str | None = None) -> str:
     return hashlib.sha256((text if source is None else f"{source}\0{text}").encode()).hexdigest()
 
 
-def read_model(data: bytes) -> RaterModel:
+def parse_rater_model(data: bytes) -> RaterModel:
     """A model from its file. Raises Invalid, naming every place that is wrong."""
     try:
         model = RaterModel.model_validate_json(data)
@@ -144,7 +144,7 @@ def read_model(data: bytes) -> RaterModel:
     return model
 
 
-def write_model(model: RaterModel) -> bytes:
+def encode_rater_model(model: RaterModel) -> bytes:
     """A model as a file that people can edit: one text a line."""
     plain = model.model_dump(mode="json", exclude_none=True)
     texts = plain.pop("texts")

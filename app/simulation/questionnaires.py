@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from app.domain.questionnaires import Question
-from app.simulation.draws import Draws
+from app.simulation.draws import SeededRandom
 
 USUAL_RANGE = (0.0, 20.0)
 """Of a number without bounds."""
 
 
-def draw_answers(draws: Draws, rater: str, questions: Iterable[Question]) -> dict[str, object]:
+def draw_questionnaire_answers(draws: SeededRandom, rater: str, questions: Iterable[Question]) -> dict[str, object]:
     """Valid answers by name of the question, the same for the same rater and seed. Notes ask nothing.
 
     >>> from app.domain.questionnaires import make_language_biography_questions
-    >>> answers = draw_answers(Draws(1), "r1", make_language_biography_questions())
-    >>> answers == draw_answers(Draws(1), "r1", make_language_biography_questions())
+    >>> answers = draw_questionnaire_answers(SeededRandom(1), "r1", make_language_biography_questions())
+    >>> answers == draw_questionnaire_answers(SeededRandom(1), "r1", make_language_biography_questions())
     True
     """
     return {one.name: _answer(draws, rater, one) for one in questions if one.kind != "note"}
 
 
-def _answer(draws: Draws, rater: str, question: Question) -> object:
+def _answer(draws: SeededRandom, rater: str, question: Question) -> object:
     key = ("questionnaire", rater, question.name)
     values = [option.value for option in question.options]
     if question.kind == "choice":
@@ -35,7 +35,7 @@ def _answer(draws: Draws, rater: str, question: Question) -> object:
     return f"Simulated answer {1 + draws.whole_number_below(1000, *key)}"
 
 
-def _number(draws: Draws, question: Question, key: tuple[str, ...]) -> float:
+def _number(draws: SeededRandom, question: Question, key: tuple[str, ...]) -> float:
     """Whole where there is a whole number within the bounds."""
     low = question.minimum if question.minimum is not None else min(USUAL_RANGE[0], question.maximum or 0.0)
     high = question.maximum if question.maximum is not None else low + USUAL_RANGE[1]

@@ -1,6 +1,6 @@
 """A session: how a rater goes through a task, as the requests that their front-end would send, one after another.
 
-`list_session_actions` is a generator: it says what is to be sent, and is told the revision that came back.
+`generate_session_actions` is a generator: it says what is to be sent, and is told the revision that came back.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 from app.protocols import RaterForm, get_protocol, list_judged_levels, make_rater_form
 from app.protocols.base import Level, Preference, Protocol, resolve_scoring_options
-from app.simulation.answers import AnswerContext, answer_form, make_preference_payload
+from app.simulation.answers import AnswerContext, fill_in_form, make_preference_payload
 from app.simulation.model import RaterModel, hash_text_with_source
-from app.simulation.simulated_rater import Opinion, SimulatedRater
+from app.simulation.simulated_rater import SimulatedRater, TextOpinion
 from app.simulation.task_view import SeenAnswer, SeenItem, SeenScreen, SeenSegment, SeenTask
 
 BEATS_EVERY = 60_000  # milliseconds of the rater's clock
@@ -116,7 +116,7 @@ class _Session:
         return SendHeartbeat(events)
 
 
-def list_session_actions(mind: SimulatedRater, task: SeenTask, forms: CampaignForms, *, page: str) -> SessionActs:
+def generate_session_actions(mind: SimulatedRater, task: SeenTask, forms: CampaignForms, *, page: str) -> SessionActs:
     """What a rater sends while they go through a task; send it the revision that each answer got.
 
     What has an answer already is not judged again, so that a session can be taken up where it was left; what was set
@@ -138,7 +138,7 @@ def list_session_actions(mind: SimulatedRater, task: SeenTask, forms: CampaignFo
 
 def _item(session: _Session, item: SeenItem) -> Generator[Act, int | None, bool]:
     """Judge an item; whether the rater leaves."""
-    answers: list[tuple[SeenSegment, int, Opinion]] = []
+    answers: list[tuple[SeenSegment, int, TextOpinion]] = []
     missing = {one.segment for one in session.task.missing if one.item == item.item}
     for segment in item.segments:
         if segment.segment not in missing:
@@ -174,7 +174,7 @@ def _is_unread(session: _Session, item: int, segment: int) -> bool:
     return session.mind.traits.careless or places.index((item, segment)) >= session.mind.traits.reads * len(places)
 
 
-def _opinion(session: _Session, item: int, segment: SeenSegment) -> Opinion:
+def _opinion(session: _Session, item: int, segment: SeenSegment) -> TextOpinion:
     """Of the text that the model knows, beside another or by itself; where none is known, of the one that is judged."""
     texts = [one.text for one in reversed(segment.texts) if one.text is not None and one.side != "source"]
     others = [one.text for one in segment.texts if one.text is not None]
@@ -186,10 +186,10 @@ def _opinion(session: _Session, item: int, segment: SeenSegment) -> Opinion:
 
 
 def _judge(
-    session: _Session, item: int, segment: SeenSegment, opinion: Opinion, seen: int
+    session: _Session, item: int, segment: SeenSegment, opinion: TextOpinion, seen: int
 ) -> Generator[Act, int | None, int]:
     session.note("focus", item, segment.segment)
-    seconds = session.mind.traits.seconds * (0.5 + 0.5 * segment.words / (2 * WORDS_A_SEGMENT))
+    seconds = session.mind.traits.seconds * (0.5 + 0.5 * segment.n_words / (2 * WORDS_A_SEGMENT))
     session.clock += round(1000 * (0.1 * seconds if _is_unread(session, item, segment.segment) else seconds))
     payload = _payload(session, "segment", segment, opinion)
     revision = yield SendJudgment(item, segment.segment, payload, seen, seconds)
@@ -200,23 +200,23 @@ def _judge(
     return revision or seen + 1
 
 
-def _payload(session: _Session, level: Level, segment: SeenSegment, opinion: Opinion) -> dict[str, object]:
+def _payload(session: _Session, level: Level, segment: SeenSegment, opinion: TextOpinion) -> dict[str, object]:
     sheet = AnswerContext(segment, opinion, session.mind.draws, session.mind.traits.taste, session.forms.lower)
-    return answer_form(session.forms.protocol.name, session.forms.at[level], sheet)
+    return fill_in_form(session.forms.protocol.name, session.forms.at[level], sheet)
 
 
 def _document(session: _Session, item: SeenItem) -> Generator[Act, int | None, None]:
     """The whole of an item: what was thought of its parts, or is thought of them now."""
     values = session.values.get(item.item) or [_opinion(session, item.item, one).value for one in item.segments]
     session.values[item.item] = values
-    opinion = Opinion(fmean(values), (), ("document", session.mind.rater, item.segments[0].judged_text))
+    opinion = TextOpinion(fmean(values), (), ("document", session.mind.rater, item.segments[0].judged_text))
     payload = _payload(session, "document", item.segments[0], opinion)
     yield SendJudgment(item.item, None, payload, _revision_seen(item.judgment), session.mind.traits.seconds)
     session.mind.judged += 1
 
 
 def _revise_answers(
-    session: _Session, item: int, answers: list[tuple[SeenSegment, int, Opinion]]
+    session: _Session, item: int, answers: list[tuple[SeenSegment, int, TextOpinion]]
 ) -> Generator[Act, int | None, None]:
     """Some answers are changed before the next item: the rater looks again, and thinks anew."""
     for segment, revision, opinion in answers:

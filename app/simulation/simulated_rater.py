@@ -15,15 +15,15 @@ from math import sqrt
 from statistics import fmean
 
 from app.protocols.base import Span
-from app.simulation.draws import Draws
-from app.simulation.model import RaterModel, RaterTraits, TextTruth
+from app.simulation.draws import SeededRandom
+from app.simulation.model import RaterModel, RaterTraits, TextGroundTruth
 
 POINTS_A_WEIGHT = 10.0  # of the scale, lost for each unit of MQM weight
 WEIGHTS = {"neutral": 0.0, "minor": 1.0, "major": 5.0, "critical": 25.0}
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class TextOpinion:
     """What a rater thinks of one text. value: 0 to 100, more is better. errors: those they see; None where the model
     does not say which there are. key: what further draws about this answer depend on."""
 
@@ -38,30 +38,30 @@ class SimulatedRater:
 
     model: RaterModel
     rater: str
-    draws: Draws
+    draws: SeededRandom
     judged: int = 0
     met: Counter[str] = field(default_factory=Counter)
 
     @classmethod
     def start(cls, model: RaterModel, rater: str) -> SimulatedRater:
         """A rater of the model, at the start of their work."""
-        return cls(model, rater, Draws(model.seed))
+        return cls(model, rater, SeededRandom(model.seed))
 
     @property
     def traits(self) -> RaterTraits:
         """How they judge and work."""
         return self.model.raters[self.rater]
 
-    def form_opinion(self, sha256: str, *, unread: bool = False) -> Opinion:
+    def form_opinion(self, sha256: str, *, unread: bool = False) -> TextOpinion:
         """Their opinion of a text, which they meet once more by asking for it. unread: they do not look at it."""
         if self.traits.copies is not None:
             return replace(self, rater=self.traits.copies).form_opinion(sha256)
         self.met[sha256] += 1
         key = ("opinion", self.rater, sha256, str(self.met[sha256]))
         if self.traits.always is not None:
-            return Opinion(self.traits.always, None, key)
+            return TextOpinion(self.traits.always, None, key)
         if unread or self.traits.careless or self.draws.happens(self.traits.mistakes, *key, "slip"):
-            return Opinion(100.0 * self.draws.uniform(*key, "whim"), None, key)
+            return TextOpinion(100.0 * self.draws.uniform(*key, "whim"), None, key)
         truth = self.model.texts.get(sha256)
         mean = fmean(self.model.systems.values())
         planted = self._quality(sha256, truth)
@@ -69,9 +69,9 @@ class SimulatedRater:
         value += self.traits.drift * self.judged / 100 + self._own_deviation(truth)
         value += self.traits.noise * self._effect("residual", *key)
         errors = None if truth is None or truth.errors is None else self._noticed_errors(truth.errors, key)
-        return Opinion(min(max(value, 0.0), 100.0), errors, key)
+        return TextOpinion(min(max(value, 0.0), 100.0), errors, key)
 
-    def _quality(self, sha256: str, truth: TextTruth | None) -> float:
+    def _quality(self, sha256: str, truth: TextGroundTruth | None) -> float:
         """What is planted in a text, the same for all raters."""
         if truth is None:
             return self.model.unknown + self._effect("segment_system", "unknown", sha256)
@@ -86,7 +86,7 @@ class SimulatedRater:
             + self._effect("segment_system", document, segment, system)
         )
 
-    def _own_deviation(self, truth: TextTruth | None) -> float:
+    def _own_deviation(self, truth: TextGroundTruth | None) -> float:
         """What is this rater's own in judging this text; leniency is in the temper."""
         if truth is None:
             return 0.0

@@ -43,7 +43,7 @@ class SeenSegment:
         return next((one.text for one in self.texts if one.side == side and one.text is not None), "")
 
     @property
-    def words(self) -> int:
+    def n_words(self) -> int:
         """Of all texts on the screen."""
         return sum(len(one.text.split()) for one in self.texts if one.text is not None)
 
@@ -98,7 +98,7 @@ class SeenTask:
 _ADAPTER = TypeAdapter(SeenTask)
 
 
-def read_task(body: bytes | Mapping[str, Any]) -> SeenTask:
+def parse_task(body: bytes | Mapping[str, Any]) -> SeenTask:
     """A task from what the server says. Raises Invalid where that is no task."""
     try:
         return _ADAPTER.validate_json(body) if isinstance(body, bytes) else _ADAPTER.validate_python(body)

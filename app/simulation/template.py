@@ -8,8 +8,8 @@ from math import sqrt
 
 from app.domain.errors import Conflict
 from app.protocols.base import Span
-from app.simulation.draws import Draws
-from app.simulation.model import RaterModel, RaterModelVariances, RaterTraits, TextTruth, hash_text_with_source
+from app.simulation.draws import SeededRandom
+from app.simulation.model import RaterModel, RaterModelVariances, RaterTraits, TextGroundTruth, hash_text_with_source
 
 MEAN_QUALITY = 75.0
 
@@ -40,7 +40,7 @@ class CampaignFacts:
     basis: str
 
 
-def make_model_template(
+def make_rater_model_template(
     about: CampaignFacts,
     outputs: Iterable[PlantedText],
     raters: Iterable[str],
@@ -53,7 +53,7 @@ def make_model_template(
 
     Raises NothingPlanted, Invalid.
     """
-    draws, variances, true_quality = Draws(seed), components or RaterModelVariances(), qualities or {}
+    draws, variances, true_quality = SeededRandom(seed), components or RaterModelVariances(), qualities or {}
     texts = _texts(outputs)
     systems = sorted({system for truth in texts.values() for system in truth.systems})
     people = sorted(raters)
@@ -74,14 +74,14 @@ def make_model_template(
     )
 
 
-def _texts(outputs: Iterable[PlantedText]) -> dict[str, TextTruth]:
+def _texts(outputs: Iterable[PlantedText]) -> dict[str, TextGroundTruth]:
     """Truths by hash. Where a text stands in several places, each of them by the hash of source and text together, and
     the first also by that of the text alone."""
     there: dict[str, dict[tuple[str, int], list[PlantedText]]] = {}
     for output in sorted(outputs, key=lambda one: (one.document, one.segment, one.system)):
         places = there.setdefault(output.text, {})
         places.setdefault((output.document, output.segment), []).append(output)
-    truths: dict[str, TextTruth] = {}
+    truths: dict[str, TextGroundTruth] = {}
     for text, places in there.items():
         for same in places.values():
             key = hash_text_with_source(text) if len(places) == 1 else hash_text_with_source(text, same[0].source)
@@ -90,13 +90,13 @@ def _texts(outputs: Iterable[PlantedText]) -> dict[str, TextTruth]:
     return truths
 
 
-def _truth(same: list[PlantedText]) -> TextTruth:
+def _truth(same: list[PlantedText]) -> TextGroundTruth:
     first = same[0]
     systems = tuple(dict.fromkeys(one.system for one in same))
-    return TextTruth(document=first.document, segment=first.segment, systems=systems, errors=first.errors)
+    return TextGroundTruth(document=first.document, segment=first.segment, systems=systems, errors=first.errors)
 
 
-def _draw_traits(draws: Draws, variances: RaterModelVariances, rater: str) -> RaterTraits:
+def _draw_traits(draws: SeededRandom, variances: RaterModelVariances, rater: str) -> RaterTraits:
     """Some are milder, some spread more, some are quicker."""
 
     def drawn(what: str, mean: float, deviation: float, least: float, most: float) -> float:

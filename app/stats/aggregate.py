@@ -65,7 +65,7 @@ class ScoreMatrix:
         """Whether every system has every segment."""
         return bool(self.present.all())
 
-    def reordered(self, order: Indices) -> Self:
+    def reorder_systems(self, order: Indices) -> Self:
         """The same with the systems in another order."""
         return replace(
             self,
@@ -77,20 +77,20 @@ class ScoreMatrix:
 
     def select_systems_in_order(self, systems: Codes) -> Self:
         """The same with these systems only, in this order; each must have a row."""
-        return self.reordered(np.searchsorted(self.systems, systems))
+        return self.reorder_systems(np.searchsorted(self.systems, systems))
 
-    def counts(self) -> Indices:
+    def n_segments_by_system(self) -> Indices:
         """Segments of each system, shape (S,)."""
         return np.asarray(self.present.sum(axis=1), dtype=np.intp)
 
-    def means(self) -> Floats:
+    def system_means(self) -> Floats:
         """Mean of the segment scores of each system, shape (S,); every system has at least one."""
         if self.macro:
-            return np.asarray((self.score * self.weights(self.present)).sum(axis=1), dtype=np.float64)
+            return np.asarray((self.score * self.segment_weights(self.present)).sum(axis=1), dtype=np.float64)
         rows = zip(self.score, self.present, strict=True)
         return np.array([scores[present].mean() for scores, present in rows], dtype=np.float64)
 
-    def weights(self, present: Bools) -> Floats:
+    def segment_weights(self, present: Bools) -> Floats:
         """Weight of each segment where `present`, 0 elsewhere; shapes (…, G).
 
         1 each; in a macro mean over domains 1/(number of domains · segments of the domain), over those present.
@@ -104,11 +104,11 @@ class ScoreMatrix:
 
     def document_sums(self) -> Floats:
         """Weighted sum of the segment scores of each system in each document, shape (S, D)."""
-        return np.add.reduceat(self.score * self.weights(self.present), self.starts, axis=1)
+        return np.add.reduceat(self.score * self.segment_weights(self.present), self.starts, axis=1)
 
     def document_weights(self) -> Floats:
         """Weight of each document for each system, shape (S, D): its number of segments, unless domains count alike."""
-        return np.add.reduceat(self.weights(self.present), self.starts, axis=1)
+        return np.add.reduceat(self.segment_weights(self.present), self.starts, axis=1)
 
     def document_counts(self) -> Indices:
         """Number of segments of each system in each document, shape (S, D)."""
@@ -119,7 +119,7 @@ def average_segment_scores(ratings: Ratings, *, repeats: Repeats = "average", me
     """Average the ratings of each (system, segment).
 
     `average`: repeats of one rater first, then raters. `pool`: all ratings alike (WMT). `latest`, `first`: of several
-    ratings by one rater only the last or the first counts. `separate`: see `make_segment_per_rating`.
+    ratings by one rater only the last or the first counts. `separate`: see `split_segments_by_rating`.
 
     median : take the median over raters instead of the mean (Licht et al. 2022, §5.2; of an even number the midpoint).
     """
@@ -135,7 +135,7 @@ def average_segment_scores(ratings: Ratings, *, repeats: Repeats = "average", me
     return SegmentScores(ratings.system[starts], ratings.segment[starts], score, n.astype(np.int32))
 
 
-def make_segment_per_rating(ratings: Ratings) -> Ratings:
+def split_segments_by_rating(ratings: Ratings) -> Ratings:
     """The same rows with every rating (rater and nth) of a segment as a segment of its own: WMT25's waves.
 
     Two systems then share a segment where the same rater judged both.

@@ -44,7 +44,7 @@ def scores_relative_to_mean(panel: ScoreMatrix) -> tuple[Floats, Floats] | None:
     if not shared.any():
         return None
     centred = np.where(shared, panel.score - panel.score.mean(axis=0), 0.0)
-    weights = panel.weights(shared)
+    weights = panel.segment_weights(shared)
     sums = np.add.reduceat(centred * weights, panel.starts, axis=1)
     counts = np.add.reduceat(weights, panel.starts)
     return sums, np.broadcast_to(counts, sums.shape)

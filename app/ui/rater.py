@@ -53,7 +53,7 @@ def consent_page(request: Request, rater: RaterAtWork, database: DatabaseDep) ->
 def entry_test_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
     """The test before the first task."""
     with database.transaction(snapshot=True) as session:
-        has_test = qualification.has_qualification(session, rater.campaign)
+        has_test = qualification.has_qualification_test(session, rater.campaign)
     return _page(request, "test", rater, database, {"has_test": has_test})
 
 

@@ -18,9 +18,9 @@ from app.simulation import (
     PlantedText,
     SendJudgment,
     SimulatedRater,
-    list_session_actions,
-    make_model_template,
-    read_task,
+    generate_session_actions,
+    make_rater_model_template,
+    parse_task,
 )
 from app.simulation.session import SendHeartbeat, SendPreference
 from app.simulation.task_view import SeenTask
@@ -119,13 +119,13 @@ class Rehearsed:
         planted = [PlantedText(s, d, p, text_of(s, d, p)) for s in SYSTEMS for d in DOCUMENTS for p in (1, 2)]
         view = ok(self.client.get(self.path))
         about = CampaignFacts(self.key, self.protocol, view["options"], view["basis"])
-        model = make_model_template(about, planted, RATERS, seed=1)
+        model = make_rater_model_template(about, planted, RATERS, seed=1)
         mind, forms = SimulatedRater.start(model, rater), CampaignForms.from_model(model)
         while most is None or mind.judged < most:
             told = ok(self.client.post(f"{self.path}/lease", headers=session))["task"]
             if told is None:
                 break
-            self._sit(mind, forms, read_task(told), session, most)
+            self._sit(mind, forms, parse_task(told), session, most)
         return mind.judged
 
     def _session(self, rater: str) -> dict[str, str]:
@@ -162,7 +162,7 @@ class Rehearsed:
         self, mind: SimulatedRater, forms: CampaignForms, task: SeenTask, session: dict[str, str], most: int | None
     ) -> None:
         acts, came, here = (
-            list_session_actions(mind, task, forms, page=f"p{mind.judged}"),
+            generate_session_actions(mind, task, forms, page=f"p{mind.judged}"),
             None,
             f"/v1/tasks/{task.task}",
         )

@@ -40,7 +40,7 @@ class Walk:
     def look(self, keeper: ProgressCountCache, *, key: str = "live") -> Progress:
         with self.database.transaction(snapshot=True) as session:
             seen = progress.load_progress_snapshot(session, key, ALL)
-            return progress.make_progress(session, replace(seen, at=seen.at + self.later), ALL, keeper)
+            return progress.make_campaign_progress(session, replace(seen, at=seen.at + self.later), ALL, keeper)
 
     def post(self, path: str, body: dict[str, Any], **headers: str) -> httpx.Response:
         return self.client.post(f"/v1/campaigns/{self.live.key}{path}", json=body, headers=headers or self.manager)
@@ -130,7 +130,7 @@ def test_a_look_from_an_older_snapshot_is_counted_by_itself(
         seen = progress.load_progress_snapshot(session, "live", ALL)
         while walk.look(walk.keeper).total.judgments == 0:
             walk.answer()
-        assert progress.make_progress(session, seen, ALL, walk.keeper).total.judgments == 0
+        assert progress.make_campaign_progress(session, seen, ALL, walk.keeper).total.judgments == 0
     assert walk.look(walk.keeper) == walk.look(ProgressCountCache())
     assert walk.keeper.counted_anew == 2, "the newer counts stay"
 

@@ -19,7 +19,7 @@ from app.main import create_app
 from app.reports.kit import request, store
 from app.services.access import tokens
 from app.services.jobs import report_requests
-from app.simulation import CampaignFacts, PlantedText, make_model_template, write_model
+from app.simulation import CampaignFacts, PlantedText, encode_rater_model, make_rater_model_template
 from app.storage import embedded
 from tests.api.conftest import OPTIONS
 from tests.api.direct import asking
@@ -389,7 +389,9 @@ def test_a_campaign_rehearsed_with_simulated_raters_gives_its_full_report(
     qualities = dict(zip(SYSTEMS, (95.0, 70.0, 30.0), strict=True))
     path = tmp_path / "model.json"
     about = CampaignFacts(live.key, "postedit", {}, "source")
-    path.write_bytes(write_model(make_model_template(about, texts, ["r1", "r2"], seed=5, qualities=qualities)))
+    path.write_bytes(
+        encode_rater_model(make_rater_model_template(about, texts, ["r1", "r2"], seed=5, qualities=qualities))
+    )
 
     told = command(world.spine.url, "simulate", live.key, "--raters", path)
 

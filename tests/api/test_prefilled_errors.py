@@ -241,7 +241,7 @@ def test_what_was_opened_when_no_name_was_asked_about_can_be_replanned(
 ) -> None:
     _made(admin, protocol, ESA, None, settings=settings)
     with monkeypatch.context() as before:
-        before.setattr(plan_prefills, "check_prefilled_errors", lambda *_: None)
+        before.setattr(plan_prefills, "check_prefills_exist", lambda *_: None)
         _ok(admin.post(f"{ESA}/plan", json={**DESIGN, **design}), 201)
     _ok(admin.post(f"{ESA}/open"))
     for reason in ("ill", "ill again"):

@@ -199,7 +199,9 @@ def look_later(page, spine, demo, monkeypatch, wanted):
 
     def later(route):
         monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
-        view = exclusion_preview.find_or_queue_preview(spine.database, demo, wanted, recipe=NAMED["recommended"])
+        view = exclusion_preview.find_or_queue_exclusion_preview(
+            spine.database, demo, wanted, recipe=NAMED["recommended"]
+        )
         route.fulfill(status=202, json=JobOut.from_view(view).model_dump(mode="json"))
 
     page.route("**/exclusions?dry_run=*", later, times=1)

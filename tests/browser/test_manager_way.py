@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from app.cli.kit.raters_at_work import RaterPace
 from app.cli.simulate import rehearse
-from app.simulation.template import make_model_template
+from app.simulation.template import make_rater_model_template
 from tests.browser.desk import glance, sign_in
 from tests.browser.test_accessible import check
 from tests.spine import SHARED, TED
@@ -128,7 +128,7 @@ def design(page: Page, url: str) -> None:
 def judge(served) -> None:
     """Simulated raters work over HTTP; in a thread, as the browser's driver has the loop of this one."""
     managed = served.managed("own")
-    model = make_model_template(
+    model = make_rater_model_template(
         managed.load_protocol_and_basis(),
         managed.load_outputs(),
         managed.list_active_raters(),

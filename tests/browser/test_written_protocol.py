@@ -12,7 +12,7 @@ from app.cli.kit.long_reports import wait_for_report
 from app.cli.kit.raters_at_work import RaterPace
 from app.cli.simulate import rehearse
 from app.services.campaigns.campaigns import get_campaign
-from app.simulation.template import make_model_template
+from app.simulation.template import make_rater_model_template
 from tests.browser.desk import sign_in
 from tests.browser.test_accessible import check
 from tests.browser.test_manager_way import QUALITIES, SYSTEMS, texts
@@ -126,7 +126,7 @@ def read(managed, end: str, **query: str) -> dict[str, object]:
 
 def judge(managed) -> None:
     """Simulated raters work over HTTP; in a thread, as the browser's driver has the loop of this one."""
-    model = make_model_template(
+    model = make_rater_model_template(
         managed.load_protocol_and_basis(),
         managed.load_outputs(),
         managed.list_active_raters(),

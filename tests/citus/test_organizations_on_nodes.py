@@ -191,7 +191,7 @@ def test_four_organizations_rehearse_at_once(cluster: CitusCluster) -> None:
         planted, tally = judged(managed, SMALL, PACE)
         assert set(tally.by_status) <= {200, 503}
         order, _ = closed_and_ranked(managed, planted)
-        assert tuple(order) == planted.order
+        assert tuple(order) == planted.true_ranking
         return order, tally.judgments - tally.revisions
 
     with serving(url, size=10) as served, ThreadPoolExecutor(len(numbers)) as pool:

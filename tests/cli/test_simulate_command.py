@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from app.domain.questionnaires import make_language_biography_questions
-from app.simulation import CampaignFacts, PlantedText, make_model_template, write_model
+from app.simulation import CampaignFacts, PlantedText, encode_rater_model, make_rater_model_template
 from app.storage.db import Database
 from tests.collecting import collect
 from tests.load.server import serving
@@ -83,7 +83,9 @@ def test_a_campaign_is_judged_to_the_end_by_a_model_that_was_written_for_it(remo
 def test_without_a_server_named_there_is_one_of_its_own_for_as_long_as_it_takes(command, database_url, live, tmp_path):
     path = tmp_path / "model.json"
     path.write_bytes(
-        write_model(make_model_template(CampaignFacts(live.key, "esa", {}, "source"), TEXTS, RATERS, seed=1))
+        encode_rater_model(
+            make_rater_model_template(CampaignFacts(live.key, "esa", {}, "source"), TEXTS, RATERS, seed=1)
+        )
     )
 
     told = command(database_url, "simulate", live.key, "--raters", path)
@@ -112,7 +114,9 @@ def test_bad_options_are_one_clear_line(command, database_url, live, options, sa
 def test_a_model_of_another_campaign_is_refused(command, database_url, live, tmp_path):
     path = tmp_path / "model.json"
     path.write_bytes(
-        write_model(make_model_template(CampaignFacts("other", "esa", {}, "source"), TEXTS, RATERS, seed=1))
+        encode_rater_model(
+            make_rater_model_template(CampaignFacts("other", "esa", {}, "source"), TEXTS, RATERS, seed=1)
+        )
     )
 
     refused = command(database_url, "simulate", live.key, "--raters", path)

@@ -167,7 +167,7 @@ def test_a_small_job_waits_for_a_few_chunks_of_a_large_one_and_not_for_all(
     assert bench.now(large).state == "done"
 
     monkeypatch.setattr(
-        jobs, "make_chunk_entry", lambda row, n: QueueEntry(CHUNK, row.id, n)
+        jobs, "make_chunk_queue_entry", lambda row, n: QueueEntry(CHUNK, row.id, n)
     )  # the control: first come
     small, large = both(50)
     assert most_done_before(bench, small, large) > 3 * BLOCK

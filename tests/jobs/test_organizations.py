@@ -151,7 +151,7 @@ def test_each_webhook_gets_the_events_of_its_organization(spine: Spine, monkeypa
                 )
                 receiver.secret = made.secret
                 campaign_id = session.execute(text("SELECT id FROM campaigns")).scalar_one()
-                events.record_event(session, campaign_id, "job.done", {"of": organization})
+                events.record_webhook_event(session, campaign_id, "job.done", {"of": organization})
         with sending(spine.database):
             until(lambda: all(receiver.seen for receiver in receivers.values()), "both are told")
     for organization, receiver in receivers.items():
@@ -202,7 +202,7 @@ def test_parts_of_uploads_go_with_their_organization(spine: Spine, tmp_path: Pat
                 begun[organization] = uploads.create_upload(
                     session, policy, "thrice", name="a.wav", size=9, sha256=None, actor="test"
                 ).upload
-            uploads.add_part(
+            uploads.add_upload_part(
                 spine.database, policy, "thrice", begun[organization], offset=0, pieces=[b"half"], actor="test"
             )
     organization_schemas.remove_organization(spine.url, KEYS[TWIN], patience=0)
@@ -224,7 +224,7 @@ def test_an_upload_that_goes_on_is_kept_however_long_ago_it_was_announced(spine:
                 )
             begun.append(announced.upload)
         for upload in begun[:2]:
-            uploads.add_part(spine.database, policy, "thrice", upload, offset=0, pieces=[b"half"], actor="test")
+            uploads.add_upload_part(spine.database, policy, "thrice", upload, offset=0, pieces=[b"half"], actor="test")
         with spine.database.transaction() as session:
             session.execute(text("UPDATE media_uploads SET created_at = created_at - interval '20 days'"))
         old = time.time() - CONTINUED - 60
@@ -233,7 +233,9 @@ def test_an_upload_that_goes_on_is_kept_however_long_ago_it_was_announced(spine:
         with spine.database.transaction() as session:
             assert [one.upload for one in uploads.list_uploads(session, policy, "thrice")] == begun[:1]
         assert [file.stem for file in policy.require_upload_folder().iterdir()] == begun[:1]
-        later = uploads.add_part(spine.database, policy, "thrice", begun[0], offset=4, pieces=[b"more"], actor="test")
+        later = uploads.add_upload_part(
+            spine.database, policy, "thrice", begun[0], offset=4, pieces=[b"more"], actor="test"
+        )
         assert later.offset == 8
 
 

@@ -138,7 +138,7 @@ def make(database: Database, receiver: Receiver, *kinds: events.EventKind, host:
 def happen(database: Database, *kinds: events.EventKind) -> None:
     for kind in kinds:
         with database.transaction() as session:
-            events.record_event(session, campaigns.load_campaign(session, "c").id, kind, {"job": "j"})
+            events.record_webhook_event(session, campaigns.load_campaign(session, "c").id, kind, {"job": "j"})
 
 
 def view(database: Database, public_id: str) -> webhooks.WebhookView:

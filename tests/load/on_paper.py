@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from app.design.plan import Plan
 from app.protocols.base import JudgedTexts, ScoringOptions, resolve_scoring_options
 from app.simulation import CampaignForms, RaterModel, SimulatedRater, hash_text_with_source
-from app.simulation.answers import AnswerContext, answer_form
+from app.simulation.answers import AnswerContext, fill_in_form
 from app.simulation.task_view import SeenSegment, SeenText
 from app.stats.ratings import Ratings
 
@@ -42,5 +42,5 @@ def _score(mind: SimulatedRater, forms: CampaignForms, options: ScoringOptions, 
     mind.judged += 1
     shown = SeenSegment(1, (SeenText("Source", source, "source"), SeenText("Text", text, "target")), None, None)
     sheet = AnswerContext(shown, opinion, mind.draws, mind.traits.taste, forms.lower)
-    payload = forms.protocol.payload.model_validate(answer_form(forms.protocol.name, forms.at["segment"], sheet))
+    payload = forms.protocol.payload.model_validate(fill_in_form(forms.protocol.name, forms.at["segment"], sheet))
     return forms.protocol.score(payload, JudgedTexts(source, text, ()), options).score

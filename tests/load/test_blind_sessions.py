@@ -19,9 +19,9 @@ from app.simulation import (
     HandIn,
     SendJudgment,
     SimulatedRater,
-    list_session_actions,
-    make_model_template,
-    read_task,
+    generate_session_actions,
+    make_rater_model_template,
+    parse_task,
 )
 from app.simulation.session import SendHeartbeat, SendPreference
 from app.storage.db import Database
@@ -165,10 +165,10 @@ def sit(eye: Eye, forms: CampaignForms, mind: SimulatedRater, path: str) -> int:
         if told["task"] is None:
             assert told["why"] == "finished"
             return n
-        task = read_task(told["task"])
+        task = parse_task(told["task"])
         here = f"/v1/tasks/{task.task}"
         assert not any(one["judgment"] for item in told["task"]["items"] for one in item["segments"])
-        acts, came = list_session_actions(mind, task, forms, page=f"p{n}"), None
+        acts, came = generate_session_actions(mind, task, forms, page=f"p{n}"), None
         while True:
             try:
                 act = acts.send(came)
@@ -194,7 +194,7 @@ def sit(eye: Eye, forms: CampaignForms, mind: SimulatedRater, path: str) -> int:
 def session(place: Place, name: str) -> Eye:
     """What the second of two raters is sent, after the first has judged everything that both are given."""
     managed = campaign(place.served, name)
-    planted = make_model_template(managed.load_protocol_and_basis(), managed.load_outputs(), ("r1", "r2"), seed=1)
+    planted = make_rater_model_template(managed.load_protocol_and_basis(), managed.load_outputs(), ("r1", "r2"), seed=1)
     forms = CampaignForms.from_model(planted)
     for rater in ("r2", "r1"):
         eye = place.eye(managed, rater)

@@ -15,7 +15,7 @@ import pytest
 
 from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_simulated_raters
 from app.client.campaign_client import CampaignClient
-from app.simulation import RaterModel, make_model_template, write_model
+from app.simulation import RaterModel, encode_rater_model, make_rater_model_template
 from app.storage.db import Database
 from app.storage.leases import leases
 from tests.collecting import Collecting, collect
@@ -69,7 +69,7 @@ def run_out(url: str, raters: tuple[str, ...]) -> int:
 
 def model(managed: CampaignClient, tempers: Mapping[str, Mapping[str, object]]) -> RaterModel:
     """Raters as they are drawn, but for what is said of some."""
-    drawn = make_model_template(
+    drawn = make_rater_model_template(
         managed.load_protocol_and_basis(), managed.load_outputs(), managed.list_active_raters(), seed=3
     )
     changed = {key: temper.model_copy(update=dict(tempers.get(key, {}))) for key, temper in drawn.raters.items()}
@@ -83,7 +83,7 @@ def only(found: RaterModel, raters: tuple[str, ...]) -> RaterModel:
 
 def kill_some(url: str, served: Served, found: RaterModel, path: Path) -> None:
     """Raters in a process of their own, which is killed while they judge."""
-    path.write_bytes(write_model(only(found, KILLED)))
+    path.write_bytes(encode_rater_model(only(found, KILLED)))
     command = [sys.executable, "-m", "app.cli", "simulate", found.campaign, "--raters", str(path)]
     command += ["--server", served.url, "--speed", "60"]
     environment = {**os.environ, "PLUMBLINE_TOKEN": served.secret}

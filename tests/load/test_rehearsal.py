@@ -15,7 +15,7 @@ from app.cli.kit.raters_at_work import RaterPace, RehearsalTally, run_simulated_
 from app.cli.serving.own_server import run_own_server
 from app.client.campaign_client import CampaignClient
 from app.services.access import tokens
-from app.simulation import RaterModel, make_model_template
+from app.simulation import RaterModel, make_rater_model_template
 from app.storage.db import Database
 from tests.load.server import Made, Served, serving, set_up
 
@@ -36,7 +36,7 @@ FULL = Made([8] * 48 + [7] * 133, {f"S{n:02}": 90.0 - 2.5 * n for n in range(15)
 
 def judged(managed: CampaignClient, made: Made, pace: RaterPace) -> tuple[RaterModel, RehearsalTally]:
     """Let the raters judge all that there is."""
-    planted = make_model_template(
+    planted = make_rater_model_template(
         managed.load_protocol_and_basis(),
         managed.load_outputs(),
         managed.list_active_raters(),
@@ -53,7 +53,7 @@ def closed_and_ranked(managed: CampaignClient, planted: RaterModel) -> tuple[lis
     assert managed.load_campaign()["state"] == "closed"
     ranked = json.loads(managed.remote.fetch_body(f"{managed.path}/ranking", {"seed": 1}, accept="application/json"))
     order = [one["system"] for one in ranked["systems"]]
-    places = {key: n for n, key in enumerate(planted.order)}
+    places = {key: n for n, key in enumerate(planted.true_ranking)}
     return order, float(kendalltau(range(len(order)), [places[key] for key in order]).statistic)
 
 
@@ -95,7 +95,7 @@ def test_a_small_rehearsal_runs_over_http_to_closed_and_recovers_the_planted_ord
     assert found["ratings"] == 3 * SMALL.outputs == tally.judgments - tally.revisions
     assert tally.ended == dict.fromkeys(RATERS, "finished")
     assert set(tally.by_status) == {200}
-    assert tuple(order) == planted.order == tuple("ABCD")
+    assert tuple(order) == planted.true_ranking == tuple("ABCD")
 
 
 @pytest.mark.soak
@@ -103,7 +103,7 @@ def test_raters_who_ignore_the_texts_do_not_recover_it(database_url: str) -> Non
     """The control of the test above: what it finds comes from what is planted, not from the order of anything."""
     with serving(database_url) as served:
         managed = set_up(served, "blind", SMALL, DESIGN)
-        planted = make_model_template(
+        planted = make_rater_model_template(
             managed.load_protocol_and_basis(),
             managed.load_outputs(),
             managed.list_active_raters(),
@@ -119,7 +119,7 @@ def test_raters_who_ignore_the_texts_do_not_recover_it(database_url: str) -> Non
         )
         order, _ = closed_and_ranked(managed, planted)
 
-    assert tuple(order) != planted.order
+    assert tuple(order) != planted.true_ranking
 
 
 @pytest.mark.soak

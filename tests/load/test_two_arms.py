@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from app.cli.kit.raters_at_work import RaterPace, run_simulated_raters
-from app.simulation import make_model_template
+from app.simulation import make_rater_model_template
 from app.storage import embedded
 from tests.load.server import Made, Served, serving, set_up
 from tests.spine import fresh
@@ -55,7 +55,7 @@ first, it would be drawn anew in every run, and one interval of 95 % in twenty l
 def judged(served: Served, key: str, design: dict[str, Any]) -> None:
     """Let the raters judge all that there is."""
     managed = set_up(served, key, MADE, design)
-    model = make_model_template(
+    model = make_rater_model_template(
         managed.load_protocol_and_basis(),
         managed.load_outputs(),
         managed.list_active_raters(),

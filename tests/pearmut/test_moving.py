@@ -12,7 +12,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.services.access.tokens import THE_OPERATOR
-from app.services.pearmut.moving import MovedCampaign, NoPearmutFolder, move_campaign, read_running_pearmut
+from app.services.pearmut.moving import MovedCampaign, NoPearmutFolder, move_campaign, read_running_campaigns
 from app.storage.db import Database
 from tests.pearmut.campaigns import DOCUMENTS, FORM, Annotator, campaign
 
@@ -63,7 +63,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def move(database: Database, folder: Path, *, old_ids: bool = True) -> MovedCampaign:
-    (running,) = read_running_pearmut(folder)
+    (running,) = read_running_campaigns(folder)
     with database.transaction() as session:
         return move_campaign(session, running, by=THE_OPERATOR, actor="test", old_ids=old_ids)
 
@@ -149,4 +149,4 @@ def test_a_line_that_fits_nothing_is_named_and_nothing_is_stored(database: Datab
 
 def test_a_folder_without_pearmut_is_refused(tmp_path: Path) -> None:
     with pytest.raises(NoPearmutFolder):
-        read_running_pearmut(tmp_path)
+        read_running_campaigns(tmp_path)

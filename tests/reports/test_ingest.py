@@ -10,7 +10,7 @@ from app.reports import ingest
 from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import NewCampaign
 from app.services.data import test_sets
-from app.services.data.test_sets import DocumentOutputs, DocumentText, SegmentText, SystemText
+from app.services.data.test_sets import DocumentInput, DocumentOutputs, SegmentInput, SystemInput
 from tests.spine import Spine, opened
 
 SOURCES = ("The <b>dog</b> barked.", "Silence.", "Привет, мир.")
@@ -28,14 +28,14 @@ def filled(database_url: str) -> Iterator[Spine]:
             )
             references = ({"refA": CLEAN[0]}, {"refA": "Ruhe."}, {})
             pairs = zip(SOURCES, references, strict=True)
-            segments = tuple(SegmentText(source, reference) for source, reference in pairs)
-            test_sets.put_document(session, "c", "d", DocumentText(segments), actor="test")
+            segments = tuple(SegmentInput(source, reference) for source, reference in pairs)
+            test_sets.put_document(session, "c", "d", DocumentInput(segments), actor="test")
         yield made
 
 
 def _put(spine: Spine, system: str, *texts: str | None) -> None:
     with spine.database.transaction() as session:
-        test_sets.put_system(session, "c", system, SystemText(), actor="test")
+        test_sets.put_system(session, "c", system, SystemInput(), actor="test")
         test_sets.put_outputs(session, "c", system, "d", DocumentOutputs(texts), actor="test")
 
 

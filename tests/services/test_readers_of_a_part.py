@@ -21,8 +21,8 @@ from app.simulation import (
     RaterTraits,
     SendJudgment,
     SimulatedRater,
-    list_session_actions,
-    make_model_template,
+    generate_session_actions,
+    make_rater_model_template,
 )
 from app.stats.quality.report import RaterQualityReport
 from app.stats.ratings import RatingRole
@@ -58,7 +58,7 @@ def plan_of(structure: str, seed: int, n_documents: int) -> Plan:
 
 def judged(structure: str, seed: int, documents: int) -> RaterQualityReport:
     plan, known, rng, given = plan_of(structure, seed, documents), texts(documents), Random(seed), list[Given]()
-    made = make_model_template(
+    made = make_rater_model_template(
         CampaignFacts("c", "da", {}, "source"),
         list(known.values()),
         [*HONEST, *READERS],
@@ -74,7 +74,7 @@ def judged(structure: str, seed: int, documents: int) -> RaterQualityReport:
             rows = [
                 (known[item.system or "", item.document, s], role_of(item)) for item in task.items for s in of(item)
             ]
-            for act in list_session_actions(mind, shown(rows, rng), forms, page=f"{rater}{task.number}"):
+            for act in generate_session_actions(mind, shown(rows, rng), forms, page=f"{rater}{task.number}"):
                 if isinstance(act, SendJudgment) and act.segment is not None:
                     payload = protocol.payload.model_validate(act.payload)
                     score = protocol.score(

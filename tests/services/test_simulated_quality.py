@@ -18,8 +18,8 @@ from app.simulation import (
     RaterTraits,
     SendJudgment,
     SimulatedRater,
-    list_session_actions,
-    make_model_template,
+    generate_session_actions,
+    make_rater_model_template,
 )
 from app.simulation.task_view import SeenItem, SeenScreen, SeenSegment, SeenTask, SeenText, UnansweredAddress
 from app.stats.quality.report import RaterQualityReport, make_rater_quality_report
@@ -68,7 +68,7 @@ def raters_of(group: int) -> list[str]:
 def raters(*, bad: bool, seed: int) -> RaterModel:
     texts = [text for group in range(GROUPS) for text in texts_of(group)]
     names = [name for group in range(GROUPS) for name in raters_of(group)]
-    made = make_model_template(
+    made = make_rater_model_template(
         CampaignFacts("c", "da", {}, "source"), texts, names, seed=seed, qualities={"A": 83, "B": 75, "C": 67}
     )
     changed = {n: RaterTraits(**(made.raters[n].model_dump() | BAD.get(n, {}))) for n in names} if bad else made.raters
@@ -115,7 +115,7 @@ def campaign(*, bad: bool, seed: int) -> RaterQualityReport:
             mind, clock = SimulatedRater.start(made, rater), 0
             for n, task in enumerate(tasks(rater, [d for d, both in who.items() if rater in both], rng)):
                 first: dict[int, tuple[float, int, int]] = {}
-                for act in list_session_actions(mind, shown(task, rng), forms, page=f"{rater}{n}"):
+                for act in generate_session_actions(mind, shown(task, rng), forms, page=f"{rater}{n}"):
                     if isinstance(act, SendJudgment) and act.segment is not None:
                         payload = protocol.payload.model_validate(act.payload)
                         score = protocol.score(payload, JudgedTexts("", "x", ()), options).score

@@ -30,14 +30,14 @@ from app.simulation import (
     RaterTraits,
     SendJudgment,
     SimulatedRater,
-    list_session_actions,
-    make_model_template,
-    read_model,
-    write_model,
+    encode_rater_model,
+    generate_session_actions,
+    make_rater_model_template,
+    parse_rater_model,
 )
-from app.simulation.answers import AnswerContext, answer_form, make_preference_payload
-from app.simulation.draws import Draws
-from app.simulation.simulated_rater import Opinion
+from app.simulation.answers import AnswerContext, fill_in_form, make_preference_payload
+from app.simulation.draws import SeededRandom
+from app.simulation.simulated_rater import TextOpinion
 from app.simulation.task_view import (
     SeenAnswer,
     SeenItem,
@@ -59,7 +59,7 @@ QUALITIES = {"A": 90.0, "B": 70.0, "C": 50.0}
 
 
 def model(**changes):
-    found = make_model_template(ABOUT, TEXTS, ["r1", "r2"], seed=5, qualities=QUALITIES)
+    found = make_rater_model_template(ABOUT, TEXTS, ["r1", "r2"], seed=5, qualities=QUALITIES)
     return found.model_copy(update=changes)
 
 
@@ -70,7 +70,7 @@ def sha(text):
 def test_a_text_that_stands_in_two_places_is_told_apart_by_its_source():
     same = [PlantedText("A", f"d{n}", 1, "Ja.", source) for n, source in enumerate(("Yes.", "No."))]
 
-    truths = make_model_template(ABOUT, same, ["r1"], seed=1).texts
+    truths = make_rater_model_template(ABOUT, same, ["r1"], seed=1).texts
 
     assert {key: truth.document for key, truth in truths.items()} == {
         sha("Yes.\0Ja."): "d0",
@@ -105,8 +105,8 @@ def test_every_form_is_filled_in_so_that_the_server_takes_it(name, value, seed, 
         prefill = example.prefill if level == "segment" and text else None
         source = SeenText("Source", "One two.", "source" if basis == "source" else None)
         shown = SeenSegment(1, (source, SeenText("Text", text, "target")), prefill, None)
-        sheet = AnswerContext(shown, Opinion(value, None, ("k",)), Draws(seed))
-        sent = answer_form(name, form, sheet)
+        sheet = AnswerContext(shown, TextOpinion(value, None, ("k",)), SeededRandom(seed))
+        sent = fill_in_form(name, form, sheet)
 
         payload = payload_type(protocol, level).model_validate(sent)
 
@@ -140,8 +140,10 @@ def test_better_opinions_score_better_in_every_protocol_that_ranks(name):
 
     def score(value):
         forms = CampaignForms.from_model(model(protocol=name, options=dict(protocol.examples[0].options), basis=basis))
-        sheet = AnswerContext(shown, Opinion(value, None, (str(value),)), Draws(1), lower_is_better=forms.lower)
-        payload = protocol.payload.model_validate(answer_form(name, form, sheet))
+        sheet = AnswerContext(
+            shown, TextOpinion(value, None, (str(value),)), SeededRandom(1), lower_is_better=forms.lower
+        )
+        payload = protocol.payload.model_validate(fill_in_form(name, form, sheet))
         return sign * protocol.score(payload, JudgedTexts("", text, ()), options).score
 
     scores = [score(value) for value in (5.0, 35.0, 65.0, 99.0)]
@@ -162,7 +164,7 @@ def test_opinions_follow_what_is_planted_and_a_careless_rater_does_not():
 
     def means(one):
         mind = SimulatedRater.start(one, "r1")
-        return [fmean(mind.form_opinion(sha(t.text)).value for t in TEXTS if t.system == s) for s in one.order]
+        return [fmean(mind.form_opinion(sha(t.text)).value for t in TEXTS if t.system == s) for s in one.true_ranking]
 
     assert means(planted) == sorted(means(planted), reverse=True)
     assert max(means(careless)) - min(means(careless)) < 15
@@ -190,7 +192,7 @@ def test_leniency_spread_and_drift_move_what_is_thought():
 def test_known_errors_are_marked_where_they_are_and_some_are_missed():
     error = Span(start=0, end=4, severity="minor")
     texts = [replace(t, errors=(error,)) for t in TEXTS]
-    found = make_model_template(ABOUT, texts, ["r1"], seed=1)
+    found = make_rater_model_template(ABOUT, texts, ["r1"], seed=1)
     found = found.model_copy(update={"raters": {"r1": RaterTraits(attention=0.7, mistakes=0.0)}})
     mind = SimulatedRater.start(found, "r1")
 
@@ -203,9 +205,9 @@ def test_known_errors_are_marked_where_they_are_and_some_are_missed():
 def test_a_sitting_judges_what_is_missing_hands_in_and_can_be_taken_up_again():
     forms, texts = CampaignForms.from_model(model()), [t.text for t in TEXTS[:3]]
 
-    acts = list(list_session_actions(SimulatedRater.start(model(), "r1"), task(texts), forms, page="p"))
+    acts = list(generate_session_actions(SimulatedRater.start(model(), "r1"), task(texts), forms, page="p"))
     rest = list(
-        list_session_actions(
+        generate_session_actions(
             SimulatedRater.start(model(), "r1"), task(texts, (UnansweredAddress(1, 3),)), forms, page="p"
         )
     )
@@ -226,7 +228,7 @@ def test_what_was_set_aside_and_is_asked_again_is_built_on(revision):
     calm = model(raters={"r1": RaterTraits(revisions=0.0)}, protocol="esa", options={"document_score": True})
 
     acts = list(
-        list_session_actions(
+        generate_session_actions(
             SimulatedRater.start(calm, "r1"), replace(told, items=(shown,)), CampaignForms.from_model(calm), page="p"
         )
     )
@@ -241,7 +243,7 @@ def test_a_rater_who_drops_out_leaves_in_the_middle():
     stops = model(raters={"r1": RaterTraits(stops_after=2, revisions=0.0)})
 
     acts = list(
-        list_session_actions(
+        generate_session_actions(
             SimulatedRater.start(stops, "r1"),
             task([t.text for t in TEXTS[:3]]),
             CampaignForms.from_model(stops),
@@ -254,7 +256,7 @@ def test_a_rater_who_drops_out_leaves_in_the_middle():
 
 
 def judged(raters, rater, texts):
-    acts = list_session_actions(
+    acts = generate_session_actions(
         SimulatedRater.start(raters, rater), task(texts), CampaignForms.from_model(raters), page="p"
     )
     return [one for one in acts if isinstance(one, SendJudgment)]
@@ -287,13 +289,13 @@ def test_one_opinion_throughout_and_anothers_opinions():
 def test_who_copies_nobody_there_or_who_copies_is_refused(copies):
     broken = model(raters={"r1": RaterTraits(copies=copies), "r2": RaterTraits(copies="r1")})
     with pytest.raises(Invalid) as refused:
-        read_model(write_model(broken))
+        parse_rater_model(encode_rater_model(broken))
     assert ("raters", "r1", "copies") in [place.loc for place in refused.value.places]
 
 
 def test_revisions_name_the_revision_that_they_saw():
     often = model(raters={"r1": RaterTraits(revisions=1.0)})
-    acting = list_session_actions(
+    acting = generate_session_actions(
         SimulatedRater.start(often, "r1"), task([TEXTS[0].text]), CampaignForms.from_model(often), page="p"
     )
     seen, came = [], None
@@ -311,17 +313,17 @@ def test_revisions_name_the_revision_that_they_saw():
 
 
 def test_a_model_survives_its_file_and_a_broken_one_is_named():
-    assert read_model(write_model(model())) == model()
+    assert parse_rater_model(encode_rater_model(model())) == model()
     with pytest.raises(Invalid) as refused:
-        read_model(write_model(model()).replace(b'"spread": ', b'"spraed": ', 1))
+        parse_rater_model(encode_rater_model(model()).replace(b'"spread": ', b'"spraed": ', 1))
     assert any("spraed" in place.loc for place in refused.value.places)
     with pytest.raises(Invalid):
-        read_model(write_model(model(systems={"A": 1.0})))
+        parse_rater_model(encode_rater_model(model(systems={"A": 1.0})))
 
 
 def test_a_text_of_several_systems_is_worth_what_they_are_on_average():
     same = [PlantedText(system, "d1", 1, "The same.") for system in ("A", "B")]
 
-    truth = make_model_template(ABOUT, same, ["r1"], seed=1).texts[sha("The same.")]
+    truth = make_rater_model_template(ABOUT, same, ["r1"], seed=1).texts[sha("The same.")]
 
     assert truth.systems == ("A", "B")

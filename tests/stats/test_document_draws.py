@@ -17,7 +17,7 @@ from app.stats.calibration.language_pairs import (
     CalibrationPairs,
     LanguagePairRatings,
     calibrate_systems,
-    prepare_bootstrap,
+    draw_language_pair_bootstrap,
 )
 from app.stats.calibration.lines import METHODS
 from app.stats.calibration.linking import LinkAnchors, fit_scale_link
@@ -99,13 +99,13 @@ def language_pairs(documents: int) -> object:
     units = judged_twice(documents)
     anchors = CalibrationPairs(units, np.arange(units.n_units) // 2, normal(units.n_units))
     pair = LanguagePairRatings("x", units, units.with_replaced_values(units.value + 2), anchors)
-    drawn = prepare_bootstrap(pair, documents, draws=501, seed=1, number=0)
+    drawn = draw_language_pair_bootstrap(pair, documents, draws=501, seed=1, number=0)
     return calibrate_systems(pair, 3.0, dict.fromkeys(METHODS), drawn)
 
 
 def alpha(documents: int) -> object:
     units = judged_twice(documents)
-    return bootstrap.draw_statistic(krippendorff_alpha(units, "interval"), units, 501, seed=1).tolist()
+    return bootstrap.bootstrap_statistic(krippendorff_alpha(units, "interval"), units, 501, seed=1).tolist()
 
 
 def jackknife(documents: int) -> object:
@@ -169,7 +169,7 @@ def test_rankings_of_many_raters_on_many_documents_take_little_memory() -> None:
     units = judged_twice(20_000, raters=40)
     tracemalloc.start()
     try:
-        tau = rankings.mean_document_tau(units)(units.one_weight_per_document())
+        tau = rankings.mean_tau_within_documents(units)(units.equal_document_weights())
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -180,9 +180,9 @@ def test_rankings_of_many_raters_on_many_documents_take_little_memory() -> None:
 def test_rankings_by_blocks_are_those_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     units = judged_twice(60, raters=5, systems=3)
     weights = np.random.default_rng(1).integers(0, 3, size=(7, 60)).astype(np.float64)
-    at_once = rankings.mean_document_tau(units)(weights), rankings.compare_rater_rankings(units)
+    at_once = rankings.mean_tau_within_documents(units)(weights), rankings.compare_rater_rankings(units)
     monkeypatch.setattr(rankings, "_HELD", 50)
-    in_blocks = rankings.mean_document_tau(units)(weights), rankings.compare_rater_rankings(units)
+    in_blocks = rankings.mean_tau_within_documents(units)(weights), rankings.compare_rater_rankings(units)
     np.testing.assert_allclose(in_blocks[0], at_once[0], rtol=1e-12)
     assert in_blocks[1] == at_once[1]
 

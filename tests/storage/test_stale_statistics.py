@@ -258,7 +258,9 @@ def test_tasks_of_a_former_plan_are_deleted_without_a_look_at_other_campaigns(sp
     with spine.database.transaction() as session:
         rater = raters.Enrolment(attributes={})
         raters.put_rater(session, "twin", "planned", rater, given=frozenset(), seen=None, by=by)
-        compiled = partial(plan_service.compile_and_freeze, session, "twin", {"seed": 1}, dry_run=False, actor="test")
+        compiled = partial(
+            plan_service.compile_and_freeze_plan, session, "twin", {"seed": 1}, dry_run=False, actor="test"
+        )
         compiled()
         before = session.execute(text(looked)).scalar_one()
         compiled()

@@ -33,9 +33,9 @@ from app.simulation import (
     SendJudgment,
     SendPreference,
     SimulatedRater,
-    draw_answers,
-    list_session_actions,
-    read_task,
+    draw_questionnaire_answers,
+    generate_session_actions,
+    parse_task,
 )
 
 TRIES = 8
@@ -175,7 +175,7 @@ class _Rater:
             again = told["why"] == "wait" and told["retry_after"] is not None
             return (None, min(float(told["retry_after"]), ASK_AGAIN)) if again else (told["why"], 0.0)
         self.waited = 0.0
-        return ("left" if await self._work_through_task(read_task(told["task"])) else None), 0.0
+        return ("left" if await self._work_through_task(parse_task(told["task"])) else None), 0.0
 
     async def _agree(self) -> bool:
         """Give the consent that is asked; whether that was it."""
@@ -191,13 +191,13 @@ class _Rater:
         asked = [one["questions"] for one in own if one["moment"] == moment and one["outstanding"]]
         for questions in asked:
             read = [Question.model_validate(one) for one in questions]
-            body = {"answers": draw_answers(self.mind.draws, self.mind.rater, read)}
+            body = {"answers": draw_questionnaire_answers(self.mind.draws, self.mind.rater, read)}
             await self._send("PUT", f"/v1/me/questionnaires/{moment}/answers", body, fine=(200,))
         return bool(asked)
 
     async def _work_through_task(self, task: SeenTask) -> bool:
         """Go through a task; whether the rater left in the middle."""
-        acts = list_session_actions(self.mind, task, self.forms, page=secrets.token_hex(8))
+        acts = generate_session_actions(self.mind, task, self.forms, page=secrets.token_hex(8))
         came: int | None = None
         for _ in itertools.count():
             try:

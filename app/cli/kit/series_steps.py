@@ -15,7 +15,7 @@ from app.domain.keys import is_key
 from app.formats.base import InputFile
 from app.services.data.import_options import choose_default_basis
 from app.services.series.manifest import ManifestCampaign, ManifestFiles, ManifestRater
-from app.services.series.steps import ExistingCampaign, FrozenPlan
+from app.services.series.steps import ExistingCampaign, FrozenPlanSummary
 
 JSON = "application/json"
 
@@ -65,12 +65,12 @@ class RemoteSeriesBackend:
         body = rater.model_dump(mode="json", exclude=left_out)
         self._remote.send_change("PUT", f"{_path(campaign)}/raters/{quote(rater.key, safe='')}", {}, body)
 
-    def find_plan(self, campaign: str) -> FrozenPlan | None:
+    def find_plan_in_force(self, campaign: str) -> FrozenPlanSummary | None:
         """The plan in force."""
         stored = self._get_or_none(f"{_path(campaign)}/plan")
         return None if stored is None else _make_frozen_plan(stored)
 
-    def compile_plan(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlan:
+    def compile_plan(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlanSummary:
         """Compile a design and freeze it, or only look at it."""
         query = {"dry_run": str(dry_run).lower()}
         with show_progress_bar(f"compiling the plan of {campaign}") as on_progress:
@@ -115,5 +115,5 @@ def _path(campaign: str) -> str:
     return f"/v1/campaigns/{quote(campaign, safe='')}"
 
 
-def _make_frozen_plan(stored_plan: Mapping[str, Any]) -> FrozenPlan:
-    return FrozenPlan(stored_plan["version"], stored_plan["hash"], stored_plan["seed"])
+def _make_frozen_plan(stored_plan: Mapping[str, Any]) -> FrozenPlanSummary:
+    return FrozenPlanSummary(stored_plan["version"], stored_plan["hash"], stored_plan["seed"])

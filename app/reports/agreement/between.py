@@ -153,7 +153,9 @@ def _has_one_text(address: Address, texts: Sequence[dict[tuple[str, int], str]])
 def _mean_by_address(ratings: RawRatings, options: CampaignAgreementOptions, *, turn: bool) -> dict[Address, float]:
     units = make_segment_units(ratings.rows, repeated=options.repeats)
     labels = ratings.rows.labels
-    mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / np.maximum(units.counts(), 1)
+    mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / np.maximum(
+        units.values_per_unit(), 1
+    )
     mean = np.round(-mean if turn else mean, 10) + 0.0
     addresses = zip(
         (labels.documents[d] for d in units.document.tolist()),
@@ -173,9 +175,9 @@ def _statistics(
     if same_scale:
         return make_level_agreement_input("segments", units, choices).statistics
     return (
-        AgreementCoefficient("mean_pearson", pairs.mean_pearson(units)),
-        AgreementCoefficient("tau_single_documents", rankings.mean_document_tau(units)),
-        AgreementCoefficient("tau_all_documents", rankings.mean_shared_tau(units), jackknife=True),
+        AgreementCoefficient("mean_pearson", pairs.mean_rater_pair_pearson(units)),
+        AgreementCoefficient("tau_single_documents", rankings.mean_tau_within_documents(units)),
+        AgreementCoefficient("tau_all_documents", rankings.mean_tau_over_shared_documents(units), jackknife=True),
     )
 
 

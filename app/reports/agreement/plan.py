@@ -120,7 +120,7 @@ def _coefficients_of_scores(
 ) -> Iterator[AgreementCoefficient]:
     for t in choices.tolerances:
         yield from _kappas(units, t, choices, model)
-    agreement = None if model is None else model.agreement
+    agreement = None if model is None else model.icc_agreement
     yield AgreementCoefficient("alpha_interval", alpha.krippendorff_alpha(units, "interval"), expected=agreement)
     yield AgreementCoefficient(
         "alpha_ordinal", alpha.krippendorff_alpha(units, "ordinal"), expected=_icc_of_ranks(units)
@@ -130,11 +130,13 @@ def _coefficients_of_scores(
     for t in sorted({0.0, *choices.tolerances}):
         yield _nominal(units, t, choices, model)
     if pairs.count_value_pairs(units) <= pairs.MOST_PAIRS:
-        consistency = None if model is None else model.consistency
-        yield AgreementCoefficient("mean_pearson", pairs.mean_pearson(units), expected=consistency)
+        consistency = None if model is None else model.icc_consistency
+        yield AgreementCoefficient("mean_pearson", pairs.mean_rater_pair_pearson(units), expected=consistency)
         if level == "segments" and np.unique(units.system).size > 1:
-            yield AgreementCoefficient("tau_single_documents", rankings.mean_document_tau(units))
-            yield AgreementCoefficient("tau_all_documents", rankings.mean_shared_tau(units), jackknife=True)
+            yield AgreementCoefficient("tau_single_documents", rankings.mean_tau_within_documents(units))
+            yield AgreementCoefficient(
+                "tau_all_documents", rankings.mean_tau_over_shared_documents(units), jackknife=True
+            )
     yield AgreementCoefficient("mean_difference", _mean_distance(units))
 
 
@@ -150,7 +152,7 @@ def _kappas(
     of = kappa.tolerance_kappa(units, t)
     expected = None if model is None else _agreement_beyond_chance(share, model.chance_share_within(t, choices.step))
     pool = pool_values(units)
-    histogram = pool.weighted_counts(units.one_weight_per_document())
+    histogram = pool.weighted_counts(units.equal_document_weights())
     by_pool = float(pool.count_pairs_within_tolerance(histogram, t)[0]) / units.value.size**2
     yield AgreementCoefficient("kappa_pooled", of, t, expected, observed, chance=by_pool)
 
@@ -160,7 +162,7 @@ def compute_closed_form_chance(choices: CoefficientSettings, t: float) -> float 
     steps = int(np.floor(t / choices.step + SLACK)) if choices.step else 0
     if choices.levels is None or steps >= choices.levels - 1:
         return None
-    return kappa.chance_within_steps(choices.levels, steps)
+    return kappa.chance_agreement_within_steps(choices.levels, steps)
 
 
 def _agreement_beyond_chance(share: float | None, chance: float) -> float | None:
@@ -171,7 +173,7 @@ def _icc_of_ranks(units: ValuesByUnit) -> float | None:
     """ICC(A,1) of the model fitted to the mid-ranks of the pooled values."""
     _, code, counts = np.unique(units.value, return_inverse=True, return_counts=True)
     model = fit_unit_rater_variances(units.with_replaced_values((np.cumsum(counts) - counts / 2)[code]))
-    return None if model is None else model.agreement
+    return None if model is None else model.icc_agreement
 
 
 def _nominal(
@@ -191,7 +193,7 @@ def _nominal(
 
 
 def _mean_distance(units: ValuesByUnit) -> OfDocuments:
-    size = units.counts()
+    size = units.values_per_unit()
     sums = units.sum_by_document(np.column_stack((sum_pair_distances(units), size * (size - 1) / 2)))
 
     def value(weights: Floats) -> Floats:
@@ -204,7 +206,7 @@ def _mean_distance(units: ValuesByUnit) -> OfDocuments:
 def _intraclass(
     units: ValuesByUnit, block: icc.CompleteBlock | None, model: UnitRaterVariances | None
 ) -> Iterator[AgreementCoefficient]:
-    agreement, consistency = (None, None) if model is None else (model.agreement, model.consistency)
+    agreement, consistency = (None, None) if model is None else (model.icc_agreement, model.icc_consistency)
     yield AgreementCoefficient("icc_1", icc.icc_one_way(units), expected=agreement)
     if block is not None:
         yield AgreementCoefficient("icc_a1", icc.icc_two_way(block, "A1"), expected=agreement)
@@ -221,7 +223,7 @@ def _coefficients_of_categories(
     """every: units rated once among them."""
     counts = np.bincount(units.value.astype(np.intp), minlength=n).astype(np.float64)
     shares = counts / counts.sum()
-    joint = None if model is None else joint_category_probabilities(shares, model.agreement)
+    joint = None if model is None else joint_category_probabilities(shares, model.icc_agreement)
     forms: tuple[kappa.Weights, ...] = ("identity", "quadratic")
     for weights in forms:
         like = kappa.agreement_weights(n, weights)
@@ -243,6 +245,6 @@ def _coefficients_of_categories(
 
 def make_rater_pair_counter(units: ValuesByUnit) -> Callable[[Floats], float]:
     """Pairs of raters on the documents that count."""
-    size = units.counts()
+    size = units.values_per_unit()
     sums = units.sum_by_document(size * (size - 1) / 2)
     return lambda weights: float((weights @ sums)[0])

@@ -31,14 +31,14 @@ from app.reports.inputs.raw_ratings import (
 )
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork
-from app.stats.agreement.distributions import select_complete_raters
+from app.stats.agreement.distributions import select_raters_of_every_unit
 from app.stats.agreement.units import (
     LEVELS,
     Level,
     OfDocuments,
     ValuesByUnit,
-    make_averaged_units,
     make_document_units,
+    make_document_units_from_segments,
     make_segment_units,
 )
 from app.stats.ratings import ScoreScale
@@ -175,11 +175,11 @@ def _units(ratings: RawRatings, options: AgreementOptions) -> dict[Level, Values
     builders: dict[Level, Callable[[], ValuesByUnit]] = {
         "segments": lambda: make_segment_units(rows, repeated=options.repeats),
         "documents": lambda: make_document_units(rows, repeated=options.repeats),
-        "averaged": lambda: make_averaged_units(rows, repeated=options.repeats),
+        "averaged": lambda: make_document_units_from_segments(rows, repeated=options.repeats),
     }
     units = {level: make() for level, make in builders.items() if options.units in {"all", level}}
     if options.raters == "complete":
-        units = {level: select_complete_raters(one) for level, one in units.items()}
+        units = {level: select_raters_of_every_unit(one) for level, one in units.items()}
     if options.normalize == "z":
         units = {level: one.standardize_raters() for level, one in units.items()}
     return {level: one for level, one in units.items() if one.n_units}

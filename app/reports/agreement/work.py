@@ -65,7 +65,9 @@ class BootstrapDraws:
         """Draws of one chunk, all statistics side by side."""
         n = min(DRAWS_A_CHUNK, self.draws - part * DRAWS_A_CHUNK)
         draws = [
-            bootstrap.bootstrap_statistics(ones, bootstrap.bootstrap_weights(units, n, seed=self.seed, part=part))
+            bootstrap.bootstrap_statistics(
+                ones, bootstrap.bootstrap_document_counts(units, n, seed=self.seed, part=part)
+            )
             for units, ones in self.owners
         ]
         return np.hstack(draws).astype("<f8").tobytes()
@@ -97,7 +99,7 @@ def make_span_agreement_input(marked: spans.MarkedJudgments) -> SpanAgreementInp
         return None
     of = {
         "character_f1": spans.character_f1(marked, characters),
-        **spans.overlap_shares(spans.count_mark_overlaps(marked)),
+        **spans.mark_overlap_shares(spans.count_mark_overlaps(marked)),
     }
     return SpanAgreementInput(marked, characters, of)
 
@@ -110,7 +112,7 @@ def make_level_view(
     level: float | None,
 ) -> LevelAgreementView:
     """One level as it is shown."""
-    units, size = plan.units, plan.units.counts()
+    units, size = plan.units, plan.units.values_per_unit()
     block, model = plan.block, plan.components
     return LevelAgreementView(
         level=plan.level,
@@ -137,7 +139,7 @@ def make_statistic_view(
     coefficient: AgreementCoefficient, ends: Interval | None, units: ValuesByUnit, level: float | None
 ) -> AgreementStatistic:
     """One coefficient as it is shown. level: of intervals, None where none are asked for."""
-    value = number_or_none(float(coefficient.estimate(units.one_weight_per_document())[0]))
+    value = number_or_none(float(coefficient.estimate(units.equal_document_weights())[0]))
     if coefficient.jackknife and level is not None:
         raters, documents = np.unique(units.rater).size, np.unique(units.document).size
         few = documents * raters * (raters - 1) // 2 <= MOST_LEFT_OUT
@@ -150,7 +152,7 @@ def make_statistic_view(
         expected=None if coefficient.expected is None else number_or_none(coefficient.expected),
         observed=None
         if coefficient.observed is None
-        else number_or_none(float(coefficient.observed(units.one_weight_per_document())[0])),
+        else number_or_none(float(coefficient.observed(units.equal_document_weights())[0])),
         chance=coefficient.chance,
         word=landis_koch_label(value) if value is not None and coefficient.key in WITH_WORDS else None,
     )
@@ -326,7 +328,7 @@ def list_agreement_warnings(
                 "have more documents rated by two raters"
             )
         missing = sorted(
-            {one.key for one in plan.statistics if np.isnan(one.estimate(plan.units.one_weight_per_document())[0])}
+            {one.key for one in plan.statistics if np.isnan(one.estimate(plan.units.equal_document_weights())[0])}
         )
         if missing:
             messages.append(

@@ -13,12 +13,12 @@ from app.reports.arms.judgments import ArmCondition
 from app.reports.kit import captions
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Alignment, Table
-from app.stats.arms.pace import JudgmentPaces, PaceSlope, estimate_fatigue, estimate_learning
+from app.stats.arms.pace import JudgmentPaces, PaceSlope, estimate_fatigue_slope, estimate_learning_slope
 from app.stats.arms.times import (
     TimedJudgments,
     UnitDurations,
     compare_durations,
-    group_shown_documents,
+    group_judgments_by_document,
     measure_durations_by_unit,
 )
 from app.stats.quality.pairing import first_rows_of_judgments
@@ -170,9 +170,9 @@ def _order(key: tuple[str, str]) -> tuple[int, int, int]:
 def estimate_arm_paces(names: Sequence[str], work: JudgmentPaces) -> Iterator[ArmPace]:
     """Learning and fatigue of each condition that tells them."""
     for i, name in enumerate(names):
-        if (slope := estimate_learning(work, i)) is not None:
+        if (slope := estimate_learning_slope(work, i)) is not None:
             yield _pace(name, "learning", slope)
-        if (slope := estimate_fatigue(work, i)) is not None:
+        if (slope := estimate_fatigue_slope(work, i)) is not None:
             yield _pace(name, "fatigue", slope)
 
 
@@ -189,7 +189,7 @@ def count_arm_revisions(
         keep = first_rows_of_judgments(work.rows) & (work.rows.kind == RatingKind.SEGMENT)
         segments = work.where(keep)
         changes = count_revisions(
-            select_events(events, keep), segments.rows.score, group_shown_documents(segments).code
+            select_events(events, keep), segments.rows.score, group_judgments_by_document(segments).code
         )
         rates = (changes.segment_rate, changes.document_rate)
         base = rates if i == 0 else base

@@ -12,7 +12,7 @@ from app.reports.arms.judgments import JudgmentsByCondition
 from app.reports.kit import captions
 from app.reports.kit.result_part import FiniteResultPart
 from app.reports.kit.table import Table
-from app.stats.arms.model import JudgmentTimes, TimeEffect, TimeModel, fit_time_model
+from app.stats.arms.model import JudgmentTimeModel, JudgmentTimes, TimeEffect, fit_time_model
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import RatingKind
 
@@ -100,7 +100,7 @@ def _line(effect: TimeEffect, names: Sequence[str]) -> ArmTimeEffect:
     )
 
 
-def _left_out(fitted: TimeModel, names: Sequence[str]) -> dict[str, str]:
+def _left_out(fitted: JudgmentTimeModel, names: Sequence[str]) -> dict[str, str]:
     """By the names of the arms where a condition itself is left out."""
     reasons = {}
     for what, why in fitted.left_out:

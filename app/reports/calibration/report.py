@@ -34,7 +34,7 @@ from app.reports.inputs.raw_ratings import NOTHING
 from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats.aggregate import round_scores
-from app.stats.agreement.distributions import select_complete_raters
+from app.stats.agreement.distributions import select_raters_of_every_unit
 from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration.raters import (
     RaterOffset,
@@ -80,7 +80,7 @@ def _items(parts: CampaignCalibrationSplit, options: CalibrationOptions) -> tupl
     if which == "common":
         units = units.with_two_or_more_values()
     if options.raters == "complete":
-        units = select_complete_raters(units)
+        units = select_raters_of_every_unit(units)
     agreed = find_agreed_scores(parts, units)
     if np.isfinite(agreed).any():
         return which, units, "set", agreed
@@ -150,7 +150,7 @@ def _systems(
 
 
 def _unit_means(units: ValuesByUnit) -> dict[int, float]:
-    size = np.maximum(units.counts(), 1)
+    size = np.maximum(units.values_per_unit(), 1)
     mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / size
     return {code: float(mean[units.system == code].mean()) for code in np.unique(units.system).tolist()}
 

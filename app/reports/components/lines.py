@@ -18,8 +18,8 @@ from app.reports.components.view import (
 )
 from app.stats.aggregate import average_segment_scores, make_score_matrix, round_scores
 from app.stats.components import degrees
-from app.stats.components.bootstrap import component_interval
-from app.stats.components.fit import ComponentsFit, RandomEffects
+from app.stats.components.bootstrap import variance_component_interval
+from app.stats.components.fit import RandomEffects, VarianceComponentsFit
 from app.stats.components.generalizability import (
     DecisionStudy,
     components_with_confounded_system_terms,
@@ -34,7 +34,7 @@ from app.stats.testing.adjust import holm
 
 
 def list_variance_components(
-    fitted: ComponentsFit, draws: Sequence[Mapping[str, float]]
+    fitted: VarianceComponentsFit, draws: Sequence[Mapping[str, float]]
 ) -> list[VarianceComponentLine]:
     """Every term, in the model or not; intervals where studies were drawn."""
     of_all, out = variance_shares(fitted), {one.term: one.why for one in fitted.left_out}
@@ -42,7 +42,7 @@ def list_variance_components(
     lines = [_line("system", between, of_all["system"], None)] if len(fitted.means) > 1 else []
     for term in (*TERMS, RESIDUAL):
         if term in fitted.components:
-            span = component_interval(draws, term) if draws else None
+            span = variance_component_interval(draws, term) if draws else None
             lines.append(_line(term, fitted.components[term], of_all[term], span))
         else:
             lines.append(_line(term, None, None, None, out.get(term)))
@@ -55,10 +55,10 @@ def _line(
     return VarianceComponentLine(term=term, name=NAMES[term], variance=variance, share=share, interval=span, why=why)
 
 
-def list_adjusted_system_means(fitted: ComponentsFit, ratings: Ratings) -> list[AdjustedMeanLine]:
+def list_adjusted_system_means(fitted: VarianceComponentsFit, ratings: Ratings) -> list[AdjustedMeanLine]:
     """Best first; equal means share the better rank."""
     matrix = make_score_matrix(average_segment_scores(ratings), ratings.labels)
-    raw = dict(zip((ratings.labels.systems[i] for i in matrix.systems), matrix.means(), strict=True))
+    raw = dict(zip((ratings.labels.systems[i] for i in matrix.systems), matrix.system_means(), strict=True))
     sign = ratings.better_sign
     means = round_scores(fitted.means)
     count = np.bincount(fitted.rows.system)
@@ -77,7 +77,7 @@ def list_adjusted_system_means(fitted: ComponentsFit, ratings: Ratings) -> list[
     ]
 
 
-def list_system_contrasts(fitted: ComponentsFit, sign: int) -> list[SystemContrastLine]:
+def list_system_contrasts(fitted: VarianceComponentsFit, sign: int) -> list[SystemContrastLine]:
     """Every pair once, by t with Satterthwaite's degrees of freedom."""
     names, n = fitted.rows.systems, len(fitted.means)
     order = sorted(range(n), key=lambda i: (-sign * float(round_scores(fitted.means)[i]), names[i]))
@@ -108,7 +108,7 @@ def list_system_contrasts(fitted: ComponentsFit, sign: int) -> list[SystemContra
     ]
 
 
-def list_rater_severities(fitted: ComponentsFit) -> list[RaterSeverityLine]:
+def list_rater_severities(fitted: VarianceComponentsFit) -> list[RaterSeverityLine]:
     """Lowest scores first."""
     effects = fitted.raters
     if effects is None:
@@ -131,7 +131,7 @@ def _spans(estimates: RandomEffects) -> tuple[Floats, Floats]:
     return estimates.predicted - reach, estimates.predicted + reach
 
 
-def list_rater_tendencies(fitted: ComponentsFit) -> list[RaterTendencyLine]:
+def list_rater_tendencies(fitted: VarianceComponentsFit) -> list[RaterTendencyLine]:
     """Every rater with every system that it judged."""
     effects = fitted.rater_system
     if effects is None:
@@ -143,7 +143,7 @@ def list_rater_tendencies(fitted: ComponentsFit) -> list[RaterTendencyLine]:
     ]
 
 
-def estimate_study_reliability(fitted: ComponentsFit) -> DecisionStudyLine:
+def estimate_study_reliability(fitted: VarianceComponentsFit) -> DecisionStudyLine:
     """Reliability of the study at hand, as if every document had its mean number of raters."""
     rows = fitted.rows
     decision_study = estimate_reliability(

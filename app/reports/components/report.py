@@ -18,7 +18,7 @@ from app.reports.inputs.snapshot import Snapshot
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork
 from app.stats.aggregate import round_scores
-from app.stats.components.fit import ComponentsFit
+from app.stats.components.fit import VarianceComponentsFit
 from app.stats.components.generalizability import make_decision_studies, mean_ratings_per_item, system_variance
 from app.stats.components.terms import NAMES
 from app.stats.ranking.design_checks import connected_systems
@@ -67,7 +67,9 @@ def _view(model: RatingsModel, draws: Sequence[Draw]) -> ComponentsView:
     return plain if model.components_fit is None else _add_fit(plain, model.components_fit, model.ratings, draws)
 
 
-def _add_fit(plain: ComponentsView, fitted: ComponentsFit, ratings: Ratings, draws: Sequence[Draw]) -> ComponentsView:
+def _add_fit(
+    plain: ComponentsView, fitted: VarianceComponentsFit, ratings: Ratings, draws: Sequence[Draw]
+) -> ComponentsView:
     of_pairs = lines.list_system_contrasts(fitted, ratings.better_sign)
     sizes = make_decision_studies(fitted, documents=STUDY_SIZES, ratings=RATINGS_EACH)
     return plain.model_copy(
@@ -75,7 +77,7 @@ def _add_fit(plain: ComponentsView, fitted: ComponentsFit, ratings: Ratings, dra
             "ratings_per_item": mean_ratings_per_item(fitted),
             "components": lines.list_variance_components(fitted, draws),
             "system_variance": system_variance(fitted),
-            "typical_error": fitted.typical_error() if len(fitted.means) > 1 else None,
+            "typical_error": fitted.typical_contrast_error() if len(fitted.means) > 1 else None,
             "degrees": min((int(one.degrees) for one in of_pairs if one.degrees is not None), default=None),
             "systems": lines.list_adjusted_system_means(fitted, ratings),
             "pairs": of_pairs,
@@ -140,7 +142,7 @@ def _warn_disconnected(ratings: Ratings) -> list[str]:
     return [message]
 
 
-def _warn_coarse_scores(ratings: Ratings, fitted: ComponentsFit) -> list[str]:
+def _warn_coarse_scores(ratings: Ratings, fitted: VarianceComponentsFit) -> list[str]:
     """Where normal errors fit badly: few levels, most ratings on one, or means at an end."""
     scale = ratings.scale
     if scale is None or not scale.step or (scale.maximum - scale.minimum) / scale.step + 1 > FEW_LEVELS:

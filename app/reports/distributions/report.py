@@ -49,7 +49,7 @@ def _prepare(
     ratings = load_raw_ratings(session, snapshots[0], options)
     make = make_segment_units if options.unit == "segment" else make_document_units
     units = make(ratings.rows, repeated=options.repeats)
-    units = spread.select_complete_raters(units) if options.raters == "complete" else units
+    units = spread.select_raters_of_every_unit(units) if options.raters == "complete" else units
     named = tuple(filter(None, (options.between or "").split(",")))
     units = _restrict_to_common_units(units, named) if named else units
     words = _words(session, ratings, options)
@@ -64,7 +64,7 @@ def _restrict_to_common_units(units: ValuesByUnit, named: tuple[str, ...]) -> Va
         raise Invalid("the query is not valid", places=(Place(("query", "between"), what),))
     codes = [units.raters.index(key) for key in dict.fromkeys(named)]
     some = units.where(np.isin(units.rater, codes))
-    return some.where((some.counts() == len(codes))[some.unit])
+    return some.where((some.values_per_unit() == len(codes))[some.unit])
 
 
 def _words(session: Session, ratings: RawRatings, options: DistributionsOptions) -> Floats | None:
@@ -83,9 +83,9 @@ def _view(
 ) -> DistributionsView:
     into = spread.make_histogram_bins(units.value, ratings.scale)
     common = units.with_two_or_more_values()
-    raters = spread.compute_rater_score_distribution(units, into, ratings.scale) if common.n_units else ()
+    raters = spread.compute_rater_score_distributions(units, into, ratings.scale) if common.n_units else ()
     of_units = None if words is None else words[units.place]
-    systems = spread.compute_system_score_distribution(
+    systems = spread.compute_system_score_distributions(
         units, ratings.rows.labels.systems, into, ratings.scale, words=of_units
     )
     better = ratings.rows.higher_is_better

@@ -83,12 +83,12 @@ def _view(ratings: RawRatings, every: Ratings, options: DocumentScoresOptions) -
         **head,
         scoring=options.scoring,
         controls=options.controls,
-        n=data.n,
+        n=data.n_scored_documents,
         draws=options.bootstrap,
         interval_level=options.level,
         seed=options.seed,
         correlations=list(_lines(data, options)),
-        mean_difference=float((data.score - data.parts["mean"]).mean()) if data.n else None,
+        mean_difference=float((data.score - data.parts["mean"]).mean()) if data.n_scored_documents else None,
         points=_points(data),
         warnings=_warnings(ratings, data),
     )
@@ -118,9 +118,13 @@ def _combine_repeats(rows: Ratings, repeats: Repeated) -> Ratings:
 
 
 def _lines(data: DocumentAndSegmentScores, options: DocumentScoresOptions) -> Iterator[CorrelationLine]:
-    if not data.n:
+    if not data.n_scored_documents:
         return
-    sets = {"all": np.ones(data.n, dtype=np.bool_), "short": data.length <= SHORT, "long": data.length > LONG}
+    sets = {
+        "all": np.ones(data.n_scored_documents, dtype=np.bool_),
+        "short": data.length <= SHORT,
+        "long": data.length > LONG,
+    }
     for name, where in sets.items():
         if where.any():
             yield from (_line(data, name, part, where, options) for part in PARTS)
@@ -139,7 +143,7 @@ def _line(
         of, held = document_weighted_pearson(data, part, where), np.unique(data.document[where])
         drawn = [
             of(
-                bootstrap.bootstrap_weights_of_subset(
+                bootstrap.bootstrap_document_counts_of_subset(
                     held, data.n_documents, min(DRAWS_AT_ONCE, options.bootstrap - at), options.seed, i
                 )
             )
@@ -158,7 +162,9 @@ def _line(
 
 
 def _points(data: DocumentAndSegmentScores) -> list[tuple[float, float]]:
-    at = np.unique(np.linspace(0, max(data.n - 1, 0), min(data.n, MOST_POINTS)).astype(np.intp))
+    at = np.unique(
+        np.linspace(0, max(data.n_scored_documents - 1, 0), min(data.n_scored_documents, MOST_POINTS)).astype(np.intp)
+    )
     return [(float(data.parts["mean"][i]), float(data.score[i])) for i in at]
 
 
@@ -167,7 +173,7 @@ def _warnings(ratings: RawRatings, data: DocumentAndSegmentScores) -> list[str]:
         return [NOTHING]
     if not len(ratings.rows.document_ratings()):
         return ["no document was scored as a whole, so there is nothing to compare; ask raters for document scores too"]
-    if not data.n:
+    if not data.n_scored_documents:
         return ["no rater scored a document both as a whole and segment by segment; ask the same raters for both"]
     warnings = [] if ratings.rows.documents_known else [UNKNOWN_DOCUMENTS]
     if np.unique(data.document).size == 1:

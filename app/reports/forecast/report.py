@@ -155,12 +155,13 @@ class StabilityForecaster:
         fitted, means = self.data.components_fit, planner.true_means
         if fitted is None or len(self.data.ratings) > MOST_REDRAWN:
             return [(components, means, WORLDS)]
-        redraw, error = ParametricBootstrap(fitted), fitted.typical_error() ** 2 / 2
+        redraw, error = ParametricBootstrap(fitted), fitted.typical_contrast_error() ** 2 / 2
         between = planner.between_systems_variance
         spread = np.sqrt(between * error / (between + error)) if between + error > 0 else 0.0
         drawn = [
             to_planning_components(
-                components_with_confounded_system_terms(fitted, redraw.draw_components(rng)), source=components.source
+                components_with_confounded_system_terms(fitted, redraw.simulate_component_estimates(rng)),
+                source=components.source,
             )
             for _ in range(WORLDS)
         ]
@@ -172,7 +173,7 @@ class StabilityForecaster:
         if not self.data.ratings.documents_known:
             return []
         matrix, sign = self.score_matrix, self.data.ratings.better_sign
-        order, paired = np.argsort(-sign * round_scores(matrix.means()), kind="stable"), not is_unpaired(matrix)
+        order, paired = np.argsort(-sign * round_scores(matrix.system_means()), kind="stable"), not is_unpaired(matrix)
         n = order.size
         reach = n if n * (n - 1) // 2 <= MOST_PAIRS else 2
         at = [(int(order[i]), int(order[j])) for i in range(n) for j in range(i + 1, min(n, i + reach))]

@@ -12,7 +12,7 @@ import numpy as np
 from app.reports.inputs.recipe_input import NOTHING, RecipeInput, RecipeOptions, load_recipe_input
 from app.reports.inputs.snapshot import Snapshot
 from app.stats.components.bootstrap import ParametricBootstrap, default_number_of_draws
-from app.stats.components.fit import ComponentsFit, ModelNotEstimable, fit_observations
+from app.stats.components.fit import ModelNotEstimable, VarianceComponentsFit, fit_variance_components_to_rows
 from app.stats.components.generalizability import confounded_system_terms
 from app.stats.components.observations import ModelObservations, make_observations
 from app.stats.components.terms import NAMES
@@ -43,16 +43,16 @@ class RatingsModel:
         return make_observations(self.ratings)
 
     @cached_property
-    def _fit_or_reason(self) -> ComponentsFit | str:
+    def _fit_or_reason(self) -> VarianceComponentsFit | str:
         if not len(self.ratings):
             return NOTHING
         try:
-            return fit_observations(self.rows)
+            return fit_variance_components_to_rows(self.rows)
         except ModelNotEstimable as error:
             return f"no model: {error.detail or error.title()}"
 
     @property
-    def components_fit(self) -> ComponentsFit | None:
+    def components_fit(self) -> VarianceComponentsFit | None:
         """The fit; None where `why` says why not."""
         return None if isinstance(self._fit_or_reason, str) else self._fit_or_reason
 
@@ -90,7 +90,7 @@ class RatingsModel:
         redraw, first = ParametricBootstrap(self.components_fit), number * DRAWS_OF_A_CHUNK
         numbers = range(first, min(first + DRAWS_OF_A_CHUNK, self.draws))
         seeds = [np.random.default_rng([self.inputs.recipe.seed, 1, draw]) for draw in numbers]
-        return json.dumps([redraw.draw_components(rng) for rng in seeds]).encode()
+        return json.dumps([redraw.simulate_component_estimates(rng) for rng in seeds]).encode()
 
 
 def load_model(session: Session, snapshot: Snapshot, options: RecipeOptions, draws: int | None) -> RatingsModel:

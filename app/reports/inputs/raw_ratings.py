@@ -16,7 +16,7 @@ from app.protocols.base import Spans
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.scores import ScoreReading, load_scored_ratings, resolve_score_reading
 from app.reports.inputs.snapshot import Snapshot, make_header_fields
-from app.stats.agreement.distributions import select_complete_raters
+from app.stats.agreement.distributions import select_raters_of_every_unit
 from app.stats.agreement.units import Repeated, make_segment_units
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
@@ -113,7 +113,7 @@ def keep_complete_raters(raw: RawRatings, options: RawRatingsOptions) -> RawRati
     """The same without raters who did not rate every segment that anybody rated, where only complete ones are asked."""
     if options.raters != "complete":
         return raw
-    units = select_complete_raters(make_segment_units(raw.rows, repeated=options.repeats))
+    units = select_raters_of_every_unit(make_segment_units(raw.rows, repeated=options.repeats))
     keep = np.isin(raw.rows.rater, np.unique(units.rater))
     out = [{"reason": "rater who did not rate every segment", "n": int((~keep).sum())}] if not keep.all() else []
     return replace(raw, rows=raw.rows.where(keep), ids=raw.ids[keep], dropped=(*raw.dropped, *out))

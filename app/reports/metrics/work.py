@@ -129,7 +129,7 @@ class MetricEvaluation:
         panel = ranked_score_matrix(rows, self.experiments.recipe, self.domains)
         out = unshown | (frozenset() if self.humans else self.inputs.humans)
         keep = [n for n, code in enumerate(panel.systems.tolist()) if rows.labels.systems[code] not in out]
-        return panel.reordered(np.array(keep, dtype=np.intp))
+        return panel.reorder_systems(np.array(keep, dtype=np.intp))
 
     def _system_agreement(self, scores: HumanAndMetricScores) -> SystemAgreement:
         return compute_system_agreement(
@@ -188,7 +188,7 @@ def pair_with_human_scores(
         metric=np.where(scored, score, 0.0),
         scored=scored,
         document=panel.document,
-        human_system=sign * panel.means(),
+        human_system=sign * panel.system_means(),
         metric_system=np.array([_system_score(metric, key) for key in keys], dtype=np.float64),
     )
 

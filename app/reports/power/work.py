@@ -265,7 +265,7 @@ class PowerPlanner(StudySizes):
         fitted = self.judgment_source.components_fit
         if fitted is None or len(fitted.means) != self.systems:
             return None
-        between, error = system_variance(fitted), fitted.typical_error() ** 2 / 2
+        between, error = system_variance(fitted), fitted.typical_contrast_error() ** 2 / 2
         reliability = between / (between + error) if between + error > 0 else 0.0
         middle = float(fitted.means.mean())
         sign = self.judgment_source.ratings.better_sign

@@ -12,18 +12,18 @@ from app.reports.kit.result_part import FiniteResultPart
 from app.reports.presentations.matching import list_output_addresses
 from app.stats.agreement.alpha import krippendorff_alpha
 from app.stats.agreement.document_scores import PARTS, correlate_document_scores, join_document_scores
-from app.stats.agreement.kappa import chance_within_steps, tolerance_kappa
+from app.stats.agreement.kappa import chance_agreement_within_steps, tolerance_kappa
 from app.stats.agreement.pairs import MOST_PAIRS, count_value_pairs, kendall_tau, list_value_pairs, pearson
 from app.stats.agreement.units import (
     LEVELS,
     Level,
     ValuesByUnit,
-    make_averaged_units,
     make_document_units,
+    make_document_units_from_segments,
     make_segment_units,
 )
 from app.stats.arms.score_spread import SETS, compute_score_spreads
-from app.stats.arms.times import LONG, is_length_within
+from app.stats.arms.times import LONG, mask_lengths_within
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Ratings, ScoreScale
 
@@ -111,7 +111,7 @@ def _chance(scale: ScoreScale | None, tolerance: float | None) -> float | None:
     wide = scale.maximum - scale.minimum
     step = scale.step or wide / 100
     levels, steps = round(wide / step) + 1, int(tolerance / step + 1e-9)
-    return chance_within_steps(levels, steps) if steps < levels - 1 else None
+    return chance_agreement_within_steps(levels, steps) if steps < levels - 1 else None
 
 
 def measure_rater_agreement(
@@ -122,13 +122,17 @@ def measure_rater_agreement(
     for level in LEVELS:
         units = _units(level, rows).with_two_or_more_values()
         for documents, low, high in SETS:
-            part = units.where(is_length_within(lengths.astype(np.int64), low, high)[units.document][units.unit])
+            part = units.where(mask_lengths_within(lengths.astype(np.int64), low, high)[units.document][units.unit])
             if part.n_units:
                 yield _agreement(name, level, documents, part, tolerance if chance is not None else None, chance)
 
 
 def _units(level: Level, rows: Ratings) -> ValuesByUnit:
-    make = {"segments": make_segment_units, "documents": make_document_units, "averaged": make_averaged_units}
+    make = {
+        "segments": make_segment_units,
+        "documents": make_document_units,
+        "averaged": make_document_units_from_segments,
+    }
     return make[level](rows)
 
 
@@ -139,7 +143,7 @@ def _agreement(
     kappa = None
     if tolerance is not None:
         kappa = number_or_none(
-            float(tolerance_kappa(units, tolerance, chance=chance)(units.one_weight_per_document())[0])
+            float(tolerance_kappa(units, tolerance, chance=chance)(units.equal_document_weights())[0])
         )
     return PresentationAgreement(
         arm=name,
@@ -147,7 +151,7 @@ def _agreement(
         documents=documents,
         n_units=units.n_units,
         n_pairs=count_value_pairs(units),
-        alpha=number_or_none(float(krippendorff_alpha(units, "interval")(units.one_weight_per_document())[0])),
+        alpha=number_or_none(float(krippendorff_alpha(units, "interval")(units.equal_document_weights())[0])),
         kappa=kappa,
         absolute=None if pairs is None else float(np.abs(pairs.first - pairs.second).mean()),
     )
@@ -158,7 +162,7 @@ def correlate_documents_with_segments(name: str, rows: Ratings) -> Iterator[Pres
     length."""
     data = join_document_scores(rows)
     for documents, low, high in (("long", LONG + 1, None) if one[0] == "long" else one for one in SETS):
-        where = is_length_within(data.length.astype(np.int64), low, high)
+        where = mask_lengths_within(data.length.astype(np.int64), low, high)
         if not where.any():
             continue
         for part in PARTS if documents in {"all", "short", "long"} else ("mean",):

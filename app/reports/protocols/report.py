@@ -96,7 +96,7 @@ def _protocol_ratings(session: Session, snapshot: Snapshot, options: ProtocolsOp
     parts = load_campaign_calibration_split(session, snapshot, options)
     units = find_sampling_units(parts, make_unit_values(parts, parts.test, options.repeats))
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
-    mean = np.asarray(total / np.maximum(units.counts(), 1), dtype=np.float64)
+    mean = np.asarray(total / np.maximum(units.values_per_unit(), 1), dtype=np.float64)
     labels = parts.ratings.rows.labels
     addresses = []
     for place, system in zip(units.place.tolist(), units.system.tolist(), strict=True):
@@ -197,7 +197,7 @@ def _protocol(protocol: ProtocolRatings, options: ProtocolsOptions) -> ProtocolV
         separation=float(np.mean(sizes)) if sizes else None,
         alpha=agreed[0],
         alpha_interval=agreed[1],
-        pearson=number_or_none(float(pairs.mean_pearson(paired)(paired.one_weight_per_document())[0]))
+        pearson=number_or_none(float(pairs.mean_rater_pair_pearson(paired)(paired.equal_document_weights())[0]))
         if paired.n_units
         else None,
         n_pairs=pairs.count_value_pairs(paired) if paired.n_units else 0,
@@ -219,11 +219,11 @@ def _alpha(units: ValuesByUnit, options: ProtocolsOptions) -> tuple[float | None
     if not units.n_units:
         return None, None
     of = alpha.krippendorff_alpha(units, "interval")
-    value = number_or_none(float(of(units.one_weight_per_document())[0]))
+    value = number_or_none(float(of(units.equal_document_weights())[0]))
     if value is None or not options.bootstrap:
         return value, None
     return value, percentile_interval_of_draws(
-        bootstrap.draw_statistic(of, units, options.bootstrap, seed=options.seed), options.level
+        bootstrap.bootstrap_statistic(of, units, options.bootstrap, seed=options.seed), options.level
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.reports.inputs.calibration import CampaignCalibrationSplit
 from app.reports.xsts.view import ExternalScoreCorrelation, XstsView
-from app.stats.calibration.external import correlate_external
+from app.stats.calibration.external import correlate_external_scores
 from app.stats.calibration.lines import METHODS, Method
 
 
@@ -76,7 +76,7 @@ def _external_line(
     method: Method, name: str, values: Mapping[str, float], automatic: Mapping[str, float], seed: int
 ) -> ExternalScoreCorrelation:
     x, y = np.array([automatic[key] for key in values]), np.array(list(values.values()))
-    fit = correlate_external(x, y, rng=np.random.default_rng([seed, 3]))
+    fit = correlate_external_scores(x, y, rng=np.random.default_rng([seed, 3]))
     return ExternalScoreCorrelation(
         method=method,
         directions=name,

@@ -48,11 +48,11 @@ from app.reports.xsts.view import (
 from app.stats.aggregate import round_scores
 from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration import language_pairs
-from app.stats.calibration.language_pairs import CalibratedSystem, LanguagePairRatings
+from app.stats.calibration.language_pairs import CalibratedSystemScores, LanguagePairRatings
 from app.stats.calibration.lines import (
     METHODS,
     NARROW,
-    FixedPoints,
+    CalibrationFixedPoints,
     Method,
     explain_unavailable_method,
     make_calibration_line,
@@ -69,7 +69,7 @@ class LanguageDirection:
     parts: CampaignCalibrationSplit
     language: str
     judged: LanguagePairRatings
-    own: Mapping[str, FixedPoints]
+    own: Mapping[str, CalibrationFixedPoints]
     left: tuple[str, ...]
 
 
@@ -123,7 +123,7 @@ def _view(
 
 def _calibrate_scores(
     part: CampaignCalibrationSplit, judged: LanguagePairRatings, options: XstsOptions, target: float | None
-) -> tuple[LanguagePairRatings, Mapping[str, FixedPoints], tuple[str, ...]]:
+) -> tuple[LanguagePairRatings, Mapping[str, CalibrationFixedPoints], tuple[str, ...]]:
     """Scores moved by rater where that is asked for, and the raters by the keys that they have in this campaign."""
     if options.by == "language" or options.method == "raw":
         return judged, {}, ()
@@ -147,7 +147,9 @@ def _systems(
     shown = []
     for number, (direction, before) in enumerate(zip(directions, ready, strict=True)):
         draws = options.bootstrap if options.by == "language" else 0
-        drawn = language_pairs.prepare_bootstrap(before, n_pairs, draws=draws, seed=options.seed, number=number)
+        drawn = language_pairs.draw_language_pair_bootstrap(
+            before, n_pairs, draws=draws, seed=options.seed, number=number
+        )
         here = language_pairs.compute_fixed_points(before, target)
         whys = {method: explain_unavailable_method(method, here) for method in METHODS}
         moved = language_pairs.calibrate_systems(before, target, whys, drawn, level=options.level)
@@ -166,7 +168,7 @@ def _select_system(judged: LanguagePairRatings, system: int) -> ValuesByUnit:
 
 
 def _system(
-    direction: LanguageDirection, system: CalibratedSystem, key: str, by_rater: float, options: XstsOptions
+    direction: LanguageDirection, system: CalibratedSystemScores, key: str, by_rater: float, options: XstsOptions
 ) -> ComparedSystemView:
     scores = []
     for method, moved in system.moved.items():
@@ -223,7 +225,7 @@ def _direction(
     )
 
 
-def _line(method: Method, here: FixedPoints, options: XstsOptions) -> CalibrationLineView:
+def _line(method: Method, here: CalibrationFixedPoints, options: XstsOptions) -> CalibrationLineView:
     why = explain_unavailable_method(method, here)
     if why is not None:
         return CalibrationLineView(method=method, slope=None, intercept=None, why=why)

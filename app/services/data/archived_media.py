@@ -9,7 +9,7 @@ from app.domain.media_elements import parse_media_element
 from app.domain.media_types import KINDS
 from app.services.media.library import MediaContent
 from app.services.media.policy import MediaPolicy
-from app.services.media.shown_media import load_named_files
+from app.services.media.shown_media import load_media_by_names
 from app.storage.db import Session
 from app.storage.media import rows
 from app.storage.media.rows import MediaRow
@@ -42,7 +42,7 @@ class ArchivedMedia:
 def load_archived_media(session: Session, campaign_id: int, texts: Iterable[str | None]) -> tuple[ArchivedMedia, ...]:
     """The files of some texts by name, those that there are, and their captions."""
     names = {element.name for text in texts if (element := parse_media_element(text)) is not None}
-    files = load_named_files(session, campaign_id, names) if names else {}
+    files = load_media_by_names(session, campaign_id, names) if names else {}
     return tuple(ArchivedMedia.from_row(files[name]) for name in sorted(files))
 
 

@@ -67,15 +67,15 @@ class ImportIntake:
         return self._judged_by
 
     @property
-    def needs_texts(self) -> bool:
+    def scoring_needs_texts(self) -> bool:
         """The number that ranks cannot be had from a payload alone."""
-        return self.staging.needs_texts
+        return self.staging.scoring_needs_texts
 
     def reload_campaign(self) -> None:
         """Read the campaign anew after it was changed."""
         self.campaign = get_campaign(self.session, self.campaign.key)
         self._judged_by = None
-        self.staging.forget_payload_facts()
+        self.staging.forget_derived_columns()
         self.is_campaign_changed = True
 
     def report_progress(self, *, least: int = 1) -> None:
@@ -117,7 +117,11 @@ def import_records(
             if isinstance(record, RemoteRecords):
                 _take_elsewhere(intake, record, beside)
                 continue
-            if by_document and stage.n_held >= CHUNK and stage.starts_next_unit(record, by_segment=by_segment):
+            if (
+                by_document
+                and stage.n_held >= CHUNK
+                and stage.starts_next_document_or_segment(record, by_segment=by_segment)
+            ):
                 beside.submit(stage.take_staged_lines(), intake.campaign)
             stage.add_record(record, log)
             intake.report_progress(least=BATCH)

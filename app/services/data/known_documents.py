@@ -9,20 +9,20 @@ from app.domain.attention import KIND as ATTENTION
 from app.domain.errors import Invalid, Place
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.people import tutorials
-from app.services.people.known_answers import KnownSegment
-from app.services.tasks.attention import can_read_attention, list_attention_faults
+from app.services.people.known_answers import KnownAnswerSegment
+from app.services.tasks.attention import is_attention_meta_valid, list_attention_faults
 from app.storage.db import Session
 from app.storage.imports import known_documents
 
 MOST_PLACES = 100
-_FAULTS: Mapping[str, tuple[str, Callable[[CampaignInfo, Sequence[KnownSegment]], Iterator[Place]]]] = {
+_FAULTS: Mapping[str, tuple[str, Callable[[CampaignInfo, Sequence[KnownAnswerSegment]], Iterator[Place]]]] = {
     tutorials.NAME: ("the tutorial is not valid", tutorials.list_tutorial_faults),
     ATTENTION: ("the attention check is not valid", list_attention_faults),
 }
 KINDS = tuple(_FAULTS)
 
 
-def check_known_document(campaign: CampaignInfo, kind: str, segments: Sequence[KnownSegment]) -> None:
+def check_known_document(campaign: CampaignInfo, kind: str, segments: Sequence[KnownAnswerSegment]) -> None:
     """Raise Invalid, naming each place, unless the segments of a document of that kind say what they should."""
     title, list_faults = _FAULTS[kind]
     faults = [Place(("body", "segments", *place.loc), place.msg) for place in list_faults(campaign, segments)]
@@ -44,7 +44,7 @@ def check_staged_known_documents(session: Session, campaign_id: int, campaign: C
         wrong = _list_staged_faults(campaign, kind, segments)
         if not segments[0].unfit:
             faults += wrong
-        elif kind == ATTENTION and not all(can_read_attention(row.meta) for row in segments):
+        elif kind == ATTENTION and not all(is_attention_meta_valid(row.meta) for row in segments):
             faults += wrong  # no campaign can have come to hold it
         else:
             unfit += any(True for _ in wrong)
@@ -59,7 +59,7 @@ def list_unfit_documents(session: Session, campaign_id: int, campaign: CampaignI
     return frozenset(
         key
         for (kind, key), group in groupby(rows, key=_by_document)
-        if any(_FAULTS[kind][1](campaign, [KnownSegment(row.source, row.meta) for row in group]))
+        if any(_FAULTS[kind][1](campaign, [KnownAnswerSegment(row.source, row.meta) for row in group]))
     )
 
 
@@ -68,7 +68,7 @@ def _by_document(row: known_documents.Row) -> tuple[str, str]:
 
 
 def _list_staged_faults(campaign: CampaignInfo, kind: str, rows: Sequence[known_documents.Row]) -> Iterator[Place]:
-    segments = [KnownSegment(row.source, row.meta) for row in rows]
+    segments = [KnownAnswerSegment(row.source, row.meta) for row in rows]
     for place in _FAULTS[kind][1](campaign, segments):
         row = rows[place.loc[0] if place.loc and isinstance(place.loc[0], int) else 0]
         where = (row.file, row.line) if row.file is not None else (row.document, row.position)

@@ -134,7 +134,7 @@ def _wrong_payload(intake: ImportIntake, i: int, judgment: SentJudgment) -> Iter
     try:
         payload = protocol.payload.model_validate(dict(judgment.payload))
         protocol.check(payload, JudgedTexts(), options)
-        if not intake.needs_texts:
+        if not intake.scoring_needs_texts:
             protocol.score(payload, JudgedTexts(), options)
     except ValidationError as error:
         for fault in list_first_validation_errors(error):

@@ -1,6 +1,6 @@
 """Derived scores against the payloads they were derived from.
 
-`check_scores` compares, `rescore_campaign` puts right what differs.
+`check_stored_scores` compares, `rescore_campaign` puts right what differs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BLOCK = 5000  # scores that are put right at a time
 
 
 @dataclass(slots=True)
-class ProfileCheck:
+class ProfileScoreCheck:
     """One profile. missing: judgments without a score under the campaign's own; scores under others are derived when
     they are asked for. first: where scores differ, in words.
     """
@@ -39,11 +39,11 @@ class ProfileCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class RescoreReport:
+class ScoreCheckReport:
     """All profiles of a campaign. corrected: scores that were put right. added: those that were missing."""
 
     campaign: str
-    profiles: tuple[ProfileCheck, ...]
+    profiles: tuple[ProfileScoreCheck, ...]
     corrected: int = 0
     added: int = 0
 
@@ -53,16 +53,16 @@ class RescoreReport:
         return not any(one.different or one.missing for one in self.profiles)
 
 
-def check_scores(session: Session, campaign: str) -> RescoreReport:
+def check_stored_scores(session: Session, campaign: str) -> ScoreCheckReport:
     """Compare every stored score with what its payload comes to now. Raises NotFound."""
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
     compared = [
         _compare_profile(session, row.id, view, one) for one in stored_scores.load_weight_profiles(session, row.id)
     ]
-    return RescoreReport(campaign, tuple(compared))
+    return ScoreCheckReport(campaign, tuple(compared))
 
 
-def rescore_campaign(session: Session, campaign: str, *, actor: str) -> RescoreReport:
+def rescore_campaign(session: Session, campaign: str, *, actor: str) -> ScoreCheckReport:
     """Put right what differs and add what is missing, under a new data version where anything is. Raises NotFound."""
     row, view = campaigns.load_campaign(session, campaign, lock=True), get_campaign(session, campaign)
     profiles = stored_scores.load_weight_profiles(session, row.id)
@@ -72,14 +72,14 @@ def rescore_campaign(session: Session, campaign: str, *, actor: str) -> RescoreR
         campaigns.take_next_version(session, row.id, actor=actor, what="rescored")
         what = {"scores": corrected, "added": added}
         audit.record_action(session, row.id, actor=actor, action="rescored", what=what)
-    return RescoreReport(campaign, tuple(compared), corrected, added)
+    return ScoreCheckReport(campaign, tuple(compared), corrected, added)
 
 
 def _compare_profile(
     session: Session, campaign_id: int, view: CampaignInfo, profile: StoredWeightProfile, *, put_right: bool = False
-) -> ProfileCheck:
+) -> ProfileScoreCheck:
     """What is stored against what is derived. No more than a block of either is held at a time."""
-    checked, shown = ProfileCheck(profile.name), list[tuple[StoredScore, StoredScore]]()
+    checked, shown = ProfileScoreCheck(profile.name), list[tuple[StoredScore, StoredScore]]()
     wrong, absent = list[StoredScore](), list[StoredScore]()
     options = _options(view, profile)
     own = options == parse_campaign_scoring_options(view)

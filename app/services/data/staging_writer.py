@@ -56,7 +56,7 @@ class ImportProtocolDiffers(Invalid):
 
 
 @dataclass(frozen=True, slots=True)
-class PayloadFacts:
+class PayloadDerivedColumns:
     """What follows from a payload alone.
 
     derived: the last columns of its COPY line. ends: the furthest mark in the target and in the source. fitting: the
@@ -94,8 +94,8 @@ class StagingWriter:
     source: tuple[tuple[str, int], int] = (("", 0), 0)
     places: set[tuple[str, int]] = field(default_factory=set)
     items: dict[tuple[str, str], tuple[int, Facts]] = field(default_factory=dict)
-    facts_by_text: dict[str, PayloadFacts] = field(default_factory=dict)
-    facts_by_identity: dict[int, tuple[object, str, PayloadFacts]] = field(default_factory=dict)
+    facts_by_text: dict[str, PayloadDerivedColumns] = field(default_factory=dict)
+    facts_by_identity: dict[int, tuple[object, str, PayloadDerivedColumns]] = field(default_factory=dict)
 
     @cached_property
     def span_fields(self) -> tuple[str, ...]:
@@ -108,7 +108,7 @@ class StagingWriter:
         return list_known_severities(*self.get_protocol())
 
     @cached_property
-    def needs_texts(self) -> bool:
+    def scoring_needs_texts(self) -> bool:
         """The number that ranks cannot be had from a payload alone."""
         protocol, options = self.get_protocol()
         return protocol.find_measure(options).needs_text
@@ -154,7 +154,7 @@ class StagingWriter:
             self.source = (record.document, record.position), len(record.source or "")
         self.lines.add_line(*declared)
 
-    def starts_next_unit(self, record: Record | OutputJudgments, *, by_segment: bool) -> bool:
+    def starts_next_document_or_segment(self, record: Record | OutputJudgments, *, by_segment: bool) -> bool:
         """Whether a record is the first of the next document, or segment."""
         if not isinstance(record, SegmentRow | OutputRow | JudgmentRow | OutputJudgments):
             return False
@@ -174,11 +174,11 @@ class StagingWriter:
         self.places.clear()
         self.items.clear()
 
-    def forget_payload_facts(self) -> None:
+    def forget_derived_columns(self) -> None:
         """Forget what follows from payloads, because the campaign is another now."""
         self.facts_by_text.clear()
         self.facts_by_identity.clear()
-        for name in ("span_fields", "needs_texts"):
+        for name in ("span_fields", "scoring_needs_texts"):
             self.__dict__.pop(name, None)
 
 
@@ -203,7 +203,7 @@ def _answers(stage: StagingWriter, row: OutputJudgments, log: ReadLog) -> None:
         stage.n_records += 1
         same = stage.facts_by_identity.get(id(said))
         try:
-            payload, known = same[1:] if same is not None else _cached_payload_facts(stage, said)
+            payload, known = same[1:] if same is not None else _cached_derived_columns(stage, said)
         except Invalid as error:
             _refuse(LineLocation(file, line), error, log)
             continue
@@ -233,7 +233,7 @@ def _lengths(stage: StagingWriter, row: OutputJudgments) -> tuple[int, int]:
 
 def _judgment_line(stage: StagingWriter, row: JudgmentRow, log: ReadLog) -> str | None:
     try:
-        payload, known = _cached_payload_facts(stage, row.payload)
+        payload, known = _cached_derived_columns(stage, row.payload)
     except Invalid as error:
         _refuse(row.at, error, log)
         return None
@@ -259,7 +259,7 @@ def _refuse(at: LineLocation, error: Invalid, log: ReadLog) -> None:
     log.record_bad_line(at, where + (place.msg if place else error.detail))
 
 
-def _note_unmatched(known: PayloadFacts, log: ReadLog) -> None:
+def _note_unmatched(known: PayloadDerivedColumns, log: ReadLog) -> None:
     for path in known.unmatched:
         log.notes[f"no weight for {path}: it weighs 0"] += 1
 
@@ -313,7 +313,7 @@ def _compare(stage: StagingWriter, row: ScreenComparisonRow) -> None:
     stage.lines.add_line("staged_comparisons", copy_text.format_copy_row((*values, *said)))
 
 
-def _cached_payload_facts(stage: StagingWriter, payload: Mapping[str, object]) -> tuple[str, PayloadFacts]:
+def _cached_derived_columns(stage: StagingWriter, payload: Mapping[str, object]) -> tuple[str, PayloadDerivedColumns]:
     """The payload as COPY wants it, and what follows from it. Raises Invalid, naming the field."""
     same = stage.facts_by_identity.get(id(payload))
     if same is not None:
@@ -331,7 +331,7 @@ def _cached_payload_facts(stage: StagingWriter, payload: Mapping[str, object]) -
     return escaped, known
 
 
-def _validate_and_derive(stage: StagingWriter, said: Mapping[str, object]) -> PayloadFacts:
+def _validate_and_derive(stage: StagingWriter, said: Mapping[str, object]) -> PayloadDerivedColumns:
     """Validate a payload and derive what is stored beside it. Raises Invalid, naming the field."""
     protocol, options = stage.get_protocol()
     named = said.get("protocol", protocol.name)
@@ -343,7 +343,7 @@ def _validate_and_derive(stage: StagingWriter, said: Mapping[str, object]) -> Pa
         first = list_first_validation_errors(error, 1)[0]
         raise Invalid("the payload is not valid", places=(Place(tuple(first["loc"]), first["msg"]),)) from None
     protocol.check(payload, JudgedTexts(), options)
-    scored = UNSCORED if stage.needs_texts else protocol.score(payload, JudgedTexts(), options)
+    scored = UNSCORED if stage.scoring_needs_texts else protocol.score(payload, JudgedTexts(), options)
     ends = {"target": 0, "source": 0}
     for name in stage.span_fields:
         for span in getattr(payload, name):
@@ -351,7 +351,7 @@ def _validate_and_derive(stage: StagingWriter, said: Mapping[str, object]) -> Pa
     columns = f"\t{scored.score!r}\t{scored.n_errors}"
     target, source = ends["target"], ends["source"]
     derived = f"{columns}\t{target}\t{source}\n"
-    return PayloadFacts(
+    return PayloadDerivedColumns(
         derived, scored.unmatched, (target, source), f"{columns}\t0\t0\n" if target or source else derived
     )
 

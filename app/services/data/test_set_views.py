@@ -89,7 +89,7 @@ def get_system(session: Session, campaign: str, key: str) -> StoredSystemView:
     return _system_view(load_system_row(session, campaigns.load_campaign(session, campaign).id, key))
 
 
-def get_outputs(session: Session, campaign: str, system: str, document: str) -> list[OutputView]:
+def get_outputs_on_document(session: Session, campaign: str, system: str, document: str) -> list[OutputView]:
     """A system's outputs on a document, one entry a segment. Raises NotFound."""
     return get_outputs_of_systems(session, campaign, document, [system])[system]
 

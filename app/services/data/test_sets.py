@@ -18,7 +18,7 @@ from app.reports.inputs.campaign import find_campaign_protocol, make_campaign_in
 from app.services.campaigns import audit, exclusions
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data import known_documents
-from app.services.people.known_answers import KnownSegment
+from app.services.people.known_answers import KnownAnswerSegment
 from app.storage import campaigns, metrics
 from app.storage import test_sets as stored
 from app.storage.db import Session
@@ -56,7 +56,7 @@ class DeleteNeedsDraft(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class SegmentText:
+class SegmentInput:
     """A segment as it is put. references: by name."""
 
     source: str | None = None
@@ -65,10 +65,10 @@ class SegmentText:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentText:
+class DocumentInput:
     """A document as it is put."""
 
-    segments: tuple[SegmentText, ...]
+    segments: tuple[SegmentInput, ...]
     kind: str = "test"
     name: str | None = None
     domain: str | None = None
@@ -77,7 +77,7 @@ class DocumentText:
 
 
 @dataclass(frozen=True, slots=True)
-class SystemText:
+class SystemInput:
     """A system as it is put."""
 
     name: str | None = None
@@ -110,7 +110,7 @@ class TestSetPutResult:
     data_version: int
 
 
-def put_document(session: Session, campaign: str, key: str, given: DocumentText, *, actor: str) -> TestSetPutResult:
+def put_document(session: Session, campaign: str, key: str, given: DocumentInput, *, actor: str) -> TestSetPutResult:
     """Store a document with its segments, or change it while no task shows it.
 
     Raises NotFound, TestSetClosed, TextAlreadyShown, TestSetPartInUse where outputs stand on segments that would go,
@@ -120,7 +120,7 @@ def put_document(session: Session, campaign: str, key: str, given: DocumentText,
     if given.kind not in KINDS:
         raise Invalid(places=(Place(("body", "kind"), f"must be one of {', '.join(KINDS)}"),))
     if given.kind in known_documents.KINDS:
-        segments = [KnownSegment(_strip_text(one.source), one.meta) for one in given.segments]
+        segments = [KnownAnswerSegment(_strip_text(one.source), one.meta) for one in given.segments]
         known_documents.check_known_document(get_campaign(session, campaign), given.kind, segments)
     texts = [_segment(one) for one in given.segments]
     values = {
@@ -147,7 +147,7 @@ def put_document(session: Session, campaign: str, key: str, given: DocumentText,
     )
 
 
-def put_system(session: Session, campaign: str, key: str, given: SystemText, *, actor: str) -> TestSetPutResult:
+def put_system(session: Session, campaign: str, key: str, given: SystemInput, *, actor: str) -> TestSetPutResult:
     """Store a system, or change what is known of it. Raises NotFound, TestSetClosed."""
     row = _open_for_changes(session, campaign)
     values = {
@@ -350,7 +350,7 @@ def _strip_text(text: str | None) -> str | None:
     return None if text is None else text.strip()
 
 
-def _segment(segment: SegmentText) -> tuple[str | None, dict[str, str], dict[str, object]]:
+def _segment(segment: SegmentInput) -> tuple[str | None, dict[str, str], dict[str, object]]:
     return (
         _strip_text(segment.source),
         {name: text.strip() for name, text in segment.references.items()},
@@ -362,7 +362,7 @@ def _texts_of(rows: Sequence[Any]) -> list[tuple[str | None, dict[str, str], dic
     return [(row.source, dict(row.references), dict(row.meta)) for row in rows]
 
 
-def _repairs(segment: SegmentText) -> int:
+def _repairs(segment: SegmentInput) -> int:
     return sum(text is not None and text != text.strip() for text in (segment.source, *segment.references.values()))
 
 

@@ -27,7 +27,7 @@ from app.storage.db import Database
 KIND = "exclusion"
 
 
-class StoredRanking(BaseModel):
+class StoredRankingWithForecast(BaseModel):
     """A ranking and its forecast, as they are kept."""
 
     model_config = ConfigDict(frozen=True)
@@ -42,18 +42,18 @@ class StoredExclusionPreview(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     recipe: str
-    before: StoredRanking
-    after: StoredRanking
+    before: StoredRankingWithForecast
+    after: StoredRankingWithForecast
 
 
-def parse_stored_preview(body: bytes) -> ExclusionEffect:
+def parse_stored_exclusion_preview(body: bytes) -> ExclusionEffect:
     """The preview of a stored report."""
     kept = StoredExclusionPreview.model_validate_json(body)
     sure = StabilityBeforeAndAfter(kept.before.stability, kept.after.stability)
     return exclusions.make_exclusion_effect(kept.recipe, kept.before.view, kept.after.view, sure)
 
 
-def find_or_queue_preview(
+def find_or_queue_exclusion_preview(
     database: Database, campaign: str, wanted: NamedExclusion, *, recipe: Recipe
 ) -> ExclusionEffect | JobView:
     """The preview where its rankings are stored or quickly made, else the job that makes it.
@@ -79,7 +79,7 @@ def _key(both: RankingPair) -> stored.ReportKey:
     return make_report_key(about.campaign_id, KIND, about.version, parts, seed=seed, method_version=METHOD_VERSION)
 
 
-def make_preview_work(database: Database, request: JobRequest) -> ReportWork[StoredExclusionPreview]:
+def make_exclusion_preview_work(database: Database, request: JobRequest) -> ReportWork[StoredExclusionPreview]:
     """What remains to be done for a job: a ranking with its forecast a chunk.
 
     Its chunks raise JobInputsChanged, Invalid.
@@ -91,10 +91,14 @@ def make_preview_work(database: Database, request: JobRequest) -> ReportWork[Sto
         recipe, told = recipes[n]
         made = rankings.find_or_compute_ranking_in_job(database, campaign, recipe, version=version, told=told)
         (sure,) = forecast_stability(database, campaign, [recipe], as_of=version)
-        return StoredRanking(view=ranking_view.read_ranking_view(made.body), stability=sure).model_dump_json().encode()
+        return (
+            StoredRankingWithForecast(view=ranking_view.read_ranking_view(made.body), stability=sure)
+            .model_dump_json()
+            .encode()
+        )
 
     def finish(parts: Sequence[bytes]) -> StoredExclusionPreview:
-        before, after = (StoredRanking.model_validate_json(part) for part in parts)
+        before, after = (StoredRankingWithForecast.model_validate_json(part) for part in parts)
         return StoredExclusionPreview(recipe=recipes[0][0].name, before=before, after=after)
 
     return ReportWork(len(recipes), chunk, finish)

@@ -21,7 +21,7 @@ QUICK_OUTPUTS = 10_000
 """With more, a worker looks through them: each takes 20 µs, and who answers raters computes for no more than .2 s."""
 
 
-def find_or_queue_ingest(database: Database, campaign: str) -> dict[str, Any] | StoredReport | JobView:
+def find_or_queue_ingest_report(database: Database, campaign: str) -> dict[str, Any] | StoredReport | JobView:
     """The report where it is quickly made or stored, else the job that makes it. Raises NotFound."""
     with database.transaction(snapshot=True) as session:
         row = campaigns.load_campaign(session, campaign)
@@ -34,7 +34,7 @@ def find_or_queue_ingest(database: Database, campaign: str) -> dict[str, Any] | 
     return StoredReport.from_bytes(body, key.data_version)
 
 
-def parse_ingest_at_current_version(database: Database, campaign: str, body: bytes) -> dict[str, Any]:
+def parse_stored_ingest_report(database: Database, campaign: str, body: bytes) -> dict[str, Any]:
     """The report of a stored body, at the present data version: judgments have come since, and no texts."""
     with database.transaction() as session:
         version = campaigns.load_campaign(session, campaign).data_version

@@ -17,7 +17,7 @@ from app.domain.errors import AppError, Conflict, Invalid, NotFound, Place, Unav
 from app.reports.kit.report import StoredReport
 from app.services.access.tokens import INCLUDES, Caller, Role
 from app.services.every_organization import run_for_each_organization
-from app.services.webhooks.events import record_event
+from app.services.webhooks.events import record_webhook_event
 from app.storage import campaigns, jobs, jobs_queue, reports
 from app.storage.campaigns import CampaignNotFound
 from app.storage.db import Database, Session
@@ -62,7 +62,7 @@ class RandomDrawFailed(Invalid):
     published = "ByChance"
 
 
-class JobNotBegun(Conflict):
+class JobNotRequested(Conflict):
     """This takes a while, and nobody has requested it yet."""
 
     published = "NotBegun"
@@ -101,7 +101,7 @@ class JobRequest:
         return cls(kind, ReportKey(**kept["key"]), dict(kept["campaigns"]), kept["given"], kept["role"], _weight(kept))
 
     @property
-    def name(self) -> str:
+    def report_digest(self) -> str:
         """The same for the same report."""
         key = [getattr(self.key, name) for name in ReportKey.__slots__]
         return hashlib.sha256(canonical_json(key).encode()).hexdigest()
@@ -152,7 +152,7 @@ def request_job(database: Database, request: JobRequest) -> JobView:
             public_id=f"j_{secrets.token_hex(16)}",
             campaign_id=request.key.campaign_id,
             kind=request.kind,
-            key=request.name,
+            key=request.report_digest,
             request=request.as_json(),
         )
         if row.state == "failed" and not row.error["again"]:
@@ -170,14 +170,15 @@ def request_job(database: Database, request: JobRequest) -> JobView:
 def find_running_job(database: Database, request: JobRequest) -> JobView:
     """The job that makes a report now. For who only looks: it begins nothing.
 
-    Raises JobNotBegun where none is under way, and what the question is refused for, where a worker has found that out.
+    Raises JobNotRequested where none is under way, and what the question is refused for, where a worker has found
+    that out.
     """
     with database.transaction() as session:
-        row = jobs.find_job(session, request.name)
+        row = jobs.find_job(session, request.report_digest)
         if row is not None and row.state == "failed" and not row.error["again"]:
             raise decode_job_error(row.error)
         if row is None or row.state not in jobs.UNFINISHED:
-            raise JobNotBegun
+            raise JobNotRequested
         return _view(session, row)
 
 
@@ -279,21 +280,21 @@ def decode_job_error(kept: Mapping[str, Any]) -> AppError:
     return error
 
 
-def next_queue_entries(session: Session, row: jobs.Row) -> list[QueueEntry]:
+def list_next_queue_entries(session: Session, row: jobs.Row) -> list[QueueEntry]:
     """What is to be done next for a job, whatever has been done."""
     if row.state == "queued":
         return [QueueEntry(PREPARE, row.id, priority=FIRST, queue=_queue(row))]
     if row.state == "finishing" or row.n_done == row.n_chunks:
-        return [make_finish_entry(row)]
-    return [make_chunk_entry(row, n) for n in jobs.list_chunks_to_queue(session, row.id, row.n_chunks, WINDOW)]
+        return [make_finish_queue_entry(row)]
+    return [make_chunk_queue_entry(row, n) for n in jobs.list_chunks_to_queue(session, row.id, row.n_chunks, WINDOW)]
 
 
-def make_chunk_entry(row: jobs.Row, n: int) -> QueueEntry:
+def make_chunk_queue_entry(row: jobs.Row, n: int) -> QueueEntry:
     """Chunks of several jobs take turns, some at a time, so that a large one does not keep others waiting."""
     return QueueEntry(CHUNK, row.id, n, priority=-(n // BLOCK), queue=_queue(row))
 
 
-def make_finish_entry(row: jobs.Row) -> QueueEntry:
+def make_finish_queue_entry(row: jobs.Row) -> QueueEntry:
     """To make the report of a job whose chunks are there."""
     return QueueEntry(FINISH, row.id, priority=SOON, queue=_queue(row))
 
@@ -351,10 +352,10 @@ def end_job(session: Session, row: jobs.Row, error: AppError | None = None, *, a
     about = {"job": row.public_id, "report": row.kind}
     if error is None:
         jobs.mark_job_done_and_drop_chunks(session, row.id)
-        record_event(session, row.campaign_id, "job.done", about)
+        record_webhook_event(session, row.campaign_id, "job.done", about)
     else:
         jobs.mark_job_failed(session, row.id, encode_job_error(error, again=again))
-        record_event(session, row.campaign_id, "job.failed", {**about, "error": error.title()})
+        record_webhook_event(session, row.campaign_id, "job.failed", {**about, "error": error.title()})
 
 
 def give_up_job(database: Database, job_id: int, why: str, *, entry: int | None = None) -> None:
@@ -368,7 +369,7 @@ def give_up_job(database: Database, job_id: int, why: str, *, entry: int | None 
             jobs_queue.remove_queue_entry(session, entry)
 
 
-def refuse_job(database: Database, job_id: int, error: AppError, *, again: bool = False) -> None:
+def fail_job(database: Database, job_id: int, error: AppError, *, again: bool = False) -> None:
     """End a job whose question does not fit the data. again: asked once more it may fit; else it would not."""
     with database.transaction() as session:
         row = jobs.lock_job(session, job_id)
@@ -390,5 +391,5 @@ def _enter_again(database: Database, job_id: int) -> bool:
             end_job(session, row, JobGivenUp("the queue lost it repeatedly"), again=True)
         else:
             jobs.record_job_attempt(session, job_id)
-            jobs_queue.enqueue_entries(session, next_queue_entries(session, row))
+            jobs_queue.enqueue_entries(session, list_next_queue_entries(session, row))
         return True

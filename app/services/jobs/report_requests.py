@@ -33,7 +33,7 @@ def find_report_by_name(name: str, over: Over = "campaign") -> Report[Any, Any]:
     return known
 
 
-def find_report_definition(name: str) -> Report[Any, Any]:
+def find_report_by_job_kind(name: str) -> Report[Any, Any]:
     """The report that a job makes, by the name that the store has for it."""
     if name == stability.EARLIER:
         return stability.REPORT

@@ -52,7 +52,7 @@ class StoredRankingColumn(BaseModel):
         return ComparedRanking(self.name, self.view, self.why, self.etag)
 
 
-class StoredSideBySide(BaseModel):
+class StoredRankingsSideBySide(BaseModel):
     """Rankings side by side, as they are stored."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
@@ -64,11 +64,11 @@ class StoredSideBySide(BaseModel):
 
 def parse_stored_rankings(body: bytes) -> RankingsSideBySide:
     """The rankings of a stored report."""
-    kept = StoredSideBySide.model_validate_json(body)
+    kept = StoredRankingsSideBySide.model_validate_json(body)
     return arrange_rankings(kept.subject, [part.to_column() for part in kept.parts], kept.notes)
 
 
-def find_or_queue_recipes(
+def find_or_queue_recipe_rankings(
     database: Database,
     campaign: str,
     names: Sequence[str],
@@ -91,7 +91,7 @@ def find_or_queue_recipes(
     )
 
 
-def find_or_queue_series(
+def find_or_queue_series_rankings(
     database: Database, name: str, *, recipe: str, only: str | None = None, ask: jobs.Ask = jobs.request_job
 ) -> RankingsSideBySide | JobView:
     """The campaigns of a series where their rankings are stored or quickly made, else the job that makes them.
@@ -153,7 +153,7 @@ def _answer_or_job(
     return ask(database, outcome) if isinstance(outcome, JobRequest) else outcome
 
 
-def make_side_by_side_work(database: Database, request: JobRequest) -> ReportWork[StoredSideBySide]:
+def make_side_by_side_work(database: Database, request: JobRequest) -> ReportWork[StoredRankingsSideBySide]:
     """What remains to be done for a job: a ranking a chunk, which raises JobInputsChanged."""
     columns = request.arguments["columns"]
 
@@ -167,9 +167,9 @@ def make_side_by_side_work(database: Database, request: JobRequest) -> ReportWor
         )
         return StoredRankingColumn.from_column(made).model_dump_json().encode()
 
-    def finish(parts: Sequence[bytes]) -> StoredSideBySide:
+    def finish(parts: Sequence[bytes]) -> StoredRankingsSideBySide:
         made = [StoredRankingColumn.model_validate_json(part) for part in parts]
         notes = series.list_series_notes([one.to_column() for one in made]) if request.kind == SERIES else []
-        return StoredSideBySide(subject=request.arguments["subject"], parts=made, notes=notes)
+        return StoredRankingsSideBySide(subject=request.arguments["subject"], parts=made, notes=notes)
 
     return ReportWork(len(columns), chunk, finish)

@@ -38,7 +38,7 @@ class MediaRefused(ValueError):
     """The file is not taken, and why."""
 
 
-def find_media_type(content: Content) -> str:
+def detect_media_type(content: Content) -> str:
     """The media type of a file by its content; for ISO and EBML containers that of video, whatever is in them.
 
     Raises MediaRefused for a type that is not taken, and for a file that has data after its end or is also something

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from app.domain.errors import Invalid, Place, Unavailable
 from app.domain.media_types import TIMED, MediaFacts, MediaLimits
-from app.services.media.containers import MediaRefused, find_media_type
+from app.services.media.containers import MediaRefused, detect_media_type
 
 PATIENCE = 120  # seconds
 MEMORY = 2 << 30  # bytes of addresses, beside the mapped file
@@ -83,7 +83,7 @@ def read_media_facts(path: Path, picture: Path, page: int | None) -> MediaFacts:
     if path.stat().st_size == 0:
         raise MediaRefused("holds nothing")
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        media_type = find_media_type(content)
+        media_type = detect_media_type(content)
         webp = _webp_size(bytes(content[:30])) if media_type == "image/webp" else None
     if media_type == "text/vtt":
         return MediaFacts(media_type)

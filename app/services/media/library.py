@@ -123,7 +123,7 @@ def store_media(
         return MediaView.from_row(media)
 
 
-def store_media_pieces(
+def store_media_from_pieces(
     database: Database, policy: MediaPolicy, campaign: str, name: str, pieces: Iterable[bytes], *, actor: str
 ) -> MediaView:
     """The same of a file that comes in pieces."""

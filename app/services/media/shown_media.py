@@ -18,11 +18,11 @@ def load_shown_media(session: Session, campaign_id: int, texts: Iterable[str | N
     elements = {text: element for text in texts if text and (element := parse_media_element(text)) is not None}
     if not elements:
         return {}
-    files = load_named_files(session, campaign_id, {element.name for element in elements.values()})
+    files = load_media_by_names(session, campaign_id, {element.name for element in elements.values()})
     return {text: _make_shown_media(element, files) for text, element in elements.items()}
 
 
-def load_named_files(session: Session, campaign_id: int, names: Iterable[str]) -> dict[str, MediaRow]:
+def load_media_by_names(session: Session, campaign_id: int, names: Iterable[str]) -> dict[str, MediaRow]:
     """The files of some names, and their captions."""
     files = rows.load_named_media(session, campaign_id, sorted(names))
     captions = {row.captions for row in files.values() if row.captions is not None} - set(files)

@@ -29,7 +29,7 @@ class SignedMediaQuery:
     signature: str
 
     @property
-    def query(self) -> str:
+    def query_string(self) -> str:
         """As part of an address."""
         return f"expires={self.expires}&signature={self.signature}"
 

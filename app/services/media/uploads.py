@@ -99,7 +99,7 @@ def delete_upload(session: Session, policy: MediaPolicy, campaign: str, upload: 
     _path(policy, upload).unlink(missing_ok=True)
 
 
-def add_part(
+def add_upload_part(
     database: Database,
     policy: MediaPolicy,
     campaign: str,

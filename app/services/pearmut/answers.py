@@ -20,7 +20,7 @@ from app.services.data.intake import ImportIntake, import_records
 from app.services.data.recording import join_keys_unambiguously
 from app.services.pearmut import rules
 from app.services.pearmut.campaign_file import Document, is_form
-from app.services.pearmut.documents import LoadedCampaign, LoadedDocument, make_model_names
+from app.services.pearmut.documents import LoadedCampaign, LoadedDocument, make_shown_model_names
 from app.services.pearmut.questionnaires import store_form_answers
 from app.services.pearmut.users import PearmutUser
 from app.storage import campaigns, clock, comments, pearmut, tasks
@@ -41,7 +41,7 @@ class PearmutCampaignClosed(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class SentDocument:
+class SentAnnotation:
     """What a page sent. place: Pearmut's item_i. annotation: by the names that the page knows."""
 
     place: int | str
@@ -66,16 +66,16 @@ class SentDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedAnswer:
+class CheckedAnnotation:
     """An answer that is kept, and what it means for the plan. task: the user's; None: somebody else has it."""
 
     user: PearmutUser
-    sent: SentDocument
+    sent: SentAnnotation
     rows: tuple[JudgmentRow, ...]
     task: pearmut.Row | None
 
 
-def record_sent_document(session: Session, user: PearmutUser, sent: SentDocument) -> None:
+def record_sent_annotation(session: Session, user: PearmutUser, sent: SentAnnotation) -> None:
     """Record what a page sent; the same once more changes nothing.
 
     Raises Invalid naming the place in the payload, PearmutPlaceUnknown, PearmutCampaignClosed.
@@ -83,14 +83,14 @@ def record_sent_document(session: Session, user: PearmutUser, sent: SentDocument
     row = campaigns.load_campaign(session, user.loaded.key, lock=True)
     if row.state == "closed":
         raise PearmutCampaignClosed
-    prepared = check_and_keep_answer(session, user, sent)
+    prepared = check_and_keep_annotation(session, user, sent)
     if prepared is not None:
-        store_answers(session, user.loaded, [prepared], actor=user.rater.actor)
+        store_annotation_judgments(session, user.loaded, [prepared], actor=user.rater.actor)
 
 
-def check_and_keep_answer(
-    session: Session, user: PearmutUser, sent: SentDocument, *, real_names: bool = False
-) -> PreparedAnswer | None:
+def check_and_keep_annotation(
+    session: Session, user: PearmutUser, sent: SentAnnotation, *, real_names: bool = False
+) -> CheckedAnnotation | None:
     """Check an answer and keep it; None where it was kept before. real_names: models are called as in the file.
 
     Raises Invalid, PearmutPlaceUnknown.
@@ -98,7 +98,7 @@ def check_and_keep_answer(
     loaded = user.loaded
     document = loaded.find_document(user.name, sent.place)
     annotation = _by_model(document, sent.annotation, {} if real_names else loaded.info, real_names=real_names)
-    planned = loaded.find_planned_task(user.name, sent.place)
+    planned = loaded.find_judged_document(user.name, sent.place)
     task: pearmut.Row | None = None
     rows: tuple[JudgmentRow, ...] = ()
     if planned is not None:
@@ -124,10 +124,12 @@ def check_and_keep_answer(
     if pearmut.insert_answer(session, loaded.campaign_id, user.rater.rater_id, values) is None:
         return None
     store_form_answers(session, user, sent.place)
-    return PreparedAnswer(user, sent, rows, task)
+    return CheckedAnnotation(user, sent, rows, task)
 
 
-def store_answers(session: Session, loaded: LoadedCampaign, prepared: Sequence[PreparedAnswer], *, actor: str) -> None:
+def store_annotation_judgments(
+    session: Session, loaded: LoadedCampaign, prepared: Sequence[CheckedAnnotation], *, actor: str
+) -> None:
     """Store the judgments of answers, none of them of the same output by the same user, and hand their tasks in."""
     rows = [row for one in prepared for row in one.rows]
     if rows:
@@ -145,7 +147,7 @@ def store_answers(session: Session, loaded: LoadedCampaign, prepared: Sequence[P
             _hand_in(session, answer, answer.task)
 
 
-def _hand_in(session: Session, answer: PreparedAnswer, task: pearmut.Row) -> None:
+def _hand_in(session: Session, answer: CheckedAnnotation, task: pearmut.Row) -> None:
     campaign_id, rater_id = answer.user.rater.campaign_id, answer.user.rater.rater_id
     if task.state == "free":
         external_judgments.record_task_holder(session, campaign_id, task.id, rater_id)
@@ -189,7 +191,7 @@ def _rows(
     planned: LoadedDocument,
     document: Document,
     annotation: Answers,
-    sent: SentDocument,
+    sent: SentAnnotation,
     task: pearmut.Row | None,
 ) -> Iterator[JudgmentRow]:
     """The judgments of an answer: at the items of the user's task, else as the user's work beside the plan."""
@@ -248,7 +250,7 @@ def _by_model(document: Document, annotation: Answers, info: Mapping[str, Any], 
         raise Invalid(places=(Place(here, f"must have {len(document)} entries"),))
     if is_form(document):
         return list(annotation)
-    names = {name: model for model, name in make_model_names(document, info).items()}
+    names = {name: model for model, name in make_shown_model_names(document, info).items()}
     result: list[object] = []
     for n, (item, answers) in enumerate(zip(document, annotation, strict=True)):
         if answers is None:

@@ -82,7 +82,7 @@ def _element(text: str, row: rows.MediaRow | None, signer: _AssetSigner) -> str:
     return f'<img src="{address}">{after}' if tag == "img" else f'<{tag} src="{address}" controls></{tag}>{after}'
 
 
-def find_asset_token(address: str) -> int:
+def parse_asset_token_id(address: str) -> int:
     """The number of the token that an address was made for. Raises MediaNotFound."""
     parts = _ADDRESS.fullmatch(address)
     if parts is None:

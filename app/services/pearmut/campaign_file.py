@@ -39,7 +39,7 @@ LONGEST_CODE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class FileUser:
+class CampaignFileUser:
     """A user as the file names them. user_id: None where Pearmut would make one up."""
 
     user_id: str | None
@@ -58,12 +58,12 @@ class CampaignFile:
     info: Mapping[str, Any]
     tasks: tuple[list[Document], ...]
     aside: Mapping[str, list[Document]]
-    users: tuple[FileUser, ...]
+    users: tuple[CampaignFileUser, ...]
     token: str | None
     unused: Counter[str]
 
     @property
-    def single_stream(self) -> bool:
+    def is_single_stream(self) -> bool:
         """Whether all users share the documents."""
         return bool(self.info["assignment"] == "single-stream")
 
@@ -316,14 +316,14 @@ def _twice(loc: Loc, task: Sequence[object]) -> Iterator[Place]:
         seen |= outputs
 
 
-def _users(info: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[FileUser, ...]:
+def _users(info: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[CampaignFileUser, ...]:
     users, data = info.get("users"), given["data"]
     if isinstance(users, list):
         said = [one if isinstance(one, dict) else {"user_id": one} for one in users]
-        return tuple(FileUser(one["user_id"], one.get("token_pass"), one.get("token_fail")) for one in said)
+        return tuple(CampaignFileUser(one["user_id"], one.get("token_pass"), one.get("token_fail")) for one in said)
     if info["assignment"] == "task-based":
-        return tuple(FileUser(name if isinstance(data, dict) else None) for name in data)
-    return tuple(FileUser(None) for _ in range(users or 1))
+        return tuple(CampaignFileUser(name if isinstance(data, dict) else None) for name in data)
+    return tuple(CampaignFileUser(None) for _ in range(users or 1))
 
 
 def _tasks(info: Mapping[str, Any], given: Mapping[str, Any]) -> tuple[list[Document], ...]:

@@ -17,7 +17,7 @@ from app.domain.errors import Invalid
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
 from app.services.pearmut import pages
-from app.services.pearmut.campaign_file import FileUser
+from app.services.pearmut.campaign_file import CampaignFileUser
 from app.services.pearmut.documents import LoadedCampaign
 from app.services.pearmut.loading import PearmutLink, add_user
 from app.services.pearmut.users import PearmutUser
@@ -66,7 +66,7 @@ def _users(session: Session, loaded: LoadedCampaign) -> Iterator[tuple[pearmut.R
     tasks = {row.number: row for row in pearmut.load_pearmut_planned_tasks(session, loaded.campaign_id)}
     for row in pearmut.load_pearmut_users(session, loaded.campaign_id):
         user = PearmutUser.from_row(loaded, row, audit.OPERATOR, 0)
-        yield row, user, pages.make_progress(user, places, tasks)
+        yield row, user, pages.make_user_progress(user, places, tasks)
 
 
 def _entry(row: pearmut.Row, user: PearmutUser, progress: pages.UserProgress) -> dict[str, Any]:
@@ -113,12 +113,12 @@ def _lines_of_other_pages(session: Session, loaded: LoadedCampaign) -> Iterator[
             if state != pages.DONE or str(index) in progress.answered_places:
                 continue
             document = loaded.find_document(user.name, index)
-            annotation = pages.load_judged_annotation(session, user, progress, index, document)
+            annotation = pages.load_annotation_from_judgments(session, user, progress, index, document)
             if annotation is not None:
                 yield {"annotation": annotation, "actions": [], "item": document, "user_id": user.name, "item_i": index}
 
 
-def compute_results(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def compute_model_results(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Mean over items of the last score of each model, and whether a paired t test tells it from the next one.
 
     Two-sided, at 5 %; this is Pearmut's rule, which the reports here do not follow.
@@ -155,7 +155,7 @@ def _differ(better: Mapping[str, float], other: Mapping[str, float]) -> bool:
     return paired_t_p_value([better[key] for key in common], [other[key] for key in common]) < ALPHA
 
 
-def reset_user(session: Session, loaded: LoadedCampaign, user: str, *, by: Caller) -> None:
+def reset_user_work(session: Session, loaded: LoadedCampaign, user: str, *, by: Caller) -> None:
     """Set aside all that a user did, and let them begin anew. Raises PearmutUserUnknown by the caller's look-up."""
     row = pearmut.find_user_by_name(session, loaded.campaign_id, user)
     if row is None:
@@ -180,7 +180,7 @@ def set_user_note(session: Session, loaded: LoadedCampaign, user: str, note: str
 
 def add_users(session: Session, loaded: LoadedCampaign, n: int, *, by: Caller) -> list[PearmutLink]:
     """Enrol more users, each with a link. Raises UsersHaveTasks, Invalid."""
-    if not loaded.single_stream:
+    if not loaded.is_single_stream:
         raise UsersHaveTasks
     if not 1 <= n <= MOST_USERS:
         raise Invalid(f"users: must be 1 to {MOST_USERS}")
@@ -188,7 +188,7 @@ def add_users(session: Session, loaded: LoadedCampaign, n: int, *, by: Caller) -
     taken = {row.user_id for row in there} | {row.rater for row in there}
     free = (name for name in (f"user-{i}" for i in range(1, len(taken) + n + 1)) if name not in taken)
     return [
-        add_user(session, loaded, len(there) + i, name, name, FileUser(None), by=by)
+        add_user(session, loaded, len(there) + i, name, name, CampaignFileUser(None), by=by)
         for i, name in zip(range(n), free, strict=False)
     ]
 
@@ -196,6 +196,6 @@ def add_users(session: Session, loaded: LoadedCampaign, n: int, *, by: Caller) -
 def make_campaign_file(session: Session, loaded: LoadedCampaign) -> dict[str, Any]:
     """The campaign as Pearmut keeps it in `data/campaigns`, without tokens, with the names of its users."""
     users = [row.user_id for row in pearmut.load_pearmut_users(session, loaded.campaign_id)]
-    data = loaded.data[None] if loaded.single_stream else dict(loaded.data)
+    data = loaded.data[None] if loaded.is_single_stream else dict(loaded.data)
     aside = {name: documents for name, documents in loaded.aside.items() if documents}
     return {"campaign_id": loaded.name, "info": {**loaded.info, "users": users}, "data": data, **aside}

@@ -60,7 +60,7 @@ class LoadedCampaign:
     spans: SpanReader
 
     @property
-    def single_stream(self) -> bool:
+    def is_single_stream(self) -> bool:
         """Whether all users share the documents."""
         return None in self.data
 
@@ -73,7 +73,7 @@ class LoadedCampaign:
 
     def document_owner(self, user: str) -> str | None:
         """Under which name the documents of a user stand."""
-        return None if self.single_stream else user
+        return None if self.is_single_stream else user
 
     def documents_of_user(self, user: str) -> list[Document]:
         """The documents that a user may be given, in order."""
@@ -92,7 +92,7 @@ class LoadedCampaign:
             return documents[int(number)]
         raise PearmutPlaceUnknown("Item index out of range")
 
-    def find_planned_task(self, user: str, place: Place) -> LoadedDocument | None:
+    def find_judged_document(self, user: str, place: Place) -> LoadedDocument | None:
         """The task of a place; None where what is answered there is no judgment of systems."""
         return self.planned.get((self.document_owner(user), place)) if isinstance(place, int) else None
 
@@ -157,7 +157,7 @@ class LoadedCampaignCache:
         return campaign
 
 
-def make_model_names(document: Sequence[Mapping[str, Any]], info: Mapping[str, Any]) -> dict[str, str]:
+def make_shown_model_names(document: Sequence[Mapping[str, Any]], info: Mapping[str, Any]) -> dict[str, str]:
     """What the page calls each model of a document: `s1`, `s2` … in the order of the columns, unless it may know."""
     models = list(dict.fromkeys(model for item in document for model in item.get("tgt", {})))
     if info.get("show_model_names"):

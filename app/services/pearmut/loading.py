@@ -16,7 +16,7 @@ from app.formats.base import InputFile
 from app.services.access import tokens
 from app.services.access.tokens import Caller
 from app.services.data import imports
-from app.services.pearmut.campaign_file import CampaignFile, FileUser, shuffle_models
+from app.services.pearmut.campaign_file import CampaignFile, CampaignFileUser, shuffle_models
 from app.services.pearmut.documents import LoadedCampaign, make_loaded_campaign
 from app.services.pearmut.plan import freeze_pearmut_plan
 from app.services.pearmut.questionnaires import make_questionnaires_setting
@@ -136,7 +136,7 @@ def add_user(
     position: int,
     name: str,
     rater: str,
-    user: FileUser,
+    user: CampaignFileUser,
     *,
     by: Caller,
     old_id: bool = False,
@@ -165,7 +165,7 @@ def add_user(
 def _capacity(loaded: LoadedCampaign) -> int | None:
     """What our own pages know of `docs_per_user`: items, where all documents have as many."""
     cap, sizes = loaded.info.get("docs_per_user"), {len(one.systems) for one in loaded.planned.values()}
-    if not isinstance(cap, int) or not loaded.single_stream or len(sizes) != 1:
+    if not isinstance(cap, int) or not loaded.is_single_stream or len(sizes) != 1:
         return None
     return cap * sizes.pop()
 
@@ -178,7 +178,7 @@ def _check_new(session: Session, key: str) -> None:
     raise PearmutCampaignExists(key)
 
 
-def _name_users(campaign: CampaignFile) -> list[tuple[str, str, FileUser]]:
+def _name_users(campaign: CampaignFile) -> list[tuple[str, str, CampaignFileUser]]:
     """Of each user: what Pearmut calls them, the key of the rater, and what the file says."""
     taken = {user.user_id for user in campaign.users}
     numbers = (f"user-{n}" for n in range(1, 2 * len(campaign.users) + 1))
@@ -189,6 +189,6 @@ def _name_users(campaign: CampaignFile) -> list[tuple[str, str, FileUser]]:
 
 def _strip_credentials(campaign: CampaignFile, names: Sequence[str]) -> dict[str, object]:
     """What is kept: the campaign as Pearmut has it after loading, without what is a credential."""
-    data = campaign.tasks[0] if campaign.single_stream else dict(zip(names, campaign.tasks, strict=True))
+    data = campaign.tasks[0] if campaign.is_single_stream else dict(zip(names, campaign.tasks, strict=True))
     info = {name: value for name, value in campaign.info.items() if name != "users"}
     return {"campaign_id": campaign.campaign_id, "info": info, "data": data, **campaign.aside}

@@ -13,8 +13,13 @@ from app.domain.errors import Place as At
 from app.domain.strict_json import parse_strict_json
 from app.services.access.tokens import Caller
 from app.services.pearmut import pages
-from app.services.pearmut.answers import PreparedAnswer, SentDocument, check_and_keep_answer, store_answers
-from app.services.pearmut.campaign_file import FileUser, read_campaign_file
+from app.services.pearmut.answers import (
+    CheckedAnnotation,
+    SentAnnotation,
+    check_and_keep_annotation,
+    store_annotation_judgments,
+)
+from app.services.pearmut.campaign_file import CampaignFileUser, read_campaign_file
 from app.services.pearmut.dashboard import RESET
 from app.services.pearmut.documents import LoadedCampaign, LoadedCampaignCache
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
@@ -39,7 +44,7 @@ class RunningCampaign:
 
 
 @dataclass(frozen=True, slots=True)
-class MovedUser:
+class MovedUserProgress:
     """Documents that a user has done, by Pearmut's progress and by this store, and where they go on."""
 
     user: str
@@ -54,13 +59,13 @@ class MovedCampaign:
     """What was moved. lines: of the log that count. reset: lines that a reset took back before. again: sent twice."""
 
     added: AddedCampaign
-    users: tuple[MovedUser, ...]
+    users: tuple[MovedUserProgress, ...]
     lines: int
     reset: int
     again: int
 
 
-def read_running_pearmut(folder: Path, campaign_id: str | None = None) -> list[RunningCampaign]:
+def read_running_campaigns(folder: Path, campaign_id: str | None = None) -> list[RunningCampaign]:
     """The campaigns of a folder that Pearmut ran in, or of its `data`. Raises NoPearmutFolder, Invalid."""
     data = folder / "data" if (folder / "data").is_dir() else folder
     if not (data / "campaigns").is_dir() or not (data / "progress").is_dir():
@@ -88,7 +93,9 @@ def move_campaign(
     names = [name for name in data if name in running.progress] if isinstance(data, dict) else list(running.progress)
     read = read_campaign_file({**running.campaign, "info": _info(running.campaign, names)})
     users = tuple(
-        FileUser(name, running.progress[name].get("token_correct"), running.progress[name].get("token_incorrect"))
+        CampaignFileUser(
+            name, running.progress[name].get("token_correct"), running.progress[name].get("token_incorrect")
+        )
         for name in names
     )
     file = replace(read, users=users)
@@ -121,7 +128,7 @@ def _replay(
 
     What a user sent anew of a document is a revision, so its judgments come in a round of their own.
     """
-    rounds: dict[int, list[PreparedAnswer]] = {}
+    rounds: dict[int, list[CheckedAnnotation]] = {}
     times = Counter[tuple[object, object]]()
     again = 0
     for number, entry in log:
@@ -133,13 +140,13 @@ def _replay(
         times[at] += 1
         rounds.setdefault(times[at], []).append(answer)
     for _, prepared in sorted(rounds.items()):
-        store_answers(session, loaded, prepared, actor=actor)
+        store_annotation_judgments(session, loaded, prepared, actor=actor)
     return again
 
 
 def _prepare_answer(
     session: Session, loaded: LoadedCampaign, known: Mapping[str, PearmutUser], number: int, entry: Mapping[str, Any]
-) -> PreparedAnswer | None:
+) -> CheckedAnnotation | None:
     place, annotation, actions = entry.get("item_i"), entry.get("annotation"), entry.get("actions") or []
     user = known.get(str(entry.get("user_id")))
     line = f"{loaded.name}.jsonl"
@@ -149,22 +156,22 @@ def _prepare_answer(
         )
     timed = [one for one in actions if isinstance(one, dict) and isinstance(one.get("time"), int | float)]
     comment = entry.get("comment")
-    sent = SentDocument(place, annotation, timed, comment if isinstance(comment, str) else None)
+    sent = SentAnnotation(place, annotation, timed, comment if isinstance(comment, str) else None)
     try:
-        return check_and_keep_answer(session, user, sent, real_names=True)
+        return check_and_keep_annotation(session, user, sent, real_names=True)
     except Invalid as error:
         detail = "; ".join(place.msg for place in error.places) or error.detail
         raise Invalid("a line of the log cannot be taken over", places=(At((line, number), detail),)) from None
 
 
-def _move_progress(session: Session, user: PearmutUser, said: Mapping[str, Any]) -> MovedUser:
-    progress = pages.load_progress(session, user)
+def _move_progress(session: Session, user: PearmutUser, said: Mapping[str, Any]) -> MovedUserProgress:
+    progress = pages.load_user_progress(session, user)
     before = sum(state == pages.DONE for state in said.get("progress", ()))
     place = pages.find_place_without_lease(user, progress)
     if place is None:
         place = next((n for n, state in enumerate(progress.documents) if state is None), None)
     now = progress.documents.count(pages.DONE)
-    return MovedUser(user.name, before, now, len(progress.documents), place)
+    return MovedUserProgress(user.name, before, now, len(progress.documents), place)
 
 
 def _lines_after_reset(log: Sequence[tuple[int, Mapping[str, Any]]]) -> list[tuple[int, Mapping[str, Any]]]:

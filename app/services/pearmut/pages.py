@@ -17,7 +17,7 @@ from app.domain.errors import Invalid
 from app.formats.pearmut.answers import format_answer
 from app.services.pearmut import rules
 from app.services.pearmut.campaign_file import Document, is_form
-from app.services.pearmut.documents import make_model_names
+from app.services.pearmut.documents import make_shown_model_names
 from app.services.pearmut.users import PearmutUser
 from app.storage import pearmut
 from app.storage.db import Session
@@ -62,22 +62,24 @@ class UserProgress:
         return frozenset(row.place for row in self.answers)
 
 
-def load_progress(session: Session, user: PearmutUser) -> UserProgress:
+def load_user_progress(session: Session, user: PearmutUser) -> UserProgress:
     """Read how far a user is."""
     places = pearmut.load_answered_places(session, user.loaded.campaign_id)
     tasks = {row.number: row for row in pearmut.load_pearmut_planned_tasks(session, user.loaded.campaign_id)}
-    return make_progress(user, places, tasks)
+    return make_user_progress(user, places, tasks)
 
 
-def make_progress(user: PearmutUser, places: Sequence[pearmut.Row], tasks: Mapping[int, pearmut.Row]) -> UserProgress:
+def make_user_progress(
+    user: PearmutUser, places: Sequence[pearmut.Row], tasks: Mapping[int, pearmut.Row]
+) -> UserProgress:
     """How far a user is, of what all users answered."""
     loaded, me = user.loaded, user.rater.rater_id
     mine = [row for row in places if row.rater_id == me]
     own = {row.place for row in mine}
-    others = {row.place for row in places if row.rater_id != me} if loaded.single_stream else set()
+    others = {row.place for row in places if row.rater_id != me} if loaded.is_single_stream else set()
 
     def state(index: int) -> str | None:
-        planned = loaded.find_planned_task(user.name, index)
+        planned = loaded.find_judged_document(user.name, index)
         if planned is None:
             return DONE if str(index) in own else BY_OTHERS if str(index) in others else None
         task = tasks.get(planned.number)
@@ -108,18 +110,18 @@ def find_place_without_lease(user: PearmutUser, progress: UserProgress) -> int |
     if check is not None:
         return check
     first = next((n for n in _open_documents(user, progress)), None)
-    return first if first is not None and user.loaded.find_planned_task(user.name, first) is None else None
+    return first if first is not None and user.loaded.find_judged_document(user.name, first) is None else None
 
 
 def needs_lease(user: PearmutUser, progress: UserProgress) -> bool:
     """Whether there is a document to be judged."""
-    return any(user.loaded.find_planned_task(user.name, n) is not None for n in _open_documents(user, progress))
+    return any(user.loaded.find_judged_document(user.name, n) is not None for n in _open_documents(user, progress))
 
 
-def find_last_place(user: PearmutUser, progress: UserProgress) -> int | str | None:
+def find_place_after_judging(user: PearmutUser, progress: UserProgress) -> int | str | None:
     """Where a user goes on for whom there is no document to be judged: what else there is, or None at the end."""
     for n in _open_documents(user, progress):
-        if user.loaded.find_planned_task(user.name, n) is None:
+        if user.loaded.find_judged_document(user.name, n) is None:
             return n
     return next((f"goodbye_{n}" for n, state in enumerate(progress.goodbye) if state is None), None)
 
@@ -133,7 +135,7 @@ def find_leased_place(user: PearmutUser, progress: UserProgress, task: str) -> i
 def _open_documents(user: PearmutUser, progress: UserProgress) -> list[int]:
     """Documents that the user may still be given, in order."""
     cap = user.loaded.info.get("docs_per_user")
-    if cap is not None and user.loaded.single_stream and progress.documents.count(DONE) >= cap:
+    if cap is not None and user.loaded.is_single_stream and progress.documents.count(DONE) >= cap:
         return []
     return [n for n, state in enumerate(progress.documents) if state is None]
 
@@ -154,7 +156,7 @@ def get_item(session: Session, user: PearmutUser, place: int | str, instructions
 
     Raises PearmutPlaceUnknown, PearmutWelcomeFirst, PearmutItemNotYours.
     """
-    progress = load_progress(session, user)
+    progress = load_user_progress(session, user)
     user.loaded.find_document(user.name, place)
     if isinstance(place, str):
         if not place.startswith(("welcome_", "goodbye_")):
@@ -162,9 +164,9 @@ def get_item(session: Session, user: PearmutUser, place: int | str, instructions
         return make_item_response(session, user, progress, place, instructions)
     if not all(progress.welcome):
         raise PearmutWelcomeFirst
-    planned = user.loaded.find_planned_task(user.name, place)
+    planned = user.loaded.find_judged_document(user.name, place)
     task = progress.tasks.get(planned.number) if planned is not None else None
-    if user.loaded.single_stream and (
+    if user.loaded.is_single_stream and (
         task.rater_id != user.rater.rater_id if task is not None else progress.documents[place] != DONE
     ):
         raise PearmutItemNotYours
@@ -177,7 +179,7 @@ def make_item_response(
     """A document or form as the page takes it, blind."""
     document = user.loaded.find_document(user.name, place)
     info = user.loaded.info
-    names = make_model_names(document, info)
+    names = make_shown_model_names(document, info)
     response = {
         "status": "form" if is_form(document) else "ok",
         **_progress(progress),
@@ -252,15 +254,15 @@ def _existing(
         ].body
         annotation = [_rename_models(answers, names) for answers in sent["annotation"]]
         return {"annotation": annotation} | ({"comment": sent["comment"]} if "comment" in sent else {})
-    judged = load_judged_annotation(session, user, progress, place, document)
+    judged = load_annotation_from_judgments(session, user, progress, place, document)
     return None if judged is None else {"annotation": [_rename_models(answers, names) for answers in judged]}
 
 
-def load_judged_annotation(
+def load_annotation_from_judgments(
     session: Session, user: PearmutUser, progress: UserProgress, place: int | str, document: Document
 ) -> list[dict[str, Any]] | None:
     """What a user judged of a document on other pages, as Pearmut's would have logged it; None where nothing."""
-    planned = user.loaded.find_planned_task(user.name, place)
+    planned = user.loaded.find_judged_document(user.name, place)
     task = progress.tasks.get(planned.number) if planned is not None else None
     if planned is None or task is None:
         return None

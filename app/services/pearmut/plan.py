@@ -35,10 +35,10 @@ def freeze_pearmut_plan(session: Session, loaded: LoadedCampaign, raters: Mappin
     material = plan_input.load_plan_input(session, view, row.id)
     dealt = _make_plan(loaded, raters, material, pooled=False)
     report = plan_report.make_plan_report(view, material, dealt, load_forecast_components(session, view))
-    plan = _make_plan(loaded, raters, material, pooled=loaded.single_stream)
+    plan = _make_plan(loaded, raters, material, pooled=loaded.is_single_stream)
     version = _store(session, row, plan, report, actor)
     there = replace(material, seats=frozenset({ANYBODY}))
-    target = plan_rows.PlanTarget(row.id, version, _shown_side_by_side(view), there)
+    target = plan_rows.PlanStorageTarget(row.id, version, _shown_side_by_side(view), there)
     plan_rows.store_plan_rows(session, target, plan, tasks=plan.tasks, groups=plan.groups)
     campaigns.update_campaign(session, row.id, {"state": "planned", "settings_version": row.settings_version + 1})
     audit.record_action(session, row.id, actor=actor, action="plan frozen", what={"plan": version, "of": "Pearmut"})
@@ -93,7 +93,7 @@ def _make_plan(loaded: LoadedCampaign, raters: Mapping[str, str], material: Plan
         documents=documents,
         groups=tuple(groups),
         tasks=tuple(tasks),
-        notes=(POOLED,) if loaded.single_stream else (),
+        notes=(POOLED,) if loaded.is_single_stream else (),
     )
 
 

@@ -11,13 +11,15 @@ from app.protocols.base import JudgmentMeasure, Spans
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.services.people.answer_rule import AnswerRule
 from app.services.people.qualification_marks import QualificationItem, compute_payload_measures
-from app.services.people.rule_bounds import list_impossible_bounds
+from app.services.people.rule_bounds import list_unsatisfiable_rules
 from app.stats.scoring import normalize_category_path
 
 Payload = Mapping[str, object]
 
 
-def check_answer_rules(campaign: CampaignInfo, texts: Sequence[str], rules: Sequence[AnswerRule]) -> Iterator[Place]:
+def list_answer_rule_faults(
+    campaign: CampaignInfo, texts: Sequence[str], rules: Sequence[AnswerRule]
+) -> Iterator[Place]:
     """What is wrong with the rules for texts in columns, by the number of the rule."""
     measures = {one.name: one for one in _measures(campaign)}
     marking = _find_marking(campaign)
@@ -31,10 +33,10 @@ def check_answer_rules(campaign: CampaignInfo, texts: Sequence[str], rules: Sequ
             faults += _list_mark_faults(n, rule, texts[rule.column - 1], marking)
         elif rule.above is not None and (rule.above > len(texts) or rule.above == rule.column):
             faults.append(Place((n, "above"), "must be another column"))
-    yield from faults or list_impossible_bounds(_measures(campaign), rules)
+    yield from faults or list_unsatisfiable_rules(_measures(campaign), rules)
 
 
-def find_error_field(campaign: CampaignInfo) -> str | None:
+def find_error_span_field(campaign: CampaignInfo) -> str | None:
     """The field of a payload that holds marked errors; None where the protocol has none."""
     marking = _find_marking(campaign)
     return None if marking is None else marking.field
@@ -88,7 +90,7 @@ def list_broken_rules(
     values = [_compute_measures(campaign, n, items, answer) for n, answer in enumerate(given)]
     ranking = find_campaign_protocol(campaign).find_measure(parse_campaign_scoring_options(campaign))
     sign = 1 if ranking.higher_is_better else -1
-    field = find_error_field(campaign)
+    field = find_error_span_field(campaign)
 
     def holds(rule: AnswerRule) -> bool:
         at = rule.column - 1

@@ -74,7 +74,7 @@ def enrol_rater_table(
     return missing
 
 
-def assign_missing_keys(
+def assign_missing_rater_keys(
     session: Session, campaign: str, wanted: Sequence[tuple[RaterTableLine, Enrolment]]
 ) -> list[tuple[RaterTableLine, Enrolment]]:
     """The same lines, with keys r1, r2 … that nobody has if the table gives none."""
@@ -102,7 +102,7 @@ def _enrol(
             service.put_rater(session, campaign, key, new, given=_personal_fields(new), seen=None, by=by)
     fresh = [(key, new) for key, new in wanted if key not in known]
     if fresh:
-        service.insert_enrolled(session, campaign_id, fresh, by=by)
+        service.insert_enrolled_raters(session, campaign_id, fresh, by=by)
         audit.record_action(
             session, campaign_id, actor=by.actor, action="raters enrolled", what={"raters": [key for key, _ in fresh]}
         )
@@ -112,7 +112,7 @@ def _personal_fields(new: Enrolment) -> frozenset[str]:
     return frozenset(name for name in ("person", "contact") if getattr(new, name) is not None)
 
 
-def change_raters(
+def change_rater_states_and_teams(
     session: Session,
     campaign: str,
     keys: Sequence[str],
@@ -149,7 +149,7 @@ def change_raters(
             session,
             campaign,
             key,
-            replace(service.make_enrolment(known[key]), **values),
+            replace(service.extract_enrolment(known[key]), **values),
             given=frozenset(),
             seen=lambda _: True,
             by=by,

@@ -91,7 +91,7 @@ class CampaignHours:
 
 
 @dataclass(frozen=True, slots=True)
-class HoursEntry:
+class HoursCorrection:
     """An adjustment, a dispute or a refusal. answers: the dispute that it answers; answered: what a dispute led to."""
 
     id: int
@@ -110,7 +110,7 @@ class OwnHours:
     """A rater's own hours, and all that was said about them."""
 
     hours: RaterHours
-    entries: tuple[HoursEntry, ...]
+    entries: tuple[HoursCorrection, ...]
 
 
 def make_hours_report(
@@ -147,7 +147,7 @@ def get_own_hours(session: Session, rater: ActingRater, *, utc_offset: int = 0) 
     return OwnHours(counted, tuple(_entry(row) for row in entries))
 
 
-def list_hours_entries(
+def list_hours_corrections(
     session: Session,
     campaign: str,
     *,
@@ -156,7 +156,7 @@ def list_hours_entries(
     limit: int,
     answered: bool | None = None,
     q: str = "",
-) -> list[HoursEntry]:
+) -> list[HoursCorrection]:
     """Adjustments, disputes and refusals in their order, by id after `after`; a coordinator gets those of its team.
 
     answered: only disputes with an answer, or without. q: words, each a part of the rater or the reason.
@@ -171,7 +171,7 @@ def list_hours_entries(
 
 def adjust_hours(
     session: Session, campaign: str, *, rater: str, seconds: int, reason: str, answers: int | None, actor: str
-) -> HoursEntry:
+) -> HoursCorrection:
     """Add seconds to what a rater is paid, or take some off. answers: the dispute of theirs that this accepts.
 
     Raises NotFound, DisputeAlreadyAnswered, Invalid for a rater who is not enrolled or whose dispute it is not.
@@ -185,14 +185,14 @@ def adjust_hours(
     return _add(session, row.id, account.id, "adjustment", seconds, reason, actor, answers)
 
 
-def refuse_hours_dispute(session: Session, campaign: str, *, dispute: int, reason: str, actor: str) -> HoursEntry:
+def refuse_hours_dispute(session: Session, campaign: str, *, dispute: int, reason: str, actor: str) -> HoursCorrection:
     """Answer a dispute by a reason why nothing is paid for it. Raises NotFound, DisputeAlreadyAnswered."""
     row = campaigns.load_campaign(session, campaign, lock=True)
     entry = _to_answer(session, row.id, dispute)
     return _add(session, row.id, entry.rater_id, "refusal", 0, reason, actor, dispute)
 
 
-def dispute_hours(session: Session, rater: ActingRater, *, seconds: int, reason: str) -> HoursEntry:
+def dispute_hours(session: Session, rater: ActingRater, *, seconds: int, reason: str) -> HoursCorrection:
     """A rater says that so many seconds are missing. Raises TooManyDisputes."""
     campaigns.load_campaign(session, rater.campaign, lock=True)
     if hours.count_open_disputes(session, rater.campaign_id, rater.rater_id) >= MOST_OPEN:
@@ -200,7 +200,7 @@ def dispute_hours(session: Session, rater: ActingRater, *, seconds: int, reason:
     return _add(session, rater.campaign_id, rater.rater_id, "dispute", seconds, reason, rater.actor, None)
 
 
-def write_hours_csv(statement: CampaignHours) -> bytes:
+def encode_hours_csv(statement: CampaignHours) -> bytes:
     """A line a rater and day, in seconds; a rater without a day has a line without one. Where somebody heard media, a
     column has the seconds of them."""
     rows: list[tuple[Cell, ...]] = []
@@ -315,7 +315,7 @@ def _add(
     reason: str,
     actor: str,
     answers: int | None,
-) -> HoursEntry:
+) -> HoursCorrection:
     values = {"rater_id": rater_id, "kind": kind, "seconds": seconds, "reason": reason, "actor": actor}
     made = _entry(hours.insert_hours_entry(session, campaign_id, {**values, "answers_id": answers}))
     what = {"entry": made.id, "rater": made.rater, "seconds": seconds, "answers": answers}
@@ -323,5 +323,5 @@ def _add(
     return made
 
 
-def _entry(row: hours.Row) -> HoursEntry:
-    return HoursEntry(**{name: getattr(row, name) for name in HoursEntry.__slots__})
+def _entry(row: hours.Row) -> HoursCorrection:
+    return HoursCorrection(**{name: getattr(row, name) for name in HoursCorrection.__slots__})

@@ -290,15 +290,15 @@ def list_own_completion_codes(session: Session, campaign_id: int, rater_id: int)
     """A rater's own tasks with a code: task, code, and the address that takes them back to their platform."""
     url = invitations.find_completion_url(session, campaign_id, rater_id)
     rows, _ = invitations.load_completions_page(session, campaign_id, after=0, limit=10_000, rater_id=rater_id)
-    return [(row.task, row.code, insert_completion_code(url, row.code)) for row in rows]
+    return [(row.task, row.code, add_completion_code_to_url(url, row.code)) for row in rows]
 
 
-def insert_completion_code(url: str | None, code: str) -> str | None:
+def add_completion_code_to_url(url: str | None, code: str) -> str | None:
     """The address with the code in the place of `{code}`, or at its end.
 
-    >>> insert_completion_code("https://app.example.org/done?cc={code}", "C1 X")
+    >>> add_completion_code_to_url("https://app.example.org/done?cc={code}", "C1 X")
     'https://app.example.org/done?cc=C1%20X'
-    >>> insert_completion_code("https://app.example.org/done?cc=", "C1")
+    >>> add_completion_code_to_url("https://app.example.org/done?cc=", "C1")
     'https://app.example.org/done?cc=C1'
     """
     if url is None:

@@ -11,8 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.people.answer_rule import MOST_COLUMNS, MOST_RULES, AnswerRule
-from app.services.people.answer_rules import check_answer_rules, list_broken_rules
-from app.services.people.qualification_marks import QualificationItem, check_qualification_item
+from app.services.people.answer_rules import list_answer_rule_faults, list_broken_rules
+from app.services.people.qualification_marks import QualificationItem, list_qualification_item_faults
 
 LONGEST = 20_000
 Text = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST)]
@@ -39,18 +39,18 @@ class KnownAnswer(BaseModel):
         return self.columns or ((self.text,) if self.text is not None else ())
 
     @property
-    def is_known(self) -> bool:
+    def has_right_answer(self) -> bool:
         """Whether an answer can be right or wrong."""
         return self.payload is not None or bool(self.rules)
 
-    def make_items(self, source: str | None) -> list[QualificationItem]:
+    def make_qualification_items(self, source: str | None) -> list[QualificationItem]:
         """The question of each column."""
         item = QualificationItem(source=source, payload=self.payload, tolerance=self.tolerance, reasons={})
         return [replace(item, text=text) for text in self.texts_to_judge]
 
 
 @dataclass(frozen=True, slots=True)
-class KnownSegment:
+class KnownAnswerSegment:
     """A segment of a document with known answers: its source, and what it says of itself by kind of document."""
 
     source: str | None
@@ -62,16 +62,16 @@ def list_known_answer_faults(campaign: CampaignInfo, known: KnownAnswer, source:
     if known.columns and (known.text is not None or known.payload is not None):
         yield Place(("columns",), "replace text and payload; give rules for the right answer")
         return
-    if known.is_known and not known.texts_to_judge:
+    if known.has_right_answer and not known.texts_to_judge:
         yield Place(("text",), "is required if there are rules or the right judgment")
         return
     faults = [
         Place(("rules", *place.loc), place.msg)
-        for place in check_answer_rules(campaign, known.texts_to_judge, known.rules)
+        for place in list_answer_rule_faults(campaign, known.texts_to_judge, known.rules)
     ]
-    items = known.make_items(source)
+    items = known.make_qualification_items(source)
     if known.payload is not None:
-        faults += [Place(place.loc[3:], place.msg) for place in check_qualification_item(campaign, 0, items[0])]
+        faults += [Place(place.loc[3:], place.msg) for place in list_qualification_item_faults(campaign, 0, items[0])]
     yield from faults or _list_self_contradictions(campaign, known, items)
 
 

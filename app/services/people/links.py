@@ -46,7 +46,7 @@ class RaterLink:
         return f"Link({self.rater!r})"
 
 
-def renew_link(session: Session, campaign: str, key: str, *, days: float, by: Caller) -> RaterLink:
+def renew_rater_link(session: Session, campaign: str, key: str, *, days: float, by: Caller) -> RaterLink:
     """Give a rater a link; what they had before ends at once, its sessions too.
 
     Raises NotFound where the rater is not the caller's, RaterNotEnrolled, RaterErased.
@@ -96,7 +96,7 @@ def replace_rater_token(
     return RaterLink(campaign, rater.key, issued.secret, expires_at, rater.contact_name, rater.contact_email)
 
 
-def renew_links(
+def renew_rater_links(
     session: Session, campaign: str, team: str | None, keys: Sequence[str] | None = None, *, days: float, by: Caller
 ) -> list[RaterLink]:
     """Links for everybody active or paused in a team; None: a coordinator's own team, a manager's whole campaign.
@@ -150,7 +150,7 @@ def _no_link(rater: raters.RaterRecord | None) -> str:
     return "is not enrolled" if rater.state is None else f"is {rater.state}"
 
 
-def write_links_csv(links: Sequence[RaterLink], address: Callable[[str], str]) -> bytes:
+def encode_links_csv(links: Sequence[RaterLink], address: Callable[[str], str]) -> bytes:
     """Rater, link, end and contact, one line each; nothing that a spreadsheet would run. address: of a secret."""
     out = io.StringIO()
     lines = csv.writer(out, lineterminator="\r\n")

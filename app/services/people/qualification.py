@@ -15,8 +15,8 @@ from app.services.campaigns.campaigns import get_campaign as campaign_view
 from app.services.people.qualification_marks import (
     QualificationAnswer,
     QualificationItem,
-    check_qualification_item,
     is_answer_right,
+    list_qualification_item_faults,
 )
 from app.services.people.raters import ActingRater, RaterErased
 from app.storage import campaigns, qualification, raters
@@ -66,7 +66,7 @@ class QualificationStanding:
 
 
 @dataclass(frozen=True, slots=True)
-class QualificationAttempt:
+class MarkedQualificationAttempt:
     """How an attempt went. right: item by item."""
 
     n: int
@@ -104,7 +104,7 @@ def put_qualification_test(
     """Store a new version; the same again is the same version. Raises NotFound, and Invalid naming what is wrong."""
     row = campaigns.load_campaign(session, campaign, lock=True)
     view = campaign_view(session, campaign)
-    places = [place for n, item in enumerate(items) for place in check_qualification_item(view, n, item)]
+    places = [place for n, item in enumerate(items) for place in list_qualification_item_faults(view, n, item)]
     if places:
         raise Invalid("the test is not valid", places=tuple(places[:100]))
     stored = qualification.find_qualification(session, row.id)
@@ -128,12 +128,12 @@ def get_qualification_test(session: Session, campaign: str, *, version: int | No
     return _load(session, campaigns.load_campaign(session, campaign).id, version)
 
 
-def has_qualification(session: Session, campaign: str) -> bool:
+def has_qualification_test(session: Session, campaign: str) -> bool:
     """Whether the campaign has a test. Raises NotFound where there is no such campaign."""
     return qualification.find_qualification(session, campaigns.load_campaign(session, campaign).id) is not None
 
 
-def get_rater_qualification(
+def get_own_qualification_test(
     session: Session, rater: ActingRater
 ) -> tuple[QualificationTest, QualificationStanding, CampaignInfo]:
     """The test that a rater is to pass, where they stand, and the campaign. Raises NotFound where there is none."""
@@ -144,14 +144,14 @@ def get_rater_qualification(
 
 def attempt_qualification(
     session: Session, rater: ActingRater, *, version: int, answers: Sequence[QualificationAnswer]
-) -> QualificationAttempt:
+) -> MarkedQualificationAttempt:
     """Judge a rater's answers to the latest version of the test.
 
     Raises NotFound, QualificationTestChanged, QualificationAlreadyPassed, NoQualificationAttemptLeft, or Invalid naming
     the answer that cannot be judged, which does not count as an attempt.
     """
     qualification.lock_rater_attempts(session, rater.rater_id)
-    test, standing, view = get_rater_qualification(session, rater)
+    test, standing, view = get_own_qualification_test(session, rater)
     if version != test.version:
         raise QualificationTestChanged(f"it is version {test.version}")
     if standing.passed:
@@ -169,7 +169,7 @@ def attempt_qualification(
     what = {"rater": rater.rater, "version": version, "attempt": n, "passed": passed}
     audit.record_action(session, rater.campaign_id, actor=rater.actor, action="qualification tried", what=what)
     left = None if standing.left is None else standing.left - 1
-    return QualificationAttempt(n, version, share, passed, verdicts, test.items, left)
+    return MarkedQualificationAttempt(n, version, share, passed, verdicts, test.items, left)
 
 
 def waive_qualification(session: Session, campaign: str, key: str, *, reason: str, by: Caller) -> None:

@@ -50,7 +50,7 @@ class QualificationAnswer:
     choice: str | None = None
 
 
-def check_qualification_item(campaign: CampaignInfo, n: int, item: QualificationItem) -> Iterator[Place]:
+def list_qualification_item_faults(campaign: CampaignInfo, n: int, item: QualificationItem) -> Iterator[Place]:
     """What is wrong with an item of a new test."""
     here = ("body", "items", n)
     if (item.payload is None) == (item.choice is None):

@@ -107,7 +107,7 @@ def list_own_questionnaires(session: Session, rater: ActingRater) -> list[OwnQue
     return own
 
 
-def put_own_answers(
+def put_own_questionnaire_answers(
     session: Session, rater: ActingRater, moment: Moment, answers: Mapping[str, object]
 ) -> OwnQuestionnaire:
     """Keep a rater's answers; others than before are a new revision, and the same change nothing.

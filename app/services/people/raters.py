@@ -199,7 +199,9 @@ def get_rater(session: Session, campaign: str, key: str, *, by: Caller) -> Rater
     return redact_rater_view(by, _view(raters.load_rater(session, campaigns.load_campaign(session, campaign).id, key)))
 
 
-def insert_enrolled(session: Session, campaign_id: int, wanted: Sequence[tuple[str, Enrolment]], *, by: Caller) -> None:
+def insert_enrolled_raters(
+    session: Session, campaign_id: int, wanted: Sequence[tuple[str, Enrolment]], *, by: Caller
+) -> None:
     """Store accounts that are not there, with their enrolments and contacts, by a few statements for all.
 
     Raises PersonInOtherCampaign, Invalid naming a team that is not there.
@@ -225,7 +227,7 @@ def load_rater_views(session: Session, campaign_id: int, keys: Sequence[str]) ->
     return {key: _view(row) for key, row in raters.load_raters_of_keys(session, campaign_id, keys).items()}
 
 
-def make_enrolment(view: RaterView) -> Enrolment:
+def extract_enrolment(view: RaterView) -> Enrolment:
     """What was said of a rater who is enrolled."""
     return Enrolment(**{f.name: getattr(view, f.name) for f in fields(Enrolment)})
 

@@ -15,7 +15,7 @@ Interval = tuple[float, float]
 ANY: Interval = (-math.inf, math.inf)
 
 
-def list_impossible_bounds(measures: Sequence[JudgmentMeasure], rules: Sequence[AnswerRule]) -> Iterator[Place]:
+def list_unsatisfiable_rules(measures: Sequence[JudgmentMeasure], rules: Sequence[AnswerRule]) -> Iterator[Place]:
     """The rules that nothing can keep, by their number. measures: those of the protocol, the one that ranks first."""
     scales = {one.name: one.scale for one in measures}
     within: dict[tuple[int, str], Interval] = {}

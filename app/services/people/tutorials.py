@@ -21,7 +21,7 @@ from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import get_display_settings
 from app.services.people.answer_rule import AnswerRule
 from app.services.people.answer_rules import list_broken_rules, parse_column_payloads
-from app.services.people.known_answers import KnownAnswer, KnownSegment, Text, list_known_answer_faults
+from app.services.people.known_answers import KnownAnswer, KnownAnswerSegment, Text, list_known_answer_faults
 from app.services.people.qualification_marks import (
     QualificationAnswer,
     QualificationItem,
@@ -44,7 +44,7 @@ class TutorialItemNotFound(NotFound):
     published = "NoSuchItem"
 
 
-class TutorialNote(KnownAnswer):
+class TutorialSegmentMeta(KnownAnswer):
     """What a segment of a tutorial says of itself, under `tutorial` in its `meta`.
 
     retry: the rater answers again until all is right, and sees neither the right judgment nor the reasons before.
@@ -73,17 +73,17 @@ class TutorialLesson:
     retry: bool = False
 
     @property
-    def known(self) -> bool:
+    def has_right_answer(self) -> bool:
         """Whether an answer can be right or wrong."""
         return self.item.payload is not None or bool(self.rules)
 
     @property
-    def items(self) -> list[QualificationItem]:
+    def column_items(self) -> list[QualificationItem]:
         """The item of each column."""
         return [replace(self.item, text=text) for text in self.columns]
 
     @property
-    def address(self) -> tuple[str, int]:
+    def answer_address(self) -> tuple[str, int]:
         """What answers are kept by."""
         return self.key, self.position
 
@@ -129,7 +129,7 @@ class TutorialResult:
     at: datetime | None
 
 
-def list_tutorial_faults(campaign: CampaignInfo, segments: Sequence[KnownSegment]) -> Iterator[Place]:
+def list_tutorial_faults(campaign: CampaignInfo, segments: Sequence[KnownAnswerSegment]) -> Iterator[Place]:
     """What is wrong with the segments of a tutorial document, each by its index."""
     for n, segment in enumerate(segments):
         if NAME in segment.meta:
@@ -142,7 +142,7 @@ def get_tutorial(session: Session, rater: ActingRater) -> TutorialCourse:
     view = get_campaign(session, rater.campaign)
     lessons = _lessons(session, view, rater.campaign_id)
     kept = tutorials.load_answered_segments(session, rater.campaign_id, rater.rater_id) if lessons else set()
-    done = frozenset(one.n for one in lessons if one.address in kept)
+    done = frozenset(one.n for one in lessons if one.answer_address in kept)
     left = len(done) < len(lessons) and not tutorials.has_begun_tasks(session, rater.campaign_id, rater.rater_id)
     return TutorialCourse(view.protocol, lessons, done, left, get_display_settings(view.settings).markup)
 
@@ -222,12 +222,12 @@ def _lessons(session: Session, view: CampaignInfo, campaign_id: int) -> tuple[Tu
 
 def _item(
     view: CampaignInfo, meta: Mapping[str, object], source: str | None, output: str | None
-) -> tuple[TutorialNote, QualificationItem]:
+) -> tuple[TutorialSegmentMeta, QualificationItem]:
     """What raters see of a segment. A known answer that does not fit the campaign's protocol is not known."""
     try:
-        known = TutorialNote.model_validate(meta.get(NAME) or {})
+        known = TutorialSegmentMeta.model_validate(meta.get(NAME) or {})
     except ValidationError:
-        known = TutorialNote()
+        known = TutorialSegmentMeta()
     text = next(iter(known.columns), known.text or output)
     judged = known if known.texts_to_judge else known.model_copy(update={"text": text})
     if any(list_known_answer_faults(view, judged, source)):
@@ -239,20 +239,20 @@ def _mark_answer(
     view: CampaignInfo, lesson: TutorialLesson, given: Sequence[Mapping[str, object]]
 ) -> tuple[bool | None, list[AnswerRule]]:
     """Whether answers are right, None where nothing is known, and the rules that they do not keep."""
-    broken = list_broken_rules(view, lesson.items, lesson.rules, given)
-    if not lesson.known:
+    broken = list_broken_rules(view, lesson.column_items, lesson.rules, given)
+    if not lesson.has_right_answer:
         return None, broken
     near = lesson.item.payload is None or is_answer_right(view, lesson.item, QualificationAnswer(payload=given[0]))
     return near and not broken, broken
 
 
-def _list_note_faults(campaign: CampaignInfo, segment: KnownSegment) -> Iterator[Place]:
+def _list_note_faults(campaign: CampaignInfo, segment: KnownAnswerSegment) -> Iterator[Place]:
     try:
-        note = TutorialNote.model_validate(segment.meta[NAME])
+        note = TutorialSegmentMeta.model_validate(segment.meta[NAME])
     except ValidationError as error:
         for fault in list_first_validation_errors(error, 20):
             yield Place(tuple(fault["loc"]), fault["msg"])
         return
     yield from list_known_answer_faults(campaign, note, segment.source)
-    if note.retry and not note.is_known:
+    if note.retry and not note.has_right_answer:
         yield Place(("retry",), "needs rules or the right judgment")

@@ -11,7 +11,7 @@ from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.plans import staleness
-from app.services.webhooks.events import record_event
+from app.services.webhooks.events import record_webhook_event
 from app.storage import campaigns
 from app.storage.db import Session
 from app.storage.media import rows
@@ -70,7 +70,7 @@ def change_campaign_state(
             _check_media(session, row.id)
     campaigns.update_campaign(session, row.id, {"state": target, "settings_version": row.settings_version + 1})
     audit.record_action(session, row.id, actor=actor, action=f"campaign {target}", what={"before": row.state})
-    record_event(session, row.id, "campaign.state_changed", {"from": row.state, "to": target})
+    record_webhook_event(session, row.id, "campaign.state_changed", {"from": row.state, "to": target})
     return get_campaign(session, campaign)
 
 

@@ -11,7 +11,7 @@ from app.domain.recipe import NAMED
 from app.reports.inputs.campaign import CampaignInfo
 from app.reports.inputs.recipe_ratings import load_recipe_ratings
 from app.reports.inputs.snapshot import Snapshot, load_snapshot
-from app.stats.components.fit_for_forecast import FEWEST_RATINGS, fit_forecast_components, parse_components
+from app.stats.components.fit_for_forecast import FEWEST_RATINGS, fit_forecast_components, parse_forecast_components
 from app.stats.planning.forecast_components import ForecastComponents
 from app.stats.planning.planning import BETWEEN, NoComponents, VarianceComponents, default_components
 from app.stats.selection import select_rows
@@ -36,7 +36,7 @@ def load_forecast_components(
     """
     if pilot is not None:
         return _load_pilot_components(session, view, load_snapshot(session, pilot, version))
-    given = parse_components(view.settings.get(SETTING))
+    given = parse_forecast_components(view.settings.get(SETTING))
     if given is not None:
         return given
     own = _fit_own_components(session, load_snapshot(session, view.key, version))
@@ -48,7 +48,7 @@ def load_forecast_components(
         return ForecastComponents(None, why=error.detail or error.title())
 
 
-def parse_stored_components(report: Mapping[str, Any]) -> ForecastComponents | None:
+def parse_pilot_components(report: Mapping[str, Any]) -> ForecastComponents | None:
     """What a plan's report says of its pilot, for the next plan of the campaign: the pilot itself is not read again.
 
     None where it had none.

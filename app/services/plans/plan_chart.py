@@ -25,7 +25,7 @@ class RaterLoad:
 
 
 @dataclass(frozen=True, slots=True)
-class PlanPicture:
+class PlanChartData:
     """What is drawn. notes: sentences below."""
 
     campaign: str
@@ -35,7 +35,7 @@ class PlanPicture:
     notes: tuple[str, ...]
 
 
-def draw_plan_chart(view: PlanPicture) -> bytes:
+def draw_plan_chart(view: PlanChartData) -> bytes:
     """Bars of segments by rater, and beside them a map of rater by system; as SVG."""
     names = [canvas.shorten_in_middle(one.rater, LONGEST_NAME) for one in view.raters]
     left = MARGIN + max(map(len, names), default=6) * CHARACTER + 12
@@ -55,7 +55,7 @@ def draw_plan_chart(view: PlanPicture) -> bytes:
         return canvas.figure_to_svg(sheet.figure, title=f"Plan of {view.campaign}")
 
 
-def _bars(sheet: ChartSheet, view: PlanPicture, names: Sequence[str], left: float, top: float) -> None:
+def _bars(sheet: ChartSheet, view: PlanChartData, names: Sequence[str], left: float, top: float) -> None:
     most = max((one.segments for one in view.raters), default=0) or 1
     sheet.text(left, top - 10, "Segments and expected hours", size=7.5, color=QUIET)
     for i, (rater, name) in enumerate(zip(view.raters, names, strict=True)):
@@ -66,7 +66,7 @@ def _bars(sheet: ChartSheet, view: PlanPicture, names: Sequence[str], left: floa
         sheet.text(left + BARS + 8, y + ROW / 2, f"{rater.segments:,} · {rater.hours:.1f} h", size=8, color=QUIET)
 
 
-def _grid(sheet: ChartSheet, view: PlanPicture, systems: Sequence[str], left: float, top: float) -> None:
+def _grid(sheet: ChartSheet, view: PlanChartData, systems: Sequence[str], left: float, top: float) -> None:
     """Items of each system by rater; the darker, the more."""
     most = max((one.systems.get(name, 0) for one in view.raters for name in view.systems), default=0) or 1
     for j, name in enumerate(systems):

@@ -105,7 +105,7 @@ def load_plan_input(session: Session, view: CampaignInfo, campaign_id: int) -> P
     )
 
 
-def keep_one_calibration_set(material: PlanInput, key: str | None) -> PlanInput:
+def select_calibration_set(material: PlanInput, key: str | None) -> PlanInput:
     """The same, with the pairs of one calibration set only.
 
     Raises CalibrationSetMissing where the campaign has none of it.

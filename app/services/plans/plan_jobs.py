@@ -74,7 +74,7 @@ def parse_stored_plan(body: bytes) -> PlanView:
 def compile_plan_or_require_job(
     session: Session, campaign: str, given: object, *, dry_run: bool, actor: str, pilot: str | None = None
 ) -> PlanView:
-    """As `plans.compile_and_freeze`, which it is where compiling is quick; else with what a job has compiled.
+    """As `plans.compile_and_freeze_plan`, which it is where compiling is quick; else with what a job has compiled.
 
     Raises as it does, and PlanNeedsJob where no job has yet.
     """
@@ -129,13 +129,13 @@ def _pilot_cache_key(session: Session, about: Snapshot) -> list[object]:
     return [campaign.key, about.version, campaign.protocol, dict(campaign.options), scored]
 
 
-def hash_values(parts: object) -> str:
+def hash_plain_values(parts: object) -> str:
     """SHA-256 of plain values, in hex."""
     return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
 
 
 @contextmanager
-def refuse_changed_inputs() -> Iterator[None]:
+def raise_as_inputs_changed() -> Iterator[None]:
     """For reading once more, in a job, what its question was about.
 
     Raises JobInputsChanged for what is refused now: it was not when the job was asked for, and may not be again.
@@ -152,7 +152,7 @@ def make_plan_work(database: Database, request: JobRequest) -> ReportWork[bytes]
     campaign, pilot = next(iter(request.campaigns)), given["pilot"]
     version = None if pilot is None else request.campaigns[pilot]
     with database.transaction(snapshot=True) as session:
-        with refuse_changed_inputs():
+        with raise_as_inputs_changed():
             wanted = plans.load_plan_request(session, campaign, json.loads(given["design"]), pilot=pilot, lock=False)
             about = None if pilot is None else load_snapshot(session, pilot, version)
             if _key(session, wanted, about) != request.key:

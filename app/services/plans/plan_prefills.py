@@ -24,7 +24,7 @@ class PrefilledErrorsMissing(Conflict):
     published = "NothingReadyMade"
 
 
-def check_prefilled_errors(session: Session, campaign_id: int, view: CampaignInfo, design: Design) -> None:
+def check_prefills_exist(session: Session, campaign_id: int, view: CampaignInfo, design: Design) -> None:
     """Whether what is to be shown is there. Raises Invalid for a name that no output has, PrefilledErrorsMissing."""
     places = tuple(_faults(session, campaign_id, view, design))
     if places:
@@ -36,7 +36,7 @@ def check_prefilled_errors(session: Session, campaign_id: int, view: CampaignInf
         raise PrefilledErrorsMissing
 
 
-def check_ongoing_prefill(session: Session, campaign_id: int, view: CampaignInfo, design: Design) -> None:
+def check_setting_prefill_exists(session: Session, campaign_id: int, view: CampaignInfo, design: Design) -> None:
     """Whether what a setting has tasks show from now on is there. Raises Invalid for a name that no output has.
 
     What is begun goes on as it was: neither the arms of a plan in force nor a name that its tasks have is asked about.
@@ -68,7 +68,7 @@ def choose_campaign_prefill(session: Session, campaign_id: int, view: CampaignIn
     return DEFAULT_PREFILL if silent and prefills.has_prefilled_errors(session, campaign_id, DEFAULT_PREFILL) else None
 
 
-def choose_ongoing_prefill(session: Session, campaign_id: int, view: CampaignInfo) -> str | None:
+def choose_prefill_of_planned_tasks(session: Session, campaign_id: int, view: CampaignInfo) -> str | None:
     """As `choose_campaign_prefill`; but what no setting decides stays as planned tasks have it, whatever came since."""
     had = prefills.find_planned_prefill_name(session, campaign_id)
     return choose_campaign_prefill(session, campaign_id, view) if had is None or SETTING in view.settings else had[0]
@@ -80,9 +80,7 @@ def choose_arm_prefills(view: CampaignInfo, arms: Sequence[Arm]) -> tuple[str | 
     return tuple(arm.prefill or needed for arm in arms)
 
 
-def warn_of_prefill_change(
-    session: Session, campaign_id: int, view: CampaignInfo, arms: Sequence[Arm]
-) -> Iterator[str]:
+def list_prefill_changes(session: Session, campaign_id: int, view: CampaignInfo, arms: Sequence[Arm]) -> Iterator[str]:
     """That a plan nobody has begun shows other errors than it would now, in words."""
     had = None if arms else prefills.find_planned_prefill_name(session, campaign_id)
     now = choose_campaign_prefill(session, campaign_id, view)

@@ -13,7 +13,7 @@ from app.design.checks import PlanCheckReport, PlannedRaterLoad, check_plan
 from app.design.plan import Plan
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.people import idle_raters
-from app.services.plans.plan_chart import MOST_RATERS, MOST_SYSTEMS, PlanPicture, RaterLoad, draw_plan_chart
+from app.services.plans.plan_chart import MOST_RATERS, MOST_SYSTEMS, PlanChartData, RaterLoad, draw_plan_chart
 from app.services.plans.plan_input import PlanInput
 from app.stats.planning.forecast_components import ForecastComponents
 from app.stats.planning.plan_forecast import forecast_plan, warn_of_few_documents
@@ -192,12 +192,12 @@ def _control_warnings(checks: PlanCheckReport) -> Iterator[str]:
             yield f"{told}: {why}; {what}, or let each rater have more tasks, or more documents in one"
 
 
-def draw_plan_picture(campaign: str, version: int | None, report: Mapping[str, Any]) -> bytes:
+def draw_plan_report_chart(campaign: str, version: int | None, report: Mapping[str, Any]) -> bytes:
     """A plan as SVG: work by rater, and the map of rater by system."""
     return draw_plan_chart(_draw_plan(campaign, version, report))
 
 
-def _draw_plan(campaign: str, version: int | None, report: Mapping[str, Any]) -> PlanPicture:
+def _draw_plan(campaign: str, version: int | None, report: Mapping[str, Any]) -> PlanChartData:
     total, balance, ahead = report["total"], report["balance"], report["forecast"]
     loads = report["raters"][:MOST_RATERS]
     table = report["rater_system"]
@@ -224,7 +224,7 @@ def _draw_plan(campaign: str, version: int | None, report: Mapping[str, Any]) ->
     told += [f"Not met: {unmet['what']}: {unmet['why']}." for unmet in report["unmet"]]
     if len(report["raters"]) > MOST_RATERS or len(systems) > MOST_SYSTEMS:
         told.append(f"The first {MOST_RATERS} raters and {MOST_SYSTEMS} systems are drawn.")
-    return PlanPicture(
+    return PlanChartData(
         campaign=campaign,
         heading="Preview, not stored" if version is None else f"Version {version}",
         raters=tuple(

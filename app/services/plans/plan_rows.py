@@ -29,7 +29,7 @@ DEGRADES_TEXTS = "only texts can be degraded; leave it out, or put repeats in it
 
 
 @dataclass(frozen=True, slots=True)
-class PlanTarget:
+class PlanStorageTarget:
     """Where a plan is stored: campaign, version, and what its names stand for."""
 
     campaign_id: int
@@ -39,7 +39,7 @@ class PlanTarget:
 
 
 def store_plan_rows(
-    session: Session, target: PlanTarget, plan: Plan, *, tasks: Sequence[Task], groups: Sequence[PlannedGroup]
+    session: Session, target: PlanStorageTarget, plan: Plan, *, tasks: Sequence[Task], groups: Sequence[PlannedGroup]
 ) -> None:
     """Write a plan's tasks, those that are given, with all that they need; the plan itself is stored already."""
     session.flush()
@@ -66,7 +66,7 @@ def store_plan_rows(
         plans.join_task_pool(session, target.campaign_id, rater_id)
 
 
-def _arms(target: PlanTarget, plan: Plan) -> TableRows:
+def _arms(target: PlanStorageTarget, plan: Plan) -> TableRows:
     shown = plan_prefills.choose_arm_prefills(target.view, plan.arms)
     rows = [
         (target.campaign_id, target.version, n, arm.name, arm.presentation, prefill)
@@ -75,7 +75,7 @@ def _arms(target: PlanTarget, plan: Plan) -> TableRows:
     return TableRows("arms", ("campaign_id", "plan", "n", "name", "presentation", "prefill"), rows)
 
 
-def _bucket_raters(target: PlanTarget, plan: Plan) -> TableRows:
+def _bucket_raters(target: PlanStorageTarget, plan: Plan) -> TableRows:
     rows = [
         (target.campaign_id, target.version, bucket.number, target.material.rater_ids[rater])
         for bucket in plan.buckets
@@ -85,7 +85,7 @@ def _bucket_raters(target: PlanTarget, plan: Plan) -> TableRows:
     return TableRows("bucket_raters", ("campaign_id", "plan", "bucket", "rater_id"), rows)
 
 
-def _documents(target: PlanTarget, plan: Plan) -> TableRows:
+def _documents(target: PlanStorageTarget, plan: Plan) -> TableRows:
     rows = [
         (target.campaign_id, target.version, target.material.document_ids[one.key], one.bucket, one.inclusion)
         for one in plan.documents
@@ -93,7 +93,7 @@ def _documents(target: PlanTarget, plan: Plan) -> TableRows:
     return TableRows("plan_documents", ("campaign_id", "plan", "document_id", "bucket", "inclusion"), rows)
 
 
-def _groups(target: PlanTarget, groups: Sequence[PlannedGroup], ids: Mapping[int, int]) -> TableRows:
+def _groups(target: PlanStorageTarget, groups: Sequence[PlannedGroup], ids: Mapping[int, int]) -> TableRows:
     names = target.material
     columns = (
         *("id", "campaign_id", "plan", "bucket", "unit", "nth", "document_id"),
@@ -109,7 +109,7 @@ def _groups(target: PlanTarget, groups: Sequence[PlannedGroup], ids: Mapping[int
     return TableRows("groups", columns, rows)
 
 
-def _tasks(target: PlanTarget, plan: Plan, tasks: Sequence[Task], ids: Mapping[int, int]) -> TableRows:
+def _tasks(target: PlanStorageTarget, plan: Plan, tasks: Sequence[Task], ids: Mapping[int, int]) -> TableRows:
     names = target.material
     columns = (
         *("id", "campaign_id", "public_id", "key", "rater_id", "state", "meta", "plan", "arm", "bucket", "chain"),
@@ -120,14 +120,14 @@ def _tasks(target: PlanTarget, plan: Plan, tasks: Sequence[Task], ids: Mapping[i
             *(ids[task.number], target.campaign_id, f"t_{secrets.token_hex(16)}", f"p{target.version}-{task.number}"),
             *(names.rater_ids.get(task.rater), "free", {"number": task.number}, target.version),
             *(None if task.arm is None else task.arm + 1, MIXED if task.bucket is None else task.bucket, task.chain),
-            *(task.queue, task.size.words, task.size.segments, choose_presentation(target, plan, task)),
+            *(task.queue, task.size.words, task.size.segments, choose_task_presentation(target, plan, task)),
         )
         for task in tasks
     ]
     return TableRows("tasks", columns, rows)
 
 
-def choose_presentation(target: PlanTarget, plan: Plan, task: Task) -> str:
+def choose_task_presentation(target: PlanStorageTarget, plan: Plan, task: Task) -> str:
     """How a task is shown: as its arm says, side by side where screens have columns, else as the campaign says."""
     if task.arm is not None and plan.arms:
         return plan.arms[task.arm].presentation
@@ -137,14 +137,14 @@ def choose_presentation(target: PlanTarget, plan: Plan, task: Task) -> str:
     return str(said) if said in PRESENTATIONS else PRESENTATIONS[0]
 
 
-def _prefills(session: Session, target: PlanTarget, plan: Plan) -> dict[int | None, str | None]:
+def _prefills(session: Session, target: PlanStorageTarget, plan: Plan) -> dict[int | None, str | None]:
     """The name of the errors that tasks show, by their arm."""
-    of_campaign = plan_prefills.choose_ongoing_prefill(session, target.campaign_id, target.view)
+    of_campaign = plan_prefills.choose_prefill_of_planned_tasks(session, target.campaign_id, target.view)
     return {None: of_campaign, **dict(enumerate(plan_prefills.choose_arm_prefills(target.view, plan.arms)))}
 
 
 def _items(
-    target: PlanTarget,
+    target: PlanStorageTarget,
     tasks: Sequence[Task],
     task_ids: Mapping[int, int],
     item_ids: Mapping[tuple[int, int], int],
@@ -173,7 +173,7 @@ def _items(
     return TableRows("items", columns, rows)
 
 
-def _credits(target: PlanTarget, tasks: Sequence[Task], item_ids: Mapping[tuple[int, int], int]) -> TableRows:
+def _credits(target: PlanStorageTarget, tasks: Sequence[Task], item_ids: Mapping[tuple[int, int], int]) -> TableRows:
     rows = [
         (target.campaign_id, item_ids[task.number, item.position], target.material.system_ids[system])
         for task in tasks
@@ -198,7 +198,7 @@ def make_calibration_system_key(document: str) -> str:
     return document.rpartition(":")[0]
 
 
-def _variants(session: Session, target: PlanTarget, plan: Plan, tasks: Sequence[Task]) -> TableRows:
+def _variants(session: Session, target: PlanStorageTarget, plan: Plan, tasks: Sequence[Task]) -> TableRows:
     degraded = [item for task in tasks for item in task.items if item.variant is not None]
     columns = ("campaign_id", "output_id", "kind", "name", "text", "how")
     return TableRows("variants", columns, list(_make_degraded_texts(session, target, plan, degraded)))
@@ -208,7 +208,9 @@ class MediaNotDegradable(Invalid):
     """The plan asks for degraded outputs, but some outputs are audio, video or pictures."""
 
 
-def _make_degraded_texts(session: Session, target: PlanTarget, plan: Plan, items: Sequence[PlanItem]) -> Iterator[Row]:
+def _make_degraded_texts(
+    session: Session, target: PlanStorageTarget, plan: Plan, items: Sequence[PlanItem]
+) -> Iterator[Row]:
     """Every degraded text once; its draw depends on its own address, so that it is the same in every plan of a seed.
 
     What was degraded for an earlier plan stays as it was: raters may have seen it.

@@ -10,20 +10,20 @@ from app.storage.db import Session
 
 
 @dataclass(frozen=True, slots=True)
-class PlanKeys:
-    """Keys, in their order."""
+class PlanScope:
+    """Documents and systems of a plan: their keys, in their order."""
 
     documents: tuple[str, ...] = ()
     systems: tuple[str, ...] = ()
 
 
-def load_plan_keys(session: Session, campaign: str) -> PlanKeys:
+def load_plan_scope(session: Session, campaign: str) -> PlanScope:
     """Of the plan in force; nothing where there is none, or none that was compiled here. Raises NotFound."""
     row = plans.find_plan_in_force(session, campaigns.load_campaign(session, campaign).id)
     if row is None:
-        return PlanKeys()
+        return PlanScope()
     try:
         plan = unpack_plan(row.compiled)
     except PlanNotCompiledHere:
-        return PlanKeys()
-    return PlanKeys(tuple(one.key for one in plan.documents), plan.systems)
+        return PlanScope()
+    return PlanScope(tuple(one.key for one in plan.documents), plan.systems)

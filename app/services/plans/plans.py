@@ -86,7 +86,7 @@ class CompiledPlan:
     digest: bytes
 
 
-def compile_and_freeze(
+def compile_and_freeze_plan(
     session: Session, campaign: str, given: object, *, dry_run: bool, actor: str, pilot: str | None = None
 ) -> PlanView:
     """Compile a design and freeze it as the plan in force; dry_run: only look at it.
@@ -109,8 +109,8 @@ def load_plan_request(session: Session, campaign: str, given: object, *, pilot: 
         raise CampaignTooFarToPlan(f"it is {row.state}")
     view, design = get_campaign(session, campaign), parse_design(given, loc=BODY)
     material = plan_input.load_plan_input(session, view, row.id)
-    plan_prefills.check_prefilled_errors(session, row.id, view, design)
-    material = plan_input.keep_one_calibration_set(material, design.calibration.set if design.calibration else None)
+    plan_prefills.check_prefills_exist(session, row.id, view, design)
+    material = plan_input.select_calibration_set(material, design.calibration.set if design.calibration else None)
     return PlanRequest(row, view, given, design, material, pilot)
 
 
@@ -153,7 +153,7 @@ def freeze_compiled_plan(session: Session, wanted: PlanRequest, made: CompiledPl
     row, campaign = wanted.row, wanted.view.key
     plans.delete_untouched_tasks(session, row.id)
     version = store_frozen_plan(session, row, wanted.given, made.plan, made.report, made.digest, actor=actor)
-    target = plan_rows.PlanTarget(row.id, version, wanted.view, wanted.material)
+    target = plan_rows.PlanStorageTarget(row.id, version, wanted.view, wanted.material)
     plan_rows.store_plan_rows(session, target, made.plan, tasks=made.plan.tasks, groups=made.plan.groups)
     if row.state != "planned":
         campaigns.update_campaign(session, row.id, {"state": "planned", "settings_version": row.settings_version + 1})

@@ -25,9 +25,9 @@ from app.services.plans.plan_jobs import (
     PlanNeedsJob,
     StoredPlan,
     encode_stored_plan,
-    hash_values,
+    hash_plain_values,
     list_plan_dependencies,
-    refuse_changed_inputs,
+    raise_as_inputs_changed,
 )
 from app.services.plans.plans import PlanView
 from app.services.plans.replanning import ATTEMPTS, CompiledReplan, NoPlanYet, RemainingWork, ReplanInput, ReplanRequest
@@ -117,7 +117,7 @@ def _question(session: Session, left: RemainingWork) -> str:
     campaign_id, before = int(left.before.campaign_id), left.before
     beside = list_plan_dependencies(session, left.view, campaign_id, left.material)
     how = ["rebalance"] if left.rebalance else []
-    return hash_values([int(before.version), bytes(before.hash).hex(), beside, list(left.bought), *how])
+    return hash_plain_values([int(before.version), bytes(before.hash).hex(), beside, list(left.bought), *how])
 
 
 def _key(left: RemainingWork, given: Mapping[str, Any]) -> stored.ReportKey:
@@ -133,11 +133,11 @@ def make_replan_work(database: Database, request: JobRequest) -> ReportWork[byte
     ((campaign, version),) = request.campaigns.items()
     given = request.arguments
     with database.transaction(snapshot=True) as session:
-        with refuse_changed_inputs():
+        with raise_as_inputs_changed():
             left = _load_remaining_work(session, campaign, given)
             if _question(session, left) != given["question"]:
                 raise JobInputsChanged
-        known = left.find_components(session, version)
+        known = left.load_components(session, version)
 
     def make() -> bytes:
         replanned = left.plan_remaining_work()
@@ -146,7 +146,7 @@ def make_replan_work(database: Database, request: JobRequest) -> ReportWork[byte
             replace(left.view, data_version=version),
             left.before.design,
             merged.plan,
-            left.make_report(merged.plan, known),
+            left.make_plan_report(merged.plan, known),
             plans.hash_plan(merged.plan, left.material),
             version,
             change=replanning.describe_replan_change(replanned, given["reason"]),
@@ -171,8 +171,8 @@ def _load_remaining_work(session: Session, campaign: str, given: Mapping[str, An
     return RemainingWork(
         view=view,
         before=before,
-        old=replanning.move_tasks(planned, dict(tasks["held"])),
-        material=plan_input.keep_one_calibration_set(material, calibration.set if calibration else None),
+        old=replanning.move_tasks_to_holders(planned, dict(tasks["held"])),
+        material=plan_input.select_calibration_set(material, calibration.set if calibration else None),
         handed_in=frozenset(tasks["handed_in"]),
         started=frozenset(tasks["started"]),
         bought=tuple(given["bought"]),

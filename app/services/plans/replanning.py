@@ -148,12 +148,12 @@ class RemainingWork:
             rebalance=self.rebalance,
         )
 
-    def find_components(self, session: Session, version: int | None = None) -> ForecastComponents:
+    def load_components(self, session: Session, version: int | None = None) -> ForecastComponents:
         """The components that it is forecast with: of the judgments up to a data version, where they are its own."""
-        kept = plan_components.parse_stored_components(self.before.report)
+        kept = plan_components.parse_pilot_components(self.before.report)
         return kept or plan_components.load_forecast_components(session, self.view, version=version)
 
-    def make_report(self, plan: Plan, known: ForecastComponents) -> Mapping[str, object]:
+    def make_plan_report(self, plan: Plan, known: ForecastComponents) -> Mapping[str, object]:
         """Of the plan that comes of it."""
         return plan_report.make_plan_report(self.view, _with_past(self.material, plan), plan, known)
 
@@ -166,9 +166,9 @@ def compute_remaining_work(session: Session, campaign: str, basis: ReplanInput, 
     before = stored.load_plan(session, campaigns.load_campaign(session, campaign).id, basis.version)
     old = apply_reassignments(plans.unpack_plan(before.compiled), basis.tasks, basis.material.seats)
     view = get_campaign(session, campaign)
-    plan_prefills.check_ongoing_prefill(session, int(before.campaign_id), view, old.design)
+    plan_prefills.check_setting_prefill_exists(session, int(before.campaign_id), view, old.design)
     calibration = old.design.calibration.set if old.design.calibration else None
-    material = plan_input.keep_one_calibration_set(basis.material, calibration)
+    material = plan_input.select_calibration_set(basis.material, calibration)
     done = frozenset(task.number for task in basis.tasks if task.state == "handed_in")
     begun = frozenset(task.number for task in basis.tasks if task.state != "handed_in" and task.begun)
     wanted = _choose_added_documents(old, material, wish.bought)
@@ -185,7 +185,9 @@ def compile_remaining_work(session: Session, basis: ReplanInput, left: Remaining
     """The new plan of what is left, compiled now."""
     replanned = left.plan_remaining_work()
     merged = merge_plans(left.old, replanned)
-    return CompiledReplan(left, basis, replanned, merged, left.make_report(merged.plan, left.find_components(session)))
+    return CompiledReplan(
+        left, basis, replanned, merged, left.make_plan_report(merged.plan, left.load_components(session))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +223,9 @@ class CompiledReplan:
         data_version = int(campaigns.load_campaign(session, campaign).data_version)
         tasks = self.basis.tasks
         _apply(session, row.id, tasks, self.remaining_work.old, self.replan, merged, old_groups, version, data_version)
-        target = plan_rows.PlanTarget(row.id, version, get_campaign(session, campaign), self.remaining_work.material)
+        target = plan_rows.PlanStorageTarget(
+            row.id, version, get_campaign(session, campaign), self.remaining_work.material
+        )
         plan_rows.store_plan_rows(session, target, merged.plan, tasks=merged.added_tasks, groups=merged.added_groups)
         what = {"plan": version, "hash": digest.hex(), "reason": reason, **self.replan.count_ratings_by_change()}
         audit.record_action(session, row.id, actor=actor, action="plan renewed", what=what)
@@ -244,7 +248,7 @@ def apply_reassignments(plan: Plan, tasks: Sequence[stored.Row], seats: Collecti
     seats: that there are still. What an invited rater has of a seat that is gone is at the one that they have now; what
     one who left has not handed in is at no seat that there is.
     """
-    return move_tasks(plan, find_task_holders(plan, tasks, seats))
+    return move_tasks_to_holders(plan, find_task_holders(plan, tasks, seats))
 
 
 def find_task_holders(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> dict[int, str]:
@@ -254,7 +258,7 @@ def find_task_holders(plan: Plan, tasks: Sequence[stored.Row], seats: Collection
     return now | {task.number: f"{SEAT}{task.rater}" for task in tasks if task.gone and task.state != "handed_in"}
 
 
-def move_tasks(plan: Plan, now: Mapping[int, str]) -> Plan:
+def move_tasks_to_holders(plan: Plan, now: Mapping[int, str]) -> Plan:
     """The plan with tasks at those who have them, by number, and their groups with them."""
     held = tuple(replace(task, rater=now.get(task.number, task.rater)) for task in plan.tasks)
     whose = {item.group: task.rater for task in reversed(held) for item in task.items if task.number in now}

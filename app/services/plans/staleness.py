@@ -44,10 +44,10 @@ def list_changes_since_plan(session: Session, view: CampaignInfo, campaign_id: i
     plan = plans.unpack_plan(row.compiled)
     calibration = plan.design.calibration
     material = plan_input.load_plan_input(session, view, campaign_id)
-    material = plan_input.keep_one_calibration_set(material, calibration.set if calibration else None)
+    material = plan_input.select_calibration_set(material, calibration.set if calibration else None)
     reasons = _changes(plan, material, row.hash)
     if view.state == "planned":  # what is begun goes on as it was
-        reasons = (*reasons, *plan_prefills.warn_of_prefill_change(session, campaign_id, view, plan.arms))
+        reasons = (*reasons, *plan_prefills.list_prefill_changes(session, campaign_id, view, plan.arms))
     elif any(line.startswith(CAME) for line in reasons):
         reasons = (*reasons, IDLE)
     return reasons

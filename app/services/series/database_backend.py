@@ -16,7 +16,7 @@ from app.services.people import links, raters, teams
 from app.services.plans import campaign_states, plans
 from app.services.plans.plans import PlanView
 from app.services.series.manifest import ManifestCampaign, ManifestFiles, ManifestRater
-from app.services.series.steps import ExistingCampaign, FrozenPlan
+from app.services.series.steps import ExistingCampaign, FrozenPlanSummary
 from app.services.tasks import progress
 from app.services.tasks.progress import ProgressScope
 from app.storage.db import Database
@@ -25,7 +25,7 @@ from app.storage.sorting import SortCursor
 PAGE = 200
 
 
-class DatabaseBackend:
+class DatabaseSeriesBackend:
     """Does the steps as the operator. address: the link that a secret makes."""
 
     def __init__(self, database: Database, *, actor: str, by: Caller, address: Callable[[str], str]) -> None:
@@ -84,7 +84,7 @@ class DatabaseBackend:
                 by=self._by,
             )
 
-    def find_plan(self, campaign: str) -> FrozenPlan | None:
+    def find_plan_in_force(self, campaign: str) -> FrozenPlanSummary | None:
         """The plan in force."""
         with self._database.transaction(snapshot=True) as session:
             try:
@@ -92,12 +92,12 @@ class DatabaseBackend:
             except NotFound:
                 return None
 
-    def compile_plan(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlan:
+    def compile_plan(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlanSummary:
         """Compile a design and freeze it, or only look at it."""
         with self._database.transaction() as session:
             given = dict(design)
             return _make_frozen_plan(
-                plans.compile_and_freeze(session, campaign, given, dry_run=dry_run, actor=self._actor)
+                plans.compile_and_freeze_plan(session, campaign, given, dry_run=dry_run, actor=self._actor)
             )
 
     def open_campaign(self, campaign: str) -> None:
@@ -119,7 +119,7 @@ class DatabaseBackend:
     def create_rater_link(self, campaign: str, rater: str, days: int) -> tuple[str, datetime]:
         """A new link for a rater, and its end."""
         with self._database.transaction() as session:
-            made = links.renew_link(session, campaign, rater, days=days, by=self._by)
+            made = links.renew_rater_link(session, campaign, rater, days=days, by=self._by)
         return self._address(made.secret), made.expires_at
 
     def load_progress(self, campaign: str) -> Mapping[str, object]:
@@ -127,8 +127,8 @@ class DatabaseBackend:
         sight = ProgressScope(raters=True, systems=True, team=None)
         with self._database.transaction(snapshot=True) as session:
             seen = progress.load_progress_snapshot(session, campaign, sight)
-            return progress.make_progress(session, seen, sight).model_dump(mode="json")
+            return progress.make_campaign_progress(session, seen, sight).model_dump(mode="json")
 
 
-def _make_frozen_plan(view: PlanView) -> FrozenPlan:
-    return FrozenPlan(view.version, view.hash, view.seed)
+def _make_frozen_plan(view: PlanView) -> FrozenPlanSummary:
+    return FrozenPlanSummary(view.version, view.hash, view.seed)

@@ -44,7 +44,7 @@ class ExistingCampaign:
 
 
 @dataclass(frozen=True, slots=True)
-class FrozenPlan:
+class FrozenPlanSummary:
     """A plan, in short."""
 
     version: int | None
@@ -89,10 +89,10 @@ class SeriesBackend(Protocol):
     def put_rater(self, campaign: str, rater: ManifestRater) -> None:
         """Enrol a rater; the same again changes nothing."""
 
-    def find_plan(self, campaign: str) -> FrozenPlan | None:
+    def find_plan_in_force(self, campaign: str) -> FrozenPlanSummary | None:
         """The plan in force."""
 
-    def compile_plan(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlan:
+    def compile_plan(self, campaign: str, design: Mapping[str, object], *, dry_run: bool) -> FrozenPlanSummary:
         """Compile a design and freeze it, or only look at it."""
 
     def open_campaign(self, campaign: str) -> None:
@@ -140,7 +140,7 @@ def plan_campaigns(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepO
                 continue
             if wanted.design is None:
                 raise ManifestDesignMissing
-            there = backend.find_plan(wanted.key)
+            there = backend.find_plan_in_force(wanted.key)
             if there is not None:
                 design = {"seed": there.seed, **wanted.design}
                 if backend.compile_plan(wanted.key, design, dry_run=True).hash == there.hash:

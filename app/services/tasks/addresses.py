@@ -28,7 +28,7 @@ MOST_CAMPAIGNS = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class TaskAddresses:
+class TaskAnswerAddresses:
     """Where answers can be given in a task: its items, and their segments one after the other.
 
     items: position of each item, ascending. ids, screens: of the items. starts: where the segments of each item begin.
@@ -51,7 +51,7 @@ class TaskAddresses:
     durations: Mapping[int, Mapping[Side, int]] = field(default_factory=dict)
 
     @property
-    def final(self) -> bool:
+    def answers_are_final(self) -> bool:
         """Whether an answer stands once it is given: one segment a screen, and no way back."""
         return self.presentation == "segment"
 
@@ -72,14 +72,14 @@ class TaskAddresses:
         """How many items stand beside each other on a screen."""
         return self.screens.count(screen)
 
-    def segment_at(self, item: int, segment: int) -> int:
+    def segment_index_at(self, item: int, segment: int) -> int:
         """Index of a segment of an item, counted from 1. Raises TaskAddressNotFound."""
         n = self.n_segments(item)
         if not 1 <= segment <= n:
             raise TaskAddressNotFound(f"the item has the segments 1 to {n}")
         return self.starts[self._item_index(item)] + segment - 1
 
-    def texts_at(self, index: int, *, source: bool) -> JudgedTexts:
+    def judged_texts_at(self, index: int, *, source: bool) -> JudgedTexts:
         """What is known of what a segment shows. source: the source is shown, too."""
         lengths: dict[Side, int] = {"target": self.text_lengths[index]}
         if source and self.source_lengths[index] != NO_TEXT:
@@ -103,10 +103,10 @@ class TaskAddresses:
 class AnswerableTask:
     """A task's addresses, and what is asked there."""
 
-    addresses: TaskAddresses
+    addresses: TaskAnswerAddresses
     rules: JudgingRules
 
-    def segment(self, item: int, segment: int | None) -> tuple[int | None, JudgedTexts]:
+    def segment_id_and_texts(self, item: int, segment: int | None) -> tuple[int | None, JudgedTexts]:
         """Id of the segment at an address, None for the whole item, and what is shown there.
 
         Raises TaskAddressNotFound.
@@ -116,18 +116,18 @@ class AnswerableTask:
             if "document" not in self.rules.forms:
                 raise TaskAddressNotFound("nothing is asked of whole documents")
             return None, JudgedTexts(prefill=())
-        index = self.addresses.segment_at(item, segment)
+        index = self.addresses.segment_index_at(item, segment)
         if "segment" not in self.rules.forms or self.addresses.text_lengths[index] == NO_TEXT:
             raise TaskAddressNotFound("nothing is asked of this segment")
         source = find_visible_texts(self.rules.protocol, self.rules.basis).source
-        return self.addresses.segments[index], self.addresses.texts_at(index, source=source)
+        return self.addresses.segments[index], self.addresses.judged_texts_at(index, source=source)
 
 
 @dataclass(slots=True)
 class CachedTask:
     """A task in memory. holders: raters who are known to have or to have had it; that never ends."""
 
-    addresses: TaskAddresses
+    addresses: TaskAnswerAddresses
     holders: set[int]
 
 
@@ -140,7 +140,7 @@ class AnswerableTaskCache:
     _tasks: OrderedDict[str, CachedTask] = field(default_factory=OrderedDict)
     _rules: OrderedDict[int, JudgingRules] = field(default_factory=OrderedDict)
 
-    def find_addresses(self, public_id: str, rater_id: int) -> TaskAddresses | None:
+    def find_addresses(self, public_id: str, rater_id: int) -> TaskAnswerAddresses | None:
         """The addresses of a task that is this rater's, if they are kept."""
         kept = self._tasks.get(public_id)
         if kept is None or rater_id not in kept.holders:
@@ -148,7 +148,7 @@ class AnswerableTaskCache:
         self._tasks.move_to_end(public_id)
         return kept.addresses
 
-    def cache_addresses(self, public_id: str, addresses: TaskAddresses, rater_id: int) -> TaskAddresses:
+    def cache_addresses(self, public_id: str, addresses: TaskAnswerAddresses, rater_id: int) -> TaskAnswerAddresses:
         """Keep the addresses of a task that is this rater's in place of those used longest ago; gives them back."""
         before = self._tasks.pop(public_id, None)
         if before is not None:
@@ -180,14 +180,16 @@ class AnswerableTaskCache:
             del self._rules[outdated.campaign_id]
 
 
-def load_task_addresses(session: Session, rules: JudgingRules, public_id: str, rater_id: int) -> TaskAddresses:
+def load_task_answer_addresses(
+    session: Session, rules: JudgingRules, public_id: str, rater_id: int
+) -> TaskAnswerAddresses:
     """Read the addresses of a task that a rater has or had, by one statement. Raises TaskNotFound."""
-    rows = tasks.load_answerable_items(session, rules.campaign_id, public_id, rater_id, texts=rules.needs_texts)
+    rows = tasks.load_answerable_items(session, rules.campaign_id, public_id, rater_id, texts=rules.scoring_needs_texts)
     of_sources, of_texts = _load_media(session, rules.campaign_id, rows)
     starts = array("i", [0])
     for row in rows:
         starts.append(starts[-1] + len(row.segments))
-    return TaskAddresses(
+    return TaskAnswerAddresses(
         task_id=rows[0].task_id,
         campaign_id=rules.campaign_id,
         presentation=rows[0].presentation or "document",
@@ -198,7 +200,7 @@ def load_task_addresses(session: Session, rules: JudgingRules, public_id: str, r
         segments=array("q", [segment for row in rows for segment in row.segments]),
         source_lengths=_lengths([n for row in rows for n in row.source_lengths], of_sources),
         text_lengths=_lengths([n for row in rows for n in row.text_lengths], of_texts),
-        texts=_texts(rows, of_texts) if rules.needs_texts else None,
+        texts=_texts(rows, of_texts) if rules.scoring_needs_texts else None,
         prefills=_prefills(rows),
         durations=_durations(of_sources, of_texts),
     )

@@ -27,7 +27,7 @@ from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.quality_settings import parse_quality_settings
 from app.services.people.answer_rule import MOST_COLUMNS, AnswerRule
 from app.services.people.answer_rules import list_broken_rules
-from app.services.people.known_answers import KnownAnswer, KnownSegment, list_known_answer_faults
+from app.services.people.known_answers import KnownAnswer, KnownAnswerSegment, list_known_answer_faults
 from app.services.people.qualification_marks import QualificationAnswer, is_answer_right
 from app.services.people.raters import ActingRater
 from app.services.plans.plan_prefills import TAKES_NONE
@@ -56,7 +56,7 @@ AttentionSort = Literal[
 ]
 
 
-class AttentionNote(KnownAnswer):
+class AttentionSegmentMeta(KnownAnswer):
     """What a segment says of itself under `attention` in its `meta`.
 
     prefill: errors that are marked in advance, a list for each text; shown where tasks show any.
@@ -90,12 +90,12 @@ class AttentionResult:
     verdict: Literal["pass", "fail"] | None
 
 
-def list_attention_faults(campaign: CampaignInfo, segments: Sequence[KnownSegment]) -> Iterator[Place]:
+def list_attention_faults(campaign: CampaignInfo, segments: Sequence[KnownAnswerSegment]) -> Iterator[Place]:
     """What is wrong with the segments of a check, each by its index; () is the document."""
-    notes: list[AttentionNote | None] = []
+    notes: list[AttentionSegmentMeta | None] = []
     for n, segment in enumerate(segments):
         try:
-            note = AttentionNote.model_validate(segment.meta[KIND]) if KIND in segment.meta else None
+            note = AttentionSegmentMeta.model_validate(segment.meta[KIND]) if KIND in segment.meta else None
         except ValidationError as error:
             notes.append(None)
             for fault in list_first_validation_errors(error, 20):
@@ -108,16 +108,16 @@ def list_attention_faults(campaign: CampaignInfo, segments: Sequence[KnownSegmen
                 _list_prefill_faults(campaign, note, segment.source),
             )
             yield from (Place((n, "meta", KIND, *place.loc), place.msg) for place in faults)
-    if not any(note is None or note.is_known for note in notes):
+    if not any(note is None or note.has_right_answer for note in notes):
         yield Place((), "one segment at least needs rules or the right judgment, under meta.attention")
 
 
-def can_read_attention(meta: Mapping[str, object]) -> bool:
+def is_attention_meta_valid(meta: Mapping[str, object]) -> bool:
     """Whether what a segment says of a check, if anything, has the form that it must have."""
     return KIND not in meta or _read_note(meta) is not None
 
 
-def settle_attention_check(session: Session, rater: ActingRater, public_id: str) -> AttentionWarning | None:
+def record_attention_check_result(session: Session, rater: ActingRater, public_id: str) -> AttentionWarning | None:
     """Say what came of a task that was handed in, if it is a check; the warning for its rater, if there is one.
 
     Asking twice says the same. Raises TaskNotFound.
@@ -202,7 +202,7 @@ def _make_result(
 
 
 def _find_payloads(
-    sheet: TaskContent, answers: OwnAnswers, segment_id: int, note: AttentionNote | None
+    sheet: TaskContent, answers: OwnAnswers, segment_id: int, note: AttentionSegmentMeta | None
 ) -> list[Mapping[str, object]] | None:
     """What was answered to each column of a segment, or to the documents where only these are judged."""
     if note is None:
@@ -217,15 +217,15 @@ def _find_payloads(
 
 
 def _mark(
-    view: CampaignInfo, note: AttentionNote, source: str | None, given: Sequence[Mapping[str, object]]
+    view: CampaignInfo, note: AttentionSegmentMeta, source: str | None, given: Sequence[Mapping[str, object]]
 ) -> tuple[bool, list[AnswerRule]] | None:
     """Whether the right judgment was missed, and which rules were; None where nothing is known that fits the campaign.
 
     What was written for another protocol is not held against anybody.
     """
-    if not note.is_known or any(list_known_answer_faults(view, note, source)):
+    if not note.has_right_answer or any(list_known_answer_faults(view, note, source)):
         return None
-    items = note.make_items(source)
+    items = note.make_qualification_items(source)
     try:
         missed = note.payload is not None and not is_answer_right(view, items[0], QualificationAnswer(payload=given[0]))
         return missed, list_broken_rules(view, items, note.rules, given)
@@ -241,15 +241,15 @@ def _repeat(session: Session, row: Any, note: Mapping[str, Any]) -> None:
     attention.repeat_attention_check(session, row.campaign_id, row.id, values)
 
 
-def _read_note(meta: Mapping[str, object]) -> AttentionNote | None:
+def _read_note(meta: Mapping[str, object]) -> AttentionSegmentMeta | None:
     """What a segment says of itself; None where an import brought something else."""
     try:
-        return AttentionNote.model_validate(meta[KIND])
+        return AttentionSegmentMeta.model_validate(meta[KIND])
     except (KeyError, ValidationError):
         return None
 
 
-def _list_prefill_faults(campaign: CampaignInfo, note: AttentionNote, source: str | None) -> Iterator[Place]:
+def _list_prefill_faults(campaign: CampaignInfo, note: AttentionSegmentMeta, source: str | None) -> Iterator[Place]:
     protocol = find_campaign_protocol(campaign)
     if not note.prefill:
         return

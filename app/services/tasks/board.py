@@ -54,7 +54,7 @@ class TaskWithdrawn(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class BoardTask:
+class ManagerTaskView:
     """A task as managers see it. items: with the systems credited and the role of each."""
 
     id: int
@@ -83,7 +83,7 @@ def list_tasks(
     state: str | None,
     rater: str | None,
     bucket: int | None,
-) -> list[BoardTask]:
+) -> list[ManagerTaskView]:
     """Tasks of plans, in the order in which they were made. Raises NotFound."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     rows = tasks.load_tasks_page(
@@ -94,7 +94,7 @@ def list_tasks(
 
 def reassign_task(
     session: Session, campaign: str, public_id: str, *, rater: str | None, reason: str, actor: str
-) -> BoardTask:
+) -> ManagerTaskView:
     """Give a task that is not handed in to another rater, or back to its bucket (None), and the rest of its chain.
 
     What somebody began stays with a withdrawn original, as surplus, and the task goes on as an empty copy.
@@ -140,7 +140,7 @@ def _move(session: Session, campaign_id: int, task: tasks.Row, rater_id: int | N
     return str(name)
 
 
-def reopen_task(session: Session, campaign: str, public_id: str, *, reason: str, actor: str) -> BoardTask:
+def reopen_task(session: Session, campaign: str, public_id: str, *, reason: str, actor: str) -> ManagerTaskView:
     """Let the rater of a handed-in task go on with it. Raises NotFound, ReopenOfOpenTask, AttentionCheckBound."""
     row, task = _lock_task(session, campaign, public_id)
     if task.state != "handed_in":
@@ -162,11 +162,11 @@ def _lock_task(session: Session, campaign: str, public_id: str) -> tuple[campaig
     return row, task
 
 
-def _load_board_task(session: Session, campaign_id: int, public_id: str) -> BoardTask:
+def _load_board_task(session: Session, campaign_id: int, public_id: str) -> ManagerTaskView:
     return _views(session, campaign_id, tasks.load_tasks_page(session, campaign_id, task=public_id))[0]
 
 
-def _views(session: Session, campaign_id: int, rows: Sequence[tasks.Row]) -> list[BoardTask]:
+def _views(session: Session, campaign_id: int, rows: Sequence[tasks.Row]) -> list[ManagerTaskView]:
     items = [item for row in rows for item in row.items or ()]
     documents = tasks.load_keys_by_id(session, campaign_id, "documents", {item["document"] for item in items})
     shown = tasks.load_systems_of_items(session, campaign_id, {item["id"] for item in items})
@@ -176,8 +176,8 @@ def _views(session: Session, campaign_id: int, rows: Sequence[tasks.Row]) -> lis
         keys = {"document": documents[item["document"]], "systems": sorted(systems[one] for one in shown[item["id"]])}
         return {name: value for name, value in item.items() if name != "id"} | keys | {"role": ROLES[item["role"]]}
 
-    def view(row: tasks.Row) -> BoardTask:
-        fields = {name: getattr(row, name) for name in BoardTask.__slots__}
-        return BoardTask(**{**fields, "items": tuple(map(item_view, row.items or ()))})
+    def view(row: tasks.Row) -> ManagerTaskView:
+        fields = {name: getattr(row, name) for name in ManagerTaskView.__slots__}
+        return ManagerTaskView(**{**fields, "items": tuple(map(item_view, row.items or ()))})
 
     return [view(row) for row in rows]

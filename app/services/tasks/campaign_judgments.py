@@ -105,7 +105,7 @@ def list_judgments(
     return [_view(one) for one in rows], reached
 
 
-def stream_judgments(database: Database, campaign: str, wanted: JudgmentFilter) -> Iterator[bytes]:
+def stream_judgments_jsonl(database: Database, campaign: str, wanted: JudgmentFilter) -> Iterator[bytes]:
     """The same as JSON lines, from one snapshot. Raises NotFound before the first byte."""
     with database.transaction() as session:
         row = campaigns.load_campaign(session, campaign)

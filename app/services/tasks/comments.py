@@ -53,10 +53,10 @@ def _address(content: TaskContent, place: CommentPlace) -> dict[str, int | None]
     if not (content.display.screen_comments if place.screen is not None else content.display.output_comments):
         raise TaskAddressNotFound(NOT_ASKED)
     if place.screen is not None:
-        if place.screen not in content.screens:
+        if place.screen not in content.items_by_screen:
             raise TaskAddressNotFound("the task has no such screen")
         return {"screen": place.screen}
-    item = content.item(place.item or 0)
+    item = content.item_at(place.item or 0)
     # A comment goes with an answer: of what nobody judges, no export would have it.
     if place.segment is None:
         if "document" not in content.forms:

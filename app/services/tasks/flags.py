@@ -54,7 +54,7 @@ def create_flag(
     row = load_own_task(session, public_id, rater)
     item_id = None
     if item is not None:
-        there = load_task_content(session, public_id).item(item)
+        there = load_task_content(session, public_id).item_at(item)
         if segment is not None and segment > len(there.segments):
             raise TaskAddressNotFound(f"the item has the segments 1 to {len(there.segments)}")
         item_id = there.id

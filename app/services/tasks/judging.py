@@ -16,7 +16,12 @@ from app.protocols import PreferencePayload, check_answer, check_preference, pay
 from app.protocols.base import Level, Payload, Preference
 from app.services.access.tokens import BadCredential
 from app.services.people.raters import ActingRater
-from app.services.tasks.addresses import AnswerableTask, AnswerableTaskCache, TaskAddresses, load_task_addresses
+from app.services.tasks.addresses import (
+    AnswerableTask,
+    AnswerableTaskCache,
+    TaskAnswerAddresses,
+    load_task_answer_addresses,
+)
 from app.services.tasks.judging_rules import load_judging_rules
 from app.services.tasks.task_content import TaskAddressNotFound
 from app.services.tasks.tasks import ClosedToRaters, OwnAnswers, TaskHandedIn, TaskReleased
@@ -105,9 +110,9 @@ class JudgingService:
             rules = await self._run_once(rater.campaign_id, load_rules, self.tasks.cache_rules)
         addresses = self.tasks.find_addresses(public_id, rater.rater_id)
         if addresses is None or addresses.campaign_id != rater.campaign_id:
-            load = partial(load_task_addresses, rules=rules, public_id=public_id, rater_id=rater.rater_id)
+            load = partial(load_task_answer_addresses, rules=rules, public_id=public_id, rater_id=rater.rater_id)
             keep = partial(self.tasks.cache_addresses, public_id, rater_id=rater.rater_id)
-            loaded: TaskAddresses = await self._run_once((public_id, rater.rater_id), load, keep)
+            loaded: TaskAnswerAddresses = await self._run_once((public_id, rater.rater_id), load, keep)
             return AnswerableTask(loaded, rules)
         return AnswerableTask(addresses, rules)
 
@@ -261,7 +266,7 @@ def _check_answer(task: AnswerableTask, given: SentAnswer, rater: ActingRater) -
     if isinstance(given.address, ScreenAddress):
         return _check_comparison(task, given.address.screen, given, rater)
     rules = task.rules
-    segment_id, shown = task.segment(given.address.item, given.address.segment)
+    segment_id, shown = task.segment_id_and_texts(given.address.item, given.address.segment)
     level: Level = "document" if segment_id is None else "segment"
     if not isinstance(given.payload, payload_type(rules.protocol, level)):
         why = f"the campaign judges by {rules.protocol.name}"
@@ -278,7 +283,7 @@ def _check_answer(task: AnswerableTask, given: SentAnswer, rater: ActingRater) -
         score=scored.score,
         n_errors=scored.n_errors,
         seen=given.seen,
-        final=task.addresses.final,
+        final=task.addresses.answers_are_final,
         session_id=rater.session_id,
     )
 
@@ -300,7 +305,7 @@ def _check_comparison(task: AnswerableTask, screen: int, given: SentAnswer, rate
         screen=screen,
         payload=given.payload.model_dump_json(),
         seen=given.seen,
-        final=task.addresses.final,
+        final=task.addresses.answers_are_final,
         session_id=rater.session_id,
     )
 

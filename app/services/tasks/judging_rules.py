@@ -34,7 +34,7 @@ class JudgingRules:
     display: DisplaySettings
 
     @property
-    def needs_texts(self) -> bool:
+    def scoring_needs_texts(self) -> bool:
         """Whether a score cannot be had without the text of the output."""
         return any(measure.needs_text for measure in self.protocol.derive_measures(self.options))
 

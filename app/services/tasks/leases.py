@@ -15,7 +15,7 @@ from app.services.campaigns.setting_numbers import get_lease_duration
 from app.services.people import questionnaires, raters
 from app.services.people.raters import ActingRater
 from app.services.tasks import quality_policy, tasks
-from app.services.tasks.addresses import AnswerableTask, TaskAddresses
+from app.services.tasks.addresses import AnswerableTask, TaskAnswerAddresses
 from app.services.tasks.judging import MOST_PLACES, JudgingService, make_lease_request
 from app.services.tasks.tasks import TaskHandedIn, TaskView
 from app.storage import campaigns, pearmut
@@ -144,7 +144,7 @@ async def extend_lease(
     return LeaseExtension(beaten.leased_until, surplus=beaten.standing == "surplus")
 
 
-def _check_places(addresses: TaskAddresses, events: Sequence[ActivityEvent]) -> None:
+def _check_places(addresses: TaskAnswerAddresses, events: Sequence[ActivityEvent]) -> None:
     """Events are of what the task shows."""
     places = []
     for n, event in enumerate(events):

@@ -13,7 +13,7 @@ from app.services.campaigns.deadlines import parse_deadline
 from app.services.people import idle_raters
 from app.services.tasks import progress_counts as counted
 from app.services.tasks.progress_cache import DAY, DONE, ProgressCountCache, ProgressTallies, ProgressTally
-from app.services.tasks.progress_counts import CountedTask
+from app.services.tasks.progress_counts import TaskWithCounts
 from app.services.tasks.progress_view import (
     CompletionForecast,
     DeadlineForecast,
@@ -26,7 +26,7 @@ from app.services.tasks.progress_view import (
 from app.storage import progress
 from app.storage.db import Session
 
-__all__ = ["ProgressScope", "ProgressSnapshot", "load_progress_snapshot", "make_progress"]
+__all__ = ["ProgressScope", "ProgressSnapshot", "load_progress_snapshot", "make_campaign_progress"]
 
 
 def load_progress_snapshot(session: Session, campaign: str, sight: ProgressScope) -> ProgressSnapshot:
@@ -44,7 +44,7 @@ def _part(told: str) -> tuple[int, str]:
     return int(part), digest
 
 
-def make_progress(
+def make_campaign_progress(
     session: Session, seen: ProgressSnapshot, sight: ProgressScope, keeper: ProgressCountCache | None = None
 ) -> Progress:
     """The progress of a campaign as far as somebody sees it. keeper: has what was counted at earlier looks."""
@@ -52,12 +52,12 @@ def make_progress(
     raters = [one for one in everybody if sight.team is None or one.team == sight.team]
     keeper = keeper or ProgressCountCache()
     rows = keeper.load_tasks(session, seen)
-    sources = _ProgressCounts(sight, raters, keeper.count(session, seen, rows))
+    sources = _ProgressCounts(sight, raters, keeper.count_judged_work(session, seen, rows))
     tasks = sources.tasks(rows)
     plan = progress.load_plan(session, seen.campaign_id) if sight.team is None else None
-    balance = counted.measure_balance(raters, tasks, plan) if sight.team is None else None
+    balance = counted.measure_work_balance(raters, tasks, plan) if sight.team is None else None
     began = keeper.load_first_lease_times(session, seen, everybody)
-    forecast = counted.forecast_end(raters, began, tasks, seen)
+    forecast = counted.forecast_completion(raters, began, tasks, seen)
     find_idle = partial(keeper.load_idle_raters, session, seen, everybody, began, rows)
     return Progress(
         campaign=seen.key,
@@ -94,7 +94,7 @@ def _idle(
 
 
 def _deadline(
-    at: datetime | None, seen: ProgressSnapshot, tasks: Sequence[CountedTask], forecast: CompletionForecast | None
+    at: datetime | None, seen: ProgressSnapshot, tasks: Sequence[TaskWithCounts], forecast: CompletionForecast | None
 ) -> DeadlineForecast | None:
     """What the deadline asks for from now on, and whether raters who go on as before meet it."""
     if at is None:
@@ -116,7 +116,7 @@ class _ProgressCounts:
     raters: Sequence[progress.Row]
     counts: ProgressTallies
 
-    def tasks(self, rows: Iterable[progress.Row]) -> list[CountedTask]:
+    def tasks(self, rows: Iterable[progress.Row]) -> list[TaskWithCounts]:
         ours = {one.id for one in self.raters} if self.sight.team is not None else None
         mine = [row for row in rows if ours is None or row.rater_id in ours]
         recent, sizes = self.counts.recent, self.counts.imported
@@ -146,7 +146,7 @@ class _ProgressCounts:
         ]
 
 
-def _task(row: progress.Row, size: progress.Row, n: ProgressTally | None, recent: int) -> CountedTask:
+def _task(row: progress.Row, size: progress.Row, n: ProgressTally | None, recent: int) -> TaskWithCounts:
     if n is None:
-        return CountedTask(row, size.segments, size.words, 0, 0, 0, 0, None, None)
-    return CountedTask(row, size.segments, size.words, n.items, n.rated, n.judgments, recent, n.first, n.last)
+        return TaskWithCounts(row, size.segments, size.words, 0, 0, 0, 0, None, None)
+    return TaskWithCounts(row, size.segments, size.words, n.items, n.rated, n.judgments, recent, n.first, n.last)

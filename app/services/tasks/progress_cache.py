@@ -150,7 +150,9 @@ class ProgressCountCache:
                 campaign.idle = asked, idle_raters.load_unassigned_rater_keys(session, seen.campaign_id, keys)
             return campaign.idle[1]
 
-    def count(self, session: Session, seen: ProgressSnapshot, tasks: Sequence[progress.Row]) -> ProgressTallies:
+    def count_judged_work(
+        self, session: Session, seen: ProgressSnapshot, tasks: Sequence[progress.Row]
+    ) -> ProgressTallies:
         """What is judged as of this look. tasks: of the campaign, those not withdrawn."""
         campaign = self._campaign(seen)
         with campaign.lock:

@@ -32,7 +32,7 @@ STATES = ("free", "leased", "handed_in", "imported")
 
 
 @dataclass(frozen=True, slots=True)
-class CountedTask:
+class TaskWithCounts:
     """A task with what is counted of it. segments, words: as planned, or of what came with its answers."""
 
     row: progress.Row
@@ -46,7 +46,7 @@ class CountedTask:
     last: datetime | None
 
 
-def sum_work_amounts(tasks: Sequence[CountedTask]) -> WorkCounts:
+def sum_work_amounts(tasks: Sequence[TaskWithCounts]) -> WorkCounts:
     """How much some tasks hold, and how much of it is judged."""
     return WorkCounts(
         tasks=len(tasks),
@@ -57,7 +57,7 @@ def sum_work_amounts(tasks: Sequence[CountedTask]) -> WorkCounts:
     )
 
 
-def sum_amounts_by_state(tasks: Sequence[CountedTask]) -> list[TaskStateAmount]:
+def sum_amounts_by_state(tasks: Sequence[TaskWithCounts]) -> list[TaskStateAmount]:
     """The same by state."""
     by_state = {state: [one for one in tasks if one.row.state == state] for state in STATES}
     return [
@@ -67,7 +67,7 @@ def sum_amounts_by_state(tasks: Sequence[CountedTask]) -> list[TaskStateAmount]:
     ]
 
 
-def compute_share_handed_in(tasks: Sequence[CountedTask]) -> float | None:
+def compute_share_handed_in(tasks: Sequence[TaskWithCounts]) -> float | None:
     """Share that is handed in, by segments where they are known; None without tasks."""
     if not tasks:
         return None
@@ -76,7 +76,7 @@ def compute_share_handed_in(tasks: Sequence[CountedTask]) -> float | None:
     return done / sum(sizes)
 
 
-def measure_pace(tasks: Sequence[CountedTask], at: datetime) -> CampaignPace:
+def measure_pace(tasks: Sequence[TaskWithCounts], at: datetime) -> CampaignPace:
     """How fast it went in the last day, and since the first judgment."""
     began = min((one.first for one in tasks if one.first is not None), default=None)
     handed_in = [one.row.handed_in_at for one in tasks if one.row.handed_in_at is not None]
@@ -91,7 +91,7 @@ def measure_pace(tasks: Sequence[CountedTask], at: datetime) -> CampaignPace:
 
 
 def _workloads(
-    raters: Sequence[progress.Row], first_leases: Mapping[int, datetime], tasks: Sequence[CountedTask]
+    raters: Sequence[progress.Row], first_leases: Mapping[int, datetime], tasks: Sequence[TaskWithCounts]
 ) -> dict[int, RaterWorkload]:
     """When each rater handed tasks in, in seconds, and how many they have left."""
     done: dict[int, list[float]] = defaultdict(list)
@@ -109,10 +109,10 @@ def _workloads(
     return workloads
 
 
-def forecast_end(
+def forecast_completion(
     raters: Sequence[progress.Row],
     first_leases: Mapping[int, datetime],
-    tasks: Sequence[CountedTask],
+    tasks: Sequence[TaskWithCounts],
     seen: ProgressSnapshot,
 ) -> CompletionForecast | None:
     """By gaps between hand-ins drawn anew, from a seed that only the data decide; None while nobody works.
@@ -141,12 +141,12 @@ def forecast_end(
 def summarize_raters(
     raters: Sequence[progress.Row],
     first_leases: Mapping[int, datetime],
-    tasks: Sequence[CountedTask],
+    tasks: Sequence[TaskWithCounts],
     at: datetime,
 ) -> list[RaterProgress]:
     """What each rater did and has left. first_leases: when raters leased their first task, by rater."""
     work = _workloads(raters, first_leases, tasks)
-    mine: dict[int, list[CountedTask]] = defaultdict(list)
+    mine: dict[int, list[TaskWithCounts]] = defaultdict(list)
     for own in tasks:
         if own.row.rater_id is not None:
             mine[own.row.rater_id].append(own)
@@ -174,9 +174,9 @@ def _a_day(work: RaterWorkload, at: datetime) -> float | None:
     return None if tasks_a_second is None else tasks_a_second * DAY.total_seconds()
 
 
-def summarize_buckets(tasks: Sequence[CountedTask]) -> list[BucketProgress]:
+def summarize_buckets(tasks: Sequence[TaskWithCounts]) -> list[BucketProgress]:
     """What is done in each bucket, and by whom how much."""
-    by_bucket: dict[int | None, list[CountedTask]] = defaultdict(list)
+    by_bucket: dict[int | None, list[TaskWithCounts]] = defaultdict(list)
     for task in tasks:
         by_bucket[task.row.bucket].append(task)
     counts = []
@@ -195,7 +195,7 @@ def summarize_buckets(tasks: Sequence[CountedTask]) -> list[BucketProgress]:
     return counts
 
 
-def _items_by_rater(tasks: Iterable[CountedTask]) -> Mapping[int, int]:
+def _items_by_rater(tasks: Iterable[TaskWithCounts]) -> Mapping[int, int]:
     """Regular items with judgments, of every rater who was given a task."""
     counts: dict[int, int] = defaultdict(int)
     for task in tasks:
@@ -204,8 +204,8 @@ def _items_by_rater(tasks: Iterable[CountedTask]) -> Mapping[int, int]:
     return counts
 
 
-def measure_balance(
-    raters: Sequence[progress.Row], tasks: Sequence[CountedTask], plan: progress.Row | None
+def measure_work_balance(
+    raters: Sequence[progress.Row], tasks: Sequence[TaskWithCounts], plan: progress.Row | None
 ) -> WorkBalance | None:
     """Normalized entropy of regular items over all raters that the plan counts on (Riley et al. 2024, §6.1.2)."""
     items = _items_by_rater(tasks)
@@ -223,7 +223,7 @@ def measure_balance(
 
 
 def summarize_leases(
-    tasks: Sequence[CountedTask], raters: Sequence[progress.Row], sight: ProgressScope
+    tasks: Sequence[TaskWithCounts], raters: Sequence[progress.Row], sight: ProgressScope
 ) -> LeaseSummary:
     """Tasks in somebody's hands, and leases that expired."""
     names = {one.id: one.key for one in raters} if sight.raters else {}

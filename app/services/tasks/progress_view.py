@@ -46,13 +46,13 @@ class ProgressSnapshot:
     tag: str
 
 
-class FrozenValue(BaseModel):
+class FrozenBaseModel(BaseModel):
     """A value."""
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
 
-class WorkCounts(FrozenValue):
+class WorkCounts(FrozenBaseModel):
     """How much of something. judgments: answers that count, each once however often it was revised."""
 
     tasks: int
@@ -68,7 +68,7 @@ class TaskStateAmount(WorkCounts):
     state: str
 
 
-class BucketProgress(FrozenValue):
+class BucketProgress(FrozenBaseModel):
     """One bucket, null for tasks of none. least, most: items that a rater of it judged."""
 
     bucket: int | None
@@ -79,7 +79,7 @@ class BucketProgress(FrozenValue):
     most: int
 
 
-class RaterProgress(FrozenValue):
+class RaterProgress(FrozenBaseModel):
     """One rater. tasks_left: given to them and not handed in. pace: tasks a day, of gaps between hand-ins."""
 
     rater: str
@@ -96,7 +96,7 @@ class RaterProgress(FrozenValue):
     open_flags: int
 
 
-class SystemProgress(FrozenValue):
+class SystemProgress(FrozenBaseModel):
     """One system: items that show it, controls and repeats apart."""
 
     system: str
@@ -107,7 +107,7 @@ class SystemProgress(FrozenValue):
     judgments: int
 
 
-class CampaignPace(FrozenValue):
+class CampaignPace(FrozenBaseModel):
     """How fast it goes. began_at: of the first judgment. Of a day: 24 hours."""
 
     began_at: datetime | None
@@ -117,7 +117,7 @@ class CampaignPace(FrozenValue):
     tasks_a_day: float | None
 
 
-class CompletionForecast(FrozenValue):
+class CompletionForecast(FrozenBaseModel):
     """When the last task will be handed in if raters go on as before; an interval of `level`."""
 
     median: datetime
@@ -126,7 +126,7 @@ class CompletionForecast(FrozenValue):
     level: float
 
 
-class DeadlineForecast(FrozenValue):
+class DeadlineForecast(FrozenBaseModel):
     """How the work stands against the deadline of the settings."""
 
     at: datetime
@@ -136,7 +136,7 @@ class DeadlineForecast(FrozenValue):
     on_time: bool | None = Field(description="If raters go on as before; null where nothing can be said.")
 
 
-class WorkBalance(FrozenValue):
+class WorkBalance(FrozenBaseModel):
     """Who did how much of what is done. least, most: items by rater."""
 
     normalized_entropy: float
@@ -146,7 +146,7 @@ class WorkBalance(FrozenValue):
     most: int
 
 
-class GroupProgress(FrozenValue):
+class GroupProgress(FrozenBaseModel):
     """Groups that must come from one rater: finished, half done, untouched."""
 
     finished: int
@@ -154,7 +154,7 @@ class GroupProgress(FrozenValue):
     untouched: int
 
 
-class ExpiredLease(FrozenValue):
+class ExpiredLease(FrozenBaseModel):
     """A lease that expired and that nobody took over yet."""
 
     task: str
@@ -162,7 +162,7 @@ class ExpiredLease(FrozenValue):
     since: datetime
 
 
-class LeaseSummary(FrozenValue):
+class LeaseSummary(FrozenBaseModel):
     """Tasks in somebody's hands. expired: the first hundred of those that expired."""
 
     held: int
@@ -170,7 +170,7 @@ class LeaseSummary(FrozenValue):
     expired: list[ExpiredLease]
 
 
-class Progress(FrozenValue):
+class Progress(FrozenBaseModel):
     """How far a campaign is, or a coordinator's team in it. What the reader may not see is null."""
 
     campaign: str

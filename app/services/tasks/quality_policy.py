@@ -17,9 +17,9 @@ from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.quality_settings import CODE, QualitySettings, parse_quality_settings
 from app.services.people.raters import ActingRater
 from app.services.tasks import tasks
-from app.services.tasks.attention import AttentionWarning, settle_attention_check
+from app.services.tasks.attention import AttentionWarning, record_attention_check_result
 from app.services.tasks.overall_verdict import OverallVerdict, decide_overall_verdict
-from app.services.webhooks.events import record_event
+from app.services.webhooks.events import record_webhook_event
 from app.stats.quality.choices import Check
 from app.stats.quality.report import RaterQuality, make_rater_quality
 from app.stats.quality.verdicts import verdicts_by_controls
@@ -46,7 +46,7 @@ def hand_in_and_check(database: Database, public_id: str, *, rater: ActingRater)
     with database.transaction() as session:
         asked = parse_quality_settings(get_campaign(session, rater.campaign).settings)
         code = tasks.hand_in_task(session, public_id, rater=rater, coded=not asked.has_codes)
-        warning = settle_attention_check(session, rater, public_id)
+        warning = record_attention_check_result(session, rater, public_id)
     if code is not None and not asked.has_consequences:
         return HandInReceipt(code, warning)
     with database.transaction() as session:
@@ -139,4 +139,4 @@ def _act(session: Session, rater: ActingRater, asked: QualitySettings, quality: 
         what = {"rater": rater.rater, "check": check, "then": then, "verdict": quality.verdict, "flags": quality.flags}
         audit.record_action(session, rater.campaign_id, actor=ACTOR, action=quality_policy.ACTION, what=what)
         about = {"check": check, "then": then, "verdict": quality.verdict, "flags": quality.flags}
-        record_event(session, rater.campaign_id, "rater.failed", about, rater_id=rater.rater_id)
+        record_webhook_event(session, rater.campaign_id, "rater.failed", about, rater_id=rater.rater_id)

@@ -87,7 +87,7 @@ class TaskContent:
     display: DisplaySettings = AS_STORED
 
     @property
-    def screens(self) -> dict[int, list[ItemContent]]:
+    def items_by_screen(self) -> dict[int, list[ItemContent]]:
         """Items by the screen that shows them, in the order of the columns."""
         screens: dict[int, list[ItemContent]] = {}
         for item in self.items.values():
@@ -95,11 +95,11 @@ class TaskContent:
         return {n: sorted(screens[n], key=lambda item: (item.column, item.position)) for n in sorted(screens)}
 
     @property
-    def final(self) -> bool:
+    def answers_are_final(self) -> bool:
         """Whether an answer stands once it is given: one segment a screen, and no way back."""
         return self.presentation == "segment"
 
-    def item(self, position: int) -> ItemContent:
+    def item_at(self, position: int) -> ItemContent:
         """The item at a position. Raises TaskAddressNotFound."""
         if position not in self.items:
             raise TaskAddressNotFound(f"there are the items 1 to {len(self.items)}")

@@ -53,7 +53,7 @@ def sign_task_media(session: Session, policy: MediaPolicy, task: str, *, rater: 
     row = load_own_task(session, task, rater)
     rules = MediaRules.from_settings(campaigns.load_campaign(session, rater.campaign).settings)
     until = datetime.now(UTC).replace(microsecond=0) + policy.lifetime
-    media = {one.id: one for one in list_task_media_ids(load_task_content(session, task)) if one.id is not None}
+    media = {one.id: one for one in list_shown_media(load_task_content(session, task)) if one.id is not None}
     if not media:
         return TaskMediaAddresses(until, rules, ())
     heard = load_heard_stretches(session, rater.campaign_id, row.id, rater.rater_id, list(media))
@@ -98,7 +98,7 @@ def open_task_media(
     return content
 
 
-def list_task_media_ids(content: TaskContent) -> Iterator[ShownMedia]:
+def list_shown_media(content: TaskContent) -> Iterator[ShownMedia]:
     """Files in the places of a task's texts, in the order of the screens."""
     for item in content.items.values():
         for segment in item.segments:

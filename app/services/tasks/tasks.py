@@ -17,7 +17,7 @@ from app.services.campaigns.media_rules import MediaRules
 from app.services.media.listening import load_heard_stretches
 from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import ItemContent, SegmentContent, TaskContent, load_task_content
-from app.services.webhooks.events import record_hand_in
+from app.services.webhooks.events import record_hand_in_event
 from app.storage import campaigns, comments, tasks
 from app.storage.attention import LAST
 from app.storage.db import Session
@@ -293,7 +293,7 @@ def find_missing_judgments(sheet: TaskContent, answers: OwnAnswers) -> tuple[Mis
         if "document" in sheet.forms and not answers.is_answered(item.id, None):
             gaps.append(MissingJudgment(item.position, None, None, NO_DOCUMENT))
     if "screen" in sheet.forms:
-        several = (n for n, items in sheet.screens.items() if len(items) > 1)
+        several = (n for n, items in sheet.items_by_screen.items() if len(items) > 1)
         gaps += [MissingJudgment(None, None, n, NO_SCREEN) for n in several if n not in answers.screens]
     return tuple(gaps)
 
@@ -323,7 +323,7 @@ def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded:
     code: str | None = row.completion_code or (secrets.token_hex(5).upper() if coded else None)
     tasks.mark_task_handed_in(session, row.campaign_id, row.id, rater_id=rater.rater_id, code=code)
     campaigns.take_next_version(session, row.campaign_id, actor=rater.actor, what="hand-in")
-    record_hand_in(session, row.campaign_id, public_id, rater.rater_id, counts=row.plan is not None)
+    record_hand_in_event(session, row.campaign_id, public_id, rater.rater_id, counts=row.plan is not None)
     return code
 
 
@@ -374,10 +374,10 @@ def _screens(sheet: TaskContent, answers: OwnAnswers) -> tuple[ScreenView, ...]:
             screen=n,
             items=tuple(item.position for item in items),
             before=_context(sheet, items[0].before) if around else (),
-            after=_context(sheet, items[0].after) if around and not sheet.final else (),
+            after=_context(sheet, items[0].after) if around and not sheet.answers_are_final else (),
             judgment=answers.screens.get(n),
         )
-        for n, items in sheet.screens.items()
+        for n, items in sheet.items_by_screen.items()
     )
 
 

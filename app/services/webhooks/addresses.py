@@ -44,23 +44,23 @@ class AllowedWebhookAddresses:
 
     def is_allowed(self, host: str, address: Address) -> bool:
         """Whether something may be sent to this address of a host."""
-        return self.is_listed(host, address) or is_public(address)
+        return self.is_listed(host, address) or is_public_address(address)
 
 
 ONLY_PUBLIC = AllowedWebhookAddresses()
 
 
-def is_public(address: Address) -> bool:
+def is_public_address(address: Address) -> bool:
     """Whether an address is one of the public network, also behind what carries IPv4 in IPv6.
 
-    >>> [is_public(ip_address(one)) for one in ("1.1.1.1", "10.0.0.1", "::ffff:127.0.0.1", "64:ff9b::a00:1")]
+    >>> [is_public_address(ip_address(one)) for one in ("1.1.1.1", "10.0.0.1", "::ffff:127.0.0.1", "64:ff9b::a00:1")]
     [True, False, False, False]
     """
     if isinstance(address, IPv6Address):
         carried = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
         if address in _NAT64:
             carried = IPv4Address(int(address) & 0xFFFFFFFF)
-        if carried is not None and not is_public(carried):
+        if carried is not None and not is_public_address(carried):
             return False
         if address.ipv4_mapped is not None:
             return True

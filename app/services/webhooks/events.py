@@ -35,7 +35,7 @@ DeliveredKind = Literal[EventKind, "webhook.test"]
 MILESTONES = (25, 50, 75)
 
 
-def record_event(
+def record_webhook_event(
     session: Session, campaign_id: int, kind: EventKind, data: Mapping[str, object], *, rater_id: int | None = None
 ) -> None:
     """Tell the campaign's webhooks, if it has any; call it last, because others wait until the transaction ends.
@@ -45,7 +45,7 @@ def record_event(
     webhooks.append_event(session, campaign_id, kind=kind, data=data, rater_id=rater_id)
 
 
-def record_hand_in(session: Session, campaign_id: int, task: str, rater_id: int, *, counts: bool) -> None:
+def record_hand_in_event(session: Session, campaign_id: int, task: str, rater_id: int, *, counts: bool) -> None:
     """Tell of a task that was handed in just now, and of what the campaign reached by it.
 
     A milestone is told again where tasks were opened again and handed in anew. counts: whether the task is one of those
@@ -55,13 +55,13 @@ def record_hand_in(session: Session, campaign_id: int, task: str, rater_id: int,
         return
     done, total = webhooks.count_tasks_handed_in(session, campaign_id)
     reached = {"tasks_handed_in": done, "tasks": total}
-    record_event(session, campaign_id, "task.handed_in", {"task": task, **reached}, rater_id=rater_id)
+    record_webhook_event(session, campaign_id, "task.handed_in", {"task": task, **reached}, rater_id=rater_id)
     if not counts:
         return
     for percent in list_reached_milestones(done, total):
-        record_event(session, campaign_id, "campaign.milestone", {"percent": percent, **reached})
+        record_webhook_event(session, campaign_id, "campaign.milestone", {"percent": percent, **reached})
     if done == total:
-        record_event(session, campaign_id, "campaign.done", reached)
+        record_webhook_event(session, campaign_id, "campaign.done", reached)
 
 
 def list_reached_milestones(done: int, total: int) -> list[int]:

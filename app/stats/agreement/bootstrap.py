@@ -16,7 +16,7 @@ MOST_UNDEFINED = 0.05
 FEWEST_DOCUMENTS = 2
 
 
-def bootstrap_weights(units: ValuesByUnit, draws: int, *, seed: int, part: int) -> Floats:
+def bootstrap_document_counts(units: ValuesByUnit, draws: int, *, seed: int, part: int) -> Floats:
     """How often each document is drawn, shape (draws, D).
 
     Documents with a unit that two raters share are drawn among themselves, so that each draw has as many of them. So
@@ -27,12 +27,12 @@ def bootstrap_weights(units: ValuesByUnit, draws: int, *, seed: int, part: int) 
     shared = np.unique(units.with_two_or_more_values().document)
     others = np.setdiff1d(np.arange(units.n_documents), shared)
     size = units.n_documents
-    return bootstrap_weights_of_subset(shared, size, draws, seed, part) + bootstrap_weights_of_subset(
+    return bootstrap_document_counts_of_subset(shared, size, draws, seed, part) + bootstrap_document_counts_of_subset(
         others, size, draws, seed, part
     )
 
 
-def draw_statistic(statistic: OfDocuments, units: ValuesByUnit, draws: int, *, seed: int) -> Floats:
+def bootstrap_statistic(statistic: OfDocuments, units: ValuesByUnit, draws: int, *, seed: int) -> Floats:
     """A statistic in every draw, shape (draws,); the draws are those of part 0 at once, held in blocks."""
     shared = np.unique(units.with_two_or_more_values().document)
     subsets = shared, np.setdiff1d(np.arange(units.n_documents), shared)
@@ -45,7 +45,7 @@ def draw_statistic(statistic: OfDocuments, units: ValuesByUnit, draws: int, *, s
     return np.concatenate(parts)
 
 
-def bootstrap_weights_of_subset(
+def bootstrap_document_counts_of_subset(
     held: npt.NDArray[np.integer], n_documents: int, draws: int, seed: int, part: int
 ) -> Floats:
     """How often each document is drawn from those that are held (codes), as many as they are; shape (draws, D)."""
@@ -96,11 +96,11 @@ def jackknife_interval(statistic: OfDocuments, units: ValuesByUnit, level: float
     step, parts = count_draws_in_block(units.n_documents), []
     for start in range(0, held.size, step):
         some = held[start : start + step]
-        left = np.repeat(units.one_weight_per_document(), some.size, axis=0)
+        left = np.repeat(units.equal_document_weights(), some.size, axis=0)
         left[np.arange(some.size), some] = 0.0
         parts.append(statistic(left))
     values = np.concatenate(parts)
     error = np.sqrt((held.size - 1) / held.size * ((values - values.mean()) ** 2).sum())
     wide = float(error * t_quantile((1 + level) / 2, np.array([held.size - 1.0]))[0])
-    estimate = float(statistic(units.one_weight_per_document())[0])
+    estimate = float(statistic(units.equal_document_weights())[0])
     return max(-1.0, estimate - wide), min(1.0, estimate + wide)

@@ -33,12 +33,12 @@ class UnitRaterVariances:
         return self.unit + self.rater + self.residual
 
     @property
-    def agreement(self) -> float:
+    def icc_agreement(self) -> float:
         """ICC(A,1): correlation of two raters on a unit, raters being a sample."""
         return self.unit / self.total
 
     @property
-    def consistency(self) -> float:
+    def icc_consistency(self) -> float:
         """ICC(C,1): the same with the raters' offsets taken out."""
         return self.unit / (self.unit + self.residual) if self.unit + self.residual else float("nan")
 
@@ -74,7 +74,7 @@ class _Sufficient:
 
     def __init__(self, units: ValuesByUnit, rater: np.ndarray, n_raters: int) -> None:
         centre = units.value - units.value.mean()
-        size = units.counts()
+        size = units.values_per_unit()
         total: Floats = np.bincount(units.unit, weights=centre, minlength=size.size).astype(np.float64)
         self.n = units.value.size
         self.squares = float(centre @ centre)

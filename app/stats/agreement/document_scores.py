@@ -51,13 +51,13 @@ class DocumentAndSegmentScores:
     alone: int
 
     @property
-    def n(self) -> int:
+    def n_scored_documents(self) -> int:
         """Number of (rater, system, document)."""
         return int(self.score.size)
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreCorrelations:
+class DocumentScoreCorrelations:
     """Of the document score with one summary of its segments; None where either is constant or fewer than two."""
 
     n: int
@@ -112,10 +112,10 @@ def _latest(rows: Ratings, place: tuple[str, ...]) -> Ratings:
     return rows.take(np.sort(order[first]))
 
 
-def correlate_document_scores(data: DocumentAndSegmentScores, part: str, where: Bools) -> ScoreCorrelations:
+def correlate_document_scores(data: DocumentAndSegmentScores, part: str, where: Bools) -> DocumentScoreCorrelations:
     """Pearson, Spearman and Kendall (τ-b) between the document score and one summary of its segments."""
     x, y = data.score[where], data.parts[part][where]
-    return ScoreCorrelations(
+    return DocumentScoreCorrelations(
         n=x.size,
         pearson=number_or_none(pearson(x, y)),
         spearman=number_or_none(pearson(_ranks(x), _ranks(y))),

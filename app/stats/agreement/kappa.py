@@ -17,15 +17,15 @@ from app.stats.ratings import Floats
 Weights = Literal["identity", "linear", "quadratic"]
 
 
-def chance_within_steps(levels: int, steps: int) -> float:
+def chance_agreement_within_steps(levels: int, steps: int) -> float:
     """Chance that two uniform scores on `levels` equally spaced values are at most `steps` apart.
 
     [K(2t + 1) − t(t + 1)]/K². The formula as printed (Grundkiewicz et al. 2021, §5.3) has max(i − t, 0) where its own
     Table 5 has max(i − t, 1); this is the latter. Raises ValueError where every two values agree.
 
-    >>> [round(chance_within_steps(100, t), 3) for t in (5, 10, 15, 20, 25, 30)]
+    >>> [round(chance_agreement_within_steps(100, t), 3) for t in (5, 10, 15, 20, 25, 30)]
     [0.107, 0.199, 0.286, 0.368, 0.445, 0.517]
-    >>> chance_within_steps(5, 0), chance_within_steps(5, 1)
+    >>> chance_agreement_within_steps(5, 0), chance_agreement_within_steps(5, 1)
     (0.2, 0.52)
     """
     if levels < 1 or steps < 0 or steps >= levels - 1:
@@ -43,7 +43,7 @@ def share_within_tolerance(units: ValuesByUnit, tolerance: float, pool: PooledVa
     """
     units = units.with_two_or_more_values()
     pool = pool_values(units) if pool is None else pool
-    size = units.counts()
+    size = units.values_per_unit()
     sums = units.sum_by_document(
         np.stack((count_agreeing_pairs(units, pool, tolerance), size * (size - 1) / 2), axis=1)
     )
@@ -53,7 +53,8 @@ def share_within_tolerance(units: ValuesByUnit, tolerance: float, pool: PooledVa
 def tolerance_kappa(units: ValuesByUnit, tolerance: float, *, chance: float | None = None) -> OfDocuments:
     """κ = (P_a − P_e)/(1 − P_e), where raters agree who are at most `tolerance` apart.
 
-    chance: P_e of a closed form, see `chance_within_steps`; None takes it from the pooled scores of all raters.
+    chance: P_e of a closed form, see `chance_agreement_within_steps`; None takes it from the pooled scores of all
+    raters.
 
     Source: Grundkiewicz et al. 2021, §5.3.
     """
@@ -91,7 +92,7 @@ def agreement_weights(levels: int, kind: Weights) -> Floats:
     return np.asarray(1 - (distance if kind == "linear" else distance**2), dtype=np.float64)
 
 
-def count_categories(units: ValuesByUnit, levels: int) -> Floats:
+def count_raters_by_category(units: ValuesByUnit, levels: int) -> Floats:
     """How many raters put each unit into each category, shape (U, K). Values are categories 0 … K−1."""
     out = np.zeros((units.n_units, levels))
     np.add.at(out, (units.unit, units.value.astype(np.intp)), 1.0)
@@ -106,7 +107,7 @@ def fleiss_kappa(units: ValuesByUnit, levels: int, *, weights: Weights = "identi
     Source: Fleiss 1971; Licht et al. 2022, §6.1. Weighing units by pairs is our own extension.
     """
     units = units.with_two_or_more_values()
-    counts, like = count_categories(units, levels), agreement_weights(levels, weights)
+    counts, like = count_raters_by_category(units, levels), agreement_weights(levels, weights)
     n = counts.sum(axis=1)
     together = ((counts @ like) * counts).sum(axis=1) - n
     sums = units.sum_by_document(np.column_stack((together, n * (n - 1), counts)))
@@ -127,7 +128,7 @@ def gwet_ac(units: ValuesByUnit, levels: int, *, weights: Weights = "identity") 
 
     Source: Gwet 2008; 2014, chapter 2.5 (units rated once) and 5.
     """
-    counts, like = count_categories(units, levels), agreement_weights(levels, weights)
+    counts, like = count_raters_by_category(units, levels), agreement_weights(levels, weights)
     n = counts.sum(axis=1)
     several = n > 1
     pairs = np.where(several, n * (n - 1), 1.0)

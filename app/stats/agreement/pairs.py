@@ -33,7 +33,7 @@ class ValuePairs:
 
 def count_value_pairs(units: ValuesByUnit) -> int:
     """How many pairs of values there are."""
-    size = units.counts()
+    size = units.values_per_unit()
     return int((size * (size - 1) // 2).sum())
 
 
@@ -43,7 +43,7 @@ def list_value_pairs(units: ValuesByUnit) -> ValuePairs:
         raise ValueError("too many pairs of ratings to hold at once")
     firsts: list[Indices] = []
     lags: list[Indices] = []
-    for lag in range(1, int(units.counts().max(initial=0))):
+    for lag in range(1, int(units.values_per_unit().max(initial=0))):
         at = np.flatnonzero(units.unit[:-lag] == units.unit[lag:])
         firsts.append(at)
         lags.append(at + lag)
@@ -153,7 +153,7 @@ def cohen_kappa(x: Floats, y: Floats, levels: int, *, quadratic: bool = False) -
     return float(((table * like).sum() - chance) / (1 - chance)) if 1 - chance > SLACK else float("nan")
 
 
-def mean_pearson(units: ValuesByUnit) -> OfDocuments:
+def mean_rater_pair_pearson(units: ValuesByUnit) -> OfDocuments:
     """Unweighted mean over rater pairs of Pearson's correlation, where it is defined; NaN without a pair."""
     pairs = list_value_pairs(units)
     centre = float(units.value.mean()) if units.value.size else 0.0

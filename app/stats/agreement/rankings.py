@@ -25,7 +25,7 @@ _HELD = 1 << 22  # values held at once
 
 
 @dataclass(frozen=True, slots=True)
-class RaterPairSums:
+class RaterPairScoreSums:
     """Sums of two raters' scores of one system on one document, over the segments that both rated.
 
     pair, document, system: codes, sorted. n: segments. first, second: sums. raters: of each pair, shape (pairs, 2).
@@ -42,7 +42,7 @@ class RaterPairSums:
     n_systems: int
 
 
-def sum_rater_pairs(units: ValuesByUnit) -> RaterPairSums:
+def sum_rater_pair_scores(units: ValuesByUnit) -> RaterPairScoreSums:
     """All cells of the rater pairs of the units."""
     pairs: ValuePairs = list_value_pairs(units)
     systems = int(units.system.max(initial=-1)) + 1
@@ -52,7 +52,7 @@ def sum_rater_pairs(units: ValuesByUnit) -> RaterPairSums:
     keys, at = np.unique(key, return_inverse=True)
     rest, system = np.divmod(keys, max(systems, 1))
     pair, document = np.divmod(rest, documents)
-    return RaterPairSums(
+    return RaterPairScoreSums(
         *(pair, document, system),
         n=np.bincount(at, minlength=keys.size).astype(np.float64),
         first=np.bincount(at, weights=pairs.first, minlength=keys.size).astype(np.float64),
@@ -75,7 +75,7 @@ def kendall_tau_by_row(x: Floats, y: Floats, present: npt.NDArray[np.bool_]) -> 
     return np.where(untied > 0, (a * b).sum(axis=1) / np.sqrt(np.maximum(untied, 1)), np.nan)
 
 
-def tau_by_document(pair_cells: RaterPairSums) -> tuple[Indices, Indices, Floats]:
+def rater_pair_tau_by_document(pair_cells: RaterPairScoreSums) -> tuple[Indices, Indices, Floats]:
     """Pair, document and τ of every document that a pair shares."""
     key = pair_cells.pair * (int(pair_cells.document.max(initial=0)) + 1) + pair_cells.document
     keys, start, row = np.unique(key, return_index=True, return_inverse=True)
@@ -92,10 +92,10 @@ def tau_by_document(pair_cells: RaterPairSums) -> tuple[Indices, Indices, Floats
     return pair, document, np.concatenate(taus)
 
 
-def mean_document_tau(units: ValuesByUnit) -> OfDocuments:
+def mean_tau_within_documents(units: ValuesByUnit) -> OfDocuments:
     """Mean over rater pairs of the mean τ over the documents where it is defined."""
-    pair_cells = sum_rater_pairs(units)
-    pair, document, tau = tau_by_document(pair_cells)
+    pair_cells = sum_rater_pair_scores(units)
+    pair, document, tau = rater_pair_tau_by_document(pair_cells)
     known, shape = np.isfinite(tau), (units.n_documents, max(len(pair_cells.raters), 1))
     taus, ones = (
         _by_document(values[known], document[known], pair[known], shape) for values in (tau, np.ones(tau.size))
@@ -116,9 +116,9 @@ def _by_document(
     return table if shape[0] * shape[1] > _HELD else np.asarray(table.toarray(), dtype=np.float64)
 
 
-def mean_shared_tau(units: ValuesByUnit) -> OfDocuments:
+def mean_tau_over_shared_documents(units: ValuesByUnit) -> OfDocuments:
     """Mean over rater pairs of τ between the rankings from all documents that both rated."""
-    pair_cells = sum_rater_pairs(units)
+    pair_cells = sum_rater_pair_scores(units)
     bounds = np.searchsorted(pair_cells.pair, np.arange(len(pair_cells.raters) + 1))
 
     def value(weights: Floats) -> Floats:
@@ -129,7 +129,7 @@ def mean_shared_tau(units: ValuesByUnit) -> OfDocuments:
     return value
 
 
-def _tau_in_draws(pair_cells: RaterPairSums, rows: slice, weights: Floats) -> Floats:
+def _tau_in_draws(pair_cells: RaterPairScoreSums, rows: slice, weights: Floats) -> Floats:
     """τ of one pair of raters in every draw, shape (B,)."""
     drawn = weights[:, pair_cells.document[rows]]
     of_system = np.eye(pair_cells.n_systems)[pair_cells.system[rows]]
@@ -150,10 +150,10 @@ class RaterPairKendallTau:
 
 def compare_rater_rankings(units: ValuesByUnit) -> dict[tuple[str, str], RaterPairKendallTau]:
     """The rankings of every two raters who share a unit, by their names in code order."""
-    pair_cells = sum_rater_pairs(units)
-    pair, _, tau = tau_by_document(pair_cells)
+    pair_cells = sum_rater_pair_scores(units)
+    pair, _, tau = rater_pair_tau_by_document(pair_cells)
     bounds = np.searchsorted(pair_cells.pair, np.arange(len(pair_cells.raters) + 1))
-    once = units.one_weight_per_document()
+    once = units.equal_document_weights()
     out = {}
     for g, (a, b) in enumerate(pair_cells.raters.tolist()):
         taus = tau[pair == g]

@@ -40,7 +40,7 @@ class MarkedJudgments:
     raters: tuple[str, ...]
     skipped: int = 0
 
-    def pairs(self) -> tuple[Indices, Indices]:
+    def judgment_pairs(self) -> tuple[Indices, Indices]:
         """Every two judgments of one text, the rater with the lower code first."""
         first, second = [], []
         size = int(np.bincount(self.unit).max(initial=0))
@@ -68,7 +68,7 @@ class CharacterOverlaps:
 
 def count_character_overlaps(marked: MarkedJudgments) -> CharacterOverlaps:
     """Character by character: min of the marks of both within a severity in full, and of what remains across, half."""
-    first, second = marked.pairs()
+    first, second = marked.judgment_pairs()
     widths = _widths(marked)
     credit = np.zeros(first.size)
     mine, theirs = np.zeros(first.size), np.zeros(first.size)
@@ -127,7 +127,7 @@ class MarkOverlaps:
 
 def count_mark_overlaps(marked: MarkedJudgments) -> MarkOverlaps:
     """Each mark against the marks of the other judgment; an empty mark overlaps what it touches or lies in."""
-    first, second = marked.pairs()
+    first, second = marked.judgment_pairs()
     sums = np.zeros((marked.n_documents, 4))
     for mine, other in ((first, second), (second, first)):
         low = np.searchsorted(marked.row, mine)
@@ -184,7 +184,7 @@ def character_f1(marked: MarkedJudgments, found_characters: CharacterOverlaps) -
     return value
 
 
-def overlap_shares(overlaps_: MarkOverlaps) -> dict[str, OfDocuments]:
+def mark_overlap_shares(overlaps_: MarkOverlaps) -> dict[str, OfDocuments]:
     """Share of marks that overlap one of the other rater, and of these with the same severity, the same category."""
 
     def of(part: int, whole: int) -> OfDocuments:

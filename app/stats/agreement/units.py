@@ -48,13 +48,13 @@ class ValuesByUnit:
         """Units that have a value."""
         return int(self.document.size)
 
-    def counts(self) -> Indices:
+    def values_per_unit(self) -> Indices:
         """Values of each unit, shape (U,)."""
         return np.bincount(self.unit, minlength=self.n_units)
 
     def unit_starts(self) -> Indices:
         """Where the values of each unit begin, shape (U,)."""
-        return np.cumsum(self.counts()) - self.counts()
+        return np.cumsum(self.values_per_unit()) - self.values_per_unit()
 
     def where(self, keep: Bools) -> Self:
         """The values where `keep` is true; units that are left without a value go."""
@@ -72,7 +72,7 @@ class ValuesByUnit:
 
     def with_two_or_more_values(self) -> Self:
         """Only units with at least two values: from the others nothing can be learnt about agreement."""
-        return self.where(self.counts()[self.unit] > 1)
+        return self.where(self.values_per_unit()[self.unit] > 1)
 
     def with_replaced_values(self, value: Floats) -> Self:
         """The same with other values."""
@@ -95,7 +95,7 @@ class ValuesByUnit:
         np.add.at(out, self.document, per_unit)
         return out
 
-    def one_weight_per_document(self) -> Floats:
+    def equal_document_weights(self) -> Floats:
         """Every document counted once, shape (1, D)."""
         return np.ones((1, self.n_documents))
 
@@ -115,7 +115,7 @@ def make_document_units(ratings: Ratings, *, repeated: Repeated = "average") -> 
     return _units(rows, _item(rows), repeated)
 
 
-def make_averaged_units(ratings: Ratings, *, repeated: Repeated = "average") -> ValuesByUnit:
+def make_document_units_from_segments(ratings: Ratings, *, repeated: Repeated = "average") -> ValuesByUnit:
     """One unit a document of one system, by the mean of each rater's segment scores.
 
     Where raters gave scores to documents too, only what has one counts, so that both levels speak of the same.

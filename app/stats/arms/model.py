@@ -69,7 +69,7 @@ class TimeEffect:
 
 
 @dataclass(frozen=True, slots=True)
-class TimeModel:
+class JudgmentTimeModel:
     """A fitted model of time. sd: of each random term and of the rest, on the log scale. left_out: what is not in the
     model, and why. n, raters, documents: behind it. converged: whether the optimum was found."""
 
@@ -82,7 +82,7 @@ class TimeModel:
     converged: bool
 
 
-def fit_time_model(work: JudgmentTimes, *, level: float = 0.95) -> TimeModel | str:
+def fit_time_model(work: JudgmentTimes, *, level: float = 0.95) -> JudgmentTimeModel | str:
     """Fit it; the reason where there is nothing to fit.
 
     A covariate that is unknown for a judgment, constant, or determined by the others is left out; so is a random term
@@ -112,7 +112,7 @@ def fit_time_model(work: JudgmentTimes, *, level: float = 0.95) -> TimeModel | s
         if names[i][0] != "intercept"
     ]
     sd = {term: sqrt(variance) for term, variance in fit.components.items()}
-    return TimeModel(tuple(effects), sd, (*left_out, *more), fit.n, raters, documents, fit.converged)
+    return JudgmentTimeModel(tuple(effects), sd, (*left_out, *more), fit.n, raters, documents, fit.converged)
 
 
 Named = tuple[str, int]

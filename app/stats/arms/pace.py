@@ -45,12 +45,12 @@ class PaceSlope:
     raters: int
 
 
-def estimate_learning(work: JudgmentPaces, condition: int, *, level: float = 0.95) -> PaceSlope | None:
+def estimate_learning_slope(work: JudgmentPaces, condition: int, *, level: float = 0.95) -> PaceSlope | None:
     """Over all of a rater's work, whatever condition the judgments before were in; None without a slope."""
     return _mean([_slope(x, y) for x, y in _paces_by_rater(work, condition)], level)
 
 
-def estimate_fatigue(work: JudgmentPaces, condition: int, *, level: float = 0.95) -> PaceSlope | None:
+def estimate_fatigue_slope(work: JudgmentPaces, condition: int, *, level: float = 0.95) -> PaceSlope | None:
     """Within a task: from its first judgment on, each task at its own level; None where no rater has a slope.
 
     condition : code of `work.condition`. level : that the interval over raters covers.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.arms.times import LENGTHS, LONG, SHORT, encode_combinations, format_length_range, is_length_within
+from app.stats.arms.times import LENGTHS, LONG, SHORT, encode_combinations, format_length_range, mask_lengths_within
 from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
@@ -68,7 +68,7 @@ def compute_score_spreads(ratings: Ratings) -> Iterator[ScoreSpread]:
     unit = encode_combinations(rows.rater, rows.task, rows.document, rows.system)
     length = np.bincount(unit).astype(np.int64)
     for name, low, high in SETS:
-        keep = is_length_within(length, low, high)[unit]
+        keep = mask_lengths_within(length, low, high)[unit]
         if keep.any():
             yield _score_spread(name, rows.score[keep], np.unique(unit[keep], return_inverse=True)[1])
 

@@ -77,7 +77,7 @@ class ShownDocuments:
     rater: Codes
 
 
-def group_shown_documents(work: TimedJudgments) -> ShownDocuments:
+def group_judgments_by_document(work: TimedJudgments) -> ShownDocuments:
     """Put the judgments of a document together."""
     rows = work.rows
     code = encode_combinations(rows.rater, rows.task, rows.document, rows.system)
@@ -110,7 +110,7 @@ def format_length_range(low: int, high: int | None) -> str:
     return f"{low} and more" if high is None else f"{low}–{high}"
 
 
-def is_length_within(length: Counted, low: int, high: int | None) -> Bools:
+def mask_lengths_within(length: Counted, low: int, high: int | None) -> Bools:
     """Which lengths are in a range."""
     return np.asarray((length >= low) & (length <= (high if high is not None else np.iinfo(np.int64).max)))
 
@@ -125,7 +125,7 @@ def measure_durations_by_unit(work: TimedJudgments) -> Mapping[tuple[str, str], 
     unit counts where each of its judgments has a time.
     """
     work = work.one_row_per_judgment()
-    rows, of = work.rows, group_shown_documents(work)
+    rows, of = work.rows, group_judgments_by_document(work)
     segment = np.asarray(rows.kind == RatingKind.SEGMENT)
     length = of.length[of.code] if of.code.size else np.empty(0, dtype=np.int64)
     third = _thirds(rows, of, length)
@@ -143,9 +143,9 @@ def measure_durations_by_unit(work: TimedJudgments) -> Mapping[tuple[str, str], 
     put("between_starts", "all", *_between_starts(work))
     put("document_score", "all", work.seconds, rows.rater, ~segment)
     for name, low, high in (("all", 1, None), ("short", 1, SHORT), ("long", LONG, None), *_ranges()):
-        put("document", name, of.seconds, of.rater, is_length_within(of.length, low, high))
+        put("document", name, of.seconds, of.rater, mask_lengths_within(of.length, low, high))
         if name != "all":
-            put("segment", name, work.seconds, rows.rater, segment & is_length_within(length, low, high))
+            put("segment", name, work.seconds, rows.rater, segment & mask_lengths_within(length, low, high))
     put("task", "all", *_tasks(work))
     return by_cell
 

@@ -35,7 +35,7 @@ class MonotoneCurve:
 
 
 @dataclass(frozen=True, slots=True)
-class ProtocolBridge:
+class ProtocolBridgeFit:
     """How well one score follows from another. r_squared: out of documents; interval over documents; inside: R² where
     the curve was fitted, to see how much of it is the fit's own. why: the reason where there is none."""
 
@@ -65,7 +65,7 @@ def isotonic_regression(x: Floats, y: Floats, *, rising: bool = True) -> Monoton
 
 def fit_protocol_bridge(
     x: Floats, y: Floats, document: Codes, *, rng: np.random.Generator, draws: int, level: float, rising: bool = True
-) -> ProtocolBridge:
+) -> ProtocolBridgeFit:
     """Predict y from x, documents held out in folds.
 
     Parameters
@@ -79,13 +79,13 @@ def fit_protocol_bridge(
     held, code = np.unique(document, return_inverse=True)
     if x.size < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
         why = "no output was judged in both" if not x.size else "one of the two scores is constant"
-        return ProtocolBridge(x.size, held.size, None, None, None, None, why)
+        return ProtocolBridgeFit(x.size, held.size, None, None, None, None, why)
     curve = isotonic_regression(x, y, rising=rising)
     once = np.ones((1, held.size))
     inside = _r_squared([once @ term for term in _square_terms(y, curve.predict(x), code)])[0]
     if held.size < FEWEST:
         why = f"fewer than {FEWEST} documents: too few to hold any out"
-        return ProtocolBridge(x.size, held.size, curve, None, None, number_or_none(inside), why)
+        return ProtocolBridgeFit(x.size, held.size, curve, None, None, number_or_none(inside), why)
     fold = rng.permutation(np.arange(held.size) % min(FOLDS, held.size))[code]
     predicted = np.empty(y.size)
     for k in np.unique(fold).tolist():
@@ -94,7 +94,7 @@ def fit_protocol_bridge(
     terms = _square_terms(y, predicted, code)
     r_squared = _r_squared([once @ term for term in terms])[0]
     drawn = _r_squared(sum_drawn_documents(rng, held.size, draws, terms))
-    return ProtocolBridge(
+    return ProtocolBridgeFit(
         x.size,
         held.size,
         curve,

@@ -33,7 +33,7 @@ class ExternalCorrelation:
     why: str | None = None
 
 
-def correlate_external(
+def correlate_external_scores(
     automatic: Floats, human: Floats, *, rng: np.random.Generator, splits: int = SPLITS
 ) -> ExternalCorrelation:
     """How far human scores follow automatic ones over language pairs.

@@ -51,7 +51,9 @@ def unit_median_and_deviation(units: ValuesByUnit) -> tuple[Floats, Floats]:
     """Median over raters of each unit, and how far raters are from it: root mean square; shapes (U,)."""
     middle = unit_medians(units)
     off = units.value - middle[units.unit]
-    square = np.bincount(units.unit, weights=off * off, minlength=units.n_units) / np.maximum(units.counts(), 1)
+    square = np.bincount(units.unit, weights=off * off, minlength=units.n_units) / np.maximum(
+        units.values_per_unit(), 1
+    )
     return middle, np.sqrt(square)
 
 
@@ -66,7 +68,7 @@ def choose_calibration_items(
         square); None takes the best there are.
     """
     middle, spread = unit_median_and_deviation(units)
-    n = units.counts()
+    n = units.values_per_unit()
     usable = n >= fewest
     if apart is not None:
         usable &= spread <= apart + SLACK

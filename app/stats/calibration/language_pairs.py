@@ -15,7 +15,7 @@ import numpy.typing as npt
 from app.stats.agreement.distributions import unit_medians
 from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration.lines import (
-    FixedPoints,
+    CalibrationFixedPoints,
     Method,
     compute_calibration_lines,
     fixed_points_as_arrays,
@@ -63,7 +63,7 @@ class CalibratedScore:
 
 
 @dataclass(frozen=True, slots=True)
-class CalibratedSystem:
+class CalibratedSystemScores:
     """One system of a language pair. raw: S, mean over its sentence pairs of the median over raters."""
 
     system: int
@@ -81,7 +81,7 @@ def mean_of_medians(units: ValuesByUnit) -> float:
     return float(unit_medians(units).mean()) if units.n_units else float("nan")
 
 
-def compute_fixed_points(pair: LanguagePairRatings, target: float | None) -> FixedPoints:
+def compute_fixed_points(pair: LanguagePairRatings, target: float | None) -> CalibrationFixedPoints:
     """The fixed points of a language pair: C and c over the same pairs, h over all its human references."""
     consensus = float(pair.anchors.consensus.mean()) if pair.anchors.units.n_units else float("nan")
     anchors = mean_of_medians(pair.anchors.units)
@@ -127,7 +127,7 @@ class LanguagePairBootstrap:
             yield counts
 
 
-def prepare_bootstrap(
+def draw_language_pair_bootstrap(
     pair: LanguagePairRatings, n_pairs: int, *, draws: int, seed: int, number: int
 ) -> LanguagePairBootstrap:
     """Documents of the language pair and pairs of the set, with replacement; the same pairs for every language."""
@@ -159,7 +159,7 @@ def calibrate_systems(
     drawn: LanguagePairBootstrap,
     *,
     level: float = 0.95,
-) -> tuple[CalibratedSystem, ...]:
+) -> tuple[CalibratedSystemScores, ...]:
     """Every system of a language pair under every method. whys: the reason of each that cannot be given."""
     here = compute_fixed_points(pair, target)
     single = fixed_points_as_arrays(here)
@@ -190,7 +190,7 @@ def calibrate_systems(
             ends = _percentile_interval(slopes * redrawn + intercepts, level)
             moved[method] = CalibratedScore(float(slope[0] * raw + intercept[0]), ends)
         n_ratings = int(own[pair.systems.unit].sum())
-        rows.append(CalibratedSystem(code, int(own.sum()), n_ratings, raw, moved))
+        rows.append(CalibratedSystemScores(code, int(own.sum()), n_ratings, raw, moved))
     return tuple(rows)
 
 
@@ -204,7 +204,7 @@ def _percentile_interval(values: Floats, level: float) -> tuple[float, float] | 
 
 def calibrate_by_rater(
     pair: LanguagePairRatings, method: Method, target: float | None
-) -> tuple[LanguagePairRatings, dict[str, FixedPoints], tuple[str, ...]]:
+) -> tuple[LanguagePairRatings, dict[str, CalibrationFixedPoints], tuple[str, ...]]:
     """The scores of each rater moved by the rater's own line, the fixed points of each, and who stays as they are.
 
     C, c and h are means over what the rater judged; medians and means come after. The calibration pairs and the human

@@ -21,7 +21,7 @@ NARROW = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class FixedPoints:
+class CalibrationFixedPoints:
     """What a language pair, or a rater, is held to; None where there is nothing to hold it to.
 
     consensus, anchors: C and c, agreed score of the calibration pairs and the score they were given, over the same
@@ -55,10 +55,10 @@ class CalibrationLine:
         return self.slope * score + self.intercept
 
 
-def explain_unavailable_method(method: Method, points: FixedPoints) -> str | None:
+def explain_unavailable_method(method: Method, points: CalibrationFixedPoints) -> str | None:
     """Why a method cannot be given; None where it can.
 
-    >>> explain_unavailable_method("cs", FixedPoints(human=4.6, target=4.7))
+    >>> explain_unavailable_method("cs", CalibrationFixedPoints(human=4.6, target=4.7))
     'no rater judged a pair of the calibration set'
     """
     if method in {"cs", "cs_ht"} and points.anchors is None:
@@ -74,14 +74,14 @@ def explain_unavailable_method(method: Method, points: FixedPoints) -> str | Non
     return None
 
 
-def make_calibration_line(method: Method, points: FixedPoints) -> CalibrationLine:
+def make_calibration_line(method: Method, points: CalibrationFixedPoints) -> CalibrationLine:
     """The line of a method.
 
     `raw` x; `cs` x + C − c; `ht` x + H − h; `cs_ht` through (c, C) and (h, H).
 
     Raises ValueError with the reason where a fixed point is missing, or h is no better than c.
 
-    >>> georgian = FixedPoints(consensus=2.97, anchors=2.99, target=4.687, human=4.607)
+    >>> georgian = CalibrationFixedPoints(consensus=2.97, anchors=2.99, target=4.687, human=4.607)
     >>> round(make_calibration_line("cs_ht", georgian).apply(1.04), 2)
     0.9
 
@@ -111,15 +111,17 @@ def compute_calibration_lines(
     return slope, np.asarray(target - slope * human, dtype=np.float64)
 
 
-def fixed_points_as_arrays(points: FixedPoints) -> tuple[Floats, Floats, Floats, Floats]:
+def fixed_points_as_arrays(points: CalibrationFixedPoints) -> tuple[Floats, Floats, Floats, Floats]:
     """C, c, H and h as arrays of one, NaN where missing, for `compute_calibration_lines`."""
     values = (points.consensus, points.anchors, points.target, points.human)
     c, a, t, h = (np.array([np.nan if v is None else v]) for v in values)
     return c, a, t, h
 
 
-def make_fixed_points(consensus: float, anchors: float, target: float, human: float, sign: int = 1) -> FixedPoints:
+def make_fixed_points(
+    consensus: float, anchors: float, target: float, human: float, sign: int = 1
+) -> CalibrationFixedPoints:
     """Points from numbers that may be missing (NaN)."""
-    return FixedPoints(
+    return CalibrationFixedPoints(
         number_or_none(consensus), number_or_none(anchors), number_or_none(target), number_or_none(human), sign
     )

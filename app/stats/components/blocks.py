@@ -24,7 +24,7 @@ _HELD = 1 << 20  # entries of gathered matrices at once
 _FEW = 4  # blocks of a pattern, on average, from which each pattern is one product
 
 
-def multiply_by_pattern(values: Floats, matrices: Floats, borders: Indices) -> Floats:
+def multiply_by_pattern_matrices(values: Floats, matrices: Floats, borders: Indices) -> Floats:
     """values · matrix of the pattern of each block. values : shape (k, g, n). matrices : shape (u, n, n)."""
     made = np.empty_like(values)
     if len(matrices) * _FEW <= values.shape[1]:
@@ -90,7 +90,7 @@ class EliminatedRowBlock:
         """P of the segments times values of rows; shape (k, rows)."""
         made = np.empty_like(values)
         for batch, inverse in zip(self.share.segments, self.patterns, strict=True):
-            made[:, batch.rows] = multiply_by_pattern(values[:, batch.rows], inverse, batch.borders)
+            made[:, batch.rows] = multiply_by_pattern_matrices(values[:, batch.rows], inverse, batch.borders)
         return made
 
     def sum_rows_by_cell(self, values: Floats) -> Floats:
@@ -182,7 +182,8 @@ class _EliminatedDocuments:
         own, borders = vector[:, self.batch.cells], self.batch.borders
         transposed = self.covariance.transpose(0, 2, 1)
         return DocumentResiduals(
-            multiply_by_pattern(own, self.turn, borders), multiply_by_pattern(own, transposed, borders)
+            multiply_by_pattern_matrices(own, self.turn, borders),
+            multiply_by_pattern_matrices(own, transposed, borders),
         )
 
     def add_vector_to(self, left: Floats, vector: Floats) -> None:
@@ -197,7 +198,7 @@ class _EliminatedDocuments:
         seen = np.zeros_like(left.shrunk)
         for kind in range(self.batch.columns.shape[2]):
             seen += spanning[:, self.batch.columns[:, :, kind]]
-        return left.shrunk + multiply_by_pattern(seen, self.turn.transpose(0, 2, 1), self.batch.borders)
+        return left.shrunk + multiply_by_pattern_matrices(seen, self.turn.transpose(0, 2, 1), self.batch.borders)
 
     def back(self, by_matrix: Floats) -> tuple[Floats, Floats]:
         """Of each pattern the adjoints of P and Σ, summed over its documents."""

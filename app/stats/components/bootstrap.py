@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from app.stats.aggregate import Indices
-from app.stats.components.fit import ComponentsFit, ModelRefitter
+from app.stats.components.fit import ModelRefitter, VarianceComponentsFit
 from app.stats.components.terms import RESIDUAL, encode_term_levels
 from app.stats.ratings import Floats
 
@@ -39,7 +39,7 @@ def default_number_of_draws(n_rows: int) -> int:
 class ParametricBootstrap:
     """A fitted model, made ready once for any number of draws."""
 
-    fitted: ComponentsFit
+    fitted: VarianceComponentsFit
 
     @cached_property
     def _refit(self) -> ModelRefitter:
@@ -58,12 +58,14 @@ class ParametricBootstrap:
             scores += rng.normal(0.0, np.sqrt(components[term]), int(level.max()) + 1)[level]
         return np.asarray(scores, dtype=np.float64)
 
-    def draw_components(self, rng: np.random.Generator) -> dict[str, float]:
+    def simulate_component_estimates(self, rng: np.random.Generator) -> dict[str, float]:
         """The components that a new study of the same rows would estimate."""
         return self._refit.refit_components(self.simulate_scores(rng))
 
 
-def component_interval(draws: Sequence[Mapping[str, float]], term: str, *, level: float = 0.95) -> tuple[float, float]:
+def variance_component_interval(
+    draws: Sequence[Mapping[str, float]], term: str, *, level: float = 0.95
+) -> tuple[float, float]:
     """Percentile interval of one component."""
     values = [draw[term] for draw in draws]
     low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])

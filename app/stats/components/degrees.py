@@ -12,7 +12,7 @@ from math import exp, log
 
 import numpy as np
 
-from app.stats.components.fit import ComponentsFit
+from app.stats.components.fit import VarianceComponentsFit
 from app.stats.components.layout import make_model_layout
 from app.stats.components.likelihood import RemlSolution, evaluate_reml
 from app.stats.components.optimum import LOWEST
@@ -25,7 +25,7 @@ _FLAT = 1e-6
 """Curvature, relative to the largest, below which a direction says nothing of the components."""
 
 
-def satterthwaite_degrees(fitted: ComponentsFit) -> Floats:
+def satterthwaite_degrees(fitted: VarianceComponentsFit) -> Floats:
     """Degrees of freedom of the difference of each two systems, shape (S, S); NaN on the diagonal.
 
     Components at the lower bound are known to be 0, as lme4 takes them. The criterion is profiled over the residual
@@ -57,7 +57,7 @@ def satterthwaite_degrees(fitted: ComponentsFit) -> Floats:
         return np.asarray(variance**2 / spread, dtype=np.float64)
 
 
-def _variances(solution: RemlSolution, fitted: ComponentsFit) -> Floats:
+def _variances(solution: RemlSolution, fitted: VarianceComponentsFit) -> Floats:
     n = len(fitted.means)
     return _variances_of_differences(solution.inverse[:n, :n] * solution.residual)
 

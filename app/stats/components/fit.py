@@ -47,7 +47,7 @@ class RandomEffects:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ComponentsFit:
+class VarianceComponentsFit:
     """The fitted model, in the unit of the scores.
 
     components: variance of each term of the model and of `residual`. left_out: terms that are not in it, and why.
@@ -80,7 +80,7 @@ class ComponentsFit:
         variance = c[first, first] + c[second, second] - 2 * c[first, second]
         return float(self.means[first] - self.means[second]), float(np.sqrt(max(variance, 0.0)))
 
-    def typical_error(self) -> float:
+    def typical_contrast_error(self) -> float:
         """Root of the mean variance of all contrasts; 0 with one system."""
         n = len(self.means)
         if n < 2:
@@ -89,7 +89,7 @@ class ComponentsFit:
         return float(np.sqrt(max(spread, 0.0)))
 
 
-def fit_components(ratings: Ratings) -> ComponentsFit:
+def fit_variance_components(ratings: Ratings) -> VarianceComponentsFit:
     """Fit the model to segment ratings that an analysis uses.
 
     Terms that the design cannot tell apart are left out and listed.
@@ -100,10 +100,10 @@ def fit_components(ratings: Ratings) -> ComponentsFit:
         There are no ratings, no more ratings than systems, too many raters (of all, or of one document), or the scores
         of no system vary.
     """
-    return fit_observations(make_observations(ratings))
+    return fit_variance_components_to_rows(make_observations(ratings))
 
 
-def fit_observations(rows: ModelObservations) -> ComponentsFit:
+def fit_variance_components_to_rows(rows: ModelObservations) -> VarianceComponentsFit:
     """The same from rows that are laid out already. Raises ModelNotEstimable."""
     _check(rows)
     known = identify_terms(rows)
@@ -122,7 +122,7 @@ def fit_observations(rows: ModelObservations) -> ComponentsFit:
 class ModelRefitter:
     """A fitted model, made ready once to be fitted to any number of other scores of the same rows."""
 
-    fitted: ComponentsFit
+    fitted: VarianceComponentsFit
 
     @cached_property
     def _start(self) -> MixedModelEquations:
@@ -179,7 +179,7 @@ def _components(reached: RemlOptimum) -> dict[str, float]:
 
 def _fit_from_optimum(
     rows: ModelObservations, arranged: ModelLayout, reached: RemlOptimum, left_out: tuple[OmittedTerm, ...]
-) -> ComponentsFit:
+) -> VarianceComponentsFit:
     n, solution = arranged.n_systems, reached.solution
     variance = solution.residual
     spanning: dict[str, RandomEffects] = {}
@@ -188,7 +188,7 @@ def _fit_from_optimum(
         some = slice(at, at + size)
         spanning[term] = RandomEffects(solution.solution[some], errors[some])
         at += size
-    return ComponentsFit(
+    return VarianceComponentsFit(
         rows=rows,
         components=_components(reached),
         left_out=left_out,

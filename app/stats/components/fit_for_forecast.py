@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from app.stats.components.fit import ModelNotEstimable, fit_components
+from app.stats.components.fit import ModelNotEstimable, fit_variance_components
 from app.stats.components.generalizability import (
     mean_ratings_per_item,
     planning_components_of_fit,
@@ -24,7 +24,7 @@ FEWEST_RATINGS = 100
 RATED_ONCE = ("components from outputs rated once: rater variance is partly attributed to documents and outputs",)
 
 
-def parse_components(value: object) -> ForecastComponents | None:
+def parse_forecast_components(value: object) -> ForecastComponents | None:
     """Variances by term, with `system` and `source` where they are known; None where the value holds none."""
     if not isinstance(value, Mapping):
         return None
@@ -49,9 +49,9 @@ def fit_forecast_components(rows: Ratings, campaign: str) -> ForecastComponents 
     """Components fitted to a campaign's ranked rows; None where these are too few, or cannot be taken apart."""
     if len(rows) < FEWEST_RATINGS:
         return None
-    part, n_documents = select_whole_documents(rows, MOST_ROWS)
+    part, n_documents = sample_whole_documents(rows, MOST_ROWS)
     try:
-        model = fit_components(part)
+        model = fit_variance_components(part)
     except ModelNotEstimable:
         return None
     source = f"{campaign}, own judgments" + ("" if part is rows else f" on {n_documents:,} documents")
@@ -60,7 +60,7 @@ def fit_forecast_components(rows: Ratings, campaign: str) -> ForecastComponents 
     return ForecastComponents(components, system_variance(model), notes=notes, pilot_ratings=rows)
 
 
-def select_whole_documents(rows: Ratings, most: int) -> tuple[Ratings, int]:
+def sample_whole_documents(rows: Ratings, most: int) -> tuple[Ratings, int]:
     """Whole documents, evenly from all, with `most` ratings or a little more; and how many documents those are."""
     codes = np.unique(rows.document)
     if len(rows) <= most or codes.size < 4:

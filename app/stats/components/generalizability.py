@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.components.fit import ComponentsFit
+from app.stats.components.fit import VarianceComponentsFit
 from app.stats.components.terms import RESIDUAL, OmittedTerm
 from app.stats.planning.planning import StudyLayout, VarianceComponents, contrast_variance
 
@@ -36,7 +36,7 @@ class DecisionStudy:
     dependability: float | None
 
 
-def planning_components_of_fit(fitted: ComponentsFit, *, source: str) -> VarianceComponents:
+def planning_components_of_fit(fitted: VarianceComponentsFit, *, source: str) -> VarianceComponents:
     """The components of a fit as the planner takes them; terms that are not in the model count 0.
 
     What a term that is left out would have said is in the term it cannot be told from: right for studies of the same
@@ -46,7 +46,9 @@ def planning_components_of_fit(fitted: ComponentsFit, *, source: str) -> Varianc
     return to_planning_components(components_with_confounded_system_terms(fitted, fitted.components), source=source)
 
 
-def components_with_confounded_system_terms(fitted: ComponentsFit, components: Mapping[str, float]) -> dict[str, float]:
+def components_with_confounded_system_terms(
+    fitted: VarianceComponentsFit, components: Mapping[str, float]
+) -> dict[str, float]:
     """Components with each term of systems that hides in one of none counted as its own.
 
     Where every document has one system only, document × system cannot be told from document, and stands in it. What
@@ -63,7 +65,7 @@ def components_with_confounded_system_terms(fitted: ComponentsFit, components: M
     return variances
 
 
-def confounded_system_terms(fitted: ComponentsFit) -> tuple[OmittedTerm, ...]:
+def confounded_system_terms(fitted: VarianceComponentsFit) -> tuple[OmittedTerm, ...]:
     """Terms of systems that are left out because terms of no system say the same; of several in the same, the first."""
     terms: list[OmittedTerm] = []
     for omitted in fitted.left_out:
@@ -89,7 +91,7 @@ def to_planning_components(components: Mapping[str, float], *, source: str = "gi
     )
 
 
-def system_variance(fitted: ComponentsFit) -> float:
+def system_variance(fitted: VarianceComponentsFit) -> float:
     """Variance between systems, without what their means vary by error: σ²_s, at least 0.
 
     Systems are fixed in the model, so their variance is that of the adjusted means, less half the mean variance of a
@@ -97,10 +99,10 @@ def system_variance(fitted: ComponentsFit) -> float:
     """
     if len(fitted.means) < 2:
         return 0.0
-    return max(0.0, float(fitted.means.var(ddof=1)) - fitted.typical_error() ** 2 / 2)
+    return max(0.0, float(fitted.means.var(ddof=1)) - fitted.typical_contrast_error() ** 2 / 2)
 
 
-def variance_shares(fitted: ComponentsFit) -> Mapping[str, float]:
+def variance_shares(fitted: VarianceComponentsFit) -> Mapping[str, float]:
     """Each component, systems first, as a share of the variance of a single rating."""
     variances = {"system": system_variance(fitted), **fitted.components}
     total = sum(variances.values())
@@ -112,7 +114,7 @@ def estimate_reliability(
 ) -> DecisionStudy:
     """Reliability of a study in which every document is judged for all systems by the same K of R raters.
 
-    components : variance of each term of `ComponentsFit.components`. between : σ²_s.
+    components : variance of each term of `VarianceComponentsFit.components`. between : σ²_s.
 
     Relative: σ²_SD/D + σ²_sr/R + σ²_sdr/(DK) + σ²_e/(DKm), σ²_SD = σ²_ds + σ²_gs/m. Absolute adds σ²_D/D + σ²_r/R +
     σ²_RD/(DK), σ²_D = σ²_d + σ²_g/m, σ²_RD = σ²_rd + σ²_rg/m. With R = K every rater judges every document.
@@ -139,7 +141,7 @@ def _share(between: float, error: float) -> float | None:
 
 
 def make_decision_studies(
-    fitted: ComponentsFit, *, documents: Sequence[int], ratings: Sequence[int], raters: int | None = None
+    fitted: VarianceComponentsFit, *, documents: Sequence[int], ratings: Sequence[int], raters: int | None = None
 ) -> tuple[DecisionStudy, ...]:
     """A D-study (Brennan 2001, ch. 4): the reliability of studies of all these sizes.
 
@@ -164,7 +166,7 @@ def make_decision_studies(
     )
 
 
-def mean_ratings_per_item(fitted: ComponentsFit) -> float:
+def mean_ratings_per_item(fitted: VarianceComponentsFit) -> float:
     """Mean number of raters of an output."""
     rows = fitted.rows
     outputs = np.unique(rows.segment * len(rows.systems) + rows.system).size

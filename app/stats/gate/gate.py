@@ -95,7 +95,7 @@ def difference_by_document(
     """
     if paired:
         both = panel.present[candidate] & panel.present[baseline]
-        weights = panel.weights(both)
+        weights = panel.segment_weights(both)
         ahead = np.where(both, sign * (panel.score[candidate] - panel.score[baseline]) * weights, 0.0)
         sums, held = (np.add.reduceat(x, panel.starts) for x in (ahead, weights))
         sums, held = sums[held > 0], held[held > 0]
@@ -107,7 +107,7 @@ def difference_by_document(
     for row, turn in ((candidate, 1), (baseline, -1)):
         total = counts[row].sum()
         deviation += turn * n * ((sums[row] - counts[row] * (sums[row].sum() / total)) / total)[either]
-    means = sign * panel.means()
+    means = sign * panel.system_means()
     known = precision_of_difference((sums[candidate], sums[baseline]), (counts[candidate], counts[baseline]))
     segments = int(panel.present[candidate].sum() + panel.present[baseline].sum())
     return DocumentDifferences(

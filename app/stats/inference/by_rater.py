@@ -66,7 +66,7 @@ class _RatingInfluences:
         own = _run_lengths(cell, rater)
         # A rater's repeats are averaged first, then raters.
         raters = np.bincount(cell, weights=1.0 / own, minlength=panel.present.size)[cell]
-        weights = panel.weights(panel.present)
+        weights = panel.segment_weights(panel.present)
         total = weights.sum(axis=1)
         weight = weights[system, column] / total[system] / (own * raters)
         theta = np.bincount(system, weights=weight * ratings.score[here], minlength=panel.systems.size)

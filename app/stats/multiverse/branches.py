@@ -180,7 +180,7 @@ class _Universes:
 
     def _mark_leaders(self) -> Marks:
         first, second = all_system_pairs(len(self.laid.systems))
-        scores = self.sign * round_scores(self.laid.means())
+        scores = self.sign * round_scores(self.laid.system_means())
         return self._spread_to_all_pairs((self.turned * np.sign(scores[first] - scores[second])).astype(np.int8))
 
     def _spread_to_all_pairs(self, marks: Marks) -> Marks:

@@ -49,16 +49,16 @@ class DocumentTotals(ScoreMatrix):
         number = columns.astype(np.int32)
         return cls(systems, number, sums, held > 0, n, columns, columns, domain, held=held)
 
-    def reordered(self, order: Indices) -> Self:
+    def reorder_systems(self, order: Indices) -> Self:
         """The same with the systems in another order."""
         # `super()` does not know a class that dataclasses made anew for its slots.
-        return replace(ScoreMatrix.reordered(self, order), held=self.held[order])
+        return replace(ScoreMatrix.reorder_systems(self, order), held=self.held[order])
 
-    def counts(self) -> Indices:
+    def n_segments_by_system(self) -> Indices:
         """Segments of each system, shape (S,)."""
         return np.asarray(self.held.sum(axis=1), dtype=np.intp)
 
-    def means(self) -> Floats:
+    def system_means(self) -> Floats:
         """Mean of the segment scores of each system, shape (S,)."""
         return np.asarray(self.score.sum(axis=1) / self.held.sum(axis=1), dtype=np.float64)
 
@@ -202,9 +202,9 @@ def combine_block_totals(
     n = np.stack([block.n for block in blocks]).sum(axis=0, dtype=np.int32)
     domain = None if domains is None else np.asarray(domains[documents], dtype=np.intp)
     matrix = DocumentTotals.from_sums(systems, sums, held, n, domain)
-    order = np.lexsort((systems, -sign * round_scores(matrix.means())))
+    order = np.lexsort((systems, -sign * round_scores(matrix.system_means())))
     turned = _TurnedPairs.of(order)
-    matrix = raw = matrix.reordered(order)
+    matrix = raw = matrix.reorder_systems(order)
     if scaled:
         raw = replace(matrix, score=np.concatenate([block.raw for block in blocks], axis=1)[order])
     relative = np.concatenate([block.relative for block in blocks], axis=1)[order]
@@ -274,7 +274,7 @@ def _share(
             difference[pair] = apart.sum(axis=1) / weight.sum()
             known = estimate_precision(apart, weight)
             error[pair], degrees[pair], effective[pair] = known.error, known.degrees, known.effective
-    n = matrix.counts()
+    n = matrix.n_segments_by_system()
     share = segments / (n[first] + n[second] - segments)
     known = EstimatePrecision(error, degrees, documents, effective)
     return CommonSegments(difference, known, segments, share, pair_blocks, pair_blocks)

@@ -119,7 +119,7 @@ def _differences(
     if paired:
         return shared.difference, shared.precision
     first, second = all_system_pairs(len(panel.systems))
-    scores = panel.means()
+    scores = panel.system_means()
     difference = ratings.better_sign * (scores[first] - scores[second])
     sums, counts = panel.document_sums(), panel.document_weights()
     differences = [

@@ -15,8 +15,8 @@ from app.stats.aggregate import (
     ScoreMatrix,
     average_segment_scores,
     make_score_matrix,
-    make_segment_per_rating,
     round_scores,
+    split_segments_by_rating,
 )
 from app.stats.inference.by_document import EstimatePrecision
 from app.stats.inference.by_rater import precision_for_new_raters
@@ -73,7 +73,7 @@ def rank_systems(
     raw = scores if unscaled is scored else average_segment_scores(unscaled, repeats=resolved.repeats, median=median)
     macro = resolved.aggregate == "macro_domain"
     matrix = make_score_matrix(scores, scored.labels, domains=domains, macro=macro)
-    matrix = matrix.reordered(_order(matrix, rows.better_sign))
+    matrix = matrix.reorder_systems(_order(matrix, rows.better_sign))
     raw_laid = matrix
     if raw is not scores:
         raw_laid = make_score_matrix(raw, scored.labels, domains=domains, macro=macro).select_systems_in_order(
@@ -271,8 +271,8 @@ def _rows_to_aggregate(normalized: NormalizedRatings, recipe: Recipe) -> tuple[R
     """Normalized and raw rows, with every rating as a segment of its own where the recipe says so."""
     if recipe.repeats != "separate":
         return normalized.scored, normalized.raw
-    scored = make_segment_per_rating(normalized.scored)
-    return scored, scored if normalized.raw is normalized.scored else make_segment_per_rating(normalized.raw)
+    scored = split_segments_by_rating(normalized.scored)
+    return scored, scored if normalized.raw is normalized.scored else split_segments_by_rating(normalized.raw)
 
 
 def _judgments(ratings: Ratings) -> int:
@@ -304,7 +304,7 @@ def resolve_auto_normalization(
 
 def _order(matrix: ScoreMatrix, sign: int) -> Indices:
     """Best first; equal scores in the order of the keys."""
-    return np.lexsort((matrix.systems, -sign * round_scores(matrix.means())))
+    return np.lexsort((matrix.systems, -sign * round_scores(matrix.system_means())))
 
 
 def _resolve_test(matrix: ScoreMatrix, ratings: Ratings, recipe: Recipe) -> tuple[Recipe, tuple[str, ...]]:

@@ -30,8 +30,8 @@ def make_system_rows(
     """One row a system, in ranking order. relative_sums: of `intervals.scores_relative_to_mean`."""
     if not panel.systems.size:
         return ()
-    scores, counts = panel.means(), panel.counts()
-    raw_means = raw.means()
+    scores, counts = panel.system_means(), panel.n_segments_by_system()
+    raw_means = raw.system_means()
     tested = recipe.test != "none"
     wins = verdict.wins
     cluster = assign_clusters(wins, recipe.clusters, apart=verdict.different) if tested else None

@@ -15,8 +15,8 @@ from app.stats.aggregate import (
     ScoreMatrix,
     average_segment_scores,
     make_score_matrix,
-    make_segment_per_rating,
     round_scores,
+    split_segments_by_rating,
 )
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
@@ -182,10 +182,10 @@ def ranked_score_matrix(rows: Ratings, recipe: Recipe, domains: Codes | None = N
         raise Invalid("macro_domain needs the domains of the documents, which are unknown")
     scored, _ = normalized_rows(rows, recipe)
     if recipe.repeats == "separate":
-        scored = make_segment_per_rating(scored)
+        scored = split_segments_by_rating(scored)
     scores = average_segment_scores(scored, repeats=recipe.repeats, median=recipe.aggregate == "median")
     matrix = make_score_matrix(scores, scored.labels, domains=domains, macro=recipe.aggregate == "macro_domain")
-    return matrix.reordered(np.lexsort((matrix.systems, -rows.better_sign * round_scores(matrix.means()))))
+    return matrix.reorder_systems(np.lexsort((matrix.systems, -rows.better_sign * round_scores(matrix.system_means()))))
 
 
 def simplify_recipe(recipe: Recipe) -> Recipe:

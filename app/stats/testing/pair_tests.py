@@ -265,7 +265,7 @@ def _by_domains(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTests:
     signed, lean = stouffer_signed(p, sides)
     if recipe.test == "stouffer_signed":
         return _without_floor(signed, np.full(first.size, np.nan), lean)
-    scores = sign * round_scores(panel.means())
+    scores = sign * round_scores(panel.system_means())
     ahead = np.sign(scores[first] - scores[second]).astype(np.int8)
     return replace(_without_floor(stouffer(p), np.full(first.size, np.nan), ahead), p_signed=signed)
 

@@ -95,7 +95,7 @@ def reduce_to_common_segments(panel: ScoreMatrix, sign: int, *, unit: str) -> Co
     segments, documents = np.zeros(first.size, dtype=np.intp), np.zeros(first.size, dtype=np.intp)
     blocks, documented = list[PairBlock](), list[PairBlock]()
     for mask, pair in common_segment_masks(panel):
-        importance = panel.weights(mask)
+        importance = panel.segment_weights(mask)
         systems, rows = np.unique(np.concatenate((first[pair], second[pair])), return_inverse=True)
         scores = np.where(mask, panel.score[systems] * (sign * importance), 0.0)
         sums = np.add.reduceat(scores, panel.starts, axis=1)
@@ -116,7 +116,7 @@ def reduce_to_common_segments(panel: ScoreMatrix, sign: int, *, unit: str) -> Co
         blocks.append(
             by_document if unit == "document" else PairBlock(scores, *ends, pair, np.flatnonzero(mask), importance)
         )
-    n = panel.counts()
+    n = panel.n_segments_by_system()
     share = segments / (n[first] + n[second] - segments)
     known = EstimatePrecision(error, degrees, documents, effective)
     return CommonSegments(difference, known, segments, share, tuple(blocks), tuple(documented))

@@ -82,7 +82,7 @@ def _is_below_alpha(p_values: Floats, recipe: Recipe) -> Bools:
 def _wins(matrix: ScoreMatrix, won: Bools, lost: Bools, recipe: Recipe, sign: int) -> Bools:
     wins = _square(won, lost, len(matrix.systems))
     if recipe.require_mean:
-        scores = sign * round_scores(matrix.means())
+        scores = sign * round_scores(matrix.system_means())
         wins &= scores[:, None] > scores[None, :]
     return wins
 

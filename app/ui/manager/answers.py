@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
-from app.services.people.answer_rules import find_error_field
+from app.services.people.answer_rules import find_error_span_field
 from app.stats.quality.repeats import default_tolerance
 from app.ui.rater_forms import campaign_forms_json
 
@@ -20,4 +20,4 @@ def rater_forms_json(campaign: CampaignInfo) -> dict[str, str]:
 
 def allows_prefilled_errors(campaign: CampaignInfo) -> bool:
     """Whether errors can be marked in advance in what raters see."""
-    return find_campaign_protocol(campaign).accepts_prefill and find_error_field(campaign) is not None
+    return find_campaign_protocol(campaign).accepts_prefill and find_error_span_field(campaign) is not None

@@ -20,7 +20,7 @@ from app.reports.kit.request import ReportRequest
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import report_requests
-from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
+from app.services.jobs.jobs import JobNotRequested, JobView, find_running_job
 from app.services.jobs.report_requests import MOST_CAMPAIGNS
 from app.storage.db import Database, Session
 from app.ui.access import Reader
@@ -98,7 +98,7 @@ def _make_content(
         outcome = report_requests.find_or_queue_report(
             database, ReportRequest(kind, keys, request.parse_options(kind, given)), ask=find_running_job
         )
-    except JobNotBegun:
+    except JobNotRequested:
         return make_start_button(_address(kind, "", keys, given))
     except (Invalid, Conflict) as error:
         fields, why = mark_refused_fields(make_form_fields(kind.options, given), error)

@@ -25,8 +25,8 @@ from app.services.data.archive import has_archive_link
 from app.services.data.test_set_views import list_known_answer_documents
 from app.services.people import guidelines as guideline_texts
 from app.services.people import invitations
-from app.services.people.qualification import has_qualification
-from app.services.plans.plan_scope import load_plan_keys
+from app.services.people.qualification import has_qualification_test
+from app.services.plans.plan_scope import load_plan_scope
 from app.services.tasks.preview import list_preview_documents
 from app.services.templates.templates import find_starting_design
 from app.services.webhooks import webhooks
@@ -177,7 +177,7 @@ def design_page_values(visit: PageVisit) -> Values:
 
 def replan_page_values(visit: PageVisit) -> Values:
     """Documents and systems as they are now."""
-    scope = load_plan_keys(visit.session, visit.campaign.key)
+    scope = load_plan_scope(visit.session, visit.campaign.key)
     return {"documents": json.dumps(scope.documents), "systems": json.dumps(scope.systems)}
 
 
@@ -217,7 +217,7 @@ def tutorial_page_values(visit: PageVisit) -> Values:
 
 def qualification_page_values(visit: PageVisit) -> Values:
     """The forms of the raters, in which managers give the known answers, and whether there is a test."""
-    absent = () if has_qualification(visit.session, visit.campaign.key) else ("/qualification",)
+    absent = () if has_qualification_test(visit.session, visit.campaign.key) else ("/qualification",)
     return {**rater_forms_json(visit.campaign), "absent": absent}
 
 

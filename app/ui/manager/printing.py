@@ -19,7 +19,7 @@ from app.reports.ranking import tables as ranking_tables
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import rankings, report_requests
-from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
+from app.services.jobs.jobs import JobNotRequested, JobView, find_running_job
 from app.storage.db import Database
 from app.ui.access import Reader
 from app.ui.manager.forms import describe_error
@@ -64,7 +64,7 @@ def printable_ranking_page(
     values["parts"] = [_part(database, campaign, caller, name) for name in PARTS]
     try:
         values |= _ranking_values(database, campaign, caller, wanted)
-    except JobNotBegun:
+    except JobNotRequested:
         values |= make_start_button(ranking_address(campaign, "", recipe))
     except Invalid as error:
         values["why"] = describe_error(error)
@@ -92,7 +92,7 @@ def _part(database: Database, campaign: str, caller: Caller, name: str) -> dict[
         report = report_requests.find_or_queue_report(database, asked, ask=find_running_job)
     except Invalid as error:
         return {**part, "why": describe_error(error), "picture": ""}
-    except JobNotBegun:
+    except JobNotRequested:
         return {**part, "why": LONG, "picture": ""}
     if isinstance(report, JobView):
         return {**part, "why": LONG, "picture": ""}

@@ -26,7 +26,7 @@ from app.reports.ranking.view import RankingView
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import rankings
-from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
+from app.services.jobs.jobs import JobNotRequested, JobView, find_running_job
 from app.stats.ranking.ranking import INFLUENCE_NOTE, RANK_RANGE_NOTE, RATERS_DIFFER
 from app.storage.db import Session
 from app.ui.access import Reader
@@ -76,7 +76,7 @@ def ranking_page(
     }
     try:
         outcome = rankings.find_or_queue_ranking(database, about.key, recipe=wanted, ask=find_running_job)
-    except JobNotBegun:
+    except JobNotRequested:
         begin = make_start_button(ranking_address(about.key, "", chosen))
         return render_campaign_page(request, PAGE, about, reader, {**shared, **begin})
     except Invalid as error:

@@ -15,7 +15,7 @@ from app.reports.side_by_side.rankings import RankingsSideBySide
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import side_by_side
-from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
+from app.services.jobs.jobs import JobNotRequested, JobView, find_running_job
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
 from app.ui.manager.contents import list_recipe_names
@@ -48,8 +48,8 @@ def recipes_page(
     chosen = [name for name in offered if name in recipe][:MOST] or list(NAMED)[:MOST]
     values: dict[str, object] = {"offered": offered, "chosen": chosen, "why": [], "job": None}
     try:
-        outcome = side_by_side.find_or_queue_recipes(database, campaign, chosen, ask=find_running_job)
-    except JobNotBegun:
+        outcome = side_by_side.find_or_queue_recipe_rankings(database, campaign, chosen, ask=find_running_job)
+    except JobNotRequested:
         return render_campaign_page(
             request, PAGE, about, caller, {**values, **make_start_button(_address(campaign, "", chosen))}
         )

@@ -22,7 +22,7 @@ from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.data.test_set_views import list_systems
 from app.services.jobs import report_requests
-from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
+from app.services.jobs.jobs import JobNotRequested, JobView, find_running_job
 from app.storage.campaigns import CampaignNotFound
 from app.storage.db import Database
 from app.ui.access import Reader
@@ -100,7 +100,7 @@ def _page(
         outcome = report_requests.find_or_queue_report(
             database, ReportRequest(kind, read, question), ask=find_running_job
         )
-    except JobNotBegun:
+    except JobNotRequested:
         return render_campaign_page(
             request, page, about, caller, {**values, **make_start_button(_at(address, "", given))}
         )

@@ -16,7 +16,7 @@ from app.reports.side_by_side.series import MOST_CAMPAIGNS
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import side_by_side
-from app.services.jobs.jobs import JobNotBegun, JobView, find_running_job
+from app.services.jobs.jobs import JobNotRequested, JobView, find_running_job
 from app.storage.db import Database, Session
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
@@ -61,7 +61,7 @@ def series_page(
     if about.series is not None:
         try:
             values |= _series_ranking_values(database, about.series, chosen, caller)
-        except JobNotBegun:
+        except JobNotRequested:
             values |= make_start_button(_address(about.series, "", chosen))
         except Invalid as error:
             values["why"] = describe_error(error)
@@ -79,7 +79,7 @@ def _list_members(session: Session, series: str | None, caller: Caller) -> list[
 
 def _series_ranking_values(database: Database, name: str, recipe: str, caller: Caller) -> dict[str, object]:
     """The table with its picture, or the job that makes it. Who only views learns nothing of raters. Raises Invalid."""
-    outcome = side_by_side.find_or_queue_series(
+    outcome = side_by_side.find_or_queue_series_rankings(
         database, name, recipe=recipe, only=caller.campaign, ask=find_running_job
     )
     if isinstance(outcome, JobView):

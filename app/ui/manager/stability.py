@@ -22,7 +22,7 @@ from app.reports.stability.report import REPORT
 from app.reports.stability.view import StabilityView
 from app.services.campaigns import campaigns
 from app.services.jobs import report_requests
-from app.services.jobs.jobs import JobNotBegun, JobNotDone, JobView, find_running_job
+from app.services.jobs.jobs import JobNotDone, JobNotRequested, JobView, find_running_job
 from app.stats.stability import request as limits
 from app.stats.stability.extraction import NotMultiplyRated
 from app.stats.stability.request import GROUPINGS, METHODS, RaterAssignment, StudyDesign, paper_designs
@@ -117,7 +117,7 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
         question = parse_stability_form(given)
         asking = ReportRequest(REPORT, (campaign,), question.options())
         outcome = report_requests.find_or_queue_report(database, asking, ask=find_running_job)
-    except JobNotBegun:
+    except JobNotRequested:
         begin = make_start_button(f"/v1/campaigns/{quote(campaign, safe='')}/stability", question.body())
         return render_campaign_page(request, PAGE, about, caller, {**values, **begin})
     except (Invalid, Conflict) as error:

@@ -28,7 +28,7 @@ def test_scores_as_they_are_stored_hold_under_every_profile(spine: Spine, campai
     if campaign == "mqm":
         spine.rank("mqm", "google-mqm", scoring="spans:wmt24")
     with spine.database.transaction() as session:
-        found = rescore.check_scores(session, campaign)
+        found = rescore.check_stored_scores(session, campaign)
     assert found.is_correct
     assert len(found.profiles) == (2 if campaign == "mqm" else 1)
     assert all(one.n == found.profiles[0].n > 0 for one in found.profiles)
@@ -42,7 +42,7 @@ def test_a_score_that_was_changed_is_named_and_put_right_under_a_new_data_versio
             " JOIN campaigns c ON c.id = s.campaign_id WHERE c.key = 'da')"
         )
     with spine.database.transaction() as session:
-        wrong = rescore.check_scores(session, "da")
+        wrong = rescore.check_stored_scores(session, "da")
     assert not wrong.is_correct
     assert [one.different for one in wrong.profiles] == [1]
     assert "is stored" in wrong.profiles[0].first[0]
@@ -50,7 +50,7 @@ def test_a_score_that_was_changed_is_named_and_put_right_under_a_new_data_versio
     with spine.database.transaction() as session:
         assert rescore.rescore_campaign(session, "da", actor="test").corrected == 1
     with spine.database.transaction() as session:
-        assert rescore.check_scores(session, "da").is_correct
+        assert rescore.check_stored_scores(session, "da").is_correct
     after = spine.rank("da", "wmt-da")
     assert after.pop("data_version") == before.pop("data_version") + 1
     assert after == before
@@ -71,7 +71,7 @@ def test_what_differs_and_what_is_missing_is_stored_block_by_block(
         connection.execute(f"UPDATE scores SET score = score + 1 WHERE campaign_id = {of} AND judgment_id % 2 = 0")
         connection.execute(f"DELETE FROM scores WHERE campaign_id = {of} AND judgment_id % 2 = 1")
     with spine.database.transaction() as session:
-        (found,) = rescore.check_scores(session, "da").profiles
+        (found,) = rescore.check_stored_scores(session, "da").profiles
     assert found.different
     assert found.missing
     assert found.different + found.missing == found.n
@@ -90,7 +90,7 @@ def test_what_differs_and_what_is_missing_is_stored_block_by_block(
     assert (done.corrected, done.added) == (found.different, found.missing)
     assert (max(blocks) <= 2, sum(blocks)) == (True, found.different)
     with spine.database.transaction() as session:
-        assert rescore.check_scores(session, "da").is_correct
+        assert rescore.check_stored_scores(session, "da").is_correct
     after = spine.rank("da", "wmt-da")
     assert after.pop("data_version") == before.pop("data_version") + 1
     assert after == before

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.media_types import MediaFacts, MediaLimits
-from app.services.media.containers import MediaRefused, find_media_type
+from app.services.media.containers import MediaRefused, detect_media_type
 from app.services.media.examine import MediaNotAccepted, examine_media
 from tests.media_files import VTT, ZIP_END, make_pdf, make_png, make_wav
 
@@ -26,20 +26,20 @@ HONEST = {
 
 @pytest.mark.parametrize("media_type", HONEST)
 def test_a_file_is_what_its_content_says(media_type: str) -> None:
-    assert find_media_type(HONEST[media_type]) == media_type
+    assert detect_media_type(HONEST[media_type]) == media_type
 
 
 @pytest.mark.parametrize("media_type", sorted(set(HONEST) - {"text/vtt"}))
 @pytest.mark.parametrize("behind", [ZIP_END, b"<script>alert(1)</script>", b"\xff\xfb", b"%PDF-1.4 %%EOF."])
 def test_what_goes_on_behind_its_end_is_refused(media_type: str, behind: bytes) -> None:
     with pytest.raises(MediaRefused):
-        find_media_type(HONEST[media_type] + behind)
+        detect_media_type(HONEST[media_type] + behind)
 
 
 @pytest.mark.parametrize("media_type", sorted(set(HONEST) - {"text/vtt", "audio/mpeg"}))
 def test_a_file_that_is_cut_is_refused(media_type: str) -> None:
     with pytest.raises(MediaRefused):
-        find_media_type(HONEST[media_type][:-6])
+        detect_media_type(HONEST[media_type][:-6])
 
 
 def test_an_archive_within_a_sound_is_found() -> None:
@@ -47,7 +47,7 @@ def test_an_archive_within_a_sound_is_found() -> None:
     wav = bytearray(HONEST["audio/wav"])
     wav[-len(ZIP_END) :] = ZIP_END
     with pytest.raises(MediaRefused, match="ZIP"):
-        find_media_type(bytes(wav))
+        detect_media_type(bytes(wav))
 
 
 @pytest.mark.parametrize("page", [b"<html>", b"<SCRIPT src=x>", b"<!doctype html>", b"<?php ", b"<svg onload=x>"])
@@ -55,13 +55,13 @@ def test_a_page_within_a_picture_is_found(page: bytes) -> None:
     gif = HONEST["image/gif"]
     commented = gif[:-1] + b"\x21\xfe" + bytes([len(page)]) + page + b"\0;"
     with pytest.raises(MediaRefused, match="page or script"):
-        find_media_type(commented)
+        detect_media_type(commented)
 
 
 def test_a_document_within_a_picture_is_found() -> None:
     gif = HONEST["image/gif"]
     with pytest.raises(MediaRefused, match="PDF"):
-        find_media_type(gif[:-1] + b"\x21\xfe\x08%PDF-1.4\0;")
+        detect_media_type(gif[:-1] + b"\x21\xfe\x08%PDF-1.4\0;")
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_document_within_a_picture_is_found() -> None:
 )
 def test_other_types_are_refused(content: bytes) -> None:
     with pytest.raises(MediaRefused):
-        find_media_type(content)
+        detect_media_type(content)
 
 
 def examined(folder: Path, content: bytes, limits: MediaLimits | None = None, *, page: int | None = None) -> MediaFacts:
@@ -85,7 +85,7 @@ def test_duration_and_pixels_are_read(tmp_path: Path) -> None:
 
 def test_a_page_becomes_a_picture(tmp_path: Path) -> None:
     assert examined(tmp_path, make_pdf()) == MediaFacts("image/png", None, 150, 75)
-    assert find_media_type((tmp_path / "page.png").read_bytes()) == "image/png"
+    assert detect_media_type((tmp_path / "page.png").read_bytes()) == "image/png"
     with pytest.raises(MediaNotAccepted, match="3 pages"):
         examined(tmp_path, make_pdf(3))
     assert examined(tmp_path, make_pdf(3), page=3) == MediaFacts("image/png", None, 226, 75)

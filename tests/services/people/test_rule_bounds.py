@@ -10,7 +10,7 @@ import pytest
 
 from app.protocols.base import JudgmentMeasure
 from app.services.people.answer_rule import AnswerRule
-from app.services.people.rule_bounds import list_impossible_bounds
+from app.services.people.rule_bounds import list_unsatisfiable_rules
 from app.stats.ratings import ScoreScale
 
 STEPS = JudgmentMeasure("score", higher_is_better=True, scale=ScoreScale(1.0, 5.0, 1.0))
@@ -28,7 +28,7 @@ def bound(column: int, least: float | None = None, most: float | None = None) ->
 
 
 def faults(measure: JudgmentMeasure, *rules: AnswerRule) -> list[tuple[str | int, ...]]:
-    return [place.loc for place in list_impossible_bounds([measure], rules)]
+    return [place.loc for place in list_unsatisfiable_rules([measure], rules)]
 
 
 @pytest.mark.parametrize("measure", [STEPS, PENALTY, SMOOTH, FREE])

@@ -9,18 +9,18 @@ from typing import Any, cast
 import pytest
 
 from app.protocols.base import Span
-from app.services.tasks.addresses import NO_TEXT, AnswerableTaskCache, TaskAddresses
+from app.services.tasks.addresses import NO_TEXT, AnswerableTaskCache, TaskAnswerAddresses
 from app.services.tasks.judging_rules import JudgingRules
 from app.services.tasks.task_content import TaskAddressNotFound
 
 
-def addresses(*n_segments: int) -> TaskAddresses:
+def addresses(*n_segments: int) -> TaskAnswerAddresses:
     """A task with items of so many segments each; the items stand at the positions 1, 3, 5 and so on."""
     starts = array("i", [0])
     for n in n_segments:
         starts.append(starts[-1] + n)
     total = starts[-1]
-    return TaskAddresses(
+    return TaskAnswerAddresses(
         task_id=1,
         campaign_id=1,
         presentation="document",
@@ -40,22 +40,26 @@ def test_an_address_is_found_among_items_and_segments_and_nowhere_beside_them() 
     task = addresses(2, 3)
     assert [task.has_item(n) for n in range(5)] == [False, True, False, True, False]
     assert (task.item_id(1), task.item_id(3), task.n_segments(1), task.n_segments(3)) == (100, 101, 2, 3)
-    assert [task.segments[task.segment_at(1, n)] for n in (1, 2)] == [1000, 1001]
-    assert [task.segments[task.segment_at(3, n)] for n in (1, 2, 3)] == [1002, 1003, 1004]
+    assert [task.segments[task.segment_index_at(1, n)] for n in (1, 2)] == [1000, 1001]
+    assert [task.segments[task.segment_index_at(3, n)] for n in (1, 2, 3)] == [1002, 1003, 1004]
     assert [task.count_columns(n) for n in (0, 1, 2)] == [0, 2, 0]
     for item, segment in ((2, 1), (0, 1), (1, 0), (1, 3), (3, 4)):
         with pytest.raises(TaskAddressNotFound):
-            task.segment_at(item, segment)
+            task.segment_index_at(item, segment)
 
 
 def test_texts_are_known_by_their_lengths_and_a_source_only_where_it_is_shown() -> None:
     task = addresses(2, 3)
-    shown = task.texts_at(1, source=True)
+    shown = task.judged_texts_at(1, source=True)
     assert (shown.length("source"), shown.length("target"), len(shown.prefill or ())) == (1, 10, 1)
-    assert (task.texts_at(1, source=False).length("source"), task.texts_at(0, source=True).length("source")) == (
-        None,
-    ) * 2
-    assert (task.texts_at(0, source=True).length("target"), task.texts_at(0, source=True).prefill) == (0, ())
+    assert (
+        task.judged_texts_at(1, source=False).length("source"),
+        task.judged_texts_at(0, source=True).length("source"),
+    ) == (None,) * 2
+    assert (task.judged_texts_at(0, source=True).length("target"), task.judged_texts_at(0, source=True).prefill) == (
+        0,
+        (),
+    )
 
 
 @pytest.mark.parametrize(("most", "kept"), [(8, "bc"), (9, "abc"), (3, "c"), (2, "c"), (6, "bc"), (5, "c")])
@@ -101,4 +105,4 @@ class Rules:
 
 def test_an_example_of_each_size_has_the_lengths_of_its_texts() -> None:
     whole: Any = replace(addresses(1), texts=["eins"])
-    assert whole.texts_at(0, source=True).length("target") == 4
+    assert whole.judged_texts_at(0, source=True).length("target") == 4

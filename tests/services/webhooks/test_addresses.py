@@ -12,7 +12,7 @@ from app.services.webhooks.addresses import (
     ONLY_PUBLIC,
     AllowedWebhookAddresses,
     check_webhook_url,
-    is_public,
+    is_public_address,
 )
 
 LISTED = AllowedWebhookAddresses.parse(["Hooks.lan", "10.2.0.0/16", "127.0.0.1", "fd00::/8"])
@@ -35,7 +35,7 @@ OUTSIDE = (
 
 @pytest.mark.parametrize("address", INSIDE)
 def test_an_address_of_the_inside_is_refused_unless_it_is_listed(address: str) -> None:
-    assert not is_public(ip_address(address))
+    assert not is_public_address(ip_address(address))
     assert not ONLY_PUBLIC.is_allowed("host.example.org", ip_address(address))
     assert AllowedWebhookAddresses.parse([address]).is_allowed("host.example.org", ip_address(address))
     literal = f"[{address}]" if ":" in address else address
@@ -46,7 +46,7 @@ def test_an_address_of_the_inside_is_refused_unless_it_is_listed(address: str) -
 
 @pytest.mark.parametrize("address", OUTSIDE)
 def test_a_public_address_is_allowed(address: str) -> None:
-    assert is_public(ip_address(address))
+    assert is_public_address(ip_address(address))
     check_webhook_url(f"https://{f'[{address}]' if ':' in address else address}:8443/a?b=c", ONLY_PUBLIC)
 
 

@@ -22,7 +22,7 @@ def six(items: list[list[float | None]]) -> dict[str, float]:
     data = units(items)
     block = find_complete_block(data)
     assert block is not None
-    found = {form: float(icc_two_way(block, form)(data.one_weight_per_document())[0]) for form in TWO_WAY}
+    found = {form: float(icc_two_way(block, form)(data.equal_document_weights())[0]) for form in TWO_WAY}
     return found | {
         "1": estimate(icc_one_way(data), data),
         "k": estimate(icc_one_way(data, mean_of_raters=True), data),
@@ -73,8 +73,8 @@ def test_the_complete_block_is_the_largest_of_raters_who_share_units() -> None:
 def test_reml_of_balanced_data_gives_the_forms_of_the_analysis_of_variance() -> None:
     found = fit_unit_rater_variances(units([list(map(float, row)) for row in SHROUT_FLEISS]))
     assert found is not None
-    assert found.agreement == pytest.approx(0.28976, abs=1e-4)
-    assert found.consistency == pytest.approx(0.71484, abs=1e-4)
+    assert found.icc_agreement == pytest.approx(0.28976, abs=1e-4)
+    assert found.icc_consistency == pytest.approx(0.71484, abs=1e-4)
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -111,7 +111,7 @@ def test_expected_agreement_on_simulated_scores_is_what_is_observed() -> None:
     categories = np.digitize(scores, [-2.0, 1.0, 4.0])
     shares = np.bincount(categories.ravel(), minlength=4) / categories.size
     observed = np.mean(categories[:, 0] == categories[:, 1])
-    assert np.trace(joint_category_probabilities(shares, c.agreement)) == pytest.approx(observed, abs=0.03)
+    assert np.trace(joint_category_probabilities(shares, c.icc_agreement)) == pytest.approx(observed, abs=0.03)
 
 
 def test_no_model_without_variation_or_a_second_rater() -> None:

@@ -13,7 +13,7 @@ import pytest
 from app.stats.agreement.kappa import (
     Weights,
     agreement_weights,
-    chance_within_steps,
+    chance_agreement_within_steps,
     fleiss_kappa,
     gwet_ac,
     tolerance_kappa,
@@ -27,19 +27,19 @@ PRINTED = {5: 0.1075, 10: 0.2, 15: 0.2875, 20: 0.37, 25: 0.4475, 30: 0.52}
 
 
 def estimate(of_documents: object, over: ValuesByUnit) -> float:
-    return float(of_documents(over.one_weight_per_document())[0])
+    return float(of_documents(over.equal_document_weights())[0])
 
 
 @pytest.mark.parametrize(("t", "published"), GRUNDKIEWICZ_TABLE_5.items())
 def test_chance_agreement_is_exactly_table_5(t: int, published: float) -> None:
-    assert chance_within_steps(100, t) == published
+    assert chance_agreement_within_steps(100, t) == published
 
 
 @pytest.mark.parametrize("t", GRUNDKIEWICZ_TABLE_5)
 def test_chance_agreement_is_the_sum_that_the_paper_means_not_the_one_it_prints(t: int) -> None:
     meant = sum(min(i + t, 100) - max(i - t, 1) + 1 for i in range(1, 101)) / 100**2
     printed = sum(min(i + t, 100) - max(i - t, 0) + 1 for i in range(1, 101)) / 100**2
-    assert chance_within_steps(100, t) == pytest.approx(meant, abs=1e-15)
+    assert chance_agreement_within_steps(100, t) == pytest.approx(meant, abs=1e-15)
     assert printed == pytest.approx(PRINTED[t], abs=1e-12)
     assert printed > meant
 
@@ -57,12 +57,12 @@ def test_chance_agreement_is_the_sum_that_the_paper_means_not_the_one_it_prints(
     ],
 )
 def test_chance_agreement_on_other_scales_follows_their_levels(levels: int, steps: int, chance: float) -> None:
-    assert chance_within_steps(levels, steps) == pytest.approx(chance, abs=5e-7)
+    assert chance_agreement_within_steps(levels, steps) == pytest.approx(chance, abs=5e-7)
 
 
 def test_kappa_is_not_defined_where_all_values_agree() -> None:
     with pytest.raises(ValueError, match="within the tolerance"):
-        chance_within_steps(5, 4)
+        chance_agreement_within_steps(5, 4)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_kappa_is_not_defined_where_all_values_agree() -> None:
     [(0, 0.134199), (5, 0.200128), (10, 0.286606), (15, 0.199680), (20, 0.095841), (25, 0.227799), (30, 0.408459)],
 )
 def test_f9_kappa_with_tolerance(t: int, kappa: float) -> None:
-    found = tolerance_kappa(units(F9), t, chance=chance_within_steps(100, t))
+    found = tolerance_kappa(units(F9), t, chance=chance_agreement_within_steps(100, t))
     assert estimate(found, units(F9)) == pytest.approx(kappa, abs=5e-7)
 
 
@@ -156,7 +156,7 @@ def test_documents_drawn_twice_count_as_if_they_were_there_twice() -> None:
     items = random_items(3, n=12)
     once, twice = units(items, per_document=3), units(items + items[:3], per_document=3)
     weights = np.array([[2.0, 1, 1, 1]])
-    chance = chance_within_steps(6, 1)
+    chance = chance_agreement_within_steps(6, 1)
     for make in (
         lambda u: tolerance_kappa(u, 1),
         lambda u: tolerance_kappa(u, 1, chance=chance),

@@ -9,7 +9,7 @@ from scipy import stats
 from app.stats.agreement import bootstrap, pairs, rankings
 from app.stats.agreement.alpha import krippendorff_alpha
 from app.stats.agreement.intra import compute_self_agreement, pair_consecutive_ratings, pair_same_text_ratings
-from app.stats.agreement.units import make_averaged_units, make_document_units, make_segment_units
+from app.stats.agreement.units import make_document_units, make_document_units_from_segments, make_segment_units
 from app.stats.ratings import Ratings
 from tests.stats.agreement.rater_kendall import compute_rater_kendall
 from tests.stats.agreement.test_kappa import estimate
@@ -36,7 +36,7 @@ def test_a_pair_of_raters_is_what_scipy_says_of_the_units_that_both_rated(seed: 
 def test_the_mean_of_pearson_over_pairs_is_the_mean_of_the_lines(seed: int) -> None:
     data = units(random_items(seed))
     known = [one.pearson for one in pairs.compare_rater_pairs(data) if one.pearson is not None]
-    assert estimate(pairs.mean_pearson(data), data) == pytest.approx(np.mean(known))
+    assert estimate(pairs.mean_rater_pair_pearson(data), data) == pytest.approx(np.mean(known))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -44,8 +44,8 @@ def test_rankings_by_raters_are_those_of_the_twin_that_goes_pair_by_pair(seed: i
     ratings = made_up(seed)
     data, twin = make_segment_units(ratings), compute_rater_kendall(ratings)
     assert twin.single_documents is not None
-    assert estimate(rankings.mean_document_tau(data), data) == pytest.approx(twin.single_documents)
-    assert estimate(rankings.mean_shared_tau(data), data) == pytest.approx(twin.all_documents)
+    assert estimate(rankings.mean_tau_within_documents(data), data) == pytest.approx(twin.single_documents)
+    assert estimate(rankings.mean_tau_over_shared_documents(data), data) == pytest.approx(twin.all_documents)
     found = rankings.compare_rater_rankings(data)
     assert {(p.first, p.second) for p in twin.pairs} == set(found)
     for pair in twin.pairs:
@@ -65,7 +65,7 @@ def test_one_document_alone_has_the_mean_of_its_pairs() -> None:
         system=system, document=["d"] * n, position=[1] * n, rater=rater, score=score, higher_is_better=True
     )
     data = make_segment_units(made)
-    assert estimate(rankings.mean_document_tau(data), data) == pytest.approx(-1 / 3)
+    assert estimate(rankings.mean_tau_within_documents(data), data) == pytest.approx(-1 / 3)
     found = rankings.compare_rater_rankings(data)
     assert [found[pair].single for pair in (("x", "y"), ("x", "z"), ("y", "z"))] == [1.0, -1.0, -1.0]
 
@@ -143,14 +143,14 @@ def test_means_of_segments_are_one_unit_a_document_and_system() -> None:
         score=[1.0, 4.0, 7.0, 3.0],
         higher_is_better=True,
     )
-    found = make_averaged_units(rows)
+    found = make_document_units_from_segments(rows)
     assert (found.n_units, found.value.tolist()) == (2, [2.5, 3.0, 7.0])
     assert make_document_units(rows).n_units == 0
 
 
 def test_draws_are_the_same_for_the_same_seed_and_part_only() -> None:
     data = units(random_items(1), per_document=4)
-    one, again, other = (bootstrap.bootstrap_weights(data, 5, seed=3, part=p) for p in (0, 0, 1))
+    one, again, other = (bootstrap.bootstrap_document_counts(data, 5, seed=3, part=p) for p in (0, 0, 1))
     assert np.array_equal(one, again)
     assert not np.array_equal(one, other)
     assert (one.sum(axis=1) == np.unique(data.with_two_or_more_values().document).size).all()
@@ -187,6 +187,8 @@ def test_intervals_of_alpha_cover_the_value_of_the_population() -> None:
     for run in range(200):
         data = units(drawn(40), per_document=5)
         of = krippendorff_alpha(data, "interval")
-        low, high = bootstrap.percentile_interval(of(bootstrap.bootstrap_weights(data, 400, seed=run, part=0)), 0.95)
+        low, high = bootstrap.percentile_interval(
+            of(bootstrap.bootstrap_document_counts(data, 400, seed=run, part=0)), 0.95
+        )
         hits += low <= 2 / 3 <= high
     assert 0.88 <= hits / 200 <= 0.99

@@ -16,7 +16,7 @@ from app.stats.agreement.document_scores import (
     document_weighted_pearson,
     join_document_scores,
 )
-from app.stats.agreement.units import make_averaged_units, make_segment_units
+from app.stats.agreement.units import make_document_units_from_segments, make_segment_units
 from app.stats.ratings import RatingKind, Ratings, ScoreScale
 from tests.stats.agreement.worlds import random_items, rated, units
 
@@ -71,30 +71,30 @@ SUMMARIES = {
 def test_correlations_of_every_summary_are_those_of_scipy(part: str) -> None:
     documents = made(0)
     data = join_document_scores(scored(documents))
-    assert data.n == len(documents)
+    assert data.n_scored_documents == len(documents)
     x = [whole for _, _, _, whole in documents]
     y = [SUMMARIES[part](scores) for _, _, scores, _ in documents]
-    found = correlate_document_scores(data, part, np.ones(data.n, dtype=np.bool_))
+    found = correlate_document_scores(data, part, np.ones(data.n_scored_documents, dtype=np.bool_))
     assert found.pearson == pytest.approx(stats.pearsonr(x, y).statistic)
     assert found.spearman == pytest.approx(stats.spearmanr(x, y).statistic)
     assert found.kendall == pytest.approx(stats.kendalltau(x, y).statistic)
-    of = document_weighted_pearson(data, part, np.ones(data.n, dtype=np.bool_))
+    of = document_weighted_pearson(data, part, np.ones(data.n_scored_documents, dtype=np.bool_))
     assert of(np.ones((1, data.n_documents)))[0] == pytest.approx(found.pearson)
 
 
 def test_a_document_whose_segments_are_not_all_scored_is_left_out_and_counted() -> None:
     data = join_document_scores(scored([("d", "x", [1.0, 2.0], 1.5), ("d", "y", [1.0], 1.0), ("e", "x", [3.0], None)]))
-    assert (data.n, data.incomplete, data.alone) == (1, 1, 0)
+    assert (data.n_scored_documents, data.incomplete, data.alone) == (1, 1, 0)
     alone = join_document_scores(scored([("d", "x", [1.0], 1.0), ("d", "y", [], 2.0)]))
-    assert (alone.n, alone.alone) == (1, 1)
+    assert (alone.n_scored_documents, alone.alone) == (1, 1)
 
 
 def test_means_of_segments_are_of_what_the_rater_gave_a_whole_score_too() -> None:
     rows = [("d", "x", [1.0, 2.0], 1.5), ("e", "x", [3.0], None), ("d", "y", [4.0, 6.0], 4.0), ("e", "y", [7.0], 2.0)]
-    made = make_averaged_units(scored(rows))
+    made = make_document_units_from_segments(scored(rows))
     whose = [(int(rater), int(document)) for rater, document in zip(made.rater, made.document[made.unit], strict=True)]
     assert dict(zip(whose, made.value.tolist(), strict=True)) == {(0, 0): 1.5, (1, 0): 5.0, (1, 1): 7.0}
-    every = make_averaged_units(scored([(d, rater, parts, None) for d, rater, parts, _ in rows]))
+    every = make_document_units_from_segments(scored([(d, rater, parts, None) for d, rater, parts, _ in rows]))
     assert sorted(every.value.tolist()) == [1.5, 3.0, 5.0, 7.0]
 
 
@@ -125,7 +125,7 @@ def test_raters_on_the_same_units_are_what_a_loop_says(seed: int) -> None:
     data = units(items)
     found = {
         one.rater: one
-        for one in spread.compute_rater_score_distribution(data, spread.make_histogram_bins(data.value, None), None)
+        for one in spread.compute_rater_score_distributions(data, spread.make_histogram_bins(data.value, None), None)
     }
     for j in range(4):
         rows = [row for row in shared if row[j] is not None]
@@ -144,7 +144,7 @@ def test_systems_have_their_levels_ends_and_penalty_by_words() -> None:
     ratings = rated([[1.0, 2.0], [5.0, 5.0], [3.0, None]], scale=ScoreScale(1, 5, 1))
     data, scale = make_segment_units(ratings), ScoreScale(1, 5, 1)
     into = spread.make_histogram_bins(data.value, scale)
-    (one,) = spread.compute_system_score_distribution(data, ("A",), into, scale, words=np.array([10.0, 20.0, np.nan]))
+    (one,) = spread.compute_system_score_distributions(data, ("A",), into, scale, words=np.array([10.0, 20.0, np.nan]))
     assert into.labels == ("1", "2", "3", "4", "5")
     assert one.shares == pytest.approx((0.2, 0.2, 0.2, 0.0, 0.4))
     assert (one.at_minimum, one.at_maximum) == pytest.approx((0.2, 0.4))
@@ -153,7 +153,7 @@ def test_systems_have_their_levels_ends_and_penalty_by_words() -> None:
 
 
 def test_only_those_who_rated_everything_are_complete() -> None:
-    kept = spread.select_complete_raters(units([[1.0, 2.0], [1.0, None], [3.0, 4.0]]))
+    kept = spread.select_raters_of_every_unit(units([[1.0, 2.0], [1.0, None], [3.0, 4.0]]))
     assert set(kept.rater.tolist()) == {0}
 
 

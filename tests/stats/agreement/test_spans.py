@@ -16,7 +16,7 @@ from app.stats.agreement.spans import (
     character_f1,
     count_character_overlaps,
     count_mark_overlaps,
-    overlap_shares,
+    mark_overlap_shares,
 )
 
 Mark = tuple[int, int, int, int]
@@ -51,7 +51,7 @@ def test_the_check_values_of_wmt25() -> None:
 
 def test_marks_overlap_with_the_same_severity_and_category() -> None:
     data = marked([(0, 0, GOLD), (0, 1, OTHER)])
-    found = {name: float(of(once(data))[0]) for name, of in overlap_shares(count_mark_overlaps(data)).items()}
+    found = {name: float(of(once(data))[0]) for name, of in mark_overlap_shares(count_mark_overlaps(data)).items()}
     assert found == {"overlap": 4 / 5, "same_severity": 2 / 4, "same_category": 1.0}
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.stats.arms.model import JudgmentTimes, TimeModel, fit_time_model
+from app.stats.arms.model import JudgmentTimeModel, JudgmentTimes, fit_time_model
 
 
 def work(
@@ -40,9 +40,9 @@ def work(
     return JudgmentTimes(np.exp(log), codes[0], codes[1], codes[2], words, errors, codes[3], at.astype(np.int64))
 
 
-def fitted(given: JudgmentTimes) -> TimeModel:
+def fitted(given: JudgmentTimes) -> JudgmentTimeModel:
     found = fit_time_model(given)
-    assert isinstance(found, TimeModel)
+    assert isinstance(found, JudgmentTimeModel)
     return found
 
 

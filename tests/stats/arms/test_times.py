@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from app.stats.arms.pace import JudgmentPaces, estimate_fatigue, estimate_learning
+from app.stats.arms.pace import JudgmentPaces, estimate_fatigue_slope, estimate_learning_slope
 from app.stats.arms.times import (
     LENGTHS,
     TimedJudgments,
@@ -161,8 +161,8 @@ def paced(*, slope: float, tired: float, raters: int = 4) -> JudgmentPaces:
 
 def test_planted_learning_and_fatigue_are_found_in_each_condition() -> None:
     for condition in (0, 1):
-        learnt = estimate_learning(paced(slope=-0.3, tired=0.0), condition)
-        tired = estimate_fatigue(paced(slope=0.0, tired=0.7), condition)
+        learnt = estimate_learning_slope(paced(slope=-0.3, tired=0.0), condition)
+        tired = estimate_fatigue_slope(paced(slope=0.0, tired=0.7), condition)
         assert learnt is not None
         assert tired is not None
         assert (learnt.mean, learnt.raters) == (pytest.approx(-0.3), 4)
@@ -171,8 +171,8 @@ def test_planted_learning_and_fatigue_are_found_in_each_condition() -> None:
 
 
 def test_one_rater_has_a_slope_without_interval_and_nobody_none() -> None:
-    alone = estimate_learning(paced(slope=-0.3, tired=0.0, raters=1), 0)
+    alone = estimate_learning_slope(paced(slope=-0.3, tired=0.0, raters=1), 0)
     assert alone is not None
     assert alone.interval is None
-    assert estimate_learning(paced(slope=0.1, tired=0.0), 7) is None
-    assert estimate_fatigue(paced(slope=0.1, tired=0.0), 7) is None
+    assert estimate_learning_slope(paced(slope=0.1, tired=0.0), 7) is None
+    assert estimate_fatigue_slope(paced(slope=0.1, tired=0.0), 7) is None

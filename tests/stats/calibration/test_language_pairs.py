@@ -15,8 +15,8 @@ from app.stats.calibration.language_pairs import (
     calibrate_systems,
     compute_fixed_points,
     default_calibration_target,
+    draw_language_pair_bootstrap,
     mean_of_medians,
-    prepare_bootstrap,
 )
 from app.stats.calibration.lines import METHODS, explain_unavailable_method
 from app.stats.calibration.raters import compute_rater_offsets, median_consensus_by_unit, standardize_by_rater
@@ -87,7 +87,9 @@ def test_a_language_of_lenient_raters_comes_back_to_the_scale() -> None:
     for one in (plain, lenient):
         here = compute_fixed_points(one, target)
         whys = {m: explain_unavailable_method(m, here) for m in METHODS}
-        (found,) = calibrate_systems(one, target, whys, prepare_bootstrap(one, 30, draws=200, seed=1, number=0))
+        (found,) = calibrate_systems(
+            one, target, whys, draw_language_pair_bootstrap(one, 30, draws=200, seed=1, number=0)
+        )
         values.append({m: v.value for m, v in found.moved.items()})
         for moved in found.moved.values():
             assert moved.value is not None

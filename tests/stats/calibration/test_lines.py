@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from app.stats.calibration.lines import METHODS, FixedPoints, explain_unavailable_method, make_calibration_line
+from app.stats.calibration.lines import (
+    METHODS,
+    CalibrationFixedPoints,
+    explain_unavailable_method,
+    make_calibration_line,
+)
 
 C, H = 2.97, 4.687
 TO_ENGLISH = (
@@ -34,7 +39,7 @@ def test_the_table_has_its_28_rows() -> None:
 
 @pytest.mark.parametrize(("name", "raw", "cs", "ht", "both"), TABLE_5, ids=[row[0] for row in TABLE_5])
 def test_two_fixed_points_give_table_5(name: str, raw: float, cs: float, ht: float, both: float) -> None:
-    points = FixedPoints(consensus=C, anchors=C - (cs - raw), target=H, human=H - (ht - raw))
+    points = CalibrationFixedPoints(consensus=C, anchors=C - (cs - raw), target=H, human=H - (ht - raw))
     assert make_calibration_line("raw", points).apply(raw) == raw
     assert make_calibration_line("cs", points).apply(raw) == pytest.approx(cs, abs=1e-9)
     assert make_calibration_line("ht", points).apply(raw) == pytest.approx(ht, abs=1e-9)
@@ -42,33 +47,34 @@ def test_two_fixed_points_give_table_5(name: str, raw: float, cs: float, ht: flo
 
 
 def test_the_line_goes_through_both_points_and_clips_nothing() -> None:
-    points = FixedPoints(consensus=3.0, anchors=3.4, target=4.7, human=4.5)
+    points = CalibrationFixedPoints(consensus=3.0, anchors=3.4, target=4.7, human=4.5)
     found = make_calibration_line("cs_ht", points)
     assert (found.apply(3.4), found.apply(4.5)) == pytest.approx((3.0, 4.7))
     assert found.apply(1.0) < 1.0
 
 
 def test_a_penalty_has_its_fixed_points_the_other_way_round() -> None:
-    points = FixedPoints(consensus=6.0, anchors=8.0, target=1.0, human=2.0, sign=-1)
+    points = CalibrationFixedPoints(consensus=6.0, anchors=8.0, target=1.0, human=2.0, sign=-1)
     assert make_calibration_line("cs_ht", points).apply(8.0) == pytest.approx(6.0)
     assert (
-        explain_unavailable_method("cs_ht", FixedPoints(consensus=6.0, anchors=8.0, target=1.0, human=2.0)) is not None
+        explain_unavailable_method("cs_ht", CalibrationFixedPoints(consensus=6.0, anchors=8.0, target=1.0, human=2.0))
+        is not None
     )
 
 
 @pytest.mark.parametrize(
     ("points", "there"),
     [
-        (FixedPoints(), ["raw"]),
-        (FixedPoints(consensus=3, anchors=3.1), ["raw", "cs"]),
-        (FixedPoints(human=4.6, target=4.7), ["raw", "ht"]),
-        (FixedPoints(human=4.6), ["raw"]),
-        (FixedPoints(3, 4.8, 4.7, 4.6), ["raw", "cs", "ht"]),
-        (FixedPoints(3, 4.6, 4.7, 4.6), ["raw", "cs", "ht"]),
-        (FixedPoints(3, 3.1, 4.7, 4.6), ["raw", "cs", "ht", "cs_ht"]),
+        (CalibrationFixedPoints(), ["raw"]),
+        (CalibrationFixedPoints(consensus=3, anchors=3.1), ["raw", "cs"]),
+        (CalibrationFixedPoints(human=4.6, target=4.7), ["raw", "ht"]),
+        (CalibrationFixedPoints(human=4.6), ["raw"]),
+        (CalibrationFixedPoints(3, 4.8, 4.7, 4.6), ["raw", "cs", "ht"]),
+        (CalibrationFixedPoints(3, 4.6, 4.7, 4.6), ["raw", "cs", "ht"]),
+        (CalibrationFixedPoints(3, 3.1, 4.7, 4.6), ["raw", "cs", "ht", "cs_ht"]),
     ],
 )
-def test_a_method_is_there_only_with_its_fixed_points(points: FixedPoints, there: list[str]) -> None:
+def test_a_method_is_there_only_with_its_fixed_points(points: CalibrationFixedPoints, there: list[str]) -> None:
     assert [method for method in METHODS if explain_unavailable_method(method, points) is None] == there
     for method in METHODS:
         if method not in there:

@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 from app.reports.components.lines import list_system_contrasts
-from app.stats.components.fit import fit_components
+from app.stats.components.fit import fit_variance_components
 from tests.stats.components.worlds import crossed
 
 NOISE = {
@@ -31,7 +31,7 @@ def covered(runs: int, *, first: int, ratings: int, raters: int) -> dict[str, fl
         world = crossed(
             first + run, documents=24, systems=3, raters=raters, ratings=ratings, segments=4, variance=NOISE
         )
-        found = fit_components(world)
+        found = fit_variance_components(world)
         lines = {(one.better, one.worse): one for one in list_system_contrasts(found, 1)}
         reach = float(special.ndtri(0.975))
         for better, worse in (("s01", "s00"), ("s02", "s01")):

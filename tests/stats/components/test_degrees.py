@@ -9,15 +9,15 @@ import pytest
 
 from app.reports.components.lines import list_system_contrasts
 from app.stats.components import degrees
-from app.stats.components.bootstrap import component_interval
-from app.stats.components.fit import ComponentsFit, fit_components
+from app.stats.components.bootstrap import variance_component_interval
+from app.stats.components.fit import VarianceComponentsFit, fit_variance_components
 from app.stats.ratings import Ratings
 from tests.stats.components import lme4
 from tests.stats.components.worlds import crossed, needs_public_data, side_by_side
 from tests.stats.inference.r_oracle import ask
 
 
-def by_lmer(found: ComponentsFit, folder: Path) -> list[float]:
+def by_lmer(found: VarianceComponentsFit, folder: Path) -> list[float]:
     """Difference of the first two systems, its error and degrees of freedom, then the components, by lmerTest."""
     terms = [term for term in found.terms if term not in found.at_bound]
     script = f"""
@@ -31,7 +31,7 @@ def by_lmer(found: ComponentsFit, folder: Path) -> list[float]:
     return ask("lmerTest", script, lme4.columns(found.rows), folder)
 
 
-def agrees(found: ComponentsFit, folder: Path) -> None:
+def agrees(found: VarianceComponentsFit, folder: Path) -> None:
     difference, error, nu, *components = by_lmer(found, folder)
     assert found.contrast(0, 1) == (pytest.approx(difference, abs=1e-3), pytest.approx(error, rel=2e-3))
     assert degrees.satterthwaite_degrees(found)[0, 1] == pytest.approx(nu, rel=0.01)
@@ -42,7 +42,7 @@ def agrees(found: ComponentsFit, folder: Path) -> None:
 @pytest.mark.parametrize("seed", [pytest.param(3, marks=pytest.mark.soak), 11])
 def test_lmertest_finds_the_same_degrees(seed: int, tmp_path: Path) -> None:
     variance = {"rater": 0.6, "doc": 0.3, "segment": 1.0, "doc_system": 0.3, "rater_system": 0.4, "rater_doc": 0.2}
-    agrees(fit_components(crossed(seed, documents=10, raters=5, variance=variance)), tmp_path)
+    agrees(fit_variance_components(crossed(seed, documents=10, raters=5, variance=variance)), tmp_path)
 
 
 class TestPublished:
@@ -50,7 +50,7 @@ class TestPublished:
 
     @pytest.mark.soak
     def test_lmertest_finds_the_same_on_the_public_side_by_side_mqm(self, tmp_path: Path) -> None:
-        agrees(fit_components(side_by_side()), tmp_path)
+        agrees(fit_variance_components(side_by_side()), tmp_path)
 
 
 def balanced(documents: int, *, raters: int = 1, seed: int = 0, gap: float = 0.0, spread: float = 0.0) -> Ratings:
@@ -77,16 +77,16 @@ def balanced(documents: int, *, raters: int = 1, seed: int = 0, gap: float = 0.0
 
 def test_one_rater_and_balanced_documents_have_one_degree_less_than_there_are() -> None:
     """It was the normal distribution."""
-    found = fit_components(balanced(8))
+    found = fit_variance_components(balanced(8))
     assert degrees.satterthwaite_degrees(found)[0, 1] == pytest.approx(7, rel=0.02)
 
 
 def claims(runs: int, *, documents: int, raters: int, spread: float, first: int) -> float:
     """Share of campaigns of two equal systems whose difference has p ≤ .05."""
     found = [
-        list_system_contrasts(fit_components(balanced(documents, raters=raters, seed=first + run, spread=spread)), 1)[
-            0
-        ].p_value
+        list_system_contrasts(
+            fit_variance_components(balanced(documents, raters=raters, seed=first + run, spread=spread)), 1
+        )[0].p_value
         <= 0.05
         for run in range(runs)
     ]
@@ -106,6 +106,6 @@ def test_tests_of_the_model_hold_their_level(documents: int, raters: int, spread
 
 def test_an_interval_of_draws_leaves_as_many_out_on_either_side() -> None:
     draws = [{"rater": float(n), "residual": 1.0} for n in range(101)]
-    assert component_interval(draws, "rater") == pytest.approx((2.5, 97.5))
-    assert component_interval(draws, "rater", level=0.8) == pytest.approx((10.0, 90.0))
-    assert component_interval(draws, "residual") == (1.0, 1.0)
+    assert variance_component_interval(draws, "rater") == pytest.approx((2.5, 97.5))
+    assert variance_component_interval(draws, "rater", level=0.8) == pytest.approx((10.0, 90.0))
+    assert variance_component_interval(draws, "residual") == (1.0, 1.0)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.stats.components.fit import ComponentsFit, ModelNotEstimable, fit_components
+from app.stats.components.fit import ModelNotEstimable, VarianceComponentsFit, fit_variance_components
 from app.stats.components.likelihood import MixedModelEquations
 from app.stats.components.observations import make_observations
 from app.stats.components.optimum import minimize_reml
@@ -35,12 +35,12 @@ class TestPublished:
     pytestmark = needs_public_data
 
     def test_components_of_the_public_side_by_side_mqm_are_met(self) -> None:
-        found = fit_components(side_by_side())
+        found = fit_variance_components(side_by_side())
         assert len(found.rows) == 3120
         assert found.converged
         assert found.components == pytest.approx(PUBLISHED, rel=0.02, abs=0.02)
         assert found.means.var(ddof=1) == pytest.approx(6.329, rel=0.02)
-        assert found.typical_error() == pytest.approx(0.573, rel=0.02)
+        assert found.typical_contrast_error() == pytest.approx(0.573, rel=0.02)
         assert found.at_bound == ("doc",), "components at the lower bound are 0"
 
 
@@ -50,7 +50,7 @@ def test_statsmodels_finds_the_same_on_a_small_crossed_set() -> None:
     ratings = crossed(
         5, documents=12, raters=5, ratings=5, segments=1, variance={"doc": 1.5, "rater": 4.0, "rater_system": 0.6}
     )
-    ours = fit_components(ratings)
+    ours = fit_variance_components(ratings)
     kept = {
         "doc": ours.rows.document,
         "rater": ours.rows.rater,
@@ -80,7 +80,7 @@ def _mixed(model, score, x, n, designs):
     return model(score, x, groups=np.zeros(n), exog_vc=spec).fit(reml=True, method="lbfgs")
 
 
-def _only(ratings: Ratings, terms: tuple[str, ...]) -> ComponentsFit:
+def _only(ratings: Ratings, terms: tuple[str, ...]) -> VarianceComponentsFit:
     """The model with these terms only, by the same criterion."""
     from app.stats.components import fit as module
 
@@ -92,7 +92,7 @@ def _only(ratings: Ratings, terms: tuple[str, ...]) -> ComponentsFit:
 
 def test_tendencies_of_raters_are_best_predictions() -> None:
     """û = Γ Zᵀ V⁻¹ (y − Xβ̂), Henderson 1984."""
-    found = fit_components(
+    found = fit_variance_components(
         crossed(8, documents=20, missing=0.1, variance={"rater": 2.0, "rater_system": 0.8, "segment": 0.5})
     )
     rows = found.rows
@@ -122,7 +122,7 @@ def test_names_and_order_of_rows_are_irrelevant() -> None:
         score=ratings.score[::-1],
         higher_is_better=True,
     )
-    one, two = fit_components(ratings), fit_components(other)
+    one, two = fit_variance_components(ratings), fit_variance_components(other)
     assert one.components == pytest.approx(two.components, rel=1e-3, abs=1e-3)
     np.testing.assert_allclose(one.means, two.means[::-1], atol=1e-4)
 
@@ -130,9 +130,9 @@ def test_names_and_order_of_rows_are_irrelevant() -> None:
 def test_a_system_nobody_rated_changes_nothing_and_the_unit_scales() -> None:
     ratings = crossed(2, documents=10, variance={"rater": 1.0, "segment": 1.0})
     labels = replace(ratings.labels, systems=(*ratings.labels.systems, "unrated"))
-    one = fit_components(ratings)
-    assert fit_components(replace(ratings, labels=labels)).components == one.components
-    tenfold = fit_components(ratings.with_score(10 * ratings.score + 3))
+    one = fit_variance_components(ratings)
+    assert fit_variance_components(replace(ratings, labels=labels)).components == one.components
+    tenfold = fit_variance_components(ratings.with_score(10 * ratings.score + 3))
     assert tenfold.components == pytest.approx({k: 100 * v for k, v in one.components.items()}, rel=1e-3, abs=0.05)
     np.testing.assert_allclose(tenfold.means, 10 * one.means + 3, rtol=1e-3)
 
@@ -148,9 +148,9 @@ def test_repeats_count_as_their_mean() -> None:
         nth=[1] * len(ratings) + [2] * len(ratings),
         higher_is_better=True,
     )
-    found = fit_components(twice)
+    found = fit_variance_components(twice)
     assert found.rows.repeats == len(ratings)
-    assert found.components == pytest.approx(fit_components(ratings).components, rel=1e-4, abs=1e-6)
+    assert found.components == pytest.approx(fit_variance_components(ratings).components, rel=1e-4, abs=1e-6)
 
 
 def test_raters_who_got_other_documents_are_adjusted_for() -> None:
@@ -164,7 +164,7 @@ def test_raters_who_got_other_documents_are_adjusted_for() -> None:
     s_, d_, g_, r_, y = zip(*rows, strict=True)
     ratings = Ratings.from_columns(system=s_, document=d_, position=g_, rater=r_, score=y, higher_is_better=True)
     raw = [np.mean([x[4] for x in rows if x[0] == name]) for name in ("s0", "s1")]
-    difference, error = fit_components(ratings).contrast(1, 0)
+    difference, error = fit_variance_components(ratings).contrast(1, 0)
     assert raw[1] - raw[0] > 3
     assert abs(difference) < 3 * error < 1
 
@@ -179,7 +179,7 @@ def test_raters_who_got_other_documents_are_adjusted_for() -> None:
 )
 def test_what_cannot_be_modelled_says_why(ratings: Ratings, why: str) -> None:
     with pytest.raises(ModelNotEstimable, match=why):
-        fit_components(ratings)
+        fit_variance_components(ratings)
 
 
 def test_what_one_document_would_fill_memory_with_is_refused() -> None:
@@ -193,11 +193,11 @@ def test_what_one_document_would_fill_memory_with_is_refused() -> None:
         higher_is_better=True,
     )
     with pytest.raises(ModelNotEstimable, match="1,600 combinations"):
-        fit_components(many)
+        fit_variance_components(many)
 
 
 @pytest.mark.parametrize("how", [{"raters": 1, "ratings": 1}, {"systems": 1}, {"documents": 1, "segments": 9}])
 def test_one_of_a_kind_is_modelled_with_what_is_left(how: dict[str, int]) -> None:
-    found = fit_components(crossed(3, **how))
-    assert np.isfinite([*found.components.values(), *found.means, found.typical_error()]).all()
+    found = fit_variance_components(crossed(3, **how))
+    assert np.isfinite([*found.components.values(), *found.means, found.typical_contrast_error()]).all()
     assert found.left_out

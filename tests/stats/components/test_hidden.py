@@ -7,7 +7,7 @@ from math import sqrt
 
 import pytest
 
-from app.stats.components.fit import ComponentsFit, fit_components
+from app.stats.components.fit import VarianceComponentsFit, fit_variance_components
 from app.stats.components.generalizability import (
     components_with_confounded_system_terms,
     confounded_system_terms,
@@ -28,7 +28,7 @@ def apart(seed: int = 4, documents: int = 60) -> Ratings:
     return whole.where(whole.document % 3 == whole.system)
 
 
-def closed_form(fitted: ComponentsFit) -> float:
+def closed_form(fitted: VarianceComponentsFit) -> float:
     """Standard error of a contrast in a study of the same size, from the components alone."""
     rows = fitted.rows
     layout = StudyLayout(rows.n_units_of_a_system, rows.n_segments / rows.n_units, len(rows.raters))
@@ -36,13 +36,13 @@ def closed_form(fitted: ComponentsFit) -> float:
 
 
 def test_what_documents_of_one_system_add_does_not_cancel_in_differences() -> None:
-    fitted = fit_components(apart())
+    fitted = fit_variance_components(apart())
     assert next(one.term for one in confounded_system_terms(fitted)) == "doc_system"
     counted = components_with_confounded_system_terms(fitted, fitted.components)
     assert counted["doc_system"] == pytest.approx(fitted.components["doc"])
     assert counted["doc_system"] > 2
     assert sum(counted.values()) == pytest.approx(sum(fitted.components.values()))
-    assert closed_form(fitted) == pytest.approx(fitted.typical_error(), rel=0.05)
+    assert closed_form(fitted) == pytest.approx(fitted.typical_contrast_error(), rel=0.05)
     assert components_with_confounded_system_terms(fitted, {"residual": 2.0}) == {"doc_system": 0.0, "residual": 2.0}
 
 
@@ -54,7 +54,7 @@ def test_a_study_of_the_same_size_has_the_documents_of_a_system_not_those_of_all
 
 
 def test_nothing_moves_where_all_systems_meet_on_each_document() -> None:
-    fitted = fit_components(crossed(4, documents=30, raters=4, ratings=2))
+    fitted = fit_variance_components(crossed(4, documents=30, raters=4, ratings=2))
     assert confounded_system_terms(fitted) == ()
     assert components_with_confounded_system_terms(fitted, fitted.components) == fitted.components
     assert closed_form(fitted) > 0

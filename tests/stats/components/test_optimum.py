@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize
 
 from app.stats.components import optimum as searching
-from app.stats.components.fit import fit_observations
+from app.stats.components.fit import fit_variance_components_to_rows
 from app.stats.components.layout import make_model_layout
 from app.stats.components.likelihood import MixedModelEquations, evaluate_reml
 from app.stats.components.observations import make_observations
@@ -58,7 +58,7 @@ def test_few_systems_raters_and_documents_end_somewhere(systems: int, ratings: i
     for seed in range(4):
         rows = make_observations(crossed(seed, documents=documents, systems=systems, ratings=ratings, raters=3))
         if len(rows) > len(rows.systems):
-            fitted = fit_observations(rows)
+            fitted = fit_variance_components_to_rows(rows)
             assert all(np.isfinite(value) and value >= 0 for value in fitted.components.values())
 
 
@@ -67,7 +67,7 @@ def test_few_systems_raters_and_documents_end_somewhere(systems: int, ratings: i
 def test_scores_that_leave_nothing_to_curve_have_a_fit(seed: int, systems: int, documents: int, ratings: int) -> None:
     """A handful of whole scores, some of which the terms explain to the last digit: a Cholesky factor failed there."""
     drawn = crossed(seed, documents=documents, systems=systems, ratings=ratings, raters=3, variance={"doc": 3.0})
-    fitted = fit_observations(make_observations(drawn.with_score(np.round(drawn.score))))
+    fitted = fit_variance_components_to_rows(make_observations(drawn.with_score(np.round(drawn.score))))
     assert fitted.converged
     assert all(np.isfinite(value) for value in fitted.components.values())
 

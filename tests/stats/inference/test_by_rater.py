@@ -67,7 +67,7 @@ def test_the_error_for_new_raters_is_that_of_plain_sums(each: int) -> None:
         weight = 1 / (each * n[s])
         for key in ((f"rater {r}", int(s)), (f"both {r} {d}", int(s))):
             held = pulls.setdefault(key, [0.0, 0.0])
-            held[0] += weight * (x - laid.means()[s])
+            held[0] += weight * (x - laid.system_means()[s])
             held[1] += weight
     variances = {"rater": 0.0, "both": 0.0}
     for what in {key for key, _ in pulls}:

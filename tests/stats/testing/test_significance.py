@@ -41,7 +41,7 @@ def panel_of(cells: list[Cell]) -> ScoreMatrix:
 def test_the_worked_example_f18_compares_common_segments_only() -> None:
     laid = panel_of(F18)
     shared = reduce_to_common_segments(laid, 1, unit="document")
-    assert laid.means() == pytest.approx([2.0, 3.4])
+    assert laid.system_means() == pytest.approx([2.0, 3.4])
     assert shared.difference == pytest.approx([-2 / 3])
     assert (shared.segments[0], shared.documents[0]) == (3, 2)
     assert shared.share[0] == 3 / 5
@@ -83,7 +83,7 @@ def test_shared_data_agree_with_their_slow_twin(cells: list[Cell], unit: str, si
 def test_a_macro_mean_weights_common_segments_by_domain() -> None:
     # d1 and d3 are one domain, d2 the other; common are d1: 1, 2 and d2: 1
     laid = replace(panel_of(F18), domain=np.array([0, 0, 0, 1, 0]), macro=True)
-    assert laid.means() == pytest.approx([(2 + 2) / 2, (13 / 4 + 4) / 2])
+    assert laid.system_means() == pytest.approx([(2 + 2) / 2, (13 / 4 + 4) / 2])
     shared = reduce_to_common_segments(laid, 1, unit="document")
     assert shared.difference == pytest.approx([((-1 + 1) / 2 + -2) / 2])
 
@@ -102,7 +102,9 @@ def test_macro_means_agree_with_their_slow_twin(cells: list[Cell], domains: list
 
     names = sorted({cell[0] for cell in cells})
     scores = {cell[:3]: cell[3] for cell in cells}
-    assert laid.means() == pytest.approx([macro([(k[1], x) for k, x in scores.items() if k[0] == n]) for n in names])
+    assert laid.system_means() == pytest.approx(
+        [macro([(k[1], x) for k, x in scores.items() if k[0] == n]) for n in names]
+    )
     differences = reduce_to_common_segments(laid, 1, unit="document").difference
     for pair, (i, j) in enumerate(zip(*all_system_pairs(len(names)), strict=True)):
         apart = [(k[1], x - scores[names[j], *k[1:]]) for k, x in scores.items()

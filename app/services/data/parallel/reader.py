@@ -95,7 +95,7 @@ def _send_chunks(outbox: Connection, part: DocumentLineCollector, judge: RecordR
     stage = StagingWriter(lambda: judged_by, CopyLines(lambda table, data: outbox.send(CopyBlock(table, data))))
     counted = _EarlierCounts()
     for record in part.records():
-        if stage.n_held >= judge.chunk and stage.starts_next_unit(record, by_segment=judge.by_segment):
+        if stage.n_held >= judge.chunk and stage.starts_next_document_or_segment(record, by_segment=judge.by_segment):
             _end_chunk(outbox, stage, counted)
         stage.add_record(record, log)
     _end_chunk(outbox, stage, counted)
