@@ -73,7 +73,7 @@ def create_app(database: Database, options: ServiceOptions) -> FastAPI:
     app.openapi = OpenApiDocument(app)  # type: ignore[method-assign]  # the framework's way to bring one's own
     metrics = app.state.metrics = ServiceMetrics()
     metrics.connections.set(database.size)
-    database.on_wait = metrics.connection_wait.observe
+    database.connection_wait_observer = metrics.connection_wait.observe
     app.state.service_state = ServiceStateReader(database)
     app.state.organizations = OrganizationDirectory(database)
     app.state.raters = RaterCache()

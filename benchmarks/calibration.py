@@ -36,13 +36,13 @@ from app.stats.inference.by_document import estimate_precision
 from app.stats.quality.choices import CHECKS
 from app.stats.quality.report import make_rater_quality_report
 from app.stats.ranking import caveats
-from app.stats.ranking.design_checks import connected_systems
+from app.stats.ranking.design_checks import group_connected_systems
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import COLUMNS, Floats, Ratings
 from app.stats.side_tables import DocumentTable
 from app.stats.validation.designs import SimulatedDesign
-from app.stats.validation.study_findings import TrueScores, evaluate_ranking
+from app.stats.validation.study_findings import TrueScores, compare_ranking_with_truth
 from app.stats.validation.worlds import WORLDS, SimulatedWorld, WorldName, simulate_campaign
 
 MEASURED: Final = Path(__file__).with_suffix(".json")
@@ -147,7 +147,7 @@ def _rank_once(world: SimulatedWorld, number: int, *, recipe: Recipe) -> Trial |
             ranking = rank_systems(part, recipe, topics)
         except Invalid:
             return None
-        findings = evaluate_ranking(ranking, _TRUTH)
+        findings = compare_ranking_with_truth(ranking, _TRUTH)
         for name in _NAMES.values():
             if name in findings:  # asked several times, to have claimed once is to have claimed
                 found[name] = max(found.get(name, 0.0), findings[name]) if "claim" in name else findings[name]
@@ -239,7 +239,7 @@ def _gate_once(world: SimulatedWorld, number: int, *, rule: GateRule) -> Trial:
     rng = np.random.Generator(np.random.PCG64([SEED, number]))
     border = {"better": 0.0, "not_worse": -rule.margin, "equivalent": rule.margin}[rule.claim]
     rows = simulate_campaign(world, rng, np.array([0.0, border]))
-    if len(connected_systems(rows)) > 1:  # the gate refuses such pairs
+    if len(group_connected_systems(rows)) > 1:  # the gate refuses such pairs
         return Trial({rule.claim.replace("_", " "): 0.0}, (UNLINKED,))
     ranking = rank_systems(rows, _LIGHT, topics_of(world, rows))
     sums, counts = _by_document(rows)
@@ -300,7 +300,7 @@ def _flags_once(world: SimulatedWorld, number: int) -> Trial | None:
         noise = np.random.Generator(np.random.PCG64([SEED, number, 2 + turn]))
         rows = made.ratings()
         scores = np.repeat(level, made.lengths, axis=1).ravel() + world.process.segment * noise.normal(size=len(rows))
-        parts.append(rows.with_score(scores))
+        parts.append(rows.with_scores(scores))
     report = make_rater_quality_report(together(parts[0], parts[1]))
     raised = {check for rater in report.raters for check in rater.beyond}
     return Trial({f"any {check} flag": float(check in raised) for check in CHECKS}, report.warnings)
@@ -310,7 +310,7 @@ def together(first: Ratings, second: Ratings) -> Ratings:
     """Two ratings of the same outputs as one set of rows."""
     columns: dict[str, Any] = {name: np.concatenate((getattr(first, name), getattr(second, name))) for name in COLUMNS}
     columns["judgment"] = np.arange(columns["judgment"].size, dtype=np.int32)
-    return replace(first, **columns).canonical()
+    return replace(first, **columns).in_canonical_order()
 
 
 def claimants() -> list[Claimant]:

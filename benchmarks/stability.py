@@ -25,12 +25,17 @@ from app.reports.kit.processes import compute_in_processes
 from app.reports.kit.report import ReportWork
 from app.reports.stability.report import StudyChunks
 from app.stats.stability.chunks import ChunkOutcome, StabilitySimulator
-from app.stats.stability.curves import compute_curves
+from app.stats.stability.curves import compute_stability_curves
 from app.stats.stability.extraction import MultiplyRatedDocuments
-from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign, paper_designs
-from app.stats.stability.srp import order_pairs, stable_rankings
+from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign, riley_2024_designs
+from app.stats.stability.srp import find_better_of_pairs, stable_ranking_matrix
 from app.stats.stability.studies import gather_study_ratings, normalized_document_sums
-from app.stats.stability.testing import SignificanceRule, draw_signs, find_significant_claims, permutation_p_values
+from app.stats.stability.testing import (
+    SignificanceRule,
+    find_significant_claims,
+    permutation_p_values,
+    sample_document_signs,
+)
 from benchmarks import stability_plain
 from tests.stats.stability import naive
 
@@ -70,7 +75,7 @@ def campaign(seed: int = 1) -> MultiplyRatedDocuments:
 
 def one_set(data: MultiplyRatedDocuments) -> None:
     """Print a set's seconds beside those of the product, for each grouping and normalization; fail where it is slow."""
-    (piece,) = draw_signs(np.random.default_rng(1), 1, PERMUTATIONS, DOCUMENTS)
+    (piece,) = sample_document_signs(np.random.default_rng(1), 1, PERMUTATIONS, DOCUMENTS)
     signs = piece.unpack(0)
     sums = np.random.default_rng(2).normal(size=(STUDIES, DOCUMENTS, SYSTEMS))
     for grouping in ("psxs", "system_balanced", "none"):
@@ -111,7 +116,7 @@ def check_plain(data: MultiplyRatedDocuments, simulator: StabilitySimulator, stu
     """Assert that some studies of the same raters and signs have the same means and claims by plain numpy."""
     documents = simulator.documents_of_set(DOCUMENTS, 0)
     raters = simulator._raters(simulator.chunks[0], 0, 0, documents, studies)
-    (piece,) = draw_signs(np.random.default_rng(1), studies, PERMUTATIONS, DOCUMENTS)
+    (piece,) = sample_document_signs(np.random.default_rng(1), studies, PERMUTATIONS, DOCUMENTS)
     collected = gather_study_ratings(simulator.item_sums, documents, raters)
     sums, rule = normalized_document_sums(collected, "z"), SignificanceRule()
     signed = -sums.transpose(0, 2, 1)[:, None]
@@ -128,7 +133,7 @@ def against_loops(data: MultiplyRatedDocuments, studies: int = 4) -> None:
     simulator = StabilitySimulator(data, request.resolve(DOCUMENTS, SYSTEMS))
     chunk, documents = simulator.chunks[0], simulator.documents_of_set(DOCUMENTS, 0)
     raters = simulator._raters(chunk, 0, 0, documents, studies)
-    (piece,) = draw_signs(np.random.default_rng(1), 1, PERMUTATIONS, DOCUMENTS)
+    (piece,) = sample_document_signs(np.random.default_rng(1), 1, PERMUTATIONS, DOCUMENTS)
     signs = piece.unpack(0)
 
     def ours() -> tuple[np.ndarray, list[set[tuple[int, int]]], float]:
@@ -139,7 +144,7 @@ def against_loops(data: MultiplyRatedDocuments, studies: int = 4) -> None:
             signed, permutation_p_values(signed, [piece], exact=False, rule=SignificanceRule()), SignificanceRule()
         )[:, 0]
         means = sums.sum(axis=1) / found.n_segments.sum()
-        held = stable_rankings(made, order_pairs(means, -1))
+        held = stable_ranking_matrix(made, find_better_of_pairs(means, -1))
         pairs = list(itertools.combinations(range(SYSTEMS), 2))
         named = [{(a, b) if c > 0 else (b, a) for (a, b), c in zip(pairs, row, strict=True) if c} for row in made]
         return means, named, float((held.sum() - studies) / (studies * (studies - 1)))
@@ -159,7 +164,7 @@ def against_loops(data: MultiplyRatedDocuments, studies: int = 4) -> None:
 
 def paper(data: MultiplyRatedDocuments, workers: int) -> None:
     """Print the seconds of Figures 3–8, and the memory of this process and its largest child."""
-    request = StabilityRequest(paper_designs(), seed=1).resolve(DOCUMENTS, SYSTEMS)
+    request = StabilityRequest(riley_2024_designs(), seed=1).resolve(DOCUMENTS, SYSTEMS)
     simulator, started = StabilitySimulator(data, request), time.perf_counter()
 
     def shown(done: int, total: int) -> None:
@@ -172,7 +177,7 @@ def paper(data: MultiplyRatedDocuments, workers: int) -> None:
     for part in computed:
         parts.append(ChunkOutcome.from_bytes(part))
         shown(len(parts), len(simulator.chunks))
-    curves = compute_curves(simulator, enumerate(parts))
+    curves = compute_stability_curves(simulator, enumerate(parts))
     taken = time.perf_counter() - started
     print(file=sys.stderr)
     points = [point for curve in curves for point in curve.points]

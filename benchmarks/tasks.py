@@ -148,11 +148,11 @@ def study_file(folder: str) -> Figures:
     from app.reports.inputs.file_sums import SummableRatingsFile
     from app.stats.stability.block_sums import sum_items_by_block
     from app.stats.stability.chunks import StabilitySimulator
-    from app.stats.stability.curves import compute_curves
+    from app.stats.stability.curves import compute_stability_curves
     from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign
 
     source = SummableRatingsFile(_open_made_up_file(folder), NAMED["srp-paper"])
-    ranked, _ = source.count_ranked()
+    ranked, _ = source.count_ranked_by_rater_and_system()
     sums = sum_items_by_block(
         source.blocks_with_errors(),
         np.unique(ranked.system),
@@ -162,7 +162,7 @@ def study_file(folder: str) -> Figures:
     )
     summed, asked = time.process_time(), StabilityRequest((StudyDesign(RaterAssignment(), "z"),), (100, 1000), seed=1)
     resolved = asked.resolve(len(sums.data.documents), len(sums.data.systems))
-    [curve] = compute_curves(StabilitySimulator(sums, resolved))
+    [curve] = compute_stability_curves(StabilitySimulator(sums, resolved))
     return {
         "summed": summed,
         "processor": time.process_time(),

@@ -96,7 +96,7 @@ async def readyz(_: Public, database: DatabaseDep) -> Readiness:
 async def get_prometheus_metrics(_: Public, request: Request, database: DatabaseDep) -> Response:
     """Requests, answers written, leases, queues, workers and connections. No names stand in it."""
     counted: ServiceMetrics = request.app.state.metrics
-    counted.in_use.set(database.in_use)
+    counted.in_use.set(database.connections_in_use)
     state = await to_thread.run_sync(request.app.state.service_state.read, limiter=_health_check_thread())
     return Response(counted.text(state), media_type=MEDIA_TYPE)
 

@@ -101,8 +101,8 @@ def _result(inputs: RecipeInput, options: DifficultyOptions, scores: ScoredSegme
         normalize=options.normalize,
         metric=options.metric,
         higher_is_better=scores.rows.higher_is_better,
-        coverage=number_or_none(means.coverage),
-        same_documents=means.has_same_documents,
+        coverage=number_or_none(means.filled_cell_share),
+        same_documents=means.is_fully_crossed,
         document_sd=number_or_none(means.document_sd),
         system_sd=number_or_none(means.system_sd),
         systems=systems,
@@ -159,10 +159,11 @@ def _warnings(
             f"only one system was {done}: a hard document cannot be distinguished from a system that fails on it; "
             "judge other systems on it"
         )
-    if not means.has_same_documents:
+    if not means.is_fully_crossed:
         ends = [row.expected for row in systems]
         yield (
-            f"systems were not {done} on the same documents ({100 * means.coverage:.1f} % of the cells are filled): "
+            f"systems were not {done} on the same documents "
+            f"({100 * means.filled_cell_share:.1f} % of the cells are filled): "
             f"the difficulty of their documents alone would make their means differ by {max(ends) - min(ends):.3g}; "
             "compare systems on documents that they share"
         )

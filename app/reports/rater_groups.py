@@ -27,8 +27,8 @@ from app.stats.rater_groups import (
     GroupFigures,
     GroupPairFigures,
     compute_group_figures,
-    compute_group_pairs,
-    fold_small_groups,
+    compute_group_pair_figures,
+    merge_small_groups,
 )
 from app.stats.ratings import Ratings
 from app.storage import questionnaires
@@ -165,7 +165,7 @@ def _result(inputs: RecipeInput, answers: _Answers | None) -> RaterGroupsView:
     order = _best_first(rows)
     names = [_name(values) for values, _ in named]
     figures = compute_group_figures(rows, group, len(named))
-    pairs = compute_group_pairs(rows, group, len(named), seed=inputs.recipe.seed)
+    pairs = compute_group_pair_figures(rows, group, len(named), seed=inputs.recipe.seed)
     spread = float(rows.score.std(ddof=1)) if len(rows) > 1 else 0.0
     return RaterGroupsView(
         **inputs.header_fields(
@@ -192,7 +192,7 @@ def _group_raters(rows: Ratings, answers: _Answers) -> list[tuple[list[str | Non
     for code in np.unique(rows.rater).tolist():
         value = answers.given.get(rows.labels.raters[code])
         by_answer[value if isinstance(value, str) and value in by_answer else None].append(code)
-    folded = fold_small_groups([len(by_answer[value]) for value in options])
+    folded = merge_small_groups([len(by_answer[value]) for value in options])
     return [
         ([options[place] for place in places], [code for place in places for code in by_answer[options[place]]])
         for places in folded

@@ -148,7 +148,7 @@ def split_segments_by_rating(ratings: Ratings) -> Ratings:
         segment_document=ratings.labels.segment_document[segments],
         segment_position=ratings.labels.segment_position[segments],
     )
-    return replace(ratings, segment=code.ravel().astype(np.int32), labels=labels).canonical()
+    return replace(ratings, segment=code.ravel().astype(np.int32), labels=labels).in_canonical_order()
 
 
 def make_score_matrix(

@@ -15,7 +15,7 @@ import scipy
 
 from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
-from app.stats.ratings import Bools, Codes, Floats, RatingKind, RatingRole, Ratings
+from app.stats.ratings import Bools, Codes, Floats, RatingLevel, RatingRole, Ratings
 
 Table = npt.NDArray[np.int64]
 PARTS: Mapping[str, RatingRole | None] = MappingProxyType(
@@ -47,12 +47,12 @@ class WorkComposition:
     count: Mapping[str, Table]
     mean: Mapping[str, Floats]
 
-    def share(self, part: str) -> float | None:
+    def share_of_owners_with(self, part: str) -> float | None:
         """Of the owners, those who met this part at least once; None without owners."""
         return number_or_none(float((self.count[part] > 0).mean())) if self.owner.size else None
 
 
-def count_contents(ratings: Ratings, owner: Codes, humans: Bools) -> WorkComposition:
+def compute_work_composition(ratings: Ratings, owner: Codes, humans: Bools) -> WorkComposition:
     """Count what each owner judged: judgments, not the systems that share one; systems by credit.
 
     Parameters
@@ -65,7 +65,7 @@ def count_contents(ratings: Ratings, owner: Codes, humans: Bools) -> WorkComposi
     owners, place = np.unique(owner, return_inverse=True)
     n = owners.size
     once = first_rows_of_judgments(ratings)
-    scored = once & (ratings.kind == RatingKind.SEGMENT)
+    scored = once & (ratings.kind == RatingLevel.SEGMENT)
     scored = scored if scored.any() else once
     masks = {part: _part(ratings, role, humans) for part, role in PARTS.items()}
     regular = np.isin(ratings.role, REGULAR)
@@ -102,7 +102,7 @@ def _group_means(place: npt.NDArray[np.intp], score: Floats, keep: Bools, n: int
     return mean
 
 
-def count_co_occurrence(ratings: Ratings, owner: Codes) -> Table:
+def count_system_co_occurrence(ratings: Ratings, owner: Codes) -> Table:
     """C[i, j]: owners with a regular judgment of system i and one of system j; shape (S, S).
 
     The diagonal counts the owners that met a system. Regular: a rating or a repeat, no control or calibration item.
@@ -112,7 +112,7 @@ def count_co_occurrence(ratings: Ratings, owner: Codes) -> Table:
     >>> rows = Ratings.from_columns(
     ...     system=["A", "B", "A"], document=["d", "d", "e"], position=[1, 1, 1], rater=["x", "x", "y"],
     ...     score=[1, 2, 3], higher_is_better=True)
-    >>> count_co_occurrence(rows, rows.rater).tolist()
+    >>> count_system_co_occurrence(rows, rows.rater).tolist()
     [[2, 1], [1, 1]]
     """
     regular = np.isin(ratings.role, REGULAR)
@@ -132,7 +132,7 @@ def compute_co_occurrence_shares(table: Table) -> Floats:
     return shares_
 
 
-def count_rare_pairs(table: Table, least: float = 0.5) -> int:
+def count_rarely_co_occurring_pairs(table: Table, least: float = 0.5) -> int:
     """Pairs of systems of which one meets the other in less than a share `least` of its owners.
 
     Source: Knowles 2021, §5.4 (pairs that are hardly compared under the same conditions).

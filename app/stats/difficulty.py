@@ -39,7 +39,7 @@ class DocumentDifficulty:
     expected: Floats
 
     @property
-    def coverage(self) -> float:
+    def filled_cell_share(self) -> float:
         """Share of the cells that are filled; NaN without cells."""
         return float((self.n > 0).mean()) if self.n.size else nan
 
@@ -54,7 +54,7 @@ class DocumentDifficulty:
         return _sd(self.system_mean)
 
     @property
-    def has_same_documents(self) -> bool:
+    def is_fully_crossed(self) -> bool:
         """Whether every system was judged on every document."""
         return bool((self.n > 0).all())
 

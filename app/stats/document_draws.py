@@ -12,22 +12,22 @@ _BLOCK = 1 << 21  # values held at once
 _EVEN = 8  # rows that are multiplied together: blocks of so many give the sums that all draws at once give
 
 
-def count_draws_in_block(size: int) -> int:
+def draws_per_block(size: int) -> int:
     """How many draws of so many values are held at once."""
     return max(_EVEN, _BLOCK // max(size, 1) // _EVEN * _EVEN)
 
 
-def split_draws_into_blocks(draws: int, size: int) -> Iterator[int]:
+def iterate_draw_block_sizes(draws: int, size: int) -> Iterator[int]:
     """How many draws of so many values each block has."""
-    step = count_draws_in_block(size)
+    step = draws_per_block(size)
     return (min(step, draws - start) for start in range(0, draws, step))
 
 
-def draw_document_counts(
+def bootstrap_document_counts(
     rng: np.random.Generator, documents: int, draws: int, *, rows: int | None = None
 ) -> Iterator[Floats]:
     """How often each document is drawn, as many as there are; shape (some draws, D), at most `rows` draws at a time."""
-    step = rows or count_draws_in_block(documents)
+    step = rows or draws_per_block(documents)
     for start in range(0, draws, step):
         n = min(step, draws - start)
         if not documents:
@@ -38,14 +38,16 @@ def draw_document_counts(
         yield np.bincount(picked.ravel(), minlength=n * documents).reshape(n, documents).astype(np.float64)
 
 
-def sum_drawn_documents(rng: np.random.Generator, documents: int, draws: int, sums: Sequence[Floats]) -> list[Floats]:
+def bootstrap_document_sums(
+    rng: np.random.Generator, documents: int, draws: int, sums: Sequence[Floats]
+) -> list[Floats]:
     """Sums over the documents of each draw, the same draws for all.
 
     Parameters
     ----------
     sums : what each document adds, shape (D,) each. The result has shape (draws,) for each.
     """
-    return sum_documents_by_draw(draw_document_counts(rng, documents, draws), sums)
+    return sum_documents_by_draw(bootstrap_document_counts(rng, documents, draws), sums)
 
 
 def sum_documents_by_draw(blocks: Iterable[Floats], sums: Sequence[Floats]) -> list[Floats]:

@@ -43,7 +43,7 @@ class RaterMoments:
     rows: Bools
 
     @property
-    def constant(self) -> Bools:
+    def has_constant_scores(self) -> Bools:
         """Raters whose scores do not vary, to 10 decimals, or who gave fewer than two."""
         return np.asarray((self.n < 2) | (np.round(np.nan_to_num(self.sd), 10) == 0), dtype=np.bool_)
 
@@ -109,28 +109,28 @@ def normalize_ratings(
     if method == "z":
         return _standardize(ratings, moments, sd0)
     score, warnings = _RESCALING[method](ratings, moments)
-    return NormalizedRatings(ratings.with_score(score), ratings, "raw", 0, 0, warnings)
+    return NormalizedRatings(ratings.with_scores(score), ratings, "raw", 0, 0, warnings)
 
 
 def _standardize(ratings: Ratings, moments: RaterMoments, sd0: ConstantRaters) -> NormalizedRatings:
-    constant = moments.constant[ratings.rater]
-    names = format_rater_names(ratings, np.flatnonzero(moments.constant & (_rows_of_raters(ratings) > 0)))
+    constant = moments.has_constant_scores[ratings.rater]
+    names = format_rater_names(ratings, np.flatnonzero(moments.has_constant_scores & (_rows_of_raters(ratings) > 0)))
     warnings = _warn_few_ratings(ratings, moments)
     kept = ratings.where(~constant)
     z = (kept.score - moments.mean[kept.rater]) / moments.sd[kept.rater]
     if not constant.any():
-        return NormalizedRatings(kept.with_score(z), kept, "z", 0, 0, warnings)
+        return NormalizedRatings(kept.with_scores(z), kept, "z", 0, 0, warnings)
     n = int(constant.sum())
     if sd0 == "drop":
         warning = f"{CONSTANT}, so their ratings are dropped; {CHECK}: {names}"
-        return NormalizedRatings(kept.with_score(z), kept, "z", n, 0, (warning, *warnings))
+        return NormalizedRatings(kept.with_scores(z), kept, "z", n, 0, (warning, *warnings))
     if sd0 == "drop_z":
         warning = f"{CONSTANT}, so only their raw scores count; {CHECK}: {names}"
-        return NormalizedRatings(kept.with_score(z), ratings, "z", 0, n, (warning, *warnings))
+        return NormalizedRatings(kept.with_scores(z), ratings, "z", 0, n, (warning, *warnings))
     filled = np.zeros(len(ratings))
     filled[~constant] = z
     warning = f"raters who always gave the same score have z = 0, and their raw scores count; {CHECK}: {names}"
-    return NormalizedRatings(ratings.with_score(filled), ratings, "z", 0, 0, (warning, *warnings))
+    return NormalizedRatings(ratings.with_scores(filled), ratings, "z", 0, 0, (warning, *warnings))
 
 
 def _scale_to_mean(ratings: Ratings, moments: RaterMoments) -> Floats:
@@ -199,7 +199,7 @@ def _rows_of_raters(ratings: Ratings) -> Codes:
 
 
 def _warn_few_ratings(ratings: Ratings, moments: RaterMoments) -> tuple[str, ...]:
-    few = np.flatnonzero((moments.n < FEW_RATINGS) & (_rows_of_raters(ratings) > 0) & ~moments.constant)
+    few = np.flatnonzero((moments.n < FEW_RATINGS) & (_rows_of_raters(ratings) > 0) & ~moments.has_constant_scores)
     what = f"raters with fewer than {FEW_RATINGS} ratings, so their z-scores are imprecise; let them judge more"
     return (f"{what}: {format_rater_names(ratings, few)}",) if few.size else ()
 

@@ -60,15 +60,15 @@ class GroupPairFigures:
     spa_pairs: int
 
 
-def fold_small_groups(sizes: Sequence[int], smallest: int = SMALLEST_GROUP) -> list[list[int]]:
+def merge_small_groups(sizes: Sequence[int], smallest: int = SMALLEST_GROUP) -> list[list[int]]:
     """Which groups to put together so that each has `smallest` members or more: places in `sizes`, by group.
 
     The smallest group joins the next smallest, the earlier one of equal ones, until all are large enough or one is
     left. So no group of few can be computed as a difference from the whole. Groups without members are left out.
 
-    >>> fold_small_groups([5, 1, 4, 2])
+    >>> merge_small_groups([5, 1, 4, 2])
     [[0], [1, 3], [2]]
-    >>> fold_small_groups([6, 1, 4])
+    >>> merge_small_groups([6, 1, 4])
     [[0], [1, 2]]
     """
     folded = [[n] for n, size in enumerate(sizes) if size]
@@ -94,7 +94,7 @@ def compute_group_figures(rows: Ratings, group: Indices, n_groups: int) -> list[
     return [_figures(rows, group[rows.rater] == n, means, n) for n in range(n_groups)]
 
 
-def compute_group_pairs(
+def compute_group_pair_figures(
     rows: Ratings, group: Indices, n_groups: int, *, permutations: int = PERMUTATIONS, seed: int = 0
 ) -> list[GroupPairFigures]:
     """The figures of every pair of groups, as of `compute_group_figures`.

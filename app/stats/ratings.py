@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 
-class RatingKind(IntEnum):
+class RatingLevel(IntEnum):
     """What a rating is about."""
 
     SEGMENT = 0
@@ -67,7 +67,7 @@ class Ratings:
     system, document, segment, rater, task, judgment: int32 codes; `segment` is −1 for a document score.
     nth: which rating of this output by this rater it is, from 1, in the order they were handed in.
     score: float64, in the unit that users know. n_errors: int32, −1 where the protocol has none.
-    kind, role: int8 of `RatingKind` and `RatingRole`. accepted: quality control did not reject the task.
+    kind, role: int8 of `RatingLevel` and `RatingRole`. accepted: quality control did not reject the task.
     higher_is_better, scale, criterion: of the whole. documents_known: the segments belong to real documents.
     standardised: the scores are z-scores already, so they cannot be normalized again.
     """
@@ -130,17 +130,17 @@ class Ratings:
         """These rows, in this order; labels and codes stay."""
         return replace(self, **{name: getattr(self, name)[rows] for name in COLUMNS})
 
-    def with_score(self, score: Floats) -> Self:
+    def with_scores(self, score: Floats) -> Self:
         """The same rows with other scores; the scale no longer holds."""
         return replace(self, score=np.asarray(score, dtype=np.float64), scale=None)
 
     def segment_ratings(self) -> Self:
         """Ratings of segments only."""
-        return self.where(self.kind == RatingKind.SEGMENT)
+        return self.where(self.kind == RatingLevel.SEGMENT)
 
     def document_ratings(self) -> Self:
         """Ratings of whole documents only."""
-        return self.where(self.kind == RatingKind.DOCUMENT)
+        return self.where(self.kind == RatingLevel.DOCUMENT)
 
     def documents_as_segments(self) -> Self:
         """Ratings of whole documents, each document as its only segment; ratings of segments are left out."""
@@ -151,7 +151,7 @@ class Ratings:
             segment_position=np.ones(n, dtype=np.int32),
         )
         rows = self.document_ratings()
-        kind = np.full(len(rows), RatingKind.SEGMENT, dtype=np.int8)
+        kind = np.full(len(rows), RatingLevel.SEGMENT, dtype=np.int8)
         return replace(rows, segment=rows.document.astype(np.int32), kind=kind, labels=alone)
 
     @property
@@ -160,7 +160,7 @@ class Ratings:
         return 1 if self.higher_is_better else -1
 
     @property
-    def is_canonical(self) -> bool:
+    def is_in_canonical_order(self) -> bool:
         """Whether the rows stand in canonical order already (ties by task and judgment left aside)."""
         in_order = np.ones(max(len(self) - 1, 0), dtype=np.bool_)
         for name in ("score", "nth", "role", "rater", "segment", "document", "system"):
@@ -185,7 +185,7 @@ class Ratings:
             )
         )
 
-    def canonical(self, order: npt.NDArray[np.intp] | None = None) -> Self:
+    def in_canonical_order(self, order: npt.NDArray[np.intp] | None = None) -> Self:
         """The rows in canonical order, judgments numbered by first appearance in it.
 
         order: `canonical_order()` where the caller has it already.
@@ -238,14 +238,14 @@ class Ratings:
             nth=np.asarray(nth if nth is not None else np.ones(n), dtype=np.int32),
             score=np.asarray(score, dtype=np.float64),
             n_errors=np.asarray(n_errors if n_errors is not None else np.full(n, -1), dtype=np.int32),
-            kind=np.full(n, RatingKind.SEGMENT, dtype=np.int8),
+            kind=np.full(n, RatingLevel.SEGMENT, dtype=np.int8),
             role=np.asarray(role if role is not None else np.full(n, RatingRole.RATING), dtype=np.int8),
             accepted=np.asarray(accepted if accepted is not None else np.ones(n), dtype=np.bool_),
             labels=RatingLabels(systems, documents, raters, tasks, segment_document, segment_position),
             higher_is_better=higher_is_better,
             scale=scale,
             documents_known=documents_known,
-        ).canonical()
+        ).in_canonical_order()
 
 
 COLUMNS = tuple(

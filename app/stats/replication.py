@@ -30,7 +30,7 @@ _AT_ONCE = 1 << 20  # drawn documents held at once
 
 
 @dataclass(frozen=True, slots=True)
-class Replication:
+class ReplicationChances:
     """Chances that a study of the same size, on new documents of the same kind, repeats what this one found.
 
     same_direction: it finds the same system better. significant_again: the claim holds in it, too. Both None where they
@@ -55,7 +55,7 @@ def forecast_replication(
     alpha: float = 0.05,
     two_sided: bool = True,
     extra_variance: float = 0.0,
-) -> Replication:
+) -> ReplicationChances:
     """Forecast a re-run of one comparison in closed form.
 
     Parameters
@@ -87,7 +87,9 @@ def forecast_replication(
     sums, counts = _rated_documents(sums, counts)
     documents = int(sums.size)
     if documents < 2:
-        return Replication(None, None, None, None, documents, why="a forecast needs two documents that both have")
+        return ReplicationChances(
+            None, None, None, None, documents, why="a forecast needs two documents that both have"
+        )
     theta = float(round_scores(np.asarray(sums.sum() / counts.sum())))
     known = estimate_precision(sums, counts)
     error, degrees = float(known.error), float(known.degrees)
@@ -98,7 +100,7 @@ def forecast_replication(
     else:
         same, why = _t_probability_below(abs(theta), spread, degrees), None
     holds = _claim_holds(claim, theta, quantile * new_error, margin, spread, degrees)
-    return Replication(same, holds, theta, error, documents, why=why)
+    return ReplicationChances(same, holds, theta, error, documents, why=why)
 
 
 def _rated_documents(sums: Floats, counts: Indices | Floats) -> tuple[Floats, Floats]:
@@ -145,7 +147,7 @@ def bootstrap_replication(
     rng: np.random.Generator,
     alpha: float = 0.05,
     draws: int = 2000,
-) -> Replication:
+) -> ReplicationChances:
     """The same for the claim `better or worse, as found`, by drawing documents twice.
 
     The first draw stands for what the truth may be, the second, from the first, for the re-run, which is tested by its
@@ -157,11 +159,13 @@ def bootstrap_replication(
     sums, counts = _rated_documents(sums, counts)
     n = int(sums.size)
     if n < 2:
-        return Replication(None, None, None, None, n, why="a forecast needs two documents that both have")
+        return ReplicationChances(None, None, None, None, n, why="a forecast needs two documents that both have")
     theta = float(round_scores(np.asarray(sums.sum() / counts.sum())))
     error = float(estimate_precision(sums, counts).error)
     if theta == 0.0:
-        return Replication(None, None, theta, error, n, why="the systems are equal: there is no direction to replicate")
+        return ReplicationChances(
+            None, None, theta, error, n, why="the systems are equal: there is no direction to replicate"
+        )
     sign = np.sign(theta)
     same = again = done = 0
     while done < draws:
@@ -173,4 +177,4 @@ def bootstrap_replication(
         same += int((differences > 0).sum())
         again += int(((differences > 0) & (differences >= interval_half_widths(estimate_precision(x, m), alpha))).sum())
         done += some
-    return Replication(same / draws, again / draws, theta, error, n)
+    return ReplicationChances(same / draws, again / draws, theta, error, n)

@@ -69,12 +69,12 @@ def can_select_from_sums(recipe: Recipe) -> bool:
     return recipe.implausible_raters == "keep" and recipe.scoring.cap is None
 
 
-def drop_excluded(ratings: Ratings, exclusions: Sequence[NamedExclusion]) -> Ratings:
+def drop_excluded_ratings(ratings: Ratings, exclusions: Sequence[NamedExclusion]) -> Ratings:
     """The ratings that none of the exclusions names, as if there were no others; as they are where that is all."""
     keep = np.ones(len(ratings), dtype=np.bool_)
     for exclusion in exclusions:
         keep &= ~match_exclusion(ratings, exclusion)
-    return ratings if keep.all() else ratings.where(keep).canonical()
+    return ratings if keep.all() else ratings.where(keep).in_canonical_order()
 
 
 def match_exclusion(rows: Ratings, exclusion: NamedExclusion) -> Bools:

@@ -1,6 +1,6 @@
 """What else is known beside the ratings, in the same codes. Loaded only when a report asks.
 
-`DocumentTable`, `RaterTable` and `TaskTable` have one entry a code of `Ratings.labels`; `EventTable` and
+`DocumentTable`, `RaterTable` and `TaskTable` have one entry a code of `Ratings.labels`; `RatingEventTable` and
 `OriginalLinks` one a row of `Ratings`; `ErrorTable` one an error, pointing to its row.
 """
 
@@ -60,7 +60,7 @@ class TaskTable:
 
 
 @dataclass(frozen=True, slots=True)
-class EventTable:
+class RatingEventTable:
     """One entry a row of the ratings.
 
     started, submitted: microseconds since 1970 UTC, −1 where unknown. position: of the item in its task, from 1.

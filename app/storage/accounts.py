@@ -15,7 +15,7 @@ AccountRecord = sa.Row[Any]
 _NOW = sa.func.statement_timestamp()
 
 
-def load_account_for_update(session: Session, *, issuer: str, subject: str) -> AccountRecord | None:
+def load_login_account_for_update(session: Session, *, issuer: str, subject: str) -> AccountRecord | None:
     """The account of a person, locked until the transaction ends; None for who signs in for the first time.
 
     Two first sign-ins of one person take turns.
@@ -26,7 +26,7 @@ def load_account_for_update(session: Session, *, issuer: str, subject: str) -> A
     return session.execute(sa.select(accounts).where(here).with_for_update()).one_or_none()
 
 
-def store_account(session: Session, *, issuer: str, subject: str, name: str, token_id: int) -> int:
+def store_login_account(session: Session, *, issuer: str, subject: str, name: str, token_id: int) -> int:
     """Make an account, or renew the name and the credential of one; its id."""
     values = {"issuer": issuer, "subject": subject, "name": name, "token_id": token_id}
     renewed = {"name": name, "token_id": token_id}
@@ -35,14 +35,14 @@ def store_account(session: Session, *, issuer: str, subject: str, name: str, tok
     return account_id
 
 
-def insert_account_session(session: Session, *, digest: bytes, account_id: int, sid: str | None, sealed: bytes) -> None:
+def insert_login_session(session: Session, *, digest: bytes, account_id: int, sid: str | None, sealed: bytes) -> None:
     """Note what belongs to the browser session of this hash."""
     of = sa.select(sessions.c.id).where(sessions.c.hash == digest).scalar_subquery()
     values = {"session_id": of, "account_id": account_id, "sid": sid, "sealed": sealed, "checked_at": _NOW}
     session.execute(sa.insert(account_sessions).values(**values))
 
 
-def find_account_session(session: Session, digest: bytes) -> AccountRecord | None:
+def find_login_session(session: Session, digest: bytes) -> AccountRecord | None:
     """The provider's side of a browser session, with who it is; None where a token opened it."""
     columns = (account_sessions, accounts.c.issuer, accounts.c.subject, accounts.c.token_id)
     of = sa.select(*columns).join(sessions, sessions.c.id == account_sessions.c.session_id)
@@ -50,14 +50,14 @@ def find_account_session(session: Session, digest: bytes) -> AccountRecord | Non
     return session.execute(of.where(sessions.c.hash == digest)).one_or_none()
 
 
-def was_provider_asked_within(session: Session, digest: bytes, age: timedelta) -> bool:
+def was_session_rechecked_within(session: Session, digest: bytes, age: timedelta) -> bool:
     """Whether the provider was asked about a browser session so lately."""
     of = sa.select(account_sessions.c.checked_at > _NOW - age)
     of = of.join(sessions, sessions.c.id == account_sessions.c.session_id).where(sessions.c.hash == digest)
     return bool(session.execute(of).scalar())
 
 
-def claim_provider_check(session: Session, digest: bytes, *, older: timedelta, lasts: timedelta) -> datetime | None:
+def claim_session_recheck(session: Session, digest: bytes, *, older: timedelta, lasts: timedelta) -> datetime | None:
     """Claim to ask the provider about this session; since when the claim holds.
 
     None where it was asked lately, or where somebody else asks now. older: age from which it is to be asked again.
@@ -70,7 +70,7 @@ def claim_provider_check(session: Session, digest: bytes, *, older: timedelta, l
     return session.execute(claim).scalar_one_or_none()
 
 
-def store_provider_check(session: Session, session_id: int, *, at: datetime, sealed: bytes | None) -> None:
+def store_session_recheck(session: Session, session_id: int, *, at: datetime, sealed: bytes | None) -> None:
     """Note that the provider was asked, and what it gave; None: its tokens are as they were."""
     values: dict[str, Any] = {"checked_at": at, "claimed_until": None}
     if sealed is not None:
@@ -78,13 +78,13 @@ def store_provider_check(session: Session, session_id: int, *, at: datetime, sea
     session.execute(sa.update(account_sessions).where(account_sessions.c.session_id == session_id).values(**values))
 
 
-def store_sealed_tokens(session: Session, session_id: int, *, sealed: bytes) -> None:
+def replace_provider_tokens(session: Session, session_id: int, *, sealed: bytes) -> None:
     """Replace the provider's tokens of a session, about which it is still being asked."""
     here = account_sessions.c.session_id == session_id
     session.execute(sa.update(account_sessions).where(here).values(sealed=sealed))
 
 
-def release_provider_check(session: Session, session_id: int) -> None:
+def release_session_recheck(session: Session, session_id: int) -> None:
     """Let the next request ask the provider: this one got no answer."""
     here = account_sessions.c.session_id == session_id
     session.execute(sa.update(account_sessions).where(here).values(claimed_until=None))
@@ -110,7 +110,7 @@ def delete_sessions_of_person(session: Session, *, issuer: str, subject: str | N
     return len(session.execute(ended).all())
 
 
-def store_logout_token(session: Session, digest: bytes, *, lasts: timedelta) -> bool:
+def mark_logout_token_used(session: Session, digest: bytes, *, lasts: timedelta) -> bool:
     """Note that a logout token was carried out; False where it was before. Those that ended are forgotten."""
     session.execute(sa.delete(logout_tokens).where(logout_tokens.c.expires_at < _NOW))
     noted = insert(logout_tokens).values(hash=digest, expires_at=_NOW + lasts).on_conflict_do_nothing()

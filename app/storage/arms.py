@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from app.storage.attention import IS_CHECK
 from app.storage.db import Session
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 from app.storage.tables import arms, tasks
 
 OUTPUTS = """
@@ -62,7 +62,7 @@ def load_task_arms(session: Session, campaign_id: int, keys: Sequence[str]) -> l
     return [arm_of_task[key] for key in keys]
 
 
-def load_awaited_raters(session: Session, campaign_id: int) -> frozenset[str]:
+def load_raters_with_unfinished_tasks(session: Session, campaign_id: int) -> frozenset[str]:
     """Raters, by key, whom a task waits for that was dealt to them or that they hold."""
     return frozenset(session.execute(text(UNFINISHED), {"campaign": campaign_id}).scalars())
 
@@ -74,5 +74,5 @@ def hash_unfinished_task_keys(session: Session, campaign_id: int) -> str:
 
 def load_output_digests(session: Session, campaign_id: int) -> dict[tuple[str, int, str], str]:
     """Digest of every known output by document, position and system, to tell whether two campaigns show the same."""
-    rows = stream_full_scan(session, OUTPUTS, {"campaign": campaign_id})
+    rows = execute_full_scan(session, OUTPUTS, {"campaign": campaign_id})
     return {(row.document, row.position, row.system): row.digest for row in rows}

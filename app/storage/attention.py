@@ -118,12 +118,14 @@ def count_attention_check_texts(session: Session, campaign_id: int) -> dict[str,
     return {row.key: row.n for row in rows}
 
 
-def store_check_result(session: Session, campaign_id: int, task_id: int, result: str) -> None:
+def store_attention_check_result(session: Session, campaign_id: int, task_id: int, result: str) -> None:
     """Keep what came of a check. result: JSON."""
     session.execute(text(_SETTLE), {"campaign": campaign_id, "task": task_id, "result": result})
 
 
-def repeat_attention_check(session: Session, campaign_id: int, task_id: int, values: Mapping[str, object]) -> None:
+def insert_repeated_attention_check(
+    session: Session, campaign_id: int, task_id: int, values: Mapping[str, object]
+) -> None:
     """Give a rater a check once more. values: public_id, key and meta (JSON) of the task."""
     session.execute(text(_AGAIN), {"campaign": campaign_id, "task": task_id, **values})
 
@@ -134,13 +136,13 @@ def withdraw_open_attention_checks(session: Session, campaign_id: int, rater_id:
         session.execute(text(statement), {"campaign": campaign_id, "rater": rater_id})
 
 
-def load_first_try_passed_share(session: Session, campaign_id: int, rater_id: int) -> float | None:
+def load_first_try_pass_share(session: Session, campaign_id: int, rater_id: int) -> float | None:
     """Of the checks that a rater met, the share that was passed at the first try; None without any."""
     share = session.execute(text(_SHARE), {"campaign": campaign_id, "rater": rater_id}).scalar()
     return None if share is None else float(share)
 
 
-def load_attention_results(
+def load_attention_check_results(
     session: Session,
     campaign_id: int,
     *,

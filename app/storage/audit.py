@@ -117,7 +117,7 @@ def stream_audit_chain(session: Session, campaign_id: int | None) -> Iterator[Au
     yield from rows
 
 
-def stream_action_details(session: Session, campaign_id: int, action: str) -> Iterator[Mapping[str, Any]]:
+def stream_audit_details_of_action(session: Session, campaign_id: int, action: str) -> Iterator[Mapping[str, Any]]:
     """What the rows of a campaign that say an action have, in order."""
     query = _chain(campaign_id).where(audit_log.c.action == action)
     for row in session.execute(query.execution_options(yield_per=BATCH)):

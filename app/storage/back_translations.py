@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.storage.db import Session
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 from app.storage.tables import outputs, variants
 
 Row = sa.Row[Any]
@@ -34,13 +34,13 @@ WHERE o.id > :after ORDER BY o.id LIMIT :limit"""
 
 def load_stored_outputs(session: Session, campaign_id: int) -> dict[tuple[str, str, int], Row]:
     """Outputs with id and text, by (system, document, position)."""
-    rows = stream_full_scan(session, OUTPUTS, {"campaign": campaign_id})
+    rows = execute_full_scan(session, OUTPUTS, {"campaign": campaign_id})
     return {(row.system, row.document, row.position): row for row in rows}
 
 
 def load_shown_outputs(session: Session, campaign_id: int) -> set[tuple[str, str]]:
     """(system, document) of the outputs that a task shows."""
-    rows = stream_full_scan(session, SHOWN, {"campaign": campaign_id})
+    rows = execute_full_scan(session, SHOWN, {"campaign": campaign_id})
     return {(row.system, row.document) for row in rows}
 
 
@@ -74,4 +74,4 @@ def replace_output_authors(
 
 def load_output_authors_page(session: Session, campaign_id: int, *, after: int, limit: int) -> list[Row]:
     """Outputs with who wrote them, by id after `after`."""
-    return list(stream_full_scan(session, LIST, {"campaign": campaign_id, "after": after, "limit": limit}))
+    return list(execute_full_scan(session, LIST, {"campaign": campaign_id, "after": after, "limit": limit}))

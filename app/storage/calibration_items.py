@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 
 ITEMS = """
 SELECT key, origin, meta ->> 'stratum' AS stratum,
@@ -46,7 +46,7 @@ def load_calibration_pair_texts(
     session: Session, campaign_id: int, *, reference: bool
 ) -> dict[tuple[str, int, str], tuple[str, str]]:
     """Source, or the first reference by name, and output, by document, position and system; where both are there."""
-    rows = stream_full_scan(session, TEXTS, {"campaign": campaign_id, "reference": reference})
+    rows = execute_full_scan(session, TEXTS, {"campaign": campaign_id, "reference": reference})
     return {
         (row.document, row.position, row.system): (row.beside, row.output) for row in rows if row.beside and row.output
     }

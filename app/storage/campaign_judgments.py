@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.storage import seals
 from app.storage.comments import OF_OUTPUT, OF_SCREEN
 from app.storage.credited_systems import CREDITED
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 from app.storage.judgment_filter import load_filtered_page, resolve_judgment_filter
 
 Row = sa.Row[Any]
@@ -67,7 +67,7 @@ def stream_judgment_rows(
     wanted = resolve_judgment_filter(session, campaign_id, only)
     if wanted is not None:
         keys = {**wanted.values, "campaign": campaign_id, "profile": profile_id}
-        yield from stream_full_scan(session, _ALL.format(meant=wanted.condition), keys, batch=BATCH)
+        yield from execute_full_scan(session, _ALL.format(meant=wanted.condition), keys, batch=BATCH)
 
 
 def count_voidable_judgments(session: Session, campaign_id: int, *, only: Mapping[str, object]) -> int:
@@ -76,10 +76,10 @@ def count_voidable_judgments(session: Session, campaign_id: int, *, only: Mappin
     if wanted is None:
         return 0
     keys = {**wanted.values, "campaign": campaign_id}
-    return int(stream_full_scan(session, _COUNT.format(meant=wanted.condition), keys).scalar_one())
+    return int(execute_full_scan(session, _COUNT.format(meant=wanted.condition), keys).scalar_one())
 
 
-def insert_voids(
+def insert_judgment_voids(
     session: Session, campaign_id: int, *, only: Mapping[str, object], reason: str, actor: str, version: int
 ) -> int:
     """Set aside the judgments that a filter names, and seal the version with that; how many."""
@@ -89,7 +89,7 @@ def insert_voids(
         return 0
     keys = {**wanted.values, "campaign": campaign_id, "reason": reason, "actor": actor, "version": version}
     return int(
-        stream_full_scan(
+        execute_full_scan(
             session, seals.sealed_insert_sql(seals.VOID, VOID.format(meant=wanted.condition)), keys
         ).scalar_one()
     )

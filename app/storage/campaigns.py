@@ -122,7 +122,7 @@ def update_campaign(session: Session, campaign_id: int, values: Mapping[str, obj
     session.execute(sa.update(campaigns).where(campaigns.c.id == campaign_id).values(**values))
 
 
-def take_next_version(session: Session, campaign_id: int, *, actor: str, what: str, judged: bool = False) -> int:
+def take_next_data_version(session: Session, campaign_id: int, *, actor: str, what: str, judged: bool = False) -> int:
     """Take the campaign's next data version: one for each transaction that a report can see.
 
     judged: it adds judgments, voids or comparisons, and whoever adds them seals it with them (`app.storage.seals`).
@@ -143,7 +143,7 @@ def take_next_version(session: Session, campaign_id: int, *, actor: str, what: s
     return int(n)
 
 
-def find_version_at(session: Session, campaign_id: int, moment: object) -> int:
+def find_data_version_at(session: Session, campaign_id: int, moment: object) -> int:
     """The last version committed by a time; 0 before the first."""
     query = sa.select(sa.func.max(versions.c.n)).where(versions.c.campaign_id == campaign_id, versions.c.at <= moment)
     return int(session.execute(query).scalar() or 0)

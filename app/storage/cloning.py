@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.storage.db import Session
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 
 _SEGMENTS = """
 FROM segments g JOIN documents o ON o.campaign_id = :source AND o.id = g.document_id
@@ -89,16 +89,16 @@ WHERE d.campaign_id = :campaign GROUP BY d.key"""
 def copy_campaign_rows(session: Session, statements: tuple[str, ...], *, source: int, target: int, actor: str) -> None:
     """Copy from one campaign into another, which has nothing of the kind."""
     for statement in statements:
-        stream_full_scan(session, statement, {"source": source, "target": target, "actor": actor})
+        execute_full_scan(session, statement, {"source": source, "target": target, "actor": actor})
 
 
 def load_unchanged_outputs(session: Session, *, source: int, target: int) -> set[tuple[str, str, int]]:
     """(system, document, position) of the outputs that both campaigns have, on the same source and to the letter."""
-    rows = stream_full_scan(session, UNCHANGED, {"source": source, "target": target})
+    rows = execute_full_scan(session, UNCHANGED, {"source": source, "target": target})
     return {(row[0], row[1], row[2]) for row in rows}
 
 
 def count_document_segments(session: Session, campaign_id: int) -> dict[str, int]:
     """Number of segments of each document by key."""
-    rows = stream_full_scan(session, LENGTHS, {"campaign": campaign_id})
+    rows = execute_full_scan(session, LENGTHS, {"campaign": campaign_id})
     return {row[0]: row[1] for row in rows}

@@ -111,7 +111,7 @@ def find_first_screen(session: Session, campaign_id: int, task_id: int) -> int:
     return int(session.execute(text(query), {"campaign": campaign_id, "task": task_id}).scalar_one())
 
 
-def erase_comments(session: Session, campaign_id: int, rater_id: int) -> None:
+def erase_comments_of_rater(session: Session, campaign_id: int, rater_id: int) -> None:
     """Delete what a rater commented: it may say who they are."""
     c = comments.c
     session.execute(sa.delete(comments).where(c.campaign_id == campaign_id, c.rater_id == rater_id))

@@ -42,8 +42,10 @@ class DatabaseDown(Unavailable):
     """The database cannot be reached."""
 
 
-class StatementTooLong(Unavailable):
+class StatementTimedOut(Unavailable):
     """The database took too long for this and was stopped; ask for less at once, or try again later."""
+
+    published = "StatementTooLong"
 
 
 class DiskFull(StorageFull):
@@ -189,23 +191,23 @@ class Database:
             session.execute(sa.text("SELECT 1"))
 
     @property
-    def on_wait(self) -> Callable[[float], object] | None:
+    def connection_wait_observer(self) -> Callable[[float], object] | None:
         """What is told the seconds for which a connection was waited for."""
         pool = self._engine.pool
         return pool.on_wait if isinstance(pool, _Pool) else None
 
-    @on_wait.setter
-    def on_wait(self, tell: Callable[[float], object] | None) -> None:
+    @connection_wait_observer.setter
+    def connection_wait_observer(self, tell: Callable[[float], object] | None) -> None:
         if isinstance(self._engine.pool, _Pool):
             self._engine.pool.on_wait = tell
 
     @property
-    def in_use(self) -> int:
+    def connections_in_use(self) -> int:
         """Connections that are in a transaction now."""
         pool = self._engine.pool
         return pool.checkedout() if isinstance(pool, sa.QueuePool) else 0
 
-    def schema(self) -> str | None:
+    def schema_revision(self) -> str | None:
         """The revision of the schema; None where there is none.
 
         Asked on a connection of its own, so that the answer does not wait for requests. Raises Unavailable.
@@ -280,7 +282,7 @@ _BY_STATE: dict[str, type[AppError]] = {
     "23505": ConcurrentChange,
     "23503": ConcurrentChange,
     "55P03": DatabaseBusy,
-    "57014": StatementTooLong,
+    "57014": StatementTimedOut,
     "CIINF": DatabaseBusy,  # Citus moved the organization to another node within the transaction
 }
 # What Citus says without a state of its own where a node was lost in the middle of a transaction.

@@ -40,19 +40,19 @@ def _accounts() -> sa.Select[Any]:
     return shown.select_from(joined.outerjoin(enrolments, enrolments.c.rater_id == raters.c.id))
 
 
-def load_accounts_of_key(session: Session, key: str, *, campaign: str | None) -> Sequence[AccountRecord]:
+def load_rater_accounts_of_key(session: Session, key: str, *, campaign: str | None) -> Sequence[AccountRecord]:
     """Accounts of this key, in one campaign or in all, by campaign."""
     query = _accounts().where(raters.c.key == key).order_by(raters.c.campaign_id)
     return session.execute(query if campaign is None else query.where(campaigns.c.key == campaign)).all()
 
 
-def load_accounts_of_person(session: Session, person_id: int) -> Sequence[AccountRecord]:
+def load_rater_accounts_of_person(session: Session, person_id: int) -> Sequence[AccountRecord]:
     """Every account of a person, by campaign."""
     query = _accounts().where(raters.c.person_id == person_id)
     return session.execute(query.order_by(raters.c.campaign_id, raters.c.id)).all()
 
 
-def erase_account(session: Session, account: AccountRecord) -> None:
+def erase_rater_account(session: Session, account: AccountRecord) -> None:
     """Take name, attributes, contact, comments, answers to questionnaires and credentials; what it judged stays."""
     rater_id, campaign_id = account.id, account.campaign_id
     session.execute(sa.update(raters).where(raters.c.id == rater_id).values(name=raters.c.key, attributes={}))
@@ -60,7 +60,7 @@ def erase_account(session: Session, account: AccountRecord) -> None:
     session.execute(sa.delete(rater_messages).where(rater_messages.c.rater_id == rater_id))
     pearmut.erase_user(session, campaign_id, rater_id)
     questionnaires.erase_answers(session, campaign_id, rater_id)
-    comments.erase_comments(session, campaign_id, rater_id)
+    comments.erase_comments_of_rater(session, campaign_id, rater_id)
     attention.withdraw_open_attention_checks(session, campaign_id, rater_id)
     gone: dict[str, object] = {"state": "erased", "external_id": None, "languages": [], "erased_at": sa.func.now()}
     made = insert(enrolments).values(campaign_id=campaign_id, rater_id=rater_id, capacity_unit="items", **gone)
@@ -74,6 +74,6 @@ def erase_account(session: Session, account: AccountRecord) -> None:
         session.execute(sa.delete(table).where((table.c.campaign_id == campaign_id) | compared))
 
 
-def rename_person(session: Session, person_id: int, key: str) -> None:
+def replace_person_key(session: Session, person_id: int, key: str) -> None:
     """Give a person a key that says nothing; accounts stay one person, so that nobody is counted twice."""
     session.execute(sa.update(people).where(people.c.id == person_id).values(key=key))

@@ -13,7 +13,7 @@ from app.stats.ratings import RatingRole
 from app.storage.comments import META, SCREEN_OF_ITEM
 from app.storage.credited_systems import CREDITED, ITS_CREDITS
 from app.storage.db import Session
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 
 Row = sa.Row[Any]
 BATCH = 5000
@@ -170,7 +170,7 @@ def stream_export_rows(
 ) -> Generator[Row, None, None]:
     """Stream one of the queries above. profile: whose scores stand beside judgments. judged: only what was judged."""
     keys = {"campaign": campaign_id, "version": version, "profile": profile, "judged": judged}
-    yield from stream_full_scan(session, query, keys, batch=BATCH)
+    yield from execute_full_scan(session, query, keys, batch=BATCH)
 
 
 # Whether a row `c` is of a task that is an attention check; such a task has no other items.
@@ -245,7 +245,7 @@ def count_aligned_outputs(session: Session, campaign_id: int) -> int:
     return int(session.execute(text(query), {"campaign": campaign_id}).scalar_one())
 
 
-def find_profile_id(session: Session, campaign_id: int, digest: str) -> int | None:
+def find_weight_profile_id(session: Session, campaign_id: int, digest: str) -> int | None:
     """The profile of that digest, where a judgment was scored under it."""
     query = "SELECT id FROM profiles WHERE campaign_id = :campaign AND digest = :digest"
     stored_id = session.execute(text(query), {"campaign": campaign_id, "digest": digest}).scalar_one_or_none()

@@ -36,7 +36,7 @@ def plan_for_full_scans(session: Session) -> Iterator[None]:
     session.execute(_SET, dict(zip(SETTINGS, before, strict=True)))
 
 
-def stream_full_scan(
+def execute_full_scan(
     session: Session, query: str, keys: Mapping[str, object], *, batch: int | None = None
 ) -> sa.Result[*tuple[Any, ...]]:
     """Execute a statement that walks a whole campaign. batch: rows fetched at once, for one that streams."""

@@ -15,7 +15,7 @@ from sqlalchemy import text
 
 from app.domain.attention import ROLE
 from app.domain.errors import NotFound
-from app.stats.timing.active_time import EventLog, ScreenWords
+from app.stats.timing.active_time import ActivityLog, ScreenWordCounts
 from app.storage.attention import SHOWN_TEXT
 from app.storage.db import Session, driver_connection
 from app.storage.full_scans import plan_for_full_scans
@@ -104,13 +104,13 @@ class WordSpacing:
 class RecordedActivity:
     """Activity in codes. raters, tasks: ids, by code."""
 
-    log: EventLog
-    screens: ScreenWords
+    log: ActivityLog
+    screens: ScreenWordCounts
     raters: tuple[int, ...]
     tasks: tuple[int, ...]
 
 
-def load_activity(
+def load_recorded_activity(
     session: Session,
     campaign_id: int,
     spacing: WordSpacing,
@@ -135,7 +135,7 @@ def load_activity(
     rater_ids, rater = np.unique(read["rater_id"], return_inverse=True)
     task_ids, task = np.unique(read["task_id"], return_inverse=True)
     _, page = np.unique(read["page"], return_inverse=True)
-    log = EventLog(
+    log = ActivityLog(
         rater=rater.ravel().astype(np.int32),
         task=task.ravel().astype(np.int32),
         session=page.ravel().astype(np.int32),
@@ -151,7 +151,9 @@ def load_activity(
     return RecordedActivity(log, screens, tuple(map(int, rater_ids)), tuple(map(int, task_ids)))
 
 
-def _screens(session: Session, keys: Mapping[str, Any], spacing: WordSpacing, tasks: Mapping[int, int]) -> ScreenWords:
+def _screens(
+    session: Session, keys: Mapping[str, Any], spacing: WordSpacing, tasks: Mapping[int, int]
+) -> ScreenWordCounts:
     def counted(spaced: bool, name: str) -> str:
         return (_BY_SPACES if spaced else _BY_CHARACTERS).format(text=name)
 
@@ -177,7 +179,7 @@ def _screens(session: Session, keys: Mapping[str, Any], spacing: WordSpacing, ta
             screen_words += [(tasks[task], item, n, s + o) for n, (s, o) in enumerate(pairs, 1)]
     columns = np.array(screen_words, dtype=np.int64).reshape(-1, 4)
     task_, item_, segment_ = (columns[:, n].astype(np.int32) for n in range(3))
-    return ScreenWords(task_, item_, segment_, columns[:, 3].astype(np.float64))
+    return ScreenWordCounts(task_, item_, segment_, columns[:, 3].astype(np.float64))
 
 
 _PLACE_COLUMNS = {"judgment_id": "int8", "rater_id": "int8", "task_id": "int8", "item": "int4", "segment": "int4"}
@@ -191,7 +193,7 @@ _PLACES = """(
 PLACES = f"SELECT * FROM {make_packed_select('places', _PLACE_COLUMNS, _PLACES)}"
 
 
-def find_version_time(session: Session, campaign_id: int, version: int) -> datetime | None:
+def find_data_version_time(session: Session, campaign_id: int, version: int) -> datetime | None:
     """When a data version was made, where anything was recorded by then; else None."""
     query = text(
         """SELECT v.at FROM versions v WHERE v.campaign_id = :campaign AND v.n = :version AND EXISTS (

@@ -13,7 +13,7 @@ from app.stats.ratings import RatingRole
 from app.storage import comments, seals
 from app.storage.attention import SHOWN_TEXT
 from app.storage.imports import staging
-from app.storage.imports.merge import MergeCheck, require_checks_pass
+from app.storage.imports.merge import MergeCheck, require_merge_checks_pass
 from app.storage.optional_filters import join_optional_conditions
 from app.storage.temporary_tables import are_temporary_tables_subqueries
 
@@ -208,9 +208,9 @@ def resolve_staged_judgments(session: Session, campaign_id: int, *, history: boo
     staging.sample_staging_planner_statistics(session, "resolved (n, item_id, segment_id)")
     if session.execute(text(ANY_TWICE)).scalar():
         session.execute(text(BY_TIME))
-        require_checks_pass(session, campaign_id, (TWICE,))
+        require_merge_checks_pass(session, campaign_id, (TWICE,))
     if history:
-        require_checks_pass(session, campaign_id, (OTHER_ANSWER,))
+        require_merge_checks_pass(session, campaign_id, (OTHER_ANSWER,))
     staged, resolved, revisions = session.execute(
         text(
             """SELECT (SELECT count(*) FROM staged_judgments), count(*), count(*) FILTER (WHERE revision > 1)
@@ -244,7 +244,7 @@ def has_new_staged_voids(session: Session, campaign_id: int) -> bool:
 
 def require_voidable_judgments(session: Session, campaign_id: int) -> None:
     """Raise ImportContradiction, with file and line, for a staged void that names no stored judgment."""
-    require_checks_pass(session, campaign_id, (NOTHING_THERE,))
+    require_merge_checks_pass(session, campaign_id, (NOTHING_THERE,))
 
 
 def apply_staged_voids(session: Session, *, campaign_id: int, version: int) -> int:

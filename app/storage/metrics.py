@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 from app.storage.optional_filters import join_optional_conditions
 
 Row = sa.Row[Any]
@@ -88,15 +88,15 @@ def load_scorable_systems(session: Session, campaign_id: int) -> dict[str, int]:
 
 def load_scorable_segments(session: Session, campaign_id: int) -> list[Row]:
     """The test segments in their order: document key, position, id, and whether they can have scores."""
-    return list(stream_full_scan(session, SEGMENTS, {"campaign": campaign_id}))
+    return list(execute_full_scan(session, SEGMENTS, {"campaign": campaign_id}))
 
 
 def load_metrics(session: Session, campaign_id: int, version: int) -> list[Row]:
     """The metrics of a campaign as they stood at a data version, by name, with counts."""
-    return list(stream_full_scan(session, LATEST, {"campaign": campaign_id, "version": version}))
+    return list(execute_full_scan(session, LATEST, {"campaign": campaign_id, "version": version}))
 
 
 def load_metric_scores(session: Session, campaign_id: int, metric: str, version: int) -> list[Row]:
     """One set: system key, document key and position (None for a score of the system), score."""
     keys = {"campaign": campaign_id, "metric": metric, "version": version}
-    return list(stream_full_scan(session, SCORES, keys))
+    return list(execute_full_scan(session, SCORES, keys))

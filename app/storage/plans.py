@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from app.domain.errors import NotFound
 from app.storage.db import Session, driver_connection
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 from app.storage.tables import plans
 
 Row = sa.Row[Any]
@@ -73,7 +73,7 @@ SELECT coalesce(sum(CASE
 
 def load_documents_to_plan(session: Session, campaign_id: int) -> list[Row]:
     """Documents to judge and to calibrate on, with sources, ids of segments, and references that are complete."""
-    return list(stream_full_scan(session, DOCUMENTS, {"campaign": campaign_id}))
+    return list(execute_full_scan(session, DOCUMENTS, {"campaign": campaign_id}))
 
 
 def load_systems_to_plan(session: Session, campaign_id: int) -> list[Row]:
@@ -83,7 +83,7 @@ def load_systems_to_plan(session: Session, campaign_id: int) -> list[Row]:
 
 def load_output_hashes(session: Session, campaign_id: int) -> list[Row]:
     """For each document and system that has outputs on it: the hash of each output, null where there is none."""
-    return list(stream_full_scan(session, MARKS, {"campaign": campaign_id}))
+    return list(execute_full_scan(session, MARKS, {"campaign": campaign_id}))
 
 
 def load_raters_to_plan(session: Session, campaign_id: int) -> list[Row]:
@@ -194,7 +194,7 @@ def load_output_ids(session: Session, campaign_id: int, wanted: Iterable[str]) -
            JOIN documents d ON d.campaign_id = :campaign AND d.id = g.document_id
            WHERE o.campaign_id = :campaign AND d.key = ANY(:keys)
            ORDER BY s.key COLLATE "C", d.key COLLATE "C", g.position"""
-    rows = stream_full_scan(session, query, {"campaign": campaign_id, "keys": sorted(set(wanted))})
+    rows = execute_full_scan(session, query, {"campaign": campaign_id, "keys": sorted(set(wanted))})
     return {(row.system, row.document, row.position): row for row in rows}
 
 
@@ -204,7 +204,7 @@ SELECT v.output_id, v.name FROM variants v WHERE v.campaign_id = :campaign AND v
 
 def load_degraded_outputs(session: Session, campaign_id: int) -> set[tuple[int, str]]:
     """Outputs of which a degraded text is stored: (id of the output, name of the set of texts)."""
-    return {(row.output_id, row.name) for row in stream_full_scan(session, DEGRADED, {"campaign": campaign_id})}
+    return {(row.output_id, row.name) for row in execute_full_scan(session, DEGRADED, {"campaign": campaign_id})}
 
 
 JOIN_POOL = """

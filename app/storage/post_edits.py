@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 from app.storage.side_tables import Ids
 
 Address = tuple[str, int]
@@ -34,14 +34,14 @@ def load_post_edit_payloads(session: Session, campaign_id: int, ids: Ids) -> dic
 
 def load_source_texts(session: Session, campaign_id: int) -> dict[Address, str]:
     """Known sources by document key and position."""
-    rows = stream_full_scan(session, SOURCES, {"campaign": campaign_id})
+    rows = execute_full_scan(session, SOURCES, {"campaign": campaign_id})
     return {(row.key, row.position): row.source for row in rows}
 
 
 def load_reference_texts(session: Session, campaign_id: int) -> dict[str, dict[Address, str]]:
     """Reference translations by name, then by document key and position."""
     by_name: dict[str, dict[Address, str]] = {}
-    for row in stream_full_scan(session, REFERENCES, {"campaign": campaign_id}):
+    for row in execute_full_scan(session, REFERENCES, {"campaign": campaign_id}):
         by_name.setdefault(row.name, {})[row.key, row.position] = row.text
     return by_name
 

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.storage.db import Session
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 from app.storage.tables import items, tasks, variants
 from app.storage.test_sets import PREFILL
 
@@ -66,4 +66,4 @@ def stream_answered_prefills(session: Session, campaign_id: int, version: int) -
     Of all revisions up to a data version, by id; spans are empty where an output had none.
     """
     if session.execute(sa.text(ANY_SHOWN), {"campaign": campaign_id}).scalar_one():
-        yield from stream_full_scan(session, ANSWERED, {"campaign": campaign_id, "version": version}, batch=500)
+        yield from execute_full_scan(session, ANSWERED, {"campaign": campaign_id, "version": version}, batch=500)

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from app.storage.db import driver_connection
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 from app.storage.tables import profiles
 from app.storage.temporary_tables import prepare_for_temporary_tables
 
@@ -52,7 +52,7 @@ def has_unscored_judgments(session: Session, campaign_id: int, profile_id: int) 
     query = """
         SELECT EXISTS (SELECT FROM judgments j LEFT JOIN scores s ON s.judgment_id = j.id AND s.profile_id = :profile
                        WHERE j.campaign_id = :campaign AND s.judgment_id IS NULL)"""
-    return bool(stream_full_scan(session, query, {"campaign": campaign_id, "profile": profile_id}).scalar())
+    return bool(execute_full_scan(session, query, {"campaign": campaign_id, "profile": profile_id}).scalar())
 
 
 def store_scores(session: Session, campaign_id: int, profile_id: int, rows: Iterable[tuple[int, float, int]]) -> None:
@@ -65,4 +65,4 @@ def store_scores(session: Session, campaign_id: int, profile_id: int, rows: Iter
     with driver_connection(session).cursor() as cursor, cursor.copy("COPY rescored FROM STDIN") as copy:
         for row in rows:
             copy.write_row(row)
-    stream_full_scan(session, STORE, {"campaign": campaign_id, "profile": profile_id})
+    execute_full_scan(session, STORE, {"campaign": campaign_id, "profile": profile_id})

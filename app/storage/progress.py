@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from app.storage.attention import IS_CHECK
 from app.storage.campaigns import CampaignNotFound
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 from app.storage.words import WORDS_OF
 
 Row = sa.Row[Any]
@@ -105,7 +105,7 @@ def load_imported_tasks(session: Session, campaign_id: int, *, characters: int |
     characters: how many are a word, where the language has no spaces; None where it has.
     """
     keys = {"campaign": campaign_id, "spaced": characters is None, "characters": characters or 1}
-    return list(stream_full_scan(session, _IMPORTED, keys))
+    return list(execute_full_scan(session, _IMPORTED, keys))
 
 
 def load_raters(session: Session, campaign_id: int) -> list[Row]:

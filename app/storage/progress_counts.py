@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 
 Row = sa.Row[Any]
 
@@ -79,7 +79,7 @@ def count_items_and_judgments(session: Session, campaign_id: int, *, version: in
 
     And judgments since a time, by task and by the end of their minute, which stands as `first`.
     """
-    return list(stream_full_scan(session, _ALL, {"campaign": campaign_id, "version": version, "since": since}))
+    return list(execute_full_scan(session, _ALL, {"campaign": campaign_id, "version": version, "since": since}))
 
 
 def count_new_judgments(session: Session, campaign_id: int, *, after: int, version: int) -> list[Row]:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.domain.attention import KIND
 from app.storage.attention import IS_CHECK
 from app.storage.distribution import MIGRATION_SETTINGS
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 from app.storage.seals import comparison_hash_sql, judgment_hash_sql, void_hash_sql
 
 Row = sa.Row[Any]
@@ -53,7 +53,7 @@ def purge_rater(session: Session, campaign_id: int, rater_id: int) -> Sequence[R
         session.execute(text(f"ALTER TABLE {table} DISABLE TRIGGER {table}_append_only"))
     hashes = session.execute(text(_HASHES), here).all()
     for statement in _DELETIONS:
-        stream_full_scan(session, statement, here)
+        execute_full_scan(session, statement, here)
     for table in SEALED:
         session.execute(text(f"ALTER TABLE {table} ENABLE TRIGGER {table}_append_only"))
     return hashes

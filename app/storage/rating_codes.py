@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.ratings import RatingKind, RatingLabels, Ratings, ScoreScale
+from app.stats.ratings import RatingLabels, RatingLevel, Ratings, ScoreScale
 
 Ints = npt.NDArray[np.int64]
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -84,7 +84,7 @@ def encode_ratings(columns: dict[str, npt.NDArray[Any]], names: CampaignNames, f
     ratings = Ratings(
         **plain,
         judgment=_by_first_appearance(columns["judgment"]),
-        kind=np.where(columns["segment"] < 0, RatingKind.DOCUMENT, RatingKind.SEGMENT).astype(np.int8),
+        kind=np.where(columns["segment"] < 0, RatingLevel.DOCUMENT, RatingLevel.SEGMENT).astype(np.int8),
         labels=RatingLabels(
             names.systems.keys,
             names.documents.keys,
@@ -102,7 +102,7 @@ def encode_ratings(columns: dict[str, npt.NDArray[Any]], names: CampaignNames, f
     if order is not None:
         return RatingsWithIds(ratings, columns["judgment_id"])
     order = ratings.canonical_order()
-    return RatingsWithIds(ratings.canonical(order), columns["judgment_id"][order])
+    return RatingsWithIds(ratings.in_canonical_order(order), columns["judgment_id"][order])
 
 
 _KINDS: Mapping[str, type[np.generic]] = {

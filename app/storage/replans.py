@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 from app.storage.leases.one_person import LOCKED
 
 Row = sa.Row[Any]
@@ -100,7 +100,7 @@ def load_tasks_in_force(session: Session, campaign_id: int, plan: int) -> list[R
 
 def load_group_ids(session: Session, campaign_id: int, plan: int) -> dict[tuple[int, int], int]:
     """The stored group of each item, by (number of the task, position)."""
-    rows = stream_full_scan(session, GROUPS, {"campaign": campaign_id, "plan": plan})
+    rows = execute_full_scan(session, GROUPS, {"campaign": campaign_id, "plan": plan})
     return {(row.task, row.position): row.group_id for row in rows}
 
 
@@ -113,9 +113,9 @@ def withdraw_or_delete_tasks(session: Session, campaign_id: int, tasks: Sequence
 def move_tasks_to_plan(session: Session, campaign_id: int, version: int, kept: TasksInForce) -> None:
     """Let tasks and their groups belong to the new plan."""
     keys: Mapping[str, object] = {"campaign": campaign_id, "version": version}
-    stream_full_scan(session, KEEP, {**keys, "ids": list(kept.ids), "numbers": list(kept.numbers)})
-    stream_full_scan(session, KEEP_GROUPS, keys)
-    stream_full_scan(session, FORGET_GROUPS, keys)
+    execute_full_scan(session, KEEP, {**keys, "ids": list(kept.ids), "numbers": list(kept.numbers)})
+    execute_full_scan(session, KEEP_GROUPS, keys)
+    execute_full_scan(session, FORGET_GROUPS, keys)
 
 
 def mark_groups_surplus(session: Session, campaign_id: int, groups: Sequence[int], data_version: int) -> None:

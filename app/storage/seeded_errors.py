@@ -11,7 +11,7 @@ import numpy.typing as npt
 from app.stats.quality.seeded_errors import SeededSegment
 from app.stats.ratings import RatingRole
 from app.storage.db import Session
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 
 Ids = npt.NDArray[np.int64]
 CHECKS = """
@@ -34,7 +34,7 @@ ORDER BY j.id, o.id"""
 
 def load_attention_checks(session: Session, campaign_id: int, judgment_ids: Ids) -> dict[str, list[str]]:
     """What an imported file says of the attention checks in these judgments, by rater."""
-    rows = stream_full_scan(session, CHECKS, {"campaign": campaign_id}).all()
+    rows = execute_full_scan(session, CHECKS, {"campaign": campaign_id}).all()
     counted = np.isin(np.array([row.id for row in rows], dtype=np.int64), judgment_ids)
     checks_by_rater = defaultdict(list)
     for row, counts in zip(rows, counted.tolist(), strict=True):
@@ -47,7 +47,7 @@ def load_degraded_judgments(
     session: Session, campaign_id: int, judgment_ids: Ids, *, field: str
 ) -> list[SeededSegment]:
     """Those of these judgments that are of a segment degraded here. field: of the payload, where errors are."""
-    rows = stream_full_scan(session, DEGRADED, {"campaign": campaign_id, "field": field}).all()
+    rows = execute_full_scan(session, DEGRADED, {"campaign": campaign_id, "field": field}).all()
     counted = np.isin(np.array([row.id for row in rows], dtype=np.int64), judgment_ids)
     return [
         SeededSegment(row.rater, [(first, last) for first, last in row.changed], _spans_with_place(row.marked))

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from app.stats.ratings import RatingLabels
 from app.storage.db import Session
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 from app.storage.words import WORDS_OF
 
 WORDS = f"""
@@ -18,7 +18,7 @@ WHERE g.campaign_id = :campaign AND g.source IS NOT NULL"""
 
 def load_segment_words(session: Session, campaign_id: int, labels: RatingLabels) -> npt.NDArray[np.float64]:
     """Words of the source of each segment code, counted at white space; NaN where no source is known."""
-    rows = stream_full_scan(session, WORDS, {"campaign": campaign_id})
+    rows = execute_full_scan(session, WORDS, {"campaign": campaign_id})
     known = {(row.key, row.position): row.words for row in rows}
     document, position = labels.segment_document.tolist(), labels.segment_position.tolist()
     at = ((labels.documents[d], p) for d, p in zip(document, position, strict=True))
@@ -34,5 +34,5 @@ WHERE g.campaign_id = :campaign AND g.source IS NOT NULL"""
 
 def load_source_digests(session: Session, campaign_id: int) -> dict[tuple[str, int], str]:
     """Digest of every known source by document key and position, to tell whether two campaigns show the same text."""
-    rows = stream_full_scan(session, HASHES, {"campaign": campaign_id})
+    rows = execute_full_scan(session, HASHES, {"campaign": campaign_id})
     return {(row.key, row.position): row.digest for row in rows}

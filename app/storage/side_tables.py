@@ -15,13 +15,13 @@ from app.stats.side_tables import (
     EPOCH_UNKNOWN,
     DocumentTable,
     ErrorTable,
-    EventTable,
     OriginalLinks,
     RaterTable,
+    RatingEventTable,
     TaskTable,
 )
 from app.storage.db import Session
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 from app.storage.packed_columns import make_packed_select, read_packed_blocks, unpack_column, unpack_microseconds
 from app.storage.ratings import NO_IDS, load_scored_ids
 from app.storage.words import WORDS_OF
@@ -104,7 +104,7 @@ def load_task_table(session: Session, campaign_id: int, labels: RatingLabels) ->
     )
 
 
-def load_event_table(session: Session, campaign_id: int, profile_id: int, judgment_ids: Ids) -> EventTable:
+def load_event_table(session: Session, campaign_id: int, profile_id: int, judgment_ids: Ids) -> RatingEventTable:
     """When each row was begun and handed in, where in its task, and how often it was answered."""
     keys = {"campaign": campaign_id, "profile": profile_id}
     # Earlier answers at an address may be of other judgments than these; rows that are there never change.
@@ -114,7 +114,7 @@ def load_event_table(session: Session, campaign_id: int, profile_id: int, judgme
     said = _index_of_ids(judgments["id"], judgment_ids)
     nth, first = _history(scores)
     scored = _index_of_ids(scores["judgment_id"], judgment_ids)
-    return EventTable(
+    return RatingEventTable(
         started=unpack_microseconds(judgments["started_at"][said], EPOCH_UNKNOWN),
         submitted=unpack_microseconds(judgments["submitted_at"][said], EPOCH_UNKNOWN),
         position=items["position"][_index_of_ids(items["id"], judgments["item_id"][said])].astype(np.int32),
@@ -234,4 +234,4 @@ def link_originals(ratings: Ratings) -> OriginalLinks:
 
 
 def _rows_by_key(session: Session, query: str, campaign_id: int) -> dict[str, Row]:
-    return {row.key: row for row in stream_full_scan(session, query, {"campaign": campaign_id})}
+    return {row.key: row for row in execute_full_scan(session, query, {"campaign": campaign_id})}

@@ -16,7 +16,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.domain.errors import NotFound
 from app.storage.db import Session
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 from app.storage.tables import (
     documents,
     item_credits,
@@ -333,12 +333,12 @@ GROUP BY d.id, d.key, d.position ORDER BY d.position NULLS LAST, d.key COLLATE "
 
 def load_test_set_outline(session: Session, campaign_id: int) -> list[tuple[str, int]]:
     """The test documents in their order, each with its number of segments."""
-    return [(row[0], row[1]) for row in stream_full_scan(session, OUTLINE, {"campaign": campaign_id})]
+    return [(row[0], row[1]) for row in execute_full_scan(session, OUTLINE, {"campaign": campaign_id})]
 
 
 def stream_test_set(session: Session, campaign_id: int) -> Iterator[SegmentOutputs]:
     """The segments of the test documents in their order, with the outputs of the systems that take part."""
-    for row in stream_full_scan(session, STREAM, {"campaign": campaign_id}, batch=500):
+    for row in execute_full_scan(session, STREAM, {"campaign": campaign_id}, batch=500):
         yield SegmentOutputs(*row)
 
 

@@ -77,7 +77,7 @@ def test_readiness_is_told_while_every_connection_is_in_use(anonymous: httpx.Cli
         for _ in range(database.size):
             session = stack.enter_context(database.transaction())
             session.connection()
-        assert database.in_use == database.size
+        assert database.connections_in_use == database.size
         assert soon(ready, within=1)
         assert f"plumbline_database_connections_in_use {database.size:.1f}\n" in anonymous.get("/metrics").text
         assert soon(refused, within=3)

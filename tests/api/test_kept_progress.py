@@ -198,7 +198,7 @@ def test_what_came_with_its_answers_is_sized_once_until_data_come(
     assert len(sized) == 1
     assert walk.look(walk.keeper) == walk.look(ProgressCountCache())
     with database.transaction() as session:
-        campaigns.take_next_version(session, walk.live.id, actor="test", what="texts")
+        campaigns.take_next_data_version(session, walk.live.id, actor="test", what="texts")
     assert walk.look(walk.keeper) == walk.look(ProgressCountCache())
     assert (len(sized), walk.keeper.counted_anew) == (4, 2), "texts may have changed"
 

@@ -18,7 +18,7 @@ from app.main import create_app
 from app.services.access import tokens
 from app.services.tasks import campaign_judgments
 from app.storage import embedded, flags, invitations, judgment_filter, webhooks
-from app.storage.db import Database, StatementTooLong
+from app.storage.db import Database, StatementTimedOut
 from app.web.deps import ServiceOptions
 from app.web.pagination import Page
 from tests.api.conftest import _serving
@@ -250,7 +250,7 @@ def test_judgments_of_one_system_on_a_document_come_at_once(
 def test_a_statement_that_takes_too_long_is_stopped(spine: Spine) -> None:
     hurried = Database(spine.url, size=1, role="plumbline_app", timeout=0.05)
     try:
-        with pytest.raises(StatementTooLong), hurried.transaction() as session:
+        with pytest.raises(StatementTimedOut), hurried.transaction() as session:
             session.execute(sa.text("SELECT pg_sleep(60)"))
         with hurried.transaction() as session:
             assert session.execute(sa.text("SELECT 1")).scalar() == 1, "the connection goes on"

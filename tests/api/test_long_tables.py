@@ -82,7 +82,7 @@ def test_the_look_at_a_test_set_is_kept_while_raters_judge_and_no_longer(world: 
     before = world.get(INGEST).json()
     for what, status in (("judgments", 200), ("hand-in", 200), ("texts", 202)):
         with world.spine.database.transaction() as session:
-            version = campaigns.take_next_version(
+            version = campaigns.take_next_data_version(
                 session, campaigns.load_campaign(session, "mqm").id, actor="test", what=what
             )
         answer = world.get(INGEST)
@@ -95,7 +95,9 @@ def test_the_look_at_a_test_set_is_kept_while_raters_judge_and_no_longer(world: 
 def test_texts_that_change_before_a_worker_comes_are_asked_for_again(world: World, large: None) -> None:
     asked = world.get(INGEST)
     with world.spine.database.transaction() as session:
-        campaigns.take_next_version(session, campaigns.load_campaign(session, "mqm").id, actor="test", what="texts")
+        campaigns.take_next_data_version(
+            session, campaigns.load_campaign(session, "mqm").id, actor="test", what="texts"
+        )
     drained(world.spine.database)
     assert world.get(f"{asked.headers['Location']}/report").status_code == 409
     assert world.get(INGEST).headers["Location"] != asked.headers["Location"]

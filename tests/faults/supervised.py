@@ -20,7 +20,7 @@ import psutil
 
 from app.storage import embedded
 from app.storage.embedded import cluster as clusters
-from app.storage.embedded.cluster import Cluster
+from app.storage.embedded.cluster import PostgresCluster
 from tests.working import LIMIT, until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +43,7 @@ class Supervised:
         return self.server.url("owner")
 
     @property
-    def cluster(self) -> Cluster:
+    def cluster(self) -> PostgresCluster:
         return self.server.cluster
 
     def ready(self) -> dict[str, Any]:

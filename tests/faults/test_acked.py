@@ -17,7 +17,7 @@ import httpx
 import psycopg
 import pytest
 
-from app.storage.embedded.cluster import Cluster, find_server_processes
+from app.storage.embedded.cluster import PostgresCluster, find_server_processes
 from tests.faults.serving import Raters, Service, judging, service
 from tests.working import until
 
@@ -103,14 +103,14 @@ def test_a_server_that_confirms_before_it_is_on_disk_is_caught(data_dir: Path, t
         assert raters.lost() != []
 
 
-def signalled(cluster: Cluster, number: signal.Signals) -> None:
+def signalled(cluster: PostgresCluster, number: signal.Signals) -> None:
     for pid in find_server_processes(cluster):
         with suppress(ProcessLookupError):  # one that has ended meanwhile
             os.kill(pid, number)
 
 
 @contextmanager
-def frozen(cluster: Cluster) -> Iterator[None]:
+def frozen(cluster: PostgresCluster) -> Iterator[None]:
     """Every process of the server stands still for the length of a block, and keeps all its connections."""
     signalled(cluster, signal.SIGSTOP)
     try:

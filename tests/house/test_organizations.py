@@ -24,8 +24,8 @@ CLIENT = "by the address of whoever asks, whomever they ask about"
 HELD = {
     "AnswerableTaskCache._rules": NUMBER,
     "AnswerableTaskCache._tasks": RANDOM,
-    "CopyLines._blocks": WORK,
-    "CopyLines._lines": WORK,
+    "CopyBuffer._blocks": WORK,
+    "CopyBuffer._lines": WORK,
     "ProgressCountCache._campaigns": NUMBER,
     "DaskCluster._sent": NUMBER,
     "IdleConnections._of": CLIENT,

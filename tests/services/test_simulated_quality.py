@@ -24,7 +24,7 @@ from app.simulation import (
 from app.simulation.task_view import SeenItem, SeenScreen, SeenSegment, SeenTask, SeenText, UnansweredAddress
 from app.stats.quality.report import RaterQualityReport, make_rater_quality_report
 from app.stats.ratings import RatingRole, Ratings, ScoreScale
-from app.stats.side_tables import EventTable
+from app.stats.side_tables import RatingEventTable
 
 SYSTEMS = ("A", "B", "C")
 GROUPS, IN_GROUP, DOCUMENTS, SEGMENTS, IN_TASK = 10, 4, 24, 5, 4
@@ -154,7 +154,7 @@ def reported(given: list[Given]) -> RaterQualityReport:
             one.task,
         ),
     )
-    events = EventTable(
+    events = RatingEventTable(
         started=np.array([one.started for one in by_row]),
         submitted=np.array([one.submitted for one in by_row]),
         position=np.ones(len(given), dtype=np.int32),

@@ -56,7 +56,7 @@ def campaign(
 
 def ranked(rows: Ratings, recipe: Recipe, domains: int = 3) -> Ranking:
     """By the recipe; documents are of `domains` domains in turn."""
-    rows = rows.canonical()
+    rows = rows.in_canonical_order()
     names = tuple(f"domain {i % domains}" for i in range(len(rows.labels.documents)))
     ones = np.ones(len(names), dtype=np.int32)
     plain = replace(recipe, scoring=NAMED["recommended"].scoring, influence=False, rank_sets=False)

@@ -129,9 +129,9 @@ def test_rows_are_in_canonical_order_where_the_first_column_that_differs_grows()
         nth=nth,
         score=[float(n) for n in range(len(rows))],
         higher_is_better=True,
-    ).canonical()
-    assert made.is_canonical
+    ).in_canonical_order()
+    assert made.is_in_canonical_order
     for n in range(len(rows) - 1):
         order = np.arange(len(rows))
         order[[n, n + 1]] = n + 1, n
-        assert not made.take(order).is_canonical, rows[n : n + 2]
+        assert not made.take(order).is_in_canonical_order, rows[n : n + 2]

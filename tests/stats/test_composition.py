@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from app.stats.composition import (
     PARTS,
     compute_co_occurrence_shares,
-    count_co_occurrence,
-    count_contents,
-    count_rare_pairs,
+    compute_work_composition,
+    count_rarely_co_occurring_pairs,
+    count_system_co_occurrence,
 )
 from app.stats.ratings import RatingRole, Ratings
 
@@ -42,7 +42,7 @@ def drawn(seed: int, n: int = 60) -> Ratings:
 def test_contents_are_what_counting_one_by_one_gives(seed: int) -> None:
     rows = drawn(seed)
     humans = np.array([i == 1 for i in range(rows.n_systems)])
-    found = count_contents(rows, rows.rater, humans)
+    found = compute_work_composition(rows, rows.rater, humans)
 
     for i, owner in enumerate(found.owner.tolist()):
         mine = [k for k in range(len(rows)) if rows.rater[k] == owner]
@@ -62,7 +62,7 @@ def test_contents_are_what_counting_one_by_one_gives(seed: int) -> None:
 @given(st.integers(0, 10_000))
 def test_systems_that_meet_are_those_of_a_double_loop(seed: int) -> None:
     rows = drawn(seed, 25)
-    table = count_co_occurrence(rows, rows.task)
+    table = count_system_co_occurrence(rows, rows.task)
     met: dict[int, set[int]] = {}
     for task, system, role in zip(rows.task.tolist(), rows.system.tolist(), rows.role.tolist(), strict=True):
         if role in (RatingRole.RATING, RatingRole.REPEAT):
@@ -83,21 +83,21 @@ def test_all_outputs_of_a_source_in_one_task_put_every_system_with_every_other()
         score=[1.0] * 12,
         higher_is_better=True,
     )
-    assert count_co_occurrence(rows, rows.task).tolist() == [[2, 2, 2]] * 3
-    assert count_rare_pairs(count_co_occurrence(rows, rows.task)) == 0
+    assert count_system_co_occurrence(rows, rows.task).tolist() == [[2, 2, 2]] * 3
+    assert count_rarely_co_occurring_pairs(count_system_co_occurrence(rows, rows.task)) == 0
 
 
 def test_systems_that_rarely_meet_are_counted_as_apart_and_unmet_ones_are_not() -> None:
     table = np.array([[10, 4, 0], [4, 5, 0], [0, 0, 0]])
     assert compute_co_occurrence_shares(table)[0, 1] == 0.4
     assert np.isnan(compute_co_occurrence_shares(table)[2]).all()
-    assert count_rare_pairs(table) == 1
-    assert count_rare_pairs(table, 0.3) == 0
+    assert count_rarely_co_occurring_pairs(table) == 1
+    assert count_rarely_co_occurring_pairs(table, 0.3) == 0
 
 
 def test_nothing_judged_has_no_shares_and_no_pairs() -> None:
     rows = drawn(1).where(np.zeros(60, dtype=bool))
-    found = count_contents(rows, rows.rater, np.zeros(rows.n_systems, dtype=bool))
+    found = compute_work_composition(rows, rows.rater, np.zeros(rows.n_systems, dtype=bool))
     assert found.owner.size == 0
-    assert found.share("human") is None
-    assert count_rare_pairs(count_co_occurrence(rows, rows.task)) == 0
+    assert found.share_of_owners_with("human") is None
+    assert count_rarely_co_occurring_pairs(count_system_co_occurrence(rows, rows.task)) == 0

@@ -47,7 +47,7 @@ def test_cells_means_and_order_are_those_of_a_double_loop(seed: int, better: boo
     sign = 1 if better else -1
     assert np.all(np.diff(sign * found.document_mean) <= 1e-9)
     assert np.all(np.diff(sign * found.system_mean) <= 1e-9)
-    assert found.coverage == sum(map(bool, of.values())) / len(of)
+    assert found.filled_cell_share == sum(map(bool, of.values())) / len(of)
 
 
 def test_systems_on_the_same_segments_are_expected_to_be_equal() -> None:
@@ -60,7 +60,7 @@ def test_systems_on_the_same_segments_are_expected_to_be_equal() -> None:
         higher_is_better=True,
     )
     found = compute_document_difficulty(rows)
-    assert found.has_same_documents
+    assert found.is_fully_crossed
     assert found.expected[0] == pytest.approx(found.expected[1])
 
 
@@ -79,15 +79,15 @@ def test_a_system_of_easy_documents_is_expected_to_be_better_though_it_is_not() 
     found = compute_document_difficulty(rows)
     assert [rows.labels.systems[i] for i in found.systems] == ["B", "A"]
     assert found.system_mean.tolist() == found.expected.tolist() == [85.0, 60.0]
-    assert found.coverage == 0.75
+    assert found.filled_cell_share == 0.75
     assert (found.document_sd, found.system_sd) == (np.std([90, 80, 40, 30], ddof=1), np.std([85, 60], ddof=1))
 
 
 def test_nothing_rated_and_one_cell_have_no_spread() -> None:
     none = compute_document_difficulty(drawn(1).where(np.zeros(50, dtype=bool)))
     assert none.cell.shape == (0, 0)
-    assert math.isnan(none.coverage)
+    assert math.isnan(none.filled_cell_share)
     one = compute_document_difficulty(drawn(1).where(np.arange(50) == 0))
-    assert (one.coverage, one.has_same_documents) == (1.0, True)
+    assert (one.filled_cell_share, one.is_fully_crossed) == (1.0, True)
     assert math.isnan(one.document_sd)
     assert math.isnan(one.system_sd)

@@ -26,7 +26,7 @@ from app.stats.metrics import pairs
 from app.stats.metrics.pairs import compute_pair_p_values
 from app.stats.quality.alike_raters import _count_closer_draws, _iterate_rater_pairs
 from app.stats.quality.drift import _test_random_orders
-from app.stats.quality.levels import estimate_rater_levels
+from app.stats.quality.levels import estimate_rater_score_levels
 from app.stats.quality.panel import RaterItemMeans
 from app.stats.quality.repeats import _draws_as_far
 from app.stats.quality.within_tasks import OrderedJudgments, _orders_as_clear
@@ -150,7 +150,7 @@ def test_draws_in_blocks_are_those_at_once(compute: Callable[[int], object], mon
 
 def test_sums_over_drawn_documents_against_a_loop() -> None:
     own = normal(30), np.ones(30)
-    first, second = document_draws.sum_drawn_documents(np.random.default_rng(5), 30, 200, own)
+    first, second = document_draws.bootstrap_document_sums(np.random.default_rng(5), 30, 200, own)
     rng = np.random.default_rng(5)
     drawn = [rng.integers(0, 30, size=30) for _ in range(200)]
     assert first == pytest.approx([float(own[0][picked].sum()) for picked in drawn])
@@ -159,8 +159,8 @@ def test_sums_over_drawn_documents_against_a_loop() -> None:
 
 def test_no_documents_or_no_draws_are_sums_of_nothing() -> None:
     rng = np.random.default_rng(0)
-    (none,) = document_draws.sum_drawn_documents(rng, 0, 3, [np.empty(0)])
-    (undrawn,) = document_draws.sum_drawn_documents(rng, 3, 0, [np.ones(3)])
+    (none,) = document_draws.bootstrap_document_sums(rng, 0, 3, [np.empty(0)])
+    (undrawn,) = document_draws.bootstrap_document_sums(rng, 3, 0, [np.ones(3)])
     assert (none.tolist(), undrawn.tolist()) == ([0.0] * 3, [])
 
 
@@ -200,7 +200,7 @@ def test_raters_who_all_judge_everything_take_little_memory() -> None:
     cells = panel_of_all(40, 500)
     tracemalloc.start()
     try:
-        levels = estimate_rater_levels(cells, 40)
+        levels = estimate_rater_score_levels(cells, 40)
         n_pairs = sum(first.size for _, first, _ in _iterate_rater_pairs(cells))
         _, peak = tracemalloc.get_traced_memory()
     finally:
@@ -227,6 +227,6 @@ def test_pairs_of_systems_take_little_memory(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_blocks_have_all_draws() -> None:
-    sizes = [list(document_draws.split_draws_into_blocks(1_000, size)) for size in (0, 1, 3_000, 10**7)]
+    sizes = [list(document_draws.iterate_draw_block_sizes(1_000, size)) for size in (0, 1, 3_000, 10**7)]
     assert [sum(one) for one in sizes] == [1_000] * 4
     assert max(sizes[-1]) == 8

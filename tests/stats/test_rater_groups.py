@@ -8,7 +8,7 @@ from statistics import mean
 import numpy as np
 import pytest
 
-from app.stats.rater_groups import compute_group_figures, compute_group_pairs, fold_small_groups
+from app.stats.rater_groups import compute_group_figures, compute_group_pair_figures, merge_small_groups
 from app.stats.ratings import Ratings
 
 GROUP = {"r1": 0, "r2": 0, "r3": 0, "r4": 1, "r5": 1, "r6": 1, "r7": -1}
@@ -67,7 +67,7 @@ def test_a_pair_of_groups_is_compared_on_shared_outputs_and_by_rankings(rows, ra
     first, second = by_output(rows, 0), by_output(rows, 1)
     shared = sorted(first.keys() & second.keys())
     x, y = ([mean(of[output]) for output in shared] for of in (first, second))
-    (pair,) = compute_group_pairs(ratings, group_codes(ratings), 2)
+    (pair,) = compute_group_pair_figures(ratings, group_codes(ratings), 2)
     assert (pair.outputs, pair.systems, pair.spa_pairs) == (len(shared), 3, 3)
     assert pair.difference == pytest.approx(mean(x) - mean(y))
     assert pair.pearson == pytest.approx(np.corrcoef(x, y)[0, 1])
@@ -85,7 +85,7 @@ def test_groups_that_score_alike_rank_alike_and_opposite_ones_do_not():
         ratings = Ratings.from_columns(
             system=system, document=document, position=position, rater=rater, score=score, higher_is_better=True
         )
-        return compute_group_pairs(ratings, np.array([0, 1]), 2)[0]
+        return compute_group_pair_figures(ratings, np.array([0, 1]), 2)[0]
 
     alike, opposite = of(1), of(-1)
     assert (alike.kendall, alike.spa, alike.pearson) == (1, 1, pytest.approx(1))
@@ -97,6 +97,6 @@ def test_no_group_is_left_smaller_than_the_least():
     draw = Random(1)
     for _ in range(200):
         sizes = [draw.randrange(6) for _ in range(draw.randrange(1, 8))]
-        folded = fold_small_groups(sizes)
+        folded = merge_small_groups(sizes)
         assert sorted(place for places in folded for place in places) == [n for n, size in enumerate(sizes) if size]
         assert len(folded) < 2 or all(sum(sizes[place] for place in places) >= 3 for places in folded)

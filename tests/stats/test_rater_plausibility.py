@@ -98,7 +98,7 @@ def test_nobody_is_dropped_where_all_agree() -> None:
 
 def test_one_system_alone_says_nothing_of_raters() -> None:
     ratings = campaign(3)
-    alone = ratings.where(ratings.system == 0).canonical()
+    alone = ratings.where(ratings.system == 0).in_canonical_order()
 
     assert np.isnan(compute_rater_plausibility(alone)).all()
 

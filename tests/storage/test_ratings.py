@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from app.reports.inputs import recipe_ratings, snapshot
-from app.stats.ratings import COLUMNS, RatingKind, Ratings
+from app.stats.ratings import COLUMNS, RatingLevel, Ratings
 from app.storage import ratings
 from tests.services.data.test_imports import judgment, lines, void
 from tests.spine import Spine, chosen, opened
@@ -94,8 +94,8 @@ def test_a_score_of_a_whole_item_is_a_document_rating(spine: Spine) -> None:
     spine.take("c", "jsonl", lines(judgment(), judgment(position=None, score=70)))
     found = ratings_of(spine, "c")
     assert sorted(zip(found.kind.tolist(), found.score.tolist(), strict=True)) == [
-        (RatingKind.SEGMENT, 50.0),
-        (RatingKind.DOCUMENT, 70.0),
+        (RatingLevel.SEGMENT, 50.0),
+        (RatingLevel.DOCUMENT, 70.0),
     ]
 
 

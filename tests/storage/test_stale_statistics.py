@@ -94,7 +94,7 @@ def spine(
             campaign_service.create_campaign(
                 session, campaign_service.NewCampaign(key="empty", protocol="da"), actor="test"
             )
-            campaigns.take_next_version(
+            campaigns.take_next_data_version(
                 session, campaigns.load_campaign(session, "empty").id, actor="test", what="test"
             )
         yield found
@@ -305,12 +305,12 @@ def test_a_walk_that_fails_leaves_nothing_behind(spine: Spine) -> None:
     with spine.database.transaction() as session:
         before = settings(session)
         with pytest.raises(sa.exc.DBAPIError), session.begin_nested():
-            full_scans.stream_full_scan(session, "SELECT 1 / :zero", {"zero": 0})
+            full_scans.execute_full_scan(session, "SELECT 1 / :zero", {"zero": 0})
         assert settings(session) == before
 
 
 def test_a_walk_within_an_import_ends_nothing_of_the_imports_own(spine: Spine) -> None:
     with spine.database.transaction() as session:
         staging.create_staging_tables(session)
-        full_scans.stream_full_scan(session, "SELECT 1", {})
+        full_scans.execute_full_scan(session, "SELECT 1", {})
         assert settings(session) == ["off", "off"]

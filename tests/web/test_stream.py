@@ -154,7 +154,7 @@ def test_a_hundred_streams_share_a_look_and_take_nobodys_place_or_connection(
             before, since = app.state.live.looks, time.monotonic()
             seen = []
             while time.monotonic() - since < 1:
-                seen.append(database.in_use)
+                seen.append(database.connections_in_use)
                 time.sleep(0.01)
             # A look each quarter to half of a second.
             assert app.state.live.looks - before <= 1 + 4 * (time.monotonic() - since)

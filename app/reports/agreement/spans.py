@@ -6,7 +6,7 @@ import numpy as np
 
 from app.reports.inputs.raw_ratings import GRAVE, RawRatings
 from app.stats.agreement.spans import MAJOR, MINOR, MarkedJudgments
-from app.stats.ratings import RatingKind
+from app.stats.ratings import RatingLevel
 from app.stats.side_tables import ErrorTable
 
 SIDES = 2
@@ -21,7 +21,7 @@ def make_marked_judgments(ratings: RawRatings, errors: ErrorTable) -> MarkedJudg
     rows = ratings.rows
     cell = rows.segment.astype(np.int64) * max(rows.n_systems, 1) + rows.system
     order = np.lexsort((rows.nth, rows.rater, cell))
-    order = order[rows.kind[order] == RatingKind.SEGMENT]
+    order = order[rows.kind[order] == RatingLevel.SEGMENT]
     same = np.zeros(order.size, dtype=np.bool_)
     same[1:] = (cell[order][1:] == cell[order][:-1]) & (rows.rater[order][1:] == rows.rater[order][:-1])
     order = order[~same]

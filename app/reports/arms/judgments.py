@@ -17,10 +17,10 @@ from app.stats.arms.pace import JudgmentPaces
 from app.stats.arms.times import TimedJudgments
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.quality.report import select_events
-from app.stats.ratings import Bools, Codes, RatingKind, Ratings
-from app.stats.side_tables import DocumentTable, EventTable
+from app.stats.ratings import Bools, Codes, RatingLevel, Ratings
+from app.stats.side_tables import DocumentTable, RatingEventTable
 from app.storage import texts
-from app.storage.arms import TaskArm, hash_unfinished_task_keys, load_awaited_raters, load_task_arms
+from app.storage.arms import TaskArm, hash_unfinished_task_keys, load_raters_with_unfinished_tasks, load_task_arms
 from app.storage.db import Session
 
 REJECTED = "task rejected by quality control"
@@ -60,13 +60,13 @@ class JudgmentsByCondition:
     names: tuple[ArmCondition, ...]
     condition: Codes
     work: TimedJudgments
-    events: EventTable
+    events: RatingEventTable
     documents: DocumentTable
     dropped: dict[str, int]
     with_arms: bool
     judgment_ids: npt.NDArray[np.int64]
 
-    def where(self, condition: int) -> tuple[TimedJudgments, EventTable]:
+    def where(self, condition: int) -> tuple[TimedJudgments, RatingEventTable]:
         """The rows of one condition."""
         mine = self.condition == condition
         return self.work.where(mine), select_events(self.events, mine)
@@ -74,7 +74,7 @@ class JudgmentsByCondition:
     def judgment_paces(self) -> JudgmentPaces:
         """Timed judgments of segments with words, of all conditions."""
         work, rows = self.work, self.work.rows
-        keep = first_rows_of_judgments(rows) & (rows.kind == RatingKind.SEGMENT) & (np.nan_to_num(work.words) > 0)
+        keep = first_rows_of_judgments(rows) & (rows.kind == RatingLevel.SEGMENT) & (np.nan_to_num(work.words) > 0)
         keep &= np.nan_to_num(work.seconds) > 0
         pace = np.log(work.seconds[keep] / work.words[keep])
         return JudgmentPaces(rows.rater[keep], rows.task[keep], self.condition[keep], self.events.submitted[keep], pace)
@@ -90,7 +90,7 @@ def load_judgments_by_condition(
     accepted = read.rows.accepted | options.rejected
     keep = accepted.copy()
     if options.raters == "complete":
-        keep &= _complete(read.rows, done, load_awaited_raters(session, snapshot.campaign_id))
+        keep &= _complete(read.rows, done, load_raters_with_unfinished_tasks(session, snapshot.campaign_id))
     once = first_rows_of_judgments(read.rows)
     counts = {REJECTED: int((once & ~accepted).sum()), UNFINISHED: int((once & accepted & ~keep).sum())}
     rows, events = read.rows.where(keep), select_events(read.events, keep)
@@ -115,7 +115,7 @@ def load_judgments_by_condition(
 def list_unfinished_task_states(session: Session, snapshot: Snapshot) -> list[object]:
     """Which work is not finished, and whose: a task that is leased, handed in or given to another is no new data."""
     return [
-        sorted(load_awaited_raters(session, snapshot.campaign_id)),
+        sorted(load_raters_with_unfinished_tasks(session, snapshot.campaign_id)),
         hash_unfinished_task_keys(session, snapshot.campaign_id),
     ]
 

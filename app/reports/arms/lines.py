@@ -23,9 +23,15 @@ from app.stats.arms.times import (
 )
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.quality.report import select_events
-from app.stats.ratings import RatingKind
-from app.stats.side_tables import EventTable
-from app.stats.timing.timing import count_revisions, format_clock_time, percent_change, trim_durations, words_per_hour
+from app.stats.ratings import RatingLevel
+from app.stats.side_tables import RatingEventTable
+from app.stats.timing.timing import (
+    count_answer_revisions,
+    format_clock_time,
+    percent_change,
+    trim_durations,
+    words_per_hour,
+)
 
 Times = Sequence[Mapping[tuple[str, str], UnitDurations]]
 KINDS = {
@@ -115,7 +121,7 @@ def count_arm_volume(condition: ArmCondition, work: TimedJudgments) -> ArmWorkVo
     once = work.one_row_per_judgment()
     rows = once.rows
     known = ~np.isnan(once.seconds)
-    segment = rows.kind == RatingKind.SEGMENT
+    segment = rows.kind == RatingLevel.SEGMENT
     return ArmWorkVolume(
         arm=condition.name,
         presentation=condition.presentation,
@@ -181,14 +187,14 @@ def _pace(name: str, what: Literal["learning", "fatigue"], slope: PaceSlope) -> 
 
 
 def count_arm_revisions(
-    names: Sequence[str], parts: Sequence[tuple[TimedJudgments, EventTable]]
+    names: Sequence[str], parts: Sequence[tuple[TimedJudgments, RatingEventTable]]
 ) -> Iterator[ArmRevisions]:
     """How often segment scores were changed, by condition."""
     base: tuple[float | None, float | None] = (None, None)
     for i, (name, (work, events)) in enumerate(zip(names, parts, strict=True)):
-        keep = first_rows_of_judgments(work.rows) & (work.rows.kind == RatingKind.SEGMENT)
+        keep = first_rows_of_judgments(work.rows) & (work.rows.kind == RatingLevel.SEGMENT)
         segments = work.where(keep)
-        changes = count_revisions(
+        changes = count_answer_revisions(
             select_events(events, keep), segments.rows.score, group_judgments_by_document(segments).code
         )
         rates = (changes.segment_rate, changes.document_rate)
@@ -210,7 +216,7 @@ def _percent(before: float | None, after: float | None) -> float | None:
     return None if not before or after is None else 100 * (after - before) / before
 
 
-def measure_condition_times(parts: Sequence[tuple[TimedJudgments, EventTable]]) -> Times:
+def measure_condition_times(parts: Sequence[tuple[TimedJudgments, RatingEventTable]]) -> Times:
     """Durations of each condition."""
     return [measure_durations_by_unit(work) for work, _ in parts]
 

@@ -21,10 +21,10 @@ from app.stats.components import degrees
 from app.stats.components.bootstrap import variance_component_interval
 from app.stats.components.fit import RandomEffects, VarianceComponentsFit
 from app.stats.components.generalizability import (
-    DecisionStudy,
+    DecisionStudyReliability,
     components_with_confounded_system_terms,
     estimate_reliability,
-    mean_ratings_per_item,
+    mean_raters_per_item,
     system_variance,
     variance_shares,
 )
@@ -149,14 +149,14 @@ def estimate_study_reliability(fitted: VarianceComponentsFit) -> DecisionStudyLi
     decision_study = estimate_reliability(
         components_with_confounded_system_terms(fitted, fitted.components),
         system_variance(fitted),
-        documents=max(rows.n_units_of_a_system, 1),
+        documents=max(rows.mean_units_per_system, 1),
         segments=rows.n_segments / max(rows.n_units, 1),
-        ratings=max(1, round(mean_ratings_per_item(fitted))),
+        ratings=max(1, round(mean_raters_per_item(fitted))),
         raters=len(rows.raters),
     )
     return make_decision_study_line(decision_study)
 
 
-def make_decision_study_line(study_decision: DecisionStudy) -> DecisionStudyLine:
+def make_decision_study_line(study_decision: DecisionStudyReliability) -> DecisionStudyLine:
     """Reliability as it is shown."""
     return DecisionStudyLine(**asdict(study_decision))

@@ -19,9 +19,9 @@ from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork
 from app.stats.aggregate import round_scores
 from app.stats.components.fit import VarianceComponentsFit
-from app.stats.components.generalizability import make_decision_studies, mean_ratings_per_item, system_variance
+from app.stats.components.generalizability import mean_raters_per_item, run_decision_studies, system_variance
 from app.stats.components.terms import NAMES
-from app.stats.ranking.design_checks import connected_systems
+from app.stats.ranking.design_checks import group_connected_systems
 from app.stats.ratings import Ratings
 from app.storage.db import Session
 
@@ -71,10 +71,10 @@ def _add_fit(
     plain: ComponentsView, fitted: VarianceComponentsFit, ratings: Ratings, draws: Sequence[Draw]
 ) -> ComponentsView:
     of_pairs = lines.list_system_contrasts(fitted, ratings.better_sign)
-    sizes = make_decision_studies(fitted, documents=STUDY_SIZES, ratings=RATINGS_EACH)
+    sizes = run_decision_studies(fitted, documents=STUDY_SIZES, ratings=RATINGS_EACH)
     return plain.model_copy(
         update={
-            "ratings_per_item": mean_ratings_per_item(fitted),
+            "ratings_per_item": mean_raters_per_item(fitted),
             "components": lines.list_variance_components(fitted, draws),
             "system_variance": system_variance(fitted),
             "typical_error": fitted.typical_contrast_error() if len(fitted.means) > 1 else None,
@@ -110,7 +110,7 @@ def _warnings(model: RatingsModel) -> list[str]:
             f"{captions.pluralize(fitted.rows.repeats, 'repeated rating')}, averaged with the first one, because the "
             "model has one rating per rater and output"
         )
-    if mean_ratings_per_item(fitted) < 1 + 1e-9:
+    if mean_raters_per_item(fitted) < 1 + 1e-9:
         warnings.append(
             "every output was rated once, so rater variance is confounded with that of documents and outputs; have "
             "some outputs rated twice"
@@ -130,7 +130,7 @@ def _warnings(model: RatingsModel) -> list[str]:
 
 def _warn_disconnected(ratings: Ratings) -> list[str]:
     """Systems that no chain of raters links: a difference of these may as well be one of their raters."""
-    groups = connected_systems(ratings)
+    groups = group_connected_systems(ratings)
     if len(groups) < 2:
         return []
     named = [", ".join(group) for group in groups[:MOST_GROUPS]] + ["…"] * (len(groups) > MOST_GROUPS)

@@ -29,9 +29,9 @@ from app.stats.composition import (
     Table,
     WorkComposition,
     compute_co_occurrence_shares,
-    count_co_occurrence,
-    count_contents,
-    count_rare_pairs,
+    compute_work_composition,
+    count_rarely_co_occurring_pairs,
+    count_system_co_occurrence,
 )
 from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
@@ -72,9 +72,9 @@ def _view(
     out = int((first_rows_of_judgments(every) & ~keep).sum())
     rows = every.where(keep)
     task = _tasks(rows)
-    by_rater, by_task = count_contents(rows, rows.rater, humans), count_contents(rows, task, humans)
+    by_rater, by_task = compute_work_composition(rows, rows.rater, humans), compute_work_composition(rows, task, humans)
     used = np.unique(rows.system)
-    met = [count_co_occurrence(rows, owner)[np.ix_(used, used)] for owner in (task, rows.rater)]
+    met = [count_system_co_occurrence(rows, owner)[np.ix_(used, used)] for owner in (task, rows.rater)]
     lines = list(_task_lines(rows, task, by_task))
     names = [rows.labels.systems[code] for code in used.tolist()]
     return CompositionView(
@@ -88,7 +88,12 @@ def _view(
         n_judgments=int(by_rater.judgments.sum()),
         systems=names,
         humans=[name for name, code in zip(names, used.tolist(), strict=True) if humans[code]],
-        shares=[ShareOfRatersAndTasks(part=p, raters=by_rater.share(p), tasks=by_task.share(p)) for p in PARTS],
+        shares=[
+            ShareOfRatersAndTasks(
+                part=p, raters=by_rater.share_of_owners_with(p), tasks=by_task.share_of_owners_with(p)
+            )
+            for p in PARTS
+        ],
         by_task=_summarize_meetings(met[0]),
         by_rater=_summarize_meetings(met[1]),
         raters=list(_rater_lines(rows, task, by_rater)),
@@ -107,7 +112,7 @@ def _summarize_meetings(table: Table) -> SystemCoOccurrences:
     share = compute_co_occurrence_shares(table)
     off = share[~np.eye(len(table), dtype=np.bool_)]
     least = number_or_none(float(np.nanmin(off))) if off.size and not np.isnan(off).all() else None
-    return SystemCoOccurrences(counts=table.tolist(), least=least, apart=count_rare_pairs(table))
+    return SystemCoOccurrences(counts=table.tolist(), least=least, apart=count_rarely_co_occurring_pairs(table))
 
 
 def _figures(owners: WorkComposition, i: int) -> dict[str, Any]:
@@ -141,7 +146,7 @@ def _warnings(by_rater: WorkComposition, by_task: WorkComposition, met: list[Tab
         yield NOTHING
         return
     for table, what in zip(met, ("tasks", "raters"), strict=True):
-        if pairs := count_rare_pairs(table):
+        if pairs := count_rarely_co_occurring_pairs(table):
             yield (
                 f"{pairs} of {len(table) * (len(table) - 1) // 2} pairs of systems share less than half of the "
                 f"{what} of one of them, so normalization by {what[:-1]} compares them on different items; "

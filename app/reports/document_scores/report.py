@@ -111,7 +111,7 @@ def _combine_repeats(rows: Ratings, repeats: Repeated) -> Ratings:
     address = np.stack([getattr(rows, name) for name in ("kind", "rater", "system", "document", "segment")])
     text = np.unique(address, axis=1, return_inverse=True)[1].ravel()
     if repeats == "average":
-        return rows.with_score((np.bincount(text, weights=rows.score) / np.bincount(text))[text])
+        return rows.with_scores((np.bincount(text, weights=rows.score) / np.bincount(text))[text])
     first = np.full(int(text.max()) + 1, np.iinfo(np.int32).max)
     np.minimum.at(first, text, rows.nth)
     return rows.where(rows.nth == first[text])

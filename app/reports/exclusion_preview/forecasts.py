@@ -11,7 +11,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
 from app.reports.inputs import recipe_ratings, snapshot
 from app.reports.inputs.registration import add_standing_exclusions, load_registration
-from app.stats.planning.pilot import forecast_bootstrap, prepare_pilot
+from app.stats.planning.pilot import forecast_srp_by_bootstrap, prepare_pilot_ratings
 from app.stats.ratings import Ratings
 from app.stats.selection import select_rows
 from app.storage.db import Database
@@ -68,11 +68,11 @@ def _forecast(rows: Ratings, recipe: Recipe) -> StabilityForecast:
     if not ratings.documents_known:
         return StabilityForecast(why=NO_DOCUMENTS)
     try:
-        source = prepare_pilot(ratings)
+        source = prepare_pilot_ratings(ratings)
     except Invalid as error:
         return StabilityForecast(why=": ".join(filter(None, (error.title(), error.detail))))
     rng = np.random.default_rng([recipe.seed, STREAM])
-    outlook = forecast_bootstrap(source, alpha=recipe.alpha, studies=STUDIES, rng=rng)
+    outlook = forecast_srp_by_bootstrap(source, alpha=recipe.alpha, studies=STUDIES, rng=rng)
     return StabilityForecast(
         outlook.srp, outlook.mc_error, outlook.mean_significant_pairs, outlook.documents, outlook.studies
     )

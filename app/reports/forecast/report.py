@@ -33,12 +33,12 @@ from app.stats.aggregate import ScoreMatrix, average_segment_scores, make_score_
 from app.stats.components.bootstrap import ParametricBootstrap
 from app.stats.components.generalizability import (
     components_with_confounded_system_terms,
-    mean_ratings_per_item,
+    mean_raters_per_item,
     to_planning_components,
 )
 from app.stats.gate.failures import RARE, chance_of_no_failure, documents_needed_to_see_failure
 from app.stats.gate.gate import difference_by_document
-from app.stats.planning.pilot import forecast_bootstrap, prepare_pilot
+from app.stats.planning.pilot import forecast_srp_by_bootstrap, prepare_pilot_ratings
 from app.stats.planning.planning import StudyLayout, VarianceComponents
 from app.stats.planning.studies import WORLDS, Pool, StudyForecast, forecast_srp
 from app.stats.ranking import caveats
@@ -112,9 +112,9 @@ class StabilityForecaster:
         return np.random.default_rng([self.data.inputs.recipe.seed, 3, number])
 
     def _bootstrap(self) -> dict[str, Any]:
-        source = prepare_pilot(self.data.ratings)
+        source = prepare_pilot_ratings(self.data.ratings)
         return asdict(
-            forecast_bootstrap(source, alpha=self.options.alpha, studies=self.options.studies, rng=self._rng(0))
+            forecast_srp_by_bootstrap(source, alpha=self.options.alpha, studies=self.options.studies, rng=self._rng(0))
         )
 
     def _parametric(self, pool: Pool, each: int | None = None) -> dict[str, Any]:
@@ -126,9 +126,9 @@ class StabilityForecaster:
             return {"why": planner.components}
         rows = self.data.rows
         if each is None:
-            each = max(1, round(mean_ratings_per_item(self.data.components_fit))) if self.data.components_fit else 1
+            each = max(1, round(mean_raters_per_item(self.data.components_fit))) if self.data.components_fit else 1
         layout = StudyLayout(
-            max(rows.n_units_of_a_system, 1), planner.segments, planner.raters, min(each, planner.raters)
+            max(rows.mean_units_per_system, 1), planner.segments, planner.raters, min(each, planner.raters)
         )
         layout = replace(layout, lengths=planner.lengths)
         rng = self._rng(1 if pool == "same" else 2)
@@ -240,7 +240,7 @@ def _view(forecast: StabilityForecaster, parts: Sequence[bytes]) -> ForecastView
     data = forecast.data
     planner = PowerPlanner(PowerOptions(), data, forecast.protocol)
     known = bool(parts) and not isinstance(planner.components, str)
-    each = mean_ratings_per_item(data.components_fit) if data.components_fit else None
+    each = mean_raters_per_item(data.components_fit) if data.components_fit else None
     return ForecastView(
         campaigns=data.inputs.campaigns,
         data_hash=data.inputs.data_hash,
@@ -249,7 +249,7 @@ def _view(forecast: StabilityForecaster, parts: Sequence[bytes]) -> ForecastView
         warnings=_warnings(forecast, each),
         recipe=data.inputs.recipe.name,
         alpha=forecast.options.alpha,
-        documents=data.rows.n_units_of_a_system,
+        documents=data.rows.mean_units_per_system,
         ratings_per_item=each,
         rated_twice=planner.common_ratings_per_item > 1,
         components_source=planner.components.source if known and not isinstance(planner.components, str) else None,

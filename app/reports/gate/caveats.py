@@ -7,7 +7,7 @@ from app.reports.inputs.recipe_input import RecipeInput
 from app.stats.gate.failures import RARE, chance_of_no_failure, documents_needed_to_see_failure
 from app.stats.gate.gate import GateDecision, GateRule
 from app.stats.gate.skewness import documents_needed_at_skewness
-from app.stats.ranking.design_checks import connected_systems
+from app.stats.ranking.design_checks import group_connected_systems
 from app.stats.selection import select_rows
 
 
@@ -36,7 +36,7 @@ def list_decision_caveats(decision: GateDecision, rule: GateRule) -> list[str]:
 def warn_of_unlinked_raters(inputs: RecipeInput, recipe: Recipe, candidate: str, baseline: str) -> str | None:
     """Why the two cannot be distinguished from their raters, whatever the recipe; None where raters link them."""
     selection = select_rows(inputs.rows, recipe)
-    groups = connected_systems(selection.ratings.where(selection.ranked))
+    groups = group_connected_systems(selection.ratings.where(selection.ranked))
     of = [next((i for i, group in enumerate(groups) if key in group), None) for key in (candidate, baseline)]
     if None in of or of[0] == of[1]:
         return None

@@ -60,7 +60,7 @@ def make_failures_view(
     inputs: RecipeInput, recipe: Recipe, known: FailedRows, systems: tuple[str, str], alpha: float
 ) -> FailuresView:
     """Failures of candidate and baseline among what the recipe ranks."""
-    selection = select_rows(inputs.rows.with_score(known.failed.astype(np.float64)), recipe)
+    selection = select_rows(inputs.rows.with_scores(known.failed.astype(np.float64)), recipe)
     ranked = selection.ratings.where(selection.ranked)
     codes = [ranked.labels.systems.index(key) for key in systems]
     candidate, baseline = (

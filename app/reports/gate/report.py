@@ -49,7 +49,7 @@ from app.stats.ranking.pair_rows import uses_common_segments
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Codes, Ratings
-from app.stats.replication import Replication
+from app.stats.replication import ReplicationChances
 from app.stats.robustness.reranking import ranked_score_matrix
 from app.stats.selection import select_rows
 from app.stats.stability.curves import StabilityPoint
@@ -269,7 +269,7 @@ def _forecast_replication(
     rule: GateRule,
     differences: DocumentDifferences | None,
     decision: GateDecision,
-) -> tuple[Replication | None, StabilityPoint | None]:
+) -> tuple[ReplicationChances | None, StabilityPoint | None]:
     """Chances of a study run again, simulated where outputs were rated several times; and SRP then."""
     if differences is None or decision.difference is None:
         return None, None
@@ -285,11 +285,11 @@ def _forecast_replication(
     again = gate_replication.simulate_replication(
         data, pair, method, rule, difference=decision.difference, seed=recipe.seed
     )
-    return again, gate_replication.simulate_stability(data, method, alpha=recipe.alpha, seed=recipe.seed)
+    return again, gate_replication.simulate_ranking_stability(data, method, alpha=recipe.alpha, seed=recipe.seed)
 
 
 def _with_replication(
-    decision: GateDecision, again: Replication | None, options: GateOptions
+    decision: GateDecision, again: ReplicationChances | None, options: GateOptions
 ) -> tuple[bool, Any, list[str]]:
     """A claim that would too seldom be shown again is not let through: nothing is wrong with it, but it is open."""
     if not decision.holds or options.min_replication is None:
@@ -305,7 +305,9 @@ def _with_replication(
     return False, "inconclusive", [why]
 
 
-def _warnings(options: GateOptions, ranking: Ranking, decision: GateDecision, again: Replication | None) -> list[str]:
+def _warnings(
+    options: GateOptions, ranking: Ranking, decision: GateDecision, again: ReplicationChances | None
+) -> list[str]:
     warnings = [] if decision.why is None else [decision.why]
     if options.margin is not None and ranking.unit != "raw":
         warnings.append(
@@ -326,7 +328,7 @@ def _warnings(options: GateOptions, ranking: Ranking, decision: GateDecision, ag
     return warnings
 
 
-def _replication(again: Replication) -> ReplicationView:
+def _replication(again: ReplicationChances) -> ReplicationView:
     simulated = again.method == gate_replication.SIMULATED
     return ReplicationView(
         same_direction=again.same_direction,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from app.domain.languages import has_word_spaces
 from app.reports.inputs.snapshot import Snapshot
-from app.stats.side_tables import EPOCH_UNKNOWN, EventTable
+from app.stats.side_tables import EPOCH_UNKNOWN, RatingEventTable
 from app.stats.timing.active_time import TimeSpent, compute_time_spent
 from app.storage import hours
 from app.storage.db import Session
@@ -19,17 +19,19 @@ Ids = npt.NDArray[np.int64]
 Places = dict[str, Ids]
 
 
-def fill_missing_start_times(session: Session, snapshot: Snapshot, events: EventTable, judgment_ids: Ids) -> EventTable:
+def fill_missing_start_times(
+    session: Session, snapshot: Snapshot, events: RatingEventTable, judgment_ids: Ids
+) -> RatingEventTable:
     """The events with a beginning for answers that have none of their own: as long before the end as work on it took.
 
     Only what arrived by the time of the data version counts, so that the same version has the same times.
     """
-    until = hours.find_version_time(session, snapshot.campaign_id, snapshot.version)
+    until = hours.find_data_version_time(session, snapshot.campaign_id, snapshot.version)
     if until is None or not judgment_ids.size:
         return events
     view = snapshot.campaign
     spacing = WordSpacing(has_word_spaces(view.source_language), has_word_spaces(view.target_language))
-    read = hours.load_activity(session, snapshot.campaign_id, spacing, until=until)
+    read = hours.load_recorded_activity(session, snapshot.campaign_id, spacing, until=until)
     seconds = _seconds(
         compute_time_spent(read.log, read.screens),
         read,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.domain.recipe import Recipe
-from app.stats.ranking.rank_sets import number_of_draws
+from app.stats.ranking.rank_sets import number_of_bootstrap_draws
 from app.stats.testing.pair_tests import DRAWN_TESTS, number_of_sign_draws
 from app.storage import test_sets
 from app.storage.db import Session
@@ -56,7 +56,7 @@ def estimate_seconds_of_draws(size: CampaignSize, recipe: Recipe) -> float:
             each * (_BOOTSTRAP if recipe.test == "bootstrap" else 1) + step
         )
     if recipe.rank_sets and pairs:
-        seconds += number_of_draws(size.systems) * size.systems**2 * size.documents * _A_REJECTION
+        seconds += number_of_bootstrap_draws(size.systems) * size.systems**2 * size.documents * _A_REJECTION
     return seconds
 
 

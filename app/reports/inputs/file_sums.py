@@ -137,20 +137,20 @@ class SummableRatingsFile:
         rejected = rejected if self.recipe.accepted_only else 0
         return list_dropped_rows(self.recipe.exclude, of_documents, excluded, by_role, rejected)
 
-    def count_ranked(self) -> tuple[Ratings, Codes]:
+    def count_ranked_by_rater_and_system(self) -> tuple[Ratings, Codes]:
         """A row for each rater and system of the ranked ratings with the lowest score, and how many it stands for."""
         system, rater, n, lowest = self._counts
         nothing = np.zeros(n.size, dtype=np.int32)
         columns = {"system": system, "document": nothing, "segment": nothing, "rater": rater}
         return self.file.make_ratings({**columns, "score": lowest}), n
 
-    def share_with_same_raters(self) -> float:
+    def share_of_documents_with_same_raters(self) -> float:
         """As `design_checks` has it, of the ranked ratings."""
         system, _, _, _ = self._counts
         documents, partial = self.file.count_documents(self._ranked(), np.unique(system).size)
         return 1 - partial / documents if documents else 0.0
 
-    def sum_by_rater(self) -> RaterMoments:
+    def compute_rater_moments(self) -> RaterMoments:
         """Moments of every rater over the rows that the recipe takes them from."""
         roles = tuple(role.value for role in ROLES_BEHIND_MOMENTS[self.recipe.moments])
         accepted_only = self.recipe.accepted_only and self.recipe.moments != "all"
@@ -187,7 +187,7 @@ class SummableRatingsFile:
         """The same as `blocks` with the numbers of marked errors."""
         return self.file.blocks(self._ranked(), numbered=False, errors=True)
 
-    def blocks(self) -> Iterator[Ratings]:
+    def iterate_ranked_blocks(self) -> Iterator[Ratings]:
         """The ranked ratings in canonical order, some whole documents at a time, in the order of their codes."""
         return self.file.blocks(self._ranked(), numbered=self.recipe.repeats in {"latest", "first"})
 
@@ -239,7 +239,7 @@ class ChangedRatingsFile:
         with closing(RatingsFile.open(self.folder, self.frame, how)) as file:
             yield SummableRatingsFile(file, recipe, codes)
 
-    def load_units(self, recipe: Recipe) -> Ratings:
+    def load_document_rater_rows(self, recipe: Recipe) -> Ratings:
         """A row for each document, rater and role that is ranked or of a reference."""
         with closing(RatingsFile.open(self.folder, self.frame)) as file:
             document, rater, role = file.list_document_rater_roles(SummableRatingsFile(file, recipe).changeable_rows)
@@ -251,7 +251,7 @@ class ChangedRatingsFile:
 def _find_file_change(
     change: ScoreChange, labels: RatingLabels, frame: RatingsFrame, documents: DocumentTable | None
 ) -> RatingsReadOverride:
-    """The change of what is read that `apply_change` makes of ratings in memory."""
+    """The change of what is read that `apply_score_change` makes of ratings in memory."""
     systems = tuple(code for code, key in enumerate(labels.systems) if key in change.left_out | change.scaled)
     touched: CodesOfColumns = (
         ("system", systems),

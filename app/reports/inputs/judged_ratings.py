@@ -17,7 +17,7 @@ from app.reports.inputs.scores import load_scored_ratings, resolve_score_reading
 from app.reports.inputs.snapshot import Snapshot
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import Codes, Floats, Ratings
-from app.stats.side_tables import DocumentTable, EventTable
+from app.stats.side_tables import DocumentTable, RatingEventTable
 from app.storage import ratings, side_tables, texts
 from app.storage.db import Session
 from app.storage.full_scans import plan_for_full_scans
@@ -46,7 +46,7 @@ class JudgedRatings:
 
     head: JudgedRatingsHeader
     rows: Ratings
-    events: EventTable
+    events: RatingEventTable
     documents: DocumentTable
     words: Floats
     judgment_ids: npt.NDArray[np.int64]

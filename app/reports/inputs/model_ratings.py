@@ -64,7 +64,7 @@ class RatingsModel:
     def warn_of_imbalance(self) -> list[str]:
         """How studies of the campaign's own size, with all systems on each document, are unlike the campaign."""
         warnings = []
-        own, of_a_system = self.rows.n_units, self.rows.n_units_of_a_system
+        own, of_a_system = self.rows.n_units, self.rows.mean_units_per_system
         if of_a_system < own:
             units = "documents" if self.rows.documents_known else "segments"
             warnings.append(

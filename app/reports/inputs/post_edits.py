@@ -18,7 +18,7 @@ from app.reports.inputs.campaign import find_campaign_protocol, parse_campaign_s
 from app.reports.inputs.registration import StandingExclusion, load_registration
 from app.reports.inputs.scores import load_scored_ratings, resolve_score_reading
 from app.reports.inputs.snapshot import Snapshot, make_header_fields
-from app.stats.postediting.compare import OwnPostEdit, SegmentEdits, SegmentTexts, count_segment_edits
+from app.stats.postediting.compare import OwnPostEditDistance, SegmentEdits, SegmentTexts, count_segment_edits
 from app.stats.postediting.operations import EditOperations, Tokenization
 from app.stats.ratings import RatingRole, Ratings
 from app.storage import back_translations, post_edits
@@ -280,5 +280,5 @@ def _unpack_segments(part: bytes) -> Iterator[SegmentEdits]:
             np.array(origin, dtype=np.int32),
             np.array(edits, dtype=np.int32).reshape(len(systems), len(origin)),
             np.array(length, dtype=np.int32),
-            tuple(OwnPostEdit(o[0], EditOperations(*o[1:6]), *o[6:]) for o in own),
+            tuple(OwnPostEditDistance(o[0], EditOperations(*o[1:6]), *o[6:]) for o in own),
         )

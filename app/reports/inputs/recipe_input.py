@@ -19,7 +19,7 @@ from app.reports.inputs.snapshot import Snapshot
 from app.stats.ranking.caveats import NO_RATINGS
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ratings import RatingLabels, Ratings
-from app.stats.selection import DroppedRows, drop_excluded
+from app.stats.selection import DroppedRows, drop_excluded_ratings
 from app.stats.side_tables import DocumentTable
 from app.storage import side_tables, texts
 from app.storage.db import Session
@@ -139,7 +139,9 @@ def load_recipe_input(session: Session, snapshot: Snapshot, options: RecipeOptio
         snapshot,
         recipe,
         rows.labels,
-        lambda counting, documents, words: hash_report_data(drop_excluded(rows, counting.exclude), documents, words),
+        lambda counting, documents, words: hash_report_data(
+            drop_excluded_ratings(rows, counting.exclude), documents, words
+        ),
     )
     return RecipeInput(
         **{field.name: getattr(facts, field.name) for field in fields(facts)},

@@ -11,7 +11,7 @@ from app.domain.recipe import Recipe
 from app.reports.inputs.scores import ScoreReading, load_scored_ratings, resolve_score_reading
 from app.reports.inputs.snapshot import Snapshot
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
-from app.stats.ratings import RatingKind, Ratings
+from app.stats.ratings import RatingLevel, Ratings
 from app.storage import errors_without_weight as unweighed
 from app.storage.db import Session
 from app.storage.rating_codes import Ints
@@ -30,12 +30,12 @@ def load_ratings_with_ids(session: Session, snapshot: Snapshot, recipe: Recipe) 
     loaded, _ = load_scored_ratings(session, snapshot, read)
     rows, ids = loaded.ratings, loaded.judgment_ids
     if read.protocol.level == "document":
-        rows, ids = rows.documents_as_segments(), ids[rows.kind == RatingKind.DOCUMENT]
+        rows, ids = rows.documents_as_segments(), ids[rows.kind == RatingLevel.DOCUMENT]
     cap = recipe.scoring.cap
     if cap is not None:
-        capped = rows.with_score(np.minimum(rows.score, cap))
+        capped = rows.with_scores(np.minimum(rows.score, cap))
         order = capped.canonical_order()
-        rows, ids = capped.canonical(order), ids[order]
+        rows, ids = capped.in_canonical_order(order), ids[order]
     return rows, ids, read
 
 

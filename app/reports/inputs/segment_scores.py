@@ -10,7 +10,7 @@ from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.recipe_input import RecipeInput
 from app.stats.normalize import Method, moments_per_rater, normalize_ratings
 from app.stats.ratings import Ratings
-from app.stats.selection import DroppedRows, drop_excluded, match_exclusion, select_rows
+from app.stats.selection import DroppedRows, drop_excluded_ratings, match_exclusion, select_rows
 from app.stats.side_tables import DocumentTable
 from app.storage import metrics as stored
 from app.storage import side_tables, texts
@@ -62,7 +62,7 @@ def load_metric_scores(session: Session, inputs: RecipeInput, metric: str) -> Sc
         rows = rows.where(~out)
     documents = side_tables.load_document_table(session, snapshot.campaign_id, every.labels)
     digest = hash_report_data(
-        drop_excluded(every, named), documents, texts.load_system_descriptions(session, snapshot.campaign_id)
+        drop_excluded_ratings(every, named), documents, texts.load_system_descriptions(session, snapshot.campaign_id)
     )
     warnings = () if len(every) else (OF_SYSTEMS.format(metric),)
     return ScoredSegments(rows, documents, tuple(one for one in dropped if one.n), warnings, digest)

@@ -51,7 +51,7 @@ def load_snapshot(session: Session, campaign: str, as_of: int | datetime | None)
     row = campaigns.load_campaign(session, campaign)
     version = int(row.data_version)
     if isinstance(as_of, datetime):
-        version = campaigns.find_version_at(session, row.id, as_of)
+        version = campaigns.find_data_version_at(session, row.id, as_of)
     elif as_of is not None:
         if not 0 <= as_of <= version:
             what = "must be 0 or more" if as_of < 0 else f"the latest data version is {version}"

@@ -31,7 +31,7 @@ def drop_excluded_rows(session: Session, parts: CampaignCalibrationSplit) -> Cam
         parts.ratings,
         rows=remaining,
         ids=parts.ratings.ids[keep],
-        data_hash=hash_report_data(remaining.canonical(), parts.ratings.documents, words),
+        data_hash=hash_report_data(remaining.in_canonical_order(), parts.ratings.documents, words),
         dropped=(*parts.ratings.dropped, *({"reason": why, "n": n} for why, n in left_out.items() if n)),
     )
     masks = {name: getattr(parts, name)[keep] for name in ("test", "calibration", "references")}

@@ -37,7 +37,7 @@ from app.reports.linking.view import (
 from app.stats.aggregate import round_scores
 from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration.linking import Link, LinkAnchors, ScaleLink, fit_scale_link, percentile_interval_of_draws
-from app.stats.document_draws import sum_drawn_documents
+from app.stats.document_draws import bootstrap_document_sums
 from app.stats.ratings import Bools, Floats
 from app.storage.db import Session
 
@@ -231,7 +231,7 @@ def _systems(
         for values in (None, means.mean[own])
     ]
     rng = np.random.default_rng([options.seed, n, 1])
-    drawn = iter(sum_drawn_documents(rng, held.size, options.bootstrap, sums))
+    drawn = iter(bootstrap_document_sums(rng, held.size, options.bootstrap, sums))
     for system, own in zip(np.unique(units.system).tolist(), there, strict=True):
         raw = float(means.mean[own].mean())
         total, summed = next(drawn), next(drawn)

@@ -24,7 +24,7 @@ from app.stats.metrics.agreement import (
 )
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Ratings
-from app.stats.robustness.changes import Group, ScoreChange, apply_change
+from app.stats.robustness.changes import Group, ScoreChange, apply_score_change
 from app.stats.robustness.reranking import ChangeExperimentsFromRatings, ranked_score_matrix
 from app.storage import metrics as stored
 from app.storage.db import Session
@@ -106,7 +106,7 @@ class MetricEvaluation:
         figures: list[Found] = []
         for change in changes:
             try:
-                rows = apply_change(self.experiments.rows, change, self.experiments.facts.documents)
+                rows = apply_score_change(self.experiments.rows, change, self.experiments.facts.documents)
                 panel = self.human_panel(rows, change.unshown)
             except Invalid:
                 continue

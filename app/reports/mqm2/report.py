@@ -25,10 +25,10 @@ from app.reports.mqm2.view import MQM2View, SystemScore, draw_penalties, make_ca
 from app.stats import scoring
 from app.stats.mqm2 import mqm2
 from app.stats.mqm2.mqm2 import PassingThreshold
-from app.stats.mqm2.systems import Mqm2System, find_rows_with_known_words, score_systems
+from app.stats.mqm2.systems import Mqm2SystemScore, find_rows_with_word_counts, score_systems
 from app.stats.ratings import Bools, Codes, Floats, RatingRole, Ratings
-from app.stats.ratings import RatingKind as Level
-from app.stats.selection import drop_excluded, match_exclusion
+from app.stats.ratings import RatingLevel as Level
+from app.stats.selection import drop_excluded_ratings, match_exclusion
 from app.storage import errors_without_weight, side_tables, texts
 from app.storage.db import Session
 from app.storage.segment_words import load_segment_words
@@ -121,7 +121,7 @@ def _count_errors(session: Session, snapshot: Snapshot, recipe: Recipe) -> Count
         critical=_critical(session, snapshot, ids, read)[keep],
         words=words,
         names={key: one.name for key, one in known.items()},
-        data_hash=data_hash.hash_report_data(drop_excluded(rows, excluding.exclude), documents, known),
+        data_hash=data_hash.hash_report_data(drop_excluded_ratings(rows, excluding.exclude), documents, known),
         dropped=dropped,
         unknown=int(np.isin(marks.judgment, rows.judgment[keep]).sum()),
     )
@@ -145,7 +145,7 @@ def _select_rows(rows: Ratings, recipe: Recipe, words: Floats) -> tuple[Bools, l
         *named,
         ("role not scored", ~np.isin(rows.role, [RatingRole[name.upper()] for name in recipe.roles])),
         ("task rejected by quality control", ~rows.accepted),
-        (UNKNOWN_WORDS, ~find_rows_with_known_words(rows, words)),
+        (UNKNOWN_WORDS, ~find_rows_with_word_counts(rows, words)),
     ):
         out[why] += int((keep & left).sum())
         keep &= ~left
@@ -173,7 +173,7 @@ def _view(counts: CountedErrors, threshold: PassingThreshold | None, options: MQ
     )
 
 
-def _line(counts: CountedErrors, system: Mqm2System) -> SystemScore | None:
+def _line(counts: CountedErrors, system: Mqm2SystemScore) -> SystemScore | None:
     if system.scored is None:
         return None
     key = counts.rows.labels.systems[system.system]
@@ -193,7 +193,7 @@ def _line(counts: CountedErrors, system: Mqm2System) -> SystemScore | None:
     )
 
 
-def _warnings(counts: CountedErrors, each: Sequence[Mqm2System], threshold: PassingThreshold | None) -> list[str]:
+def _warnings(counts: CountedErrors, each: Sequence[Mqm2SystemScore], threshold: PassingThreshold | None) -> list[str]:
     if not each:
         return [NOTHING]
     warnings = [

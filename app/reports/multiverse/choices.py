@@ -83,7 +83,7 @@ def merge_same_exclusions(space: MultiverseSpace, rows: Ratings) -> tuple[Multiv
         key = b"".join(a.tobytes() for a in (selection.ratings.judgment, selection.ratings.system, selection.ranked))
         first = by_rows.setdefault(key, exclusion)
         if first is not exclusion:
-            n = space.universes_of_branch * len(space.normalize)
+            n = space.universes_per_branch * len(space.normalize)
             same.append(
                 InapplicableUniverses({"exclusion": exclusion.name}, n, f"leaves the same ratings as: {first.name}")
             )

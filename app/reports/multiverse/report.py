@@ -29,7 +29,12 @@ from app.reports.multiverse.view import (
     make_csv,
     make_tables,
 )
-from app.stats.multiverse.branches import InapplicableUniverses, MultiverseBranch, ScoredRatings, compute_branch
+from app.stats.multiverse.branches import (
+    InapplicableUniverses,
+    MultiverseBranchClaims,
+    ScoredRatings,
+    compute_branch_claims,
+)
 from app.stats.multiverse.shares import PairClaimShare, compute_claim_shares
 from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace
 from app.stats.ranking.ranking import rank_systems
@@ -45,7 +50,7 @@ def _prepare(
     base = rank_systems(inputs.rows, inputs.recipe, inputs.documents)
     if len(base.systems) < 2:
         return make_undivided_work(partial(_view, inputs, base, (), ()))
-    universes = space.universes_of_branch * len(space.normalize) * len(space.excluding)
+    universes = space.universes_per_branch * len(space.normalize) * len(space.excluding)
     scorings, missing = load_distinct_scorings(session, inputs, options, universes)
     work = _Branches(tuple(scorings), space, inputs.rows.labels.systems)
     return ReportWork(len(work.order), work.run, partial(_finish, inputs, base, (*missing, *same)))
@@ -66,17 +71,20 @@ class _Branches:
     def run(self, number: int) -> bytes:
         """All universes of a branch."""
         ratings, excluding, normalize = self.order[number]
-        return compute_branch(ratings, self.space, excluding, normalize, self.systems).to_bytes()
+        return compute_branch_claims(ratings, self.space, excluding, normalize, self.systems).to_bytes()
 
 
 def _finish(
     inputs: RecipeInput, base: Ranking, missing: Sequence[InapplicableUniverses], parts: Sequence[bytes]
 ) -> MultiverseView:
-    return _view(inputs, base, [MultiverseBranch.from_bytes(part) for part in parts], missing)
+    return _view(inputs, base, [MultiverseBranchClaims.from_bytes(part) for part in parts], missing)
 
 
 def _view(
-    inputs: RecipeInput, base: Ranking, branches: Sequence[MultiverseBranch], unasked: Sequence[InapplicableUniverses]
+    inputs: RecipeInput,
+    base: Ranking,
+    branches: Sequence[MultiverseBranchClaims],
+    unasked: Sequence[InapplicableUniverses],
 ) -> MultiverseView:
     systems = [row.system for row in base.systems]
     claims = compute_claim_shares(branches, tuple(inputs.rows.labels.systems) if branches else ())

@@ -87,14 +87,14 @@ def _view(post_edits: PostEdits, options: PostEditsOptions, segments: Sequence[S
 def _system(post_edits: PostEdits, segments: Sequence[SegmentEdits], code: int, level: float) -> EditedSystem:
     key = post_edits.systems[code]
     edits = [one for one in post_edits.edits if one.system == key]
-    own = [one for _, one in rates.list_own_post_edits(segments, code)]
+    own = [one for _, one in rates.iterate_own_post_edits(segments, code)]
     return EditedSystem(
         system=key,
         lab=post_edits.labs[code],
         n_post_edits=len(edits),
-        hter=_rate(rates.hter(segments, code), level),
-        mter=_rate(rates.mter(segments, code), level),
-        ter_external=_rate(rates.external_ter(segments, code), level),
+        hter=_rate(rates.sum_hter_edits(segments, code), level),
+        mter=_rate(rates.sum_mter_edits(segments, code), level),
+        ter_external=_rate(rates.sum_external_ter_edits(segments, code), level),
         words=_per_hundred(sum(one.words for one in own), sum(one.operations.length for one in own)),
         characters=_per_hundred(sum(one.characters for one in own), sum(one.n_characters for one in own)),
         chrf=number_or_none(chrf([(_output(post_edits, one), one.text) for one in edits])),
@@ -122,7 +122,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _operations(post_edits: PostEdits, segments: Sequence[SegmentEdits], code: int) -> EditOperationsLine:
-    own = [one.operations for _, one in rates.list_own_post_edits(segments, code)]
+    own = [one.operations for _, one in rates.iterate_own_post_edits(segments, code)]
     return EditOperationsLine(
         system=post_edits.systems[code],
         insertions=sum(one.insertions for one in own),

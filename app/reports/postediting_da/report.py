@@ -170,8 +170,8 @@ def _mean_correlations(campaign: str, lines: Sequence[ScoreEditCorrelations]) ->
                 campaign=campaign,
                 measure=measure,
                 n_systems=int(np.isfinite(r).sum()),
-                fisher=number_or_none(relation.fisher_mean(r)),
-                weighted=number_or_none(relation.fisher_mean(r, n)),
+                fisher=number_or_none(relation.fisher_mean_correlation(r)),
+                weighted=number_or_none(relation.fisher_mean_correlation(r, n)),
             )
         )
     return means

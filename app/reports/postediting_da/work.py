@@ -19,7 +19,7 @@ from app.stats.postediting.compare import EXTERNAL, SegmentEdits
 from app.stats.postediting.operations import Tokenization, count_edit_operations
 from app.stats.postediting.relation import Rule
 from app.stats.ratings import Ratings
-from app.stats.robustness.reranking import ChangeExperimentsFromRatings, normalized_rows
+from app.stats.robustness.reranking import ChangeExperimentsFromRatings, select_normalized_rows
 from app.storage import back_translations
 from app.storage.db import Session
 
@@ -55,7 +55,7 @@ def load_scores(
     recipe = inputs.recipe
     if recipe.normalize == "auto":
         recipe = ChangeExperimentsFromRatings.from_ratings(inputs.rows, recipe, frozenset(), inputs.documents).recipe
-    rows, selection = normalized_rows(inputs.rows, recipe)
+    rows, selection = select_normalized_rows(inputs.rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
     raw = _mean_by_output(ranked, inputs)
     texts = {at: row.text for at, row in back_translations.load_stored_outputs(session, snapshot.campaign_id).items()}
@@ -124,8 +124,8 @@ def _rates_and_scores(
         scored = scores.scores.get((key, *address))
         if scored is None or code not in at.systems:
             continue
-        mter = _rate(at.edits_against(code, at.post_edited))
-        external = _rate(at.edits_against(code, at.origin == EXTERNAL))
+        mter = _rate(at.edits_to_closest_reference(code, at.is_post_edit))
+        external = _rate(at.edits_to_closest_reference(code, at.origin == EXTERNAL))
         rows.append((place, mter, _hter(at, code), external, scored))
     columns = np.array([row[1:4] for row in rows], dtype=np.float64).reshape(-1, 3).T
     return RatesAndScores(
@@ -143,7 +143,7 @@ def _rate(pair: tuple[int, float] | None) -> float:
 
 
 def _hter(at: SegmentEdits, code: int) -> float:
-    own = [one.operations for _, one in rates.list_own_post_edits([at], code)]
+    own = [one.operations for _, one in rates.iterate_own_post_edits([at], code)]
     length = sum(one.length for one in own)
     return 100.0 * sum(one.edits for one in own) / length if length else float("nan")
 
@@ -195,7 +195,7 @@ def make_score_conflict(
     output = post_edits.outputs[(finding.line.system, *address)]
     code = post_edits.systems.index(finding.line.system)
     row = int(np.flatnonzero(at.systems == code)[0])
-    edits = np.where(at.post_edited, at.edits[row], np.iinfo(np.int32).max)
+    edits = np.where(at.is_post_edit, at.edits[row], np.iinfo(np.int32).max)
     origin, closest = post_edits.texts[place].post_edits[int(edits.argmin())]
     return ScoreConflict(
         system=finding.line.system,

@@ -16,7 +16,13 @@ from app.stats.planning.non_normal_scores import (
     simulate_non_normal_power,
 )
 from app.stats.planning.planning import StudyLayout, VarianceComponents
-from app.stats.planning.scores import MarginalDistribution, NoSuchScores, ScoreSampler, fit_marginal, make_score_sampler
+from app.stats.planning.scores import (
+    CannotSimulateScores,
+    MarginalDistribution,
+    ScoreSampler,
+    fit_marginal,
+    make_score_sampler,
+)
 from app.stats.planning.studies import StudyTooLarge, simulate_power
 from app.stats.ratings import Floats
 
@@ -124,6 +130,6 @@ def make_score_model(
         shape = fit_marginal(options.scores, ratings.score)
         scores = make_score_sampler(components, shape, better_sign=ratings.better_sign, fixed_panel=options.fixed_panel)
         scores.shifts_for_difference(difference)
-    except NoSuchScores as error:
+    except CannotSimulateScores as error:
         return ScoreModel(components, why=error.detail)
     return ScoreModel(components, shape, scores)

@@ -53,7 +53,7 @@ class StudySizes:
     @cached_property
     def mean_documents_judged(self) -> int:
         """Documents that a system was judged on, mean; segments where there are no documents."""
-        return self._size_source.rows.n_units_of_a_system
+        return self._size_source.rows.mean_units_per_system
 
     @cached_property
     def segments(self) -> float:

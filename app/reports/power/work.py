@@ -23,10 +23,10 @@ from app.stats.components.generalizability import (
     to_planning_components,
 )
 from app.stats.planning import planning
-from app.stats.planning.pilot import PilotRatings, prepare_pilot, resample_power
-from app.stats.planning.planning import Grouping, NoComponents, StudyLayout, VarianceComponents
-from app.stats.planning.raters import minimum_raters, raters_needed
-from app.stats.planning.studies import RecipeTest, StudyTooLarge, forecast_srp
+from app.stats.planning.pilot import PilotRatings, estimate_power_by_resampling, prepare_pilot_ratings
+from app.stats.planning.planning import Grouping, NoVarianceComponents, StudyLayout, VarianceComponents
+from app.stats.planning.raters import minimum_raters_for_unlimited_documents, raters_needed
+from app.stats.planning.studies import PlannedClaimRule, StudyTooLarge, forecast_srp
 from app.stats.ratings import Floats
 
 FEWEST_FOR_SIZE = 1_000
@@ -62,8 +62,8 @@ class PowerPlanner(StudySizes):
         if self.pilot is not None:
             return f"the pilot {key} cannot be used: {self.pilot.no_fit_reason}"
         try:
-            return planning.default_components(self.protocol)
-        except NoComponents as error:
+            return planning.default_variance_components(self.protocol)
+        except NoVarianceComponents as error:
             return f"{error.title()} ({error.detail})"
 
     @property
@@ -104,10 +104,12 @@ class PowerPlanner(StudySizes):
         )
 
     @property
-    def recipe_test(self) -> RecipeTest:
+    def recipe_test(self) -> PlannedClaimRule:
         """How the recipe that will rank claims: corrected as asked, by sign flips of documents where it makes them."""
         recipe = self.data.inputs.recipe
-        return RecipeTest(self.options.adjust == "holm", recipe.test == "permutation" and recipe.unit == "document")
+        return PlannedClaimRule(
+            self.options.adjust == "holm", recipe.test == "permutation" and recipe.unit == "document"
+        )
 
     @property
     def fewest_documents(self) -> int:
@@ -223,7 +225,7 @@ class PowerPlanner(StudySizes):
             return {}
         if layout.documents < self.fewest_documents:
             return {"resampled": 0.0, "resampled_error": 0.0}
-        power, error = resample_power(
+        power, error = estimate_power_by_resampling(
             source,
             difference=self.difference,
             documents=layout.documents,
@@ -245,7 +247,7 @@ class PowerPlanner(StudySizes):
         if not self.has_measured_components or layout.ratings_per_item > self.common_ratings_per_item:
             return None
         try:
-            pilot_ratings = prepare_pilot(
+            pilot_ratings = prepare_pilot_ratings(
                 self.judgment_source.ratings, grouping=layout.grouping, ratings_per_item=layout.ratings_per_item
             )
         except Invalid:
@@ -309,7 +311,7 @@ class PowerPlanner(StudySizes):
             price_needed=None if bill is None else bill.price,
             raters_needed=panel.least,
             raters_told=panel.note,
-            raters_at_least=minimum_raters(components, base, **self._aim),
+            raters_at_least=minimum_raters_for_unlimited_documents(components, base, **self._aim),
             floor=planning.standard_error_floor(components, base),
             points=[self._point(components, draws, self.make_layout(design, d), by_point[i, d]) for d in self.sizes],
         )

@@ -49,7 +49,7 @@ from app.stats.arms.times import TimedJudgments
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.quality.report import select_events
 from app.stats.ratings import Ratings
-from app.stats.side_tables import DocumentTable, EventTable
+from app.stats.side_tables import DocumentTable, RatingEventTable
 from app.storage.arms import load_output_digests
 from app.storage.db import Session
 from app.storage.segment_words import load_source_digests
@@ -85,7 +85,7 @@ class ComparedCondition:
 
     condition: ArmCondition
     work: TimedJudgments
-    events: EventTable
+    events: RatingEventTable
     documents: DocumentTable
     scored: Ratings
 
@@ -146,7 +146,7 @@ def _view(
 
 def _compare_condition(
     condition: ArmCondition,
-    part: tuple[TimedJudgments, EventTable],
+    part: tuple[TimedJudgments, RatingEventTable],
     documents: DocumentTable,
     keep: np.ndarray,
     options: PresentationsOptions,

@@ -46,7 +46,7 @@ from app.stats.calibration.separation import estimate_system_gap, list_pairs_exp
 from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
-from app.stats.ratings import RatingKind as Level
+from app.stats.ratings import RatingLevel as Level
 from app.stats.timing.timing import trim_durations
 from app.storage.db import Session
 

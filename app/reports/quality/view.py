@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.inputs.judged_ratings import JudgedRatingsHeader, On
 from app.stats.quality.choices import MIN_PAIRS, ControlAdjust, ControlTestName, RaterQualityCriteria
-from app.stats.quality.report import AlikePair, RaterQuality
+from app.stats.quality.report import AlikeRaterPair, RaterQuality
 
 MOST_PAIRS = 1000
 
@@ -41,4 +41,4 @@ class QualityView(JudgedRatingsHeader):
     counts: dict[str, int]
     raters: list[RaterQuality]
     warnings: list[str]
-    alike: list[AlikePair] = Field(default=[], description="Pairs of raters whose answers are too much alike.")
+    alike: list[AlikeRaterPair] = Field(default=[], description="Pairs of raters whose answers are too much alike.")

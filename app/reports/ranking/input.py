@@ -25,7 +25,7 @@ from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import METHOD_VERSION, Ranking
 from app.stats.ratings import RatingLabels, Ratings
-from app.stats.selection import drop_excluded
+from app.stats.selection import drop_excluded_ratings
 from app.stats.side_tables import DocumentTable
 from app.storage import side_tables, texts
 from app.storage.db import Session
@@ -59,7 +59,7 @@ class RankingInput:
     @property
     def included_rows(self) -> Ratings:
         """The rows without what the recipe leaves out by name, withdrawn systems and standing exclusions included."""
-        return drop_excluded(self.rows, add_standing_exclusions(self.recipe, self.registration).exclude)
+        return drop_excluded_ratings(self.rows, add_standing_exclusions(self.recipe, self.registration).exclude)
 
     def compute_ranking(self) -> Ranking:
         """The ranking as a value. Raises Invalid where the recipe does not fit the data."""

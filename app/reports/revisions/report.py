@@ -23,8 +23,8 @@ from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableLay
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.quality.report import select_events
 from app.stats.ranking.result import METHOD_VERSION
-from app.stats.ratings import RatingKind
-from app.stats.timing.timing import AnswerRevisions, count_revisions
+from app.stats.ratings import RatingLevel
+from app.stats.timing.timing import AnswerRevisions, count_answer_revisions
 from app.storage.db import Session
 
 NO_SCORES = "no segment is scored yet, so nothing was revised; collect or import judgments"
@@ -51,15 +51,15 @@ def _prepare(session: Session, snapshots: tuple[Snapshot, ...], _: NoOptions) ->
 
 
 def _result(ratings: JudgedRatings) -> RevisionsView:
-    once = first_rows_of_judgments(ratings.rows) & (ratings.rows.kind == RatingKind.SEGMENT)
+    once = first_rows_of_judgments(ratings.rows) & (ratings.rows.kind == RatingLevel.SEGMENT)
     rows, events = ratings.rows.where(once), select_events(ratings.events, once)
     units = find_row_documents(rows)
     raters = []
     for code in np.unique(rows.rater).tolist():
         mine = rows.rater == code
-        rates = count_revisions(select_events(events, mine), rows.score[mine], units[mine])
+        rates = count_answer_revisions(select_events(events, mine), rows.score[mine], units[mine])
         raters.append(RaterRevisions(rows.labels.raters[code], rates))
-    overall = count_revisions(events, rows.score, units)
+    overall = count_answer_revisions(events, rows.score, units)
     warnings = [] if raters else [NO_SCORES]
     return RevisionsView(**ratings.head.model_dump(), overall=overall, raters=raters, warnings=warnings)
 

@@ -24,7 +24,7 @@ from app.reports.inputs.snapshot import Snapshot
 from app.reports.stability.options import StabilityIn
 from app.stats.normalize import RaterMoments, moments_per_rater
 from app.stats.ratings import Ratings
-from app.stats.selection import can_select_from_sums, drop_excluded, select_rows
+from app.stats.selection import can_select_from_sums, drop_excluded_ratings, select_rows
 from app.stats.stability.block_sums import sum_items_by_block
 from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated
 from app.stats.stability.studies import ItemSums
@@ -61,7 +61,7 @@ def load_study_input(session: Session, snapshot: Snapshot, recipe: Recipe, count
     rows = load_recipe_ratings(session, snapshot, recipe)
     documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
     words = texts.load_system_descriptions(session, snapshot.campaign_id)
-    digest = hash_report_data(drop_excluded(rows, counting.exclude), documents, words)
+    digest = hash_report_data(drop_excluded_ratings(rows, counting.exclude), documents, words)
     selection = select_rows(rows, counting)
     used = selection.ratings.where(selection.ranked)
     return StudyInput(extract_multiply_rated(used), used, moments_per_rater(used), digest)
@@ -75,7 +75,7 @@ def _sum_file(
         documents = side_tables.load_document_table(session, snapshot.campaign_id, file.labels)
         words = texts.load_system_descriptions(session, snapshot.campaign_id)
         source = SummableRatingsFile(file, counting)
-        ratings, _ = source.count_ranked()
+        ratings, _ = source.count_ranked_by_rater_and_system()
         moments = source.sum_ranked_by_rater()
         sums = sum_items_by_block(
             source.blocks_with_errors(),

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe_choices import LARGEST_SEED
 from app.stats.stability import request as limits
-from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign, paper_designs
+from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign, riley_2024_designs
 
 Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -70,7 +70,9 @@ class StabilityIn(_StrictModel):
         """The value behind it, without the recipe; it leaves open what follows from the data."""
         paper = self.designs == "paper"
         return StabilityRequest(
-            designs=paper_designs() if self.designs == "paper" else tuple(each.to_design() for each in self.designs),
+            designs=riley_2024_designs()
+            if self.designs == "paper"
+            else tuple(each.to_design() for each in self.designs),
             documents=None if self.documents is None else tuple(self.documents),
             studies=self.studies,
             per_set=self.studies_per_document_set,

@@ -41,7 +41,7 @@ from app.stats.stability import curves
 from app.stats.stability.chunks import STABILITY_VERSION, ChunkOutcome, StabilitySimulator
 from app.stats.stability.curves import FIXED_POOL, StabilityCurve, impossible_design_error, refuses_whole_request
 from app.stats.stability.extraction import MultiplyRatedDocuments
-from app.stats.stability.pairs import reported_rank_distance
+from app.stats.stability.pairs import max_reported_rank_distance
 from app.stats.stability.request import StabilityRequest, StudyDesign
 from app.storage.db import Session
 
@@ -117,7 +117,7 @@ def _list_rating_notes(recipe: Recipe, registration: Registration) -> tuple[str,
 
 def _list_pair_notes(request: StabilityRequest, systems: int) -> tuple[str, ...]:
     """Whether some pairs of systems are left out, so that the report does not become too long."""
-    reach = reported_rank_distance(request, systems)
+    reach = max_reported_rank_distance(request, systems)
     if reach == systems - 1:
         return ()
     if not reach:
@@ -127,8 +127,8 @@ def _list_pair_notes(request: StabilityRequest, systems: int) -> tuple[str, ...]
 
 
 def _result(origin: _Origin, simulator: StabilitySimulator, parts: Sequence[bytes]) -> StabilityView:
-    drawn = curves.compute_curves(simulator, enumerate(map(ChunkOutcome.from_bytes, parts)))
-    data, request = simulator.rated, simulator.request
+    drawn = curves.compute_stability_curves(simulator, enumerate(map(ChunkOutcome.from_bytes, parts)))
+    data, request = simulator.rated_documents, simulator.request
     sizes = [int((data.bucket == bucket).sum()) for bucket in range(len(data.pools))]
     return StabilityView(
         campaign=origin.about.campaign.key,

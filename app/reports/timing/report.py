@@ -25,8 +25,8 @@ from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.quality.report import select_events
 from app.stats.ranking.result import METHOD_VERSION
-from app.stats.ratings import Codes, Floats, RatingKind, Ratings
-from app.stats.side_tables import EventTable
+from app.stats.ratings import Codes, Floats, RatingLevel, Ratings
+from app.stats.side_tables import RatingEventTable
 from app.stats.timing.timing import TrimmedDurations, format_clock_time, pace_slope, trim_durations, words_per_hour
 from app.storage.db import Session
 
@@ -84,7 +84,7 @@ def _result(read: JudgedRatings) -> TimingView:
     return TimingView(**read.head.model_dump(), durations=_durations(rows, seconds), raters=raters, warnings=warnings)
 
 
-def _rater(rows: Ratings, events: EventTable, seconds: Floats, words: Floats, code: int) -> RaterTime:
+def _rater(rows: Ratings, events: RatingEventTable, seconds: Floats, words: Floats, code: int) -> RaterTime:
     mine = np.flatnonzero((rows.rater == code) & ~np.isnan(seconds))
     mine = mine[np.argsort(events.submitted[mine], kind="stable")]
     spent, shown = seconds[mine], words[mine]
@@ -102,7 +102,7 @@ def _rater(rows: Ratings, events: EventTable, seconds: Floats, words: Floats, co
 
 def _durations(rows: Ratings, seconds: Floats) -> list[Duration]:
     """One segment score, one document score, a shown document (by length) and a task, as sums of their judgments."""
-    segment = rows.kind == RatingKind.SEGMENT
+    segment = rows.kind == RatingLevel.SEGMENT
     shown, size = _sums(seconds, find_row_documents(rows))
     task, _ = _sums(seconds, combine_codes(rows.rater, rows.task))
     samples = (

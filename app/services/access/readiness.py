@@ -18,6 +18,6 @@ def check_readiness(database: Database) -> None:
 
     Migrations only add, so this version goes on while the next one is brought in beside it.
     """
-    schema = database.schema()
+    schema = database.schema_revision()
     if schema != schema_revisions.find_head_revision() and schema in schema_revisions.list_known_revisions():
         raise SchemaMismatch(retry_after=5)

@@ -87,25 +87,25 @@ def sign_in(
 
     None where none of their groups may use the service; then all their sessions end, if this is committed.
     """
-    account = accounts.load_account_for_update(session, issuer=person.issuer, subject=person.subject)
+    account = accounts.load_login_account_for_update(session, issuer=person.issuer, subject=person.subject)
     token = stored_tokens.load_token_by_id(session, account.token_id) if account is not None else None
     caller = _give_role(session, person, token, roles)
     if caller is None:
         return None
-    account_id = accounts.store_account(
+    account_id = accounts.store_login_account(
         session, issuer=person.issuer, subject=person.subject, name=person.name, token_id=caller.token_id
     )
     new = sessions.start_session(session, caller, lifetime=lifetime)
     sealed, digest = encrypt_provider_tokens(given, new.secret), tokens.hash_secret(new.secret)
-    accounts.insert_account_session(session, digest=digest, account_id=account_id, sid=sid, sealed=sealed)
+    accounts.insert_login_session(session, digest=digest, account_id=account_id, sid=sid, sealed=sealed)
     return new
 
 
 def claim_due_provider_check(session: Session, secret: str) -> DueProviderCheck | None:
     """The check that this request is to make; None where another one makes it, or made it meanwhile."""
     digest = tokens.hash_secret(secret)
-    at = accounts.claim_provider_check(session, digest, older=sessions.CHECK_AFTER, lasts=CLAIM)
-    row = accounts.find_account_session(session, digest) if at is not None else None
+    at = accounts.claim_session_recheck(session, digest, older=sessions.CHECK_AFTER, lasts=CLAIM)
+    row = accounts.find_login_session(session, digest) if at is not None else None
     if row is None or at is None:
         return None
     return DueProviderCheck(row.session_id, at, row.issuer, row.subject, decrypt_provider_tokens(row.sealed, secret))
@@ -113,7 +113,7 @@ def claim_due_provider_check(session: Session, secret: str) -> DueProviderCheck 
 
 def is_recently_confirmed_by_provider(session: Session, secret: str) -> bool:
     """Whether the provider confirmed the person behind a session within the last minute."""
-    return accounts.was_provider_asked_within(session, tokens.hash_secret(secret), STILL_GOOD)
+    return accounts.was_session_rechecked_within(session, tokens.hash_secret(secret), STILL_GOOD)
 
 
 def update_role_from_provider(
@@ -126,23 +126,23 @@ def update_role_from_provider(
     roles: Sequence[GroupRole],
 ) -> None:
     """Let the role follow what the provider says now; without one, all sessions end. Commit this in either case."""
-    account = accounts.load_account_for_update(session, issuer=due.issuer, subject=due.subject)
+    account = accounts.load_login_account_for_update(session, issuer=due.issuer, subject=due.subject)
     token = stored_tokens.load_token_by_id(session, account.token_id) if account is not None else None
     if token is None or not token.live:
         return
     _give_role(session, person, token, roles)
     sealed = encrypt_provider_tokens(given, secret) if given != due.tokens else None
-    accounts.store_provider_check(session, due.session_id, at=due.at, sealed=sealed)
+    accounts.store_session_recheck(session, due.session_id, at=due.at, sealed=sealed)
 
 
 def store_renewed_tokens(session: Session, due: DueProviderCheck, given: ProviderTokens, secret: str) -> None:
     """Keep what the provider gave for a refresh token, which may be spent now, whatever comes of the check."""
-    accounts.store_sealed_tokens(session, due.session_id, sealed=encrypt_provider_tokens(given, secret))
+    accounts.replace_provider_tokens(session, due.session_id, sealed=encrypt_provider_tokens(given, secret))
 
 
 def release_due_provider_check(session: Session, due: DueProviderCheck) -> None:
     """Let the next request ask the provider, which gave no answer to this one."""
-    accounts.release_provider_check(session, due.session_id)
+    accounts.release_session_recheck(session, due.session_id)
 
 
 def end_unconfirmed_session(session: Session, secret: str) -> None:
@@ -152,14 +152,14 @@ def end_unconfirmed_session(session: Session, secret: str) -> None:
 
 def find_identity_token(session: Session, secret: str) -> str | None:
     """What names a session to the provider when it is to end there too; None where a token opened it."""
-    row = accounts.find_account_session(session, tokens.hash_secret(secret))
+    row = accounts.find_login_session(session, tokens.hash_secret(secret))
     return None if row is None else decrypt_provider_tokens(row.sealed, secret).identity
 
 
 def carry_out_logout(session: Session, notice: LogoutNotice, *, issuer: str) -> bool:
     """End the sessions that the provider says have ended; False where this notice was carried out before."""
     digest = hashlib.sha256(f"{issuer}\n{notice.jti}".encode("utf-8", "replace")).digest()
-    if not accounts.store_logout_token(session, digest, lasts=REMEMBERED):
+    if not accounts.mark_logout_token_used(session, digest, lasts=REMEMBERED):
         return False
     ended = accounts.delete_sessions_of_person(session, issuer=issuer, subject=notice.subject, sid=notice.sid)
     if ended:

@@ -151,7 +151,7 @@ def add_calibration_set_to_campaign(
     system_id = test_sets.upsert_system_or_document(session, systems, row.id, key, values)
     for n, pair in enumerate(chosen.pairs, 1):
         _add_document(session, row.id, system_id, make_calibration_document_key(key, n), origin, pair)
-    campaigns.take_next_version(session, row.id, actor=actor, what="calibration set")
+    campaigns.take_next_data_version(session, row.id, actor=actor, what="calibration set")
     what = {"set": key, "version": chosen.version, "pairs": len(chosen.pairs)}
     audit.record_action(session, row.id, actor=actor, action="calibration set taken in", what=what)
     return get_calibration_set(session, key, chosen.version)

@@ -62,7 +62,7 @@ def seal_missing_versions(session: Session, campaign_id: int, *, first: int, act
 def load_purged_rows(session: Session, campaign_id: int) -> seals.PurgedRows:
     """Rows that were deleted lawfully, by what the audit log keeps of them."""
     rows = seals.PurgedRows()
-    for what in log.stream_action_details(session, campaign_id, PURGED):
+    for what in log.stream_audit_details_of_action(session, campaign_id, PURGED):
         for row, version in what.get("versions", {}).items():
             kind, number = row.split()[:2]
             rows.add_row(int(version), seals.KINDS[kind], int(number), bytes.fromhex(what["rows"][row]))
@@ -97,6 +97,6 @@ def _fault(row: seals.Row, versions: int) -> str | None:
 def _list_contradicted_seals(session: Session, campaign_id: int, rows: Iterable[seals.Row]) -> Iterator[str]:
     """Seals that the audit log has another hash of."""
     hashes = {row.n: row.hash.hex() for row in rows if row.sealed}
-    for what in log.stream_action_details(session, campaign_id, SEALED):
+    for what in log.stream_audit_details_of_action(session, campaign_id, SEALED):
         if hashes.get(what["version"]) != what["hash"]:
             yield f"version {what['version']}: the audit log has another seal of it"

@@ -84,7 +84,7 @@ def create_exclusion(
     """
     row = campaigns.load_campaign(session, campaign, lock=True)
     target_id = _target(session, row.id, wanted)
-    version = campaigns.take_next_version(session, row.id, actor=actor, what=f"exclusion of a {wanted.what}")
+    version = campaigns.take_next_data_version(session, row.id, actor=actor, what=f"exclusion of a {wanted.what}")
     exclusions.insert_exclusion(
         session, row.id, what=wanted.what, target_id=target_id, version=version, reason=reason, actor=actor
     )
@@ -104,7 +104,7 @@ def set_system_withdrawn(
     if withdrawn:
         if exclusions.is_excluded(session, campaign_id, "system", system_id):
             return None
-        version = campaigns.take_next_version(session, campaign_id, actor=actor, what="system withdrawn")
+        version = campaigns.take_next_data_version(session, campaign_id, actor=actor, what="system withdrawn")
         exclusions.insert_exclusion(
             session,
             campaign_id,
@@ -119,7 +119,7 @@ def set_system_withdrawn(
     n = exclusions.find_system_withdrawal(session, campaign_id, system_id)
     if n is None:
         return None
-    version = campaigns.take_next_version(session, campaign_id, actor=actor, what="system takes part again")
+    version = campaigns.take_next_data_version(session, campaign_id, actor=actor, what="system takes part again")
     exclusions.end_exclusion(session, campaign_id, n, version=version, reason="takes part again", actor=actor)
     return version
 
@@ -133,7 +133,7 @@ def lift_exclusion(session: Session, campaign: str, n: int, *, reason: str, acto
     exclusion = get_exclusion(session, campaign, n)
     if exclusion.lifted_version is None:
         what = f"exclusion of a {exclusion.exclusion.what} lifted"
-        version = campaigns.take_next_version(session, row.id, actor=actor, what=what)
+        version = campaigns.take_next_data_version(session, row.id, actor=actor, what=what)
         exclusions.end_exclusion(session, row.id, n, version=version, reason=reason, actor=actor)
         done = {"exclusion": n, "data_version": version}
         audit.record_action(session, row.id, actor=actor, action="exclusion lifted", what=done)

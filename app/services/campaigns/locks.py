@@ -138,7 +138,7 @@ def lock_analysis(session: Session, campaign: str, wanted: AnalysisLockRequest, 
     recipe, rules = _recipe(session, campaign, wanted, last), _rules(wanted, last)
     if last is not None and (last.recipe, last.rules) == (recipe, rules):
         raise LockUnchanged
-    version = campaigns.take_next_version(session, row.id, actor=actor, what="amendment" if before else "lock")
+    version = campaigns.take_next_data_version(session, row.id, actor=actor, what="amendment" if before else "lock")
     entry = AnalysisLockEntry(
         n=len(before) + 1,
         data_version=version,

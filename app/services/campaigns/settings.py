@@ -48,7 +48,7 @@ def change_campaign(
     values = _check_changes(row, changes)
     campaigns.update_campaign(session, row.id, {**values, "settings_version": row.settings_version + 1})
     if row.data_version and IN_REPORTS & set(changes):
-        campaigns.take_next_version(session, row.id, actor=actor, what="settings")
+        campaigns.take_next_data_version(session, row.id, actor=actor, what="settings")
     given = {"settings_version": row.settings_version + 1, "fields": sorted(changes)}
     audit.record_action(session, row.id, actor=actor, action="campaign changed", what=given)
     return get_campaign(session, key)

@@ -63,7 +63,7 @@ def clone_campaign(
     create_campaign(session, new, actor=actor)
     source, target = campaigns.load_campaign(session, campaign).id, campaigns.load_campaign(session, key, lock=True).id
     campaigns.update_campaign(session, target, {"documents_known": of.documents_known})
-    campaigns.take_next_version(session, target, actor=actor, what="clone")
+    campaigns.take_next_data_version(session, target, actor=actor, what="clone")
     statements = cloning.TEXTS + (cloning.SYSTEM_TEXTS if systems else ()) + cloning.RULES
     cloning.copy_campaign_rows(session, statements, source=source, target=target, actor=actor)
     names = sorted({name for _, name in media_rows.load_media_uses(session, target)})

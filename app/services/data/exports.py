@@ -205,7 +205,7 @@ def load_campaign_records(session: Session, campaign: str, *, comparisons: bool 
     """Every record of a campaign, declarations first; comparisons of columns only where they are asked for."""
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
     yield _campaign(view)
-    profile = exports.find_profile_id(session, row.id, hash_own_profile(view))
+    profile = exports.find_weight_profile_id(session, row.id, hash_own_profile(view))
     unfit = list_unfit_documents(session, row.id, view)
     for query, build in (*_BUILDERS, *([(exports.COMPARISONS, _comparison)] if comparisons else [])):
         with closing(exports.stream_export_rows(session, query, row.id, row.data_version, profile=profile)) as rows:
@@ -224,7 +224,7 @@ def load_campaign_records(session: Session, campaign: str, *, comparisons: bool 
 def load_counted_judgments(session: Session, campaign: str) -> Iterator[JudgmentRow]:
     """The judgments of a campaign that count, with all their revisions: none is surplus or set aside."""
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
-    profile = exports.find_profile_id(session, row.id, hash_own_profile(view))
+    profile = exports.find_weight_profile_id(session, row.id, hash_own_profile(view))
     with closing(exports.stream_export_rows(session, exports.VOIDS, row.id, row.data_version)) as rows:
         aside = {_address(one) for one in rows}
     with closing(

@@ -36,7 +36,7 @@ def check_staged_known_documents(session: Session, campaign_id: int, campaign: C
     Earlier versions took what this one refuses, and what a campaign exports must be importable. Once it is merged.
     Raises Invalid, naming file and line, for known answers of other documents that cannot be kept.
     """
-    rows = known_documents.load_staged_known_segments(session, campaign_id, list(KINDS))
+    rows = known_documents.load_stored_segments_of_staged_documents(session, campaign_id, list(KINDS))
     faults: list[Place] = []
     unfit = 0
     for (kind, _), group in groupby(rows, key=_by_document):
@@ -55,7 +55,7 @@ def check_staged_known_documents(session: Session, campaign_id: int, campaign: C
 
 def list_unfit_documents(session: Session, campaign_id: int, campaign: CampaignInfo) -> frozenset[str]:
     """Keys of the documents whose known answers do not fit the campaign's protocol."""
-    rows = known_documents.load_known_segments(session, campaign_id, list(KINDS))
+    rows = known_documents.load_segments_of_document_kinds(session, campaign_id, list(KINDS))
     return frozenset(
         key
         for (kind, key), group in groupby(rows, key=_by_document)

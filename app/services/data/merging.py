@@ -23,7 +23,7 @@ from app.storage.imports import alignments, comparisons, merge, origins, staging
 from app.storage.imports import metrics as metrics_staged
 
 MANY = 5_000  # judgments that may turn a plan upside down
-Merge = Callable[[staging.CopyLines, CampaignInfo], None]
+Merge = Callable[[staging.CopyBuffer, CampaignInfo], None]
 
 
 class ImportMerge:
@@ -51,7 +51,7 @@ class ImportMerge:
         self._under: tuple[int, int] | None = None
         staging.create_staging_tables(session)
 
-    def merge_lines(self, lines: staging.CopyLines, campaign: CampaignInfo) -> None:
+    def merge_lines(self, lines: staging.CopyBuffer, campaign: CampaignInfo) -> None:
         """Stage lines and add what is new. Raises ImportContradiction and Invalid, with file and line."""
         session = self._session
         staging.copy_into_staging(session, lines)
@@ -59,7 +59,7 @@ class ImportMerge:
         judgments.mark_new_texts(session, self._id)
         created = merge.insert_staged_declarations(session, self._id)
         created |= {"alignments": n} if (n := alignments.insert_staged_alignments(session, self._id)) else {}
-        origins.insert_staged_origins(session, self._id)
+        origins.insert_staged_output_origins(session, self._id)
         resolved = judgments.resolve_staged_judgments(session, self._id, history=self._history)
         compared = comparisons.count_new_comparisons(session, self._id)
         self._counts.update(created | ({"comparisons": compared} if compared else {}))
@@ -95,7 +95,7 @@ class ImportMerge:
             return {**counts, "voids": 0, "data_version": version}
         version, _ = self._version(campaign)
         if counts["judgments"] >= MANY:
-            merge.refresh_planner_statistics(session)
+            merge.refresh_query_planner_statistics(session)
         judgments.require_voidable_judgments(session, self._id)
         voids = judgments.apply_staged_voids(session, campaign_id=self._id, version=version)
         if metrics:
@@ -116,7 +116,7 @@ class ImportMerge:
     def _version(self, campaign: CampaignInfo) -> tuple[int, int]:
         """The data version that this import makes, and the profile that it scores by; taken when first needed."""
         if self._under is None:
-            version = campaigns.take_next_version(
+            version = campaigns.take_next_data_version(
                 self._session, self._id, actor=self._actor, what=self._what, judged=True
             )
             self._under = (
@@ -144,7 +144,7 @@ class BackgroundMerger:
     def __exit__(self, *_: object) -> None:
         self._threads.shutdown()
 
-    def submit(self, lines: staging.CopyLines, campaign: CampaignInfo) -> None:
+    def submit(self, lines: staging.CopyBuffer, campaign: CampaignInfo) -> None:
         """Merge a chunk as soon as the one before it is merged. What was wrong with that one is raised by `end`."""
         self._wait()
         if self._fault is None:

@@ -70,7 +70,7 @@ def put_metric_scores(session: Session, campaign: str, metric: str, given: Metri
         raise Invalid("no score can be stored", places=(Place(("body",), why),))
     before = next((one for one in stored.load_metrics(session, row.id, row.data_version) if one.metric == metric), None)
     if before is None or not _is_unchanged(session, row.id, before, rows, given):
-        version = campaigns.take_next_version(session, row.id, actor=actor, what=f"scores of {metric}")
+        version = campaigns.take_next_data_version(session, row.id, actor=actor, what=f"scores of {metric}")
         listed = [(*address, score) for address, score in rows.items()]
         stored.store_metric_scores(
             session, row.id, metric, listed, higher_is_better=given.higher_is_better, version=version

@@ -34,7 +34,7 @@ def stream_ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
         standardised=read.options.standardised,
     )
     yield _lines([COLUMNS])
-    profile = exports.find_profile_id(session, row.id, hash_own_profile(view))
+    profile = exports.find_weight_profile_id(session, row.id, hash_own_profile(view))
     if profile is None:
         return
     loaded = ratings.load_ratings(

@@ -76,7 +76,7 @@ def prefill_errors_from_campaign(
         rows.append((ids[address].id, [span.model_dump(mode="json") for span in spans], how))
         errors += len(spans)
     stored.replace_prefills(session, row.id, rows, source=source)
-    version = campaigns.take_next_version(session, row.id, actor=actor, what="prefills")
+    version = campaigns.take_next_data_version(session, row.id, actor=actor, what="prefills")
     raters = {record.rater for record in chosen.values()}
     what = {"from": source, "outputs": len(rows), "errors": errors}
     audit.record_action(session, row.id, actor=actor, action="prefills taken over", what=what)

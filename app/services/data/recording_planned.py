@@ -62,7 +62,7 @@ def find_planned_items(
     Raises TaskHandedIn where a task that is handed in says otherwise; places are `("body", i)`.
     """
     named = [(one.rater, one.document, one.segment, one.system) for one in sent]
-    items = external_judgments.find_planned_for_raters(session, campaign_id, named)
+    items = external_judgments.load_planned_items_of_raters(session, campaign_id, named)
     known = {n for n, at in items.items() if at.payload is not None and _is_same_answer(protocol, at.payload, sent[n])}
     other = [n for n, at in sorted(items.items()) if at.state == "handed_in" and n not in known]
     if other:

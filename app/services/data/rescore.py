@@ -69,7 +69,7 @@ def rescore_campaign(session: Session, campaign: str, *, actor: str) -> ScoreChe
     compared = [_compare_profile(session, row.id, view, one, put_right=True) for one in profiles]
     corrected, added = sum(one.different for one in compared), sum(one.missing for one in compared)
     if corrected or added:
-        campaigns.take_next_version(session, row.id, actor=actor, what="rescored")
+        campaigns.take_next_data_version(session, row.id, actor=actor, what="rescored")
         what = {"scores": corrected, "added": added}
         audit.record_action(session, row.id, actor=actor, action="rescored", what=what)
     return ScoreCheckReport(campaign, tuple(compared), corrected, added)

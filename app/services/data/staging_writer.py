@@ -82,7 +82,7 @@ class StagingWriter:
     """
 
     get_protocol: Callable[[], tuple[Protocol[Any], ScoringOptions]]
-    lines: copy_text.CopyLines = field(default_factory=copy_text.CopyLines)
+    lines: copy_text.CopyBuffer = field(default_factory=copy_text.CopyBuffer)
     n_records: int = 0
     n_judgments: int = 0
     n_voids: int = 0
@@ -161,9 +161,9 @@ class StagingWriter:
         document, position = self.last_address
         return record.document != document or (by_segment and record.position != position)
 
-    def take_staged_lines(self) -> copy_text.CopyLines:
+    def take_staged_lines(self) -> copy_text.CopyBuffer:
         """The lines so far, to be merged; those after them start anew."""
-        lines, self.lines = self.lines, copy_text.CopyLines()
+        lines, self.lines = self.lines, copy_text.CopyBuffer()
         self.start_chunk()
         return lines
 

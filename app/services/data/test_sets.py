@@ -375,6 +375,6 @@ def _new_data_version(
     created: bool = False,
     repaired: int = 0,
 ) -> TestSetPutResult:
-    version = campaigns.take_next_version(session, campaign_id, actor=actor, what="texts")
+    version = campaigns.take_next_data_version(session, campaign_id, actor=actor, what="texts")
     audit.record_action(session, campaign_id, actor=actor, action="test set changed", what=dict(what))
     return TestSetPutResult(created=created, changed=True, repaired=repaired, data_version=version)

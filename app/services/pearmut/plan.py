@@ -62,7 +62,7 @@ def _store(
         "compiled": b"",
         "change": None,
         "method_version": plans.PLAN_VERSION,
-        "data_version": campaigns.take_next_version(session, row.id, actor=actor, what=f"plan {version}"),
+        "data_version": campaigns.take_next_data_version(session, row.id, actor=actor, what=f"plan {version}"),
         "actor": actor,
     }
     stored.insert_plan(session, values)

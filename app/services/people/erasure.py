@@ -49,7 +49,9 @@ def erase_rater(session: Session, key: str, *, campaign: str | None, by: Caller)
     """
     if by.campaign is not None and campaign not in (None, by.campaign):
         raise raters.RaterNotFound
-    accounts = _all_accounts(session, erasure.load_accounts_of_key(session, key, campaign=by.campaign or campaign))
+    accounts = _all_accounts(
+        session, erasure.load_rater_accounts_of_key(session, key, campaign=by.campaign or campaign)
+    )
     if by.campaign is not None and any(account.campaign != by.campaign for account in accounts):
         raise PersonInOtherCampaign
     known = [account for account in accounts if account.state != "erased"]
@@ -57,7 +59,7 @@ def erase_rater(session: Session, key: str, *, campaign: str | None, by: Caller)
         _forget(session, account, by)
     for person in sorted({account.person_id for account in accounts if account.person_id is not None}):
         if any(account.state != "erased" for account in accounts if account.person_id == person):
-            erasure.rename_person(session, person, f"erased~{secrets.token_hex(8)}")
+            erasure.replace_person_key(session, person, f"erased~{secrets.token_hex(8)}")
     return [ErasedAccount(account.campaign, account.key) for account in accounts]
 
 
@@ -70,15 +72,15 @@ def _all_accounts(session: Session, named: Sequence[erasure.AccountRecord]) -> l
         raise AmbiguousRaterKey
     if named[0].person_id is None:
         return list(named)
-    return list(erasure.load_accounts_of_person(session, named[0].person_id))
+    return list(erasure.load_rater_accounts_of_person(session, named[0].person_id))
 
 
 def _forget(session: Session, account: erasure.AccountRecord, by: Caller) -> None:
     row = campaigns.load_campaign(session, account.campaign, lock=True)
     stored.revoke_rater_tokens(session, row.id, account.id)
-    erasure.erase_account(session, account)
+    erasure.erase_rater_account(session, account)
     if row.data_version:
-        campaigns.take_next_version(session, row.id, actor=by.actor, what="raters")
+        campaigns.take_next_data_version(session, row.id, actor=by.actor, what="raters")
     audit.record_action(session, row.id, actor=by.actor, action="rater erased", what={"rater": account.key})
 
 
@@ -95,7 +97,7 @@ def purge_rater_judgments(session: Session, campaign: str, key: str, *, actor: s
         raise ErasureRequired
     hashes = purging.purge_rater(session, row.id, account.id)
     if hashes:
-        campaigns.take_next_version(session, row.id, actor=actor, what="purge")
+        campaigns.take_next_data_version(session, row.id, actor=actor, what="purge")
     for first in range(0, len(hashes), PER_ENTRY):
         part = hashes[first : first + PER_ENTRY]
         gone = {one.row: one.hash for one in part}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, timedelta
 from itertools import groupby
 
-from app.stats.timing.listening import PlayEvent, iterate_heard_stretches
+from app.stats.timing.listening import PlaybackEvent, iterate_heard_stretches
 from app.storage.db import Session
 from app.storage.media import rows
 
@@ -21,7 +21,7 @@ def load_heard_seconds(
     heard: dict[int, dict[date, float]] = {}
     events = rows.stream_play_events(session, campaign_id, raters)
     for (rater, _, _), of_file in groupby(events, key=lambda row: (row.rater_id, row.task_id, row.media)):
-        told = (PlayEvent(row.session, row.kind, row.at_ms, row.media_ms, row.received_at) for row in of_file)
+        told = (PlaybackEvent(row.session, row.kind, row.at_ms, row.media_ms, row.received_at) for row in of_file)
         for start, end, began in iterate_heard_stretches(told):
             if began.received_at is not None:
                 day = (began.received_at.astimezone(UTC) + timedelta(minutes=offset)).date()

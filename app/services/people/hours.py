@@ -237,7 +237,7 @@ def _by_rater(
     """Active seconds by rater id and day."""
     spacing = WordSpacing(has_word_spaces(view.source_language), has_word_spaces(view.target_language))
     only = None if everybody else [one.id for one in accounts]
-    read = hours.load_activity(session, campaign_id, spacing, only)
+    read = hours.load_recorded_activity(session, campaign_id, spacing, only)
     persons = {one.id: int(one.person) for one in accounts}
     person = [persons.get(rater, -rater) for rater in read.raters]
     active: dict[int, dict[date, float]] = {}

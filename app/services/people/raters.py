@@ -352,7 +352,7 @@ def _store(
     account |= {"person_id": person} if "person" in differs else {}
     raters.update_rater(session, rater_id, account)
     if row.data_version and old is not None and differs & {"person", "attributes"}:
-        campaigns.take_next_version(session, row.id, actor=by.actor, what="raters")
+        campaigns.take_next_data_version(session, row.id, actor=by.actor, what="raters")
     raters.upsert_enrolment(session, row.id, rater_id, _stored_enrolment(wanted, team_id))
     if "contact" in differs:
         contact = wanted.contact

@@ -12,8 +12,8 @@ from app.reports.inputs.campaign import CampaignInfo
 from app.reports.inputs.recipe_ratings import load_recipe_ratings
 from app.reports.inputs.snapshot import Snapshot, load_snapshot
 from app.stats.components.fit_for_forecast import FEWEST_RATINGS, fit_forecast_components, parse_forecast_components
-from app.stats.planning.forecast_components import ForecastComponents
-from app.stats.planning.planning import BETWEEN, NoComponents, VarianceComponents, default_components
+from app.stats.planning.forecast_components import ForecastVarianceComponents
+from app.stats.planning.planning import BETWEEN, NoVarianceComponents, VarianceComponents, default_variance_components
 from app.stats.selection import select_rows
 from app.storage import profiles
 from app.storage.db import Session
@@ -23,7 +23,7 @@ SETTING = "components"
 
 def load_forecast_components(
     session: Session, view: CampaignInfo, pilot: str | None = None, *, version: int | None = None
-) -> ForecastComponents:
+) -> ForecastVarianceComponents:
     """The components for a plan of this campaign.
 
     pilot: key of the campaign whose judgments they are of; that it may be read is checked by who asks. version: of the
@@ -43,12 +43,12 @@ def load_forecast_components(
     if own is not None:
         return own
     try:
-        return ForecastComponents(default_components(view.protocol), BETWEEN.get(view.protocol))
-    except NoComponents as error:
-        return ForecastComponents(None, why=error.detail or error.title())
+        return ForecastVarianceComponents(default_variance_components(view.protocol), BETWEEN.get(view.protocol))
+    except NoVarianceComponents as error:
+        return ForecastVarianceComponents(None, why=error.detail or error.title())
 
 
-def parse_pilot_components(report: Mapping[str, Any]) -> ForecastComponents | None:
+def parse_pilot_components(report: Mapping[str, Any]) -> ForecastVarianceComponents | None:
     """What a plan's report says of its pilot, for the next plan of the campaign: the pilot itself is not read again.
 
     None where it had none.
@@ -57,10 +57,12 @@ def parse_pilot_components(report: Mapping[str, Any]) -> ForecastComponents | No
     if not told or not forecast or "components" not in forecast:
         return None
     again = {**told, "resampled": None, "why_not_resampled": "a replan does not read the pilot again"}
-    return ForecastComponents(VarianceComponents(**forecast["components"]), told["between_systems"], pilot_report=again)
+    return ForecastVarianceComponents(
+        VarianceComponents(**forecast["components"]), told["between_systems"], pilot_report=again
+    )
 
 
-def _load_pilot_components(session: Session, view: CampaignInfo, snapshot: Snapshot) -> ForecastComponents:
+def _load_pilot_components(session: Session, view: CampaignInfo, snapshot: Snapshot) -> ForecastVarianceComponents:
     campaign = snapshot.campaign
     if campaign.protocol != view.protocol:
         raise _unfit_pilot(f"is judged by {campaign.protocol}, this campaign by {view.protocol}")
@@ -86,7 +88,7 @@ def _unfit_pilot(what: str) -> Invalid:
     return Invalid("the query is not valid", places=(Place(("query", "pilot"), what),))
 
 
-def _fit_own_components(session: Session, snapshot: Snapshot) -> ForecastComponents | None:
+def _fit_own_components(session: Session, snapshot: Snapshot) -> ForecastVarianceComponents | None:
     recipe = NAMED["recommended"]
     # A plan may be looked at where nothing may be written.
     if not profiles.has_any_score(session, snapshot.campaign_id):

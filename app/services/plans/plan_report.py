@@ -15,7 +15,7 @@ from app.reports.inputs.campaign import CampaignInfo
 from app.services.people import idle_raters
 from app.services.plans.plan_chart import MOST_RATERS, MOST_SYSTEMS, PlanChartData, RaterLoad, draw_plan_chart
 from app.services.plans.plan_input import PlanInput
-from app.stats.planning.forecast_components import ForecastComponents
+from app.stats.planning.forecast_components import ForecastVarianceComponents
 from app.stats.planning.plan_forecast import forecast_plan, warn_of_few_documents
 from app.stats.planning.planning import RatingPrices
 
@@ -26,7 +26,7 @@ ENTROPY_DECIMALS = 12  # of work that is dealt evenly the sum of logarithms is 1
 
 
 def make_plan_report(
-    view: CampaignInfo, material: PlanInput, plan: Plan, components: ForecastComponents
+    view: CampaignInfo, material: PlanInput, plan: Plan, components: ForecastVarianceComponents
 ) -> dict[str, object]:
     """The report as plain JSON values. components: what it is forecast with."""
     checks = check_plan(plan)

@@ -22,7 +22,7 @@ from app.services.campaigns.campaigns import get_campaign
 from app.services.plans import components as plan_components
 from app.services.plans import plan_input, plan_prefills, plan_report, plan_rows
 from app.services.plans.plan_input import PlanInput
-from app.stats.planning.forecast_components import ForecastComponents
+from app.stats.planning.forecast_components import ForecastVarianceComponents
 from app.storage import campaigns, plans
 from app.storage.db import Session
 
@@ -135,7 +135,7 @@ def compile_plan_with_seed(wanted: PlanRequest, seed: int) -> Plan:
         raise Invalid(error.detail, places=places) from None
 
 
-def add_plan_report(wanted: PlanRequest, plan: Plan, components: ForecastComponents) -> CompiledPlan:
+def add_plan_report(wanted: PlanRequest, plan: Plan, components: ForecastVarianceComponents) -> CompiledPlan:
     """A plan with its report and its digest. components: what it is forecast with."""
     report = plan_report.make_plan_report(wanted.view, wanted.material, plan, components)
     return CompiledPlan(plan, report, hash_plan(plan, wanted.material))
@@ -207,7 +207,7 @@ def store_frozen_plan(
     """Store a plan as the one in force, under the next data version; its version."""
     before = plans.find_plan_in_force(session, row.id)
     version = 1 if before is None else int(before.version) + 1
-    data_version = campaigns.take_next_version(session, row.id, actor=actor, what=f"plan {version}")
+    data_version = campaigns.take_next_data_version(session, row.id, actor=actor, what=f"plan {version}")
     values = {
         "campaign_id": row.id,
         "version": version,

@@ -17,7 +17,7 @@ from app.services.plans import components as plan_components
 from app.services.plans import plan_input, plan_prefills, plan_report, plan_rows, plans
 from app.services.plans.plan_input import SEAT, PlanInput
 from app.services.plans.plans import PlanView
-from app.stats.planning.forecast_components import ForecastComponents
+from app.stats.planning.forecast_components import ForecastVarianceComponents
 from app.storage import campaigns, replans
 from app.storage import plans as stored
 from app.storage.db import Session
@@ -148,12 +148,12 @@ class RemainingWork:
             rebalance=self.rebalance,
         )
 
-    def load_components(self, session: Session, version: int | None = None) -> ForecastComponents:
+    def load_components(self, session: Session, version: int | None = None) -> ForecastVarianceComponents:
         """The components that it is forecast with: of the judgments up to a data version, where they are its own."""
         kept = plan_components.parse_pilot_components(self.before.report)
         return kept or plan_components.load_forecast_components(session, self.view, version=version)
 
-    def make_plan_report(self, plan: Plan, known: ForecastComponents) -> Mapping[str, object]:
+    def make_plan_report(self, plan: Plan, known: ForecastVarianceComponents) -> Mapping[str, object]:
         """Of the plan that comes of it."""
         return plan_report.make_plan_report(self.view, _with_past(self.material, plan), plan, known)
 

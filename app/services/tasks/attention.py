@@ -132,7 +132,7 @@ def record_attention_check_result(session: Session, rater: ActingRater, public_i
         asked = get_attention_settings(view.settings)
         result = _make_result(session, view, load_task_content(session, public_id), rater.rater_id, asked)
         result |= {"again": result["warns"] and int(note.get("try", 1)) <= asked.repeats}
-        attention.store_check_result(session, row.campaign_id, row.id, json.dumps(result))
+        attention.store_attention_check_result(session, row.campaign_id, row.id, json.dumps(result))
         if result["again"]:
             _repeat(session, row, note)
     if not result["warns"]:
@@ -157,7 +157,7 @@ def list_attention_check_results(
     """
     row = campaigns.load_campaign(session, campaign)
     least = parse_quality_settings(row.settings).code_attention
-    rows = attention.load_attention_results(
+    rows = attention.load_attention_check_results(
         session, row.id, after=after, limit=limit, state=state, sort=sort, words=q.split()
     )
     return [AttentionResult(**row._asdict(), verdict=_decide_verdict(row.passed, row.failed, least)) for row in rows]
@@ -238,7 +238,7 @@ def _repeat(session: Session, row: Any, note: Mapping[str, Any]) -> None:
     key = f"{str(row.key).split('~again')[0]}~again{note['try']}"
     meta = {"document": note["document"], "try": note["try"] + 1, "pooled": note.get("pooled", False)}
     values = {"public_id": f"t_{secrets.token_hex(16)}", "key": key, "meta": json.dumps(meta)}
-    attention.repeat_attention_check(session, row.campaign_id, row.id, values)
+    attention.insert_repeated_attention_check(session, row.campaign_id, row.id, values)
 
 
 def _read_note(meta: Mapping[str, object]) -> AttentionSegmentMeta | None:

@@ -146,7 +146,7 @@ def reopen_task(session: Session, campaign: str, public_id: str, *, reason: str,
     if task.state != "handed_in":
         raise ReopenOfOpenTask
     tasks.free_task(session, row.id, task.id, {"pooled": False})
-    campaigns.take_next_version(session, row.id, actor=actor, what="task reopened")
+    campaigns.take_next_data_version(session, row.id, actor=actor, what="task reopened")
     what = {"task": public_id, "reason": reason}
     audit.record_action(session, row.id, actor=actor, action="task reopened", what=what)
     return _load_board_task(session, row.id, public_id)

@@ -162,8 +162,8 @@ def void_judgments(session: Session, campaign: str, wanted: JudgmentFilter, *, r
     row = campaigns.load_campaign(session, campaign, lock=True)
     if not campaign_judgments.count_voidable_judgments(session, row.id, only=wanted.conditions):
         return VoidResult(0, row.data_version)
-    version = campaigns.take_next_version(session, row.id, actor=actor, what="voids", judged=True)
-    n = campaign_judgments.insert_voids(
+    version = campaigns.take_next_data_version(session, row.id, actor=actor, what="voids", judged=True)
+    n = campaign_judgments.insert_judgment_voids(
         session, row.id, only=wanted.conditions, reason=reason, actor=actor, version=version
     )
     what = {"judgments": n, "filter": wanted.conditions, "data_version": version}

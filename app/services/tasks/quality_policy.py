@@ -117,9 +117,7 @@ def load_overall_verdict(session: Session, campaign: str, rater: str) -> Overall
 
 def _load_passed_share(session: Session, asked: QualitySettings, campaign_id: int, rater_id: int) -> float | None:
     """Share of attention checks that were passed at the first try, where anything follows from it."""
-    return (
-        None if asked.code_attention is None else attention.load_first_try_passed_share(session, campaign_id, rater_id)
-    )
+    return None if asked.code_attention is None else attention.load_first_try_pass_share(session, campaign_id, rater_id)
 
 
 def _code(asked: QualitySettings, overall: OverallVerdict) -> str:

@@ -322,7 +322,7 @@ def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded:
         raise TaskUnfinished(f"{len(left)} missing", places=tuple(one.place for one in left))
     code: str | None = row.completion_code or (secrets.token_hex(5).upper() if coded else None)
     tasks.mark_task_handed_in(session, row.campaign_id, row.id, rater_id=rater.rater_id, code=code)
-    campaigns.take_next_version(session, row.campaign_id, actor=rater.actor, what="hand-in")
+    campaigns.take_next_data_version(session, row.campaign_id, actor=rater.actor, what="hand-in")
     record_hand_in_event(session, row.campaign_id, public_id, rater.rater_id, counts=row.plan is not None)
     return code
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.stats.agreement.units import OfDocuments, ValuesByUnit
-from app.stats.document_draws import count_draws_in_block
+from app.stats.document_draws import draws_per_block
 from app.stats.intervals import t_quantile
 from app.stats.ratings import Floats
 
@@ -36,7 +36,7 @@ def bootstrap_statistic(statistic: OfDocuments, units: ValuesByUnit, draws: int,
     """A statistic in every draw, shape (draws,); the draws are those of part 0 at once, held in blocks."""
     shared = np.unique(units.with_two_or_more_values().document)
     subsets = shared, np.setdiff1d(np.arange(units.n_documents), shared)
-    rngs, step = [_generator(seed, 0) for _ in subsets], count_draws_in_block(units.n_documents)
+    rngs, step = [_generator(seed, 0) for _ in subsets], draws_per_block(units.n_documents)
     parts = [np.empty(0)]
     for start in range(0, draws, step):
         n = min(step, draws - start)
@@ -93,7 +93,7 @@ def jackknife_interval(statistic: OfDocuments, units: ValuesByUnit, level: float
     held = np.unique(units.with_two_or_more_values().document)
     if held.size < FEWEST_DOCUMENTS:
         return float("nan"), float("nan")
-    step, parts = count_draws_in_block(units.n_documents), []
+    step, parts = draws_per_block(units.n_documents), []
     for start in range(0, held.size, step):
         some = held[start : start + step]
         left = np.repeat(units.equal_document_weights(), some.size, axis=0)

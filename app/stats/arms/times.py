@@ -15,7 +15,7 @@ import numpy.typing as npt
 from app.stats.intervals import t_quantile
 from app.stats.plain_values import Interval, interval_or_none
 from app.stats.quality.pairing import first_rows_of_judgments
-from app.stats.ratings import Bools, Codes, Floats, RatingKind, Ratings
+from app.stats.ratings import Bools, Codes, Floats, RatingLevel, Ratings
 from app.stats.side_tables import Micros
 
 SHORT, LONG = 10, 20
@@ -82,7 +82,7 @@ def group_judgments_by_document(work: TimedJudgments) -> ShownDocuments:
     rows = work.rows
     code = encode_combinations(rows.rater, rows.task, rows.document, rows.system)
     n = int(code.max(initial=-1)) + 1
-    length = np.bincount(code[rows.kind == RatingKind.SEGMENT], minlength=n).astype(np.int64)
+    length = np.bincount(code[rows.kind == RatingLevel.SEGMENT], minlength=n).astype(np.int64)
     rater = np.zeros(n, dtype=np.int32)
     rater[code] = rows.rater
     return ShownDocuments(code, length, _sums(code, work.seconds, n), rater)
@@ -126,7 +126,7 @@ def measure_durations_by_unit(work: TimedJudgments) -> Mapping[tuple[str, str], 
     """
     work = work.one_row_per_judgment()
     rows, of = work.rows, group_judgments_by_document(work)
-    segment = np.asarray(rows.kind == RatingKind.SEGMENT)
+    segment = np.asarray(rows.kind == RatingLevel.SEGMENT)
     length = of.length[of.code] if of.code.size else np.empty(0, dtype=np.int64)
     third = _thirds(rows, of, length)
     by_cell: dict[tuple[str, str], UnitDurations] = {}
@@ -164,7 +164,7 @@ def _per_word(work: TimedJudgments) -> Floats:
 def _thirds(rows: Ratings, of: ShownDocuments, length: Counted) -> Codes:
     """0, 1 or 2 of each segment judgment by its rank among those of the shown document; −1 of short ones."""
     third = np.full(len(rows), -1, dtype=np.int32)
-    segment = np.flatnonzero(rows.kind == RatingKind.SEGMENT)
+    segment = np.flatnonzero(rows.kind == RatingLevel.SEGMENT)
     order = segment[np.lexsort((rows.segment[segment], of.code[segment]))]
     code = of.code[order]
     starts = np.flatnonzero(np.append(True, code[1:] != code[:-1])[: code.size])

@@ -13,7 +13,7 @@ import numpy as np
 
 from app.stats.agreement.units import Indices
 from app.stats.calibration.linking import percentile_interval_of_draws
-from app.stats.document_draws import sum_drawn_documents
+from app.stats.document_draws import bootstrap_document_sums
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Floats
 
@@ -93,7 +93,7 @@ def fit_protocol_bridge(
         predicted[~rest] = isotonic_regression(x[rest], y[rest], rising=rising).predict(x[~rest])
     terms = _square_terms(y, predicted, code)
     r_squared = _r_squared([once @ term for term in terms])[0]
-    drawn = _r_squared(sum_drawn_documents(rng, held.size, draws, terms))
+    drawn = _r_squared(bootstrap_document_sums(rng, held.size, draws, terms))
     return ProtocolBridgeFit(
         x.size,
         held.size,

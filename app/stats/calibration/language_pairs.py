@@ -21,7 +21,7 @@ from app.stats.calibration.lines import (
     fixed_points_as_arrays,
     make_fixed_points,
 )
-from app.stats.document_draws import count_draws_in_block, draw_document_counts, sum_documents_by_draw
+from app.stats.document_draws import bootstrap_document_counts, draws_per_block, sum_documents_by_draw
 from app.stats.plain_values import interval_or_none
 from app.stats.ratings import Codes, Floats
 
@@ -117,11 +117,11 @@ class LanguagePairBootstrap:
     def calibration_pair_means(self, samples: Sequence[tuple[Floats, Indices]]) -> list[Floats]:
         """Means of values by the number of their calibration pair, shapes (n,), (n,) → (draws,) each."""
         rng = np.random.default_rng([self.seed, 2])
-        return _weighted_means(draw_document_counts(rng, self.n_pairs, self.draws), self.n_pairs, samples)
+        return _weighted_means(bootstrap_document_counts(rng, self.n_pairs, self.draws), self.n_pairs, samples)
 
     def _count_documents(self) -> Iterator[Floats]:
-        rng, rows = np.random.default_rng([self.seed, 1, self.number]), count_draws_in_block(self.n_documents)
-        for drawn in draw_document_counts(rng, self.held.size, self.draws, rows=rows):
+        rng, rows = np.random.default_rng([self.seed, 1, self.number]), draws_per_block(self.n_documents)
+        for drawn in bootstrap_document_counts(rng, self.held.size, self.draws, rows=rows):
             counts = np.zeros((len(drawn), self.n_documents))
             counts[:, self.held] = drawn
             yield counts

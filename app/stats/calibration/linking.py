@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from app.stats.agreement.pairs import pearson
-from app.stats.document_draws import sum_drawn_documents
+from app.stats.document_draws import bootstrap_document_sums
 from app.stats.plain_values import interval_or_none, number_or_none
 from app.stats.ratings import Codes, Floats
 
@@ -77,7 +77,7 @@ def fit_scale_link(
     if not np.isfinite(slope):
         why = "the anchors have constant scores in one of the two campaigns, so their spread cannot link them"
         return ScaleLink(n, None, None, None, none, none, None, None, None, why)
-    drawn = sum_drawn_documents(rng, documents, draws, [*terms, *kinds])
+    drawn = bootstrap_document_sums(rng, documents, draws, [*terms, *kinds])
     slopes, intercepts = _lines(drawn[: len(terms)], method)
     off = anchors.base - (slope * anchors.other + intercept)
     kind, ends = _kinds(anchors, drawn[len(terms) :], slopes, intercepts, off, level)

@@ -14,7 +14,7 @@ import numpy as np
 
 from app.stats.components.fit import VarianceComponentsFit
 from app.stats.components.layout import make_model_layout
-from app.stats.components.likelihood import RemlSolution, evaluate_reml
+from app.stats.components.likelihood import RemlEvaluation, evaluate_reml
 from app.stats.components.optimum import LOWEST
 from app.stats.components.terms import RESIDUAL
 from app.stats.ratings import Floats
@@ -37,7 +37,7 @@ def satterthwaite_degrees(fitted: VarianceComponentsFit) -> Floats:
     terms = [term for term in fitted.terms if term not in fitted.at_bound]
     x = {t: log(LOWEST if t in fitted.at_bound else fitted.components[t] / residual) for t in fitted.terms}
 
-    def at(term: str, step: float) -> RemlSolution:
+    def at(term: str, step: float) -> RemlEvaluation:
         return evaluate_reml(arranged, fitted.rows.score, {t: exp(v + step * (t == term)) for t, v in x.items()})
 
     curvature = np.zeros((len(terms), len(terms)))
@@ -57,7 +57,7 @@ def satterthwaite_degrees(fitted: VarianceComponentsFit) -> Floats:
         return np.asarray(variance**2 / spread, dtype=np.float64)
 
 
-def _variances(solution: RemlSolution, fitted: VarianceComponentsFit) -> Floats:
+def _variances(solution: RemlEvaluation, fitted: VarianceComponentsFit) -> Floats:
     n = len(fitted.means)
     return _variances_of_differences(solution.inverse[:n, :n] * solution.residual)
 

@@ -19,7 +19,7 @@ from app.stats.components.layout import ModelLayout, make_model_layout
 from app.stats.components.likelihood import MixedModelEquations
 from app.stats.components.observations import ModelObservations, make_observations
 from app.stats.components.optimum import HIGHEST, LOWEST, RemlOptimum, minimize_reml
-from app.stats.components.terms import RESIDUAL, OmittedTerm, identify_terms
+from app.stats.components.terms import RESIDUAL, OmittedTerm, select_identifiable_terms
 from app.stats.ratings import Floats, Ratings
 
 MOST_RATERS = 3_000
@@ -106,7 +106,7 @@ def fit_variance_components(ratings: Ratings) -> VarianceComponentsFit:
 def fit_variance_components_to_rows(rows: ModelObservations) -> VarianceComponentsFit:
     """The same from rows that are laid out already. Raises ModelNotEstimable."""
     _check(rows)
-    known = identify_terms(rows)
+    known = select_identifiable_terms(rows)
     arranged = make_model_layout(rows, known.terms)
     start = known.start
     scale = start[-1] if start[-1] > 0 else max(float(start.max()), 1.0)

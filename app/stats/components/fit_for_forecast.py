@@ -8,13 +8,13 @@ import numpy as np
 
 from app.stats.components.fit import ModelNotEstimable, fit_variance_components
 from app.stats.components.generalizability import (
-    mean_ratings_per_item,
+    mean_raters_per_item,
     planning_components_of_fit,
     system_variance,
     to_planning_components,
 )
 from app.stats.components.terms import RESIDUAL, TERMS
-from app.stats.planning.forecast_components import ForecastComponents
+from app.stats.planning.forecast_components import ForecastVarianceComponents
 from app.stats.ratings import Ratings
 
 MOST_ROWS = 5_000
@@ -24,18 +24,18 @@ FEWEST_RATINGS = 100
 RATED_ONCE = ("components from outputs rated once: rater variance is partly attributed to documents and outputs",)
 
 
-def parse_forecast_components(value: object) -> ForecastComponents | None:
+def parse_forecast_components(value: object) -> ForecastVarianceComponents | None:
     """Variances by term, with `system` and `source` where they are known; None where the value holds none."""
     if not isinstance(value, Mapping):
         return None
     names = {*TERMS, RESIDUAL, "system"}
     variances = {name: float(v) for name, v in value.items() if name in names and _is_variance(v)}
     if RESIDUAL not in variances or len(variances) < len([name for name in value if name != "source"]):
-        return ForecastComponents(
+        return ForecastVarianceComponents(
             None, why="the setting components must contain variances by name, `residual` among them"
         )
     source = value.get("source")
-    return ForecastComponents(
+    return ForecastVarianceComponents(
         to_planning_components(variances, source=source if isinstance(source, str) else "given"),
         variances.get("system"),
     )
@@ -45,7 +45,7 @@ def _is_variance(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
 
 
-def fit_forecast_components(rows: Ratings, campaign: str) -> ForecastComponents | None:
+def fit_forecast_components(rows: Ratings, campaign: str) -> ForecastVarianceComponents | None:
     """Components fitted to a campaign's ranked rows; None where these are too few, or cannot be taken apart."""
     if len(rows) < FEWEST_RATINGS:
         return None
@@ -55,9 +55,9 @@ def fit_forecast_components(rows: Ratings, campaign: str) -> ForecastComponents 
     except ModelNotEstimable:
         return None
     source = f"{campaign}, own judgments" + ("" if part is rows else f" on {n_documents:,} documents")
-    notes = RATED_ONCE if mean_ratings_per_item(model) < 1 + 1e-9 else ()
+    notes = RATED_ONCE if mean_raters_per_item(model) < 1 + 1e-9 else ()
     components = planning_components_of_fit(model, source=source)
-    return ForecastComponents(components, system_variance(model), notes=notes, pilot_ratings=rows)
+    return ForecastVarianceComponents(components, system_variance(model), notes=notes, pilot_ratings=rows)
 
 
 def sample_whole_documents(rows: Ratings, most: int) -> tuple[Ratings, int]:

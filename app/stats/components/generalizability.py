@@ -19,7 +19,7 @@ from app.stats.planning.planning import StudyLayout, VarianceComponents, contras
 
 
 @dataclass(frozen=True, slots=True)
-class DecisionStudy:
+class DecisionStudyReliability:
     """How reliable the means of a study of this size are.
 
     documents, ratings, raters: D documents, each output by K raters, R raters in all. relative, absolute: error
@@ -111,7 +111,7 @@ def variance_shares(fitted: VarianceComponentsFit) -> Mapping[str, float]:
 
 def estimate_reliability(
     components: Mapping[str, float], between: float, *, documents: int, segments: float, ratings: int, raters: int
-) -> DecisionStudy:
+) -> DecisionStudyReliability:
     """Reliability of a study in which every document is judged for all systems by the same K of R raters.
 
     components : variance of each term of `VarianceComponentsFit.components`. between : σ²_s.
@@ -131,7 +131,7 @@ def estimate_reliability(
     of_documents = (get("doc", 0.0) + get("segment", 0.0) / segments) / documents
     of_raters = (get("rater_doc", 0.0) + get("rater_segment", 0.0) / segments) / (documents * ratings)
     absolute = relative + of_documents + get("rater", 0.0) / raters + of_raters
-    return DecisionStudy(
+    return DecisionStudyReliability(
         documents, ratings, raters, relative, absolute, _share(between, relative), _share(between, absolute)
     )
 
@@ -140,9 +140,9 @@ def _share(between: float, error: float) -> float | None:
     return between / (between + error) if between + error > 0 else None
 
 
-def make_decision_studies(
+def run_decision_studies(
     fitted: VarianceComponentsFit, *, documents: Sequence[int], ratings: Sequence[int], raters: int | None = None
-) -> tuple[DecisionStudy, ...]:
+) -> tuple[DecisionStudyReliability, ...]:
     """A D-study (Brennan 2001, ch. 4): the reliability of studies of all these sizes.
 
     Parameters
@@ -153,7 +153,8 @@ def make_decision_studies(
 
     Returns
     -------
-    One `DecisionStudy` a size, in the order ratings, then documents; its variances are in squared units of the scores.
+    One `DecisionStudyReliability` a size, in the order ratings, then documents; its variances are in squared units of
+    the scores.
     """
     rows = fitted.rows
     segments = rows.n_segments / max(rows.n_units, 1)
@@ -166,7 +167,7 @@ def make_decision_studies(
     )
 
 
-def mean_ratings_per_item(fitted: VarianceComponentsFit) -> float:
+def mean_raters_per_item(fitted: VarianceComponentsFit) -> float:
     """Mean number of raters of an output."""
     rows = fitted.rows
     outputs = np.unique(rows.segment * len(rows.systems) + rows.system).size

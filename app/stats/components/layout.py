@@ -104,7 +104,7 @@ class ModelLayout:
         return self.n_systems + sum(self.sizes.values())
 
     @property
-    def n_added(self) -> int:
+    def n_accumulated_columns(self) -> int:
         """Columns that documents are added to: combinations of system and rater, or those of the model."""
         return self.n_columns if self.spread is None else len(self.pairs)
 

@@ -22,7 +22,7 @@ from app.stats.ratings import Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RemlSolution:
+class RemlEvaluation:
     """At given ratios: criterion (−2 REML log likelihood up to a constant), its gradient by the log of each ratio.
 
     residual: σ̂²_e. solution: of the fixed and spanning random columns, shape (columns,). inverse: of their coefficient
@@ -37,7 +37,7 @@ class RemlSolution:
     rest: Floats
 
 
-def evaluate_reml(layout: ModelLayout, score: Floats, ratios: Mapping[str, float]) -> RemlSolution:
+def evaluate_reml(layout: ModelLayout, score: Floats, ratios: Mapping[str, float]) -> RemlEvaluation:
     """Evaluate the criterion.
 
     score : shape (N,). ratios : γ above 0 of every term that is estimated.
@@ -55,7 +55,7 @@ class MixedModelEquations:
     def __init__(self, layout: ModelLayout, ratios: Mapping[str, float]) -> None:
         self.layout, self.ratios = layout, dict(ratios)
         self._kept: list[EliminatedRowBlock] = []
-        added = np.zeros((layout.n_added, layout.n_added))
+        added = np.zeros((layout.n_accumulated_columns, layout.n_accumulated_columns))
         self._log_determinant = 0.0
         for share in layout.shares:
             eliminated = EliminatedRowBlock(share, ratios)
@@ -113,7 +113,7 @@ class MixedModelEquations:
             at += n
         return traces
 
-    def solve(self, score: Floats) -> RemlSolution:
+    def solve(self, score: Floats) -> RemlEvaluation:
         """The criterion for scores of shape (N,)."""
         rest, solution, _ = self._apply(score[None])
         free = self.layout.n_rows - self.layout.n_systems
@@ -123,7 +123,7 @@ class MixedModelEquations:
             for (term, ratio), sums in zip(self.ratios.items(), self._level_sums(rest[0], self.ratios), strict=True)
         }
         criterion = free * float(np.log(residual)) + self._log_determinant
-        return RemlSolution(criterion, gradient, residual, solution[0], self.inverse, rest[0])
+        return RemlEvaluation(criterion, gradient, residual, solution[0], self.inverse, rest[0])
 
     def _level_sums(self, rest: Floats, terms: Iterable[str]) -> Iterator[Floats]:
         """Zᵀr of each term."""
@@ -132,7 +132,7 @@ class MixedModelEquations:
     def _apply(self, values: Floats) -> tuple[Floats, Floats, Floats]:
         """P times values, shape (k, N); the solutions of the spanning equations; and the products of all, (k, k)."""
         rest = np.empty_like(values)
-        right = np.zeros((len(values), self.layout.n_added))
+        right = np.zeros((len(values), self.layout.n_accumulated_columns))
         for share in self._shares():
             at = slice(share.share.start, share.share.stop)
             rest[:, at] = share.project_within_segments(values[:, at])
@@ -157,7 +157,7 @@ class MixedModelEquations:
             rest[:, at] -= share.project_within_segments(effects[:, share.share.cell])
         return rest, solution, right
 
-    def average_information(self, solution: RemlSolution, terms: Sequence[str]) -> Floats:
+    def average_information(self, solution: RemlEvaluation, terms: Sequence[str]) -> Floats:
         """Average information of some ratios, σ̂²_e profiled out, twice: the criterion's curvature; shape (t, t).
 
         Its entries are f_iᵀPf_j/σ̂²_e − q_i·q_j/free with f = ZZᵀr and q = |Zᵀr|²/σ̂²_e.

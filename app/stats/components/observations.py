@@ -41,7 +41,7 @@ class ModelObservations:
         return len(self.documents) if self.documents_known else self.n_segments
 
     @property
-    def n_units_of_a_system(self) -> int:
+    def mean_units_per_system(self) -> int:
         """How many of them a system was rated on, mean: all of them where every system was rated on each."""
         if not len(self):
             return 0

@@ -11,7 +11,7 @@ from math import exp
 import numpy as np
 import scipy
 
-from app.stats.components.likelihood import MixedModelEquations, RemlSolution
+from app.stats.components.likelihood import MixedModelEquations, RemlEvaluation
 from app.stats.ratings import Floats
 
 LOWEST, HIGHEST = exp(-9.0), exp(9.0)
@@ -29,7 +29,7 @@ class RemlOptimum:
     """Where the search ended: the equations there, which know their ratios, and what they say of the scores."""
 
     equations: MixedModelEquations
-    solution: RemlSolution
+    solution: RemlEvaluation
     converged: bool
 
 

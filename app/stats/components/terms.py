@@ -59,7 +59,7 @@ class OmittedTerm:
 
 
 @dataclass(frozen=True, slots=True)
-class IdentifiedTerms:
+class IdentifiableTerms:
     """terms: those of the model, in the order of TERMS. left_out: the others. start: first guesses of their variances,
     the residual last, unbiased quadratic estimates cut off at 0."""
 
@@ -77,7 +77,7 @@ def encode_term_levels(rows: ModelObservations, term: str) -> Indices:
     return np.unique(code, return_inverse=True)[1]
 
 
-def identify_terms(rows: ModelObservations) -> IdentifiedTerms:
+def select_identifiable_terms(rows: ModelObservations) -> IdentifiableTerms:
     """Keep the terms whose variances the design can tell apart, beside fixed systems.
 
     The components of a mixed model can be told apart exactly where the matrices M Z_k Z_k' M (and M for the residual)
@@ -106,7 +106,7 @@ def identify_terms(rows: ModelObservations) -> IdentifiedTerms:
             left_out.append(OmittedTerm(term, f"confounded with {' and '.join(same)}", within))
     chosen = [*kept[1:], RESIDUAL]
     order = sorted(left_out, key=lambda one: TERMS.index(one.term))
-    return IdentifiedTerms(tuple(kept[1:]), tuple(order), _start(rows, fixed, incidence, gram, chosen))
+    return IdentifiableTerms(tuple(kept[1:]), tuple(order), _start(rows, fixed, incidence, gram, chosen))
 
 
 def _reason_unfit(rows: ModelObservations, term: str) -> str | None:

@@ -14,12 +14,12 @@ from app.domain.errors import Invalid
 from app.stats.gate.gate import GateRule, decide_claim
 from app.stats.normalize import Method
 from app.stats.ratings import Ratings
-from app.stats.replication import Replication, forecast_replication
+from app.stats.replication import ReplicationChances, forecast_replication
 from app.stats.stability.chunks import StabilitySimulator
-from app.stats.stability.curves import StabilityPoint, compute_curves
+from app.stats.stability.curves import StabilityPoint, compute_stability_curves
 from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated
 from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign
-from app.stats.stability.studies import ItemSums, gather_study_ratings, normalized_document_sums, sum_items
+from app.stats.stability.studies import ItemSums, gather_study_ratings, normalized_document_sums, sum_item_ratings
 
 STUDIES = 250
 SIMULATED = "simulated"
@@ -41,14 +41,16 @@ def select_multiply_rated_documents(ratings: Ratings, documents: int) -> Multipl
     return data if n >= FEWEST and n >= ENOUGH * documents else None
 
 
-def simulate_stability(data: MultiplyRatedDocuments, method: Method, *, alpha: float, seed: int) -> StabilityPoint:
+def simulate_ranking_stability(
+    data: MultiplyRatedDocuments, method: Method, *, alpha: float, seed: int
+) -> StabilityPoint:
     """SRP and what stands beside it: studies of one rating an item on all these documents, pSxS, dealt evenly."""
     design = StudyDesign(RaterAssignment("psxs"), method)
     stability_request = StabilityRequest(
         (design,), documents=(len(data.documents),), studies=STUDIES, alpha=alpha, seed=seed
     )
     request = stability_request.resolve(len(data.documents), len(data.systems))
-    return compute_curves(StabilitySimulator(data, request))[0].points[0]
+    return compute_stability_curves(StabilitySimulator(data, request))[0].points[0]
 
 
 def simulate_replication(
@@ -60,7 +62,7 @@ def simulate_replication(
     difference: float,
     seed: int,
     studies: int = STUDIES,
-) -> Replication:
+) -> ReplicationChances:
     """Shares of simulated studies that find the same direction, and in which the claim holds again.
 
     Parameters
@@ -74,7 +76,7 @@ def simulate_replication(
     same_direction is None where the gate found no difference.
     """
     rng = np.random.Generator(np.random.PCG64([seed, 0x6A7E]))
-    items = sum_items(data)
+    items = sum_item_ratings(data)
     buckets = [np.flatnonzero(data.bucket == bucket) for bucket in range(len(data.pools))]
     same = n_holds = 0
     for _ in range(studies):
@@ -85,7 +87,7 @@ def simulate_replication(
         n_holds += decision.holds
     error, why = None, None if difference else "the systems are equal: there is no direction to replicate"
     direction = same / studies if difference else None
-    return Replication(direction, n_holds / studies, difference, error, len(data.documents), SIMULATED, why)
+    return ReplicationChances(direction, n_holds / studies, difference, error, len(data.documents), SIMULATED, why)
 
 
 def _study(
@@ -109,6 +111,6 @@ def _study(
     return np.asarray(sign * (sums[:, pair[0]] - sums[:, pair[1]]), dtype=np.float64)
 
 
-def forecast_claim_replication(sums: np.ndarray, weights: np.ndarray, rule: GateRule) -> Replication:
+def forecast_claim_replication(sums: np.ndarray, weights: np.ndarray, rule: GateRule) -> ReplicationChances:
     """The chances in closed form, from the documents of the one study that there is."""
     return forecast_replication(sums, weights, claim=rule.claim, margin=rule.margin, alpha=rule.alpha, two_sided=False)

@@ -61,7 +61,7 @@ def estimate_precision(sums: Floats, counts: Indices | Floats) -> EstimatePrecis
     several = documents > 1
     error = np.where(several, np.sqrt((psi * psi).sum(axis=-1)), np.nan)
     degrees = np.broadcast_to(document_degrees_of_freedom(counts), shape)
-    effective = np.broadcast_to(effective_documents(counts), shape)
+    effective = np.broadcast_to(effective_document_count(counts), shape)
     return EstimatePrecision(np.asarray(error), degrees, np.broadcast_to(documents, shape), effective)
 
 
@@ -77,7 +77,7 @@ def document_influences(sums: Floats, counts: Indices | Floats) -> Floats:
         return np.asarray((sums - counts * theta) / total * np.sqrt(_factors(counts / total)), dtype=np.float64)
 
 
-def effective_documents(counts: Indices | Floats) -> Floats:
+def effective_document_count(counts: Indices | Floats) -> Floats:
     """(Σn)²/Σn² over the last axis (Kish 1965, §11.7): D where documents are alike, near 1 where one is all."""
     counts = np.asarray(counts, dtype=np.float64)
     squares = (counts * counts).sum(axis=-1)
@@ -171,7 +171,7 @@ def precision_of_difference(
     degrees = _degrees_apart([float((x * x).sum()) for x in psi], models)
     error = float(np.sqrt(((psi[0] - psi[1]) ** 2).sum())) if degrees else np.nan
     documents = np.asarray(((models[0].p > 0) | (models[1].p > 0)).sum(), dtype=np.intp)
-    effective = effective_documents(models[0].p + models[1].p)
+    effective = effective_document_count(models[0].p + models[1].p)
     return EstimatePrecision(np.asarray(error), np.asarray(degrees), documents, effective)
 
 

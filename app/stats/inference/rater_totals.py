@@ -23,7 +23,7 @@ _TABLE = 16
 
 
 @dataclass(frozen=True, slots=True)
-class VisitTotals:
+class RaterDocumentTotals:
     """Sums over the ratings of a block of documents, one entry a (visit, system).
 
     visit: number of the document and rater within the block. rater: code. system: place among the ranked systems.
@@ -37,7 +37,7 @@ class VisitTotals:
     weighted: Floats
 
 
-def sum_visits(ratings: Ratings, systems: Codes) -> VisitTotals:
+def sum_by_rater_and_document(ratings: Ratings, systems: Codes) -> RaterDocumentTotals:
     """Sum the ratings of a block of documents.
 
     Parameters
@@ -52,7 +52,7 @@ def sum_visits(ratings: Ratings, systems: Codes) -> VisitTotals:
     entry = visit * systems.size + system
     sums = _sum_by_entry(weight, entry, visits.size * systems.size)
     there = np.flatnonzero(sums)
-    return VisitTotals(
+    return RaterDocumentTotals(
         visit=there // systems.size,
         rater=(visits[there // systems.size] % n_raters).astype(np.int32),
         system=there % systems.size,
@@ -95,8 +95,8 @@ def _distinct(codes: Indices) -> tuple[Indices, Indices]:
     return distinct, number[codes]
 
 
-def estimate_precision_from_visits(
-    blocks: Sequence[VisitTotals],
+def estimate_precision_from_rater_totals(
+    blocks: Sequence[RaterDocumentTotals],
     n_ratings: int,
     known: EstimatePrecision,
     first: Indices,

@@ -19,7 +19,7 @@ import numpy as np
 from app.stats.aggregate import Indices
 from app.stats.metrics.pairs import PERMUTATIONS
 from app.stats.ratings import Bools, Floats
-from app.stats.testing.permutation import draw_sign_patterns
+from app.stats.testing.permutation import sample_sign_patterns
 
 Measure = Literal["spa", "accuracy", "pearson", "output_pearson"]
 MEASURES: Final[tuple[Measure, ...]] = get_args(Measure)
@@ -103,7 +103,7 @@ def compare_two_metrics(
     first, second = (measured.values(scores[None]) for scores in (common.first, common.second))
     observed = {name: float(first[name][0] - second[name][0]) for name in MEASURES}
     beyond = dict.fromkeys(MEASURES, 0)
-    for masks in draw_swap_masks(common.human.shape, swaps, seed, measured.at_once):
+    for masks in sample_swap_masks(common.human.shape, swaps, seed, measured.at_once):
         mine, theirs = (measured.values(scores) for scores in swap_scores(common, masks))
         for name in MEASURES:
             distance = np.abs(np.nan_to_num(mine[name]) - np.nan_to_num(theirs[name]))
@@ -119,7 +119,7 @@ def compare_two_metrics(
     )
 
 
-def draw_swap_masks(shape: tuple[int, ...], swaps: int, seed: int, at_once: int) -> Iterator[Bools]:
+def sample_swap_masks(shape: tuple[int, ...], swaps: int, seed: int, at_once: int) -> Iterator[Bools]:
     """Which outputs' scores change places in each exchange, some at a time: shape (b, S, G).
 
     An exchange takes whole 64-bit words of one generator, so how many are made at a time changes nothing. The signs of
@@ -127,7 +127,7 @@ def draw_swap_masks(shape: tuple[int, ...], swaps: int, seed: int, at_once: int)
     """
     outputs = int(np.prod(shape))
     own = int(np.random.SeedSequence([seed, _EXCHANGES]).generate_state(1, np.uint64)[0])
-    for drawn in draw_sign_patterns(outputs, swaps, own, at_once):
+    for drawn in sample_sign_patterns(outputs, swaps, own, at_once):
         yield np.asarray(drawn > 0, dtype=np.bool_).reshape(-1, *shape)
 
 
@@ -147,7 +147,7 @@ class _SwapMeasures:
         self.pairs = np.triu_indices(len(self.means), 1)
         self.starts = np.flatnonzero(np.diff(common.unit, prepend=-1))
         signs = min(permutations, PERMUTATIONS, max(_FEWEST_SIGNS, _SIGNS // self.starts.size))
-        self.flips = next(draw_sign_patterns(self.starts.size, signs, seed, signs))
+        self.flips = next(sample_sign_patterns(self.starts.size, signs, seed, signs))
         systems, segments = common.human.shape
         self.at_once = max(1, _HELD // (systems * max(segments, signs)))
         self.ordered = np.sign(np.round(self.means[self.pairs[0]] - self.means[self.pairs[1]], 10))

@@ -90,10 +90,10 @@ def score_mqm2(
     marked = list(errors)
     penalty = fsum(_points(error, multipliers) for error in marked)
     critical = sum(error.count for error in marked if error.severity.lower() == CRITICAL)
-    return score_penalty(penalty, words, critical, threshold=threshold, critical_fails=critical_fails)
+    return score_mqm2_from_penalty(penalty, words, critical, threshold=threshold, critical_fails=critical_fails)
 
 
-def score_penalty(
+def score_mqm2_from_penalty(
     penalty: float,
     words: float,
     critical: int,
@@ -103,7 +103,7 @@ def score_penalty(
 ) -> Mqm2Score:
     """The same from penalty points (APT) that are summed already. Raises `Invalid` where there are no words.
 
-    >>> score_penalty(6.5, 250, 0, threshold=PassingThreshold(90, 20)).calibrated
+    >>> score_mqm2_from_penalty(6.5, 250, 0, threshold=PassingThreshold(90, 20)).calibrated
     87.0
     """
     if words <= 0:

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.mqm2.mqm2 import Mqm2Score, PassingThreshold, score_penalty
+from app.stats.mqm2.mqm2 import Mqm2Score, PassingThreshold, score_mqm2_from_penalty
 from app.stats.ratings import Bools, Codes, Floats, Ratings
 
 
 @dataclass(frozen=True, slots=True)
-class Mqm2System:
+class Mqm2SystemScore:
     """One system. words: EWC, of the sources of its segments. scored: None where these have no words."""
 
     system: int
@@ -33,12 +33,12 @@ def score_systems(
     *,
     threshold: PassingThreshold | None = None,
     critical_fails: bool = True,
-) -> tuple[Mqm2System, ...]:
+) -> tuple[Mqm2SystemScore, ...]:
     """Scores of every system that has rows, by system code.
 
     Parameters
     ----------
-    rows : penalties of segments whose words are known (`find_rows_with_known_words`).
+    rows : penalties of segments whose words are known (`find_rows_with_word_counts`).
     critical : shape (n_rows,), critical errors marked in each.
     words : shape (n_segments,), by segment code.
     """
@@ -49,13 +49,15 @@ def score_systems(
         total, serious = float(words[segment[own]].sum()), int(critical[mine].sum())
         points = float(penalty[own].sum())
         score = (
-            score_penalty(points, total, serious, threshold=threshold, critical_fails=critical_fails) if total else None
+            score_mqm2_from_penalty(points, total, serious, threshold=threshold, critical_fails=critical_fails)
+            if total
+            else None
         )
-        scores.append(Mqm2System(code, int(own.sum()), int(mine.sum()), total, serious, score))
+        scores.append(Mqm2SystemScore(code, int(own.sum()), int(mine.sum()), total, serious, score))
     return tuple(scores)
 
 
-def find_rows_with_known_words(rows: Ratings, words: Floats) -> Bools:
+def find_rows_with_word_counts(rows: Ratings, words: Floats) -> Bools:
     """Rows of segments whose words are known, shape (n_rows,). words: by segment code, NaN where unknown."""
     known = np.append(~np.isnan(words), False)  # the code of no segment is −1
     return np.asarray(known[rows.segment], dtype=np.bool_)

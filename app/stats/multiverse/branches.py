@@ -36,7 +36,7 @@ class InapplicableUniverses:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MultiverseBranch:
+class MultiverseBranchClaims:
     """What the universes of one scoring, exclusion and normalization claim.
 
     universes: (test, adjustment) of each, shape U. claims: shape (U, P), of pairs of all systems in the order of their
@@ -65,7 +65,7 @@ class MultiverseBranch:
         return out.getvalue()
 
     @classmethod
-    def from_bytes(cls, body: bytes) -> MultiverseBranch:
+    def from_bytes(cls, body: bytes) -> MultiverseBranchClaims:
         """What `to_bytes` wrote."""
         buffer = io.BytesIO(body)
         text, claims, ahead = (np.load(buffer, allow_pickle=False) for _ in range(3))
@@ -85,13 +85,13 @@ class ScoredRatings:
     domains: Codes | None
 
 
-def compute_branch(
+def compute_branch_claims(
     scored: ScoredRatings,
     space: MultiverseSpace,
     excluding: ExclusionChoice,
     normalize: Normalize,
     systems: Sequence[str],
-) -> MultiverseBranch:
+) -> MultiverseBranchClaims:
     """Every universe of a branch; those that do not apply are told with the reason.
 
     Parameters
@@ -104,10 +104,10 @@ def compute_branch(
     if isinstance(matrix, str):
         n_pairs = len(systems) * (len(systems) - 1) // 2
         claims, ahead = np.zeros((0, n_pairs), dtype=np.int8), np.full(n_pairs, ABSENT)
-        why = InapplicableUniverses(choices, space.universes_of_branch, matrix)
-        return MultiverseBranch(scored.name, excluding.name, normalize, (), claims, ahead, (why,))
+        why = InapplicableUniverses(choices, space.universes_per_branch, matrix)
+        return MultiverseBranchClaims(scored.name, excluding.name, normalize, (), claims, ahead, (why,))
     universes, claims, ahead, missing = _Universes(scored, space, recipe, matrix, systems).all(choices)
-    return MultiverseBranch(scored.name, excluding.name, normalize, universes, claims, ahead, missing)
+    return MultiverseBranchClaims(scored.name, excluding.name, normalize, universes, claims, ahead, missing)
 
 
 def _matrix_or_reason(scored: ScoredRatings, recipe: Recipe) -> ScoreMatrix | str:

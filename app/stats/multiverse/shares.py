@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from app.stats.multiverse.branches import ABSENT, UNTESTED, InapplicableUniverses, Marks, MultiverseBranch
+from app.stats.multiverse.branches import ABSENT, UNTESTED, InapplicableUniverses, Marks, MultiverseBranchClaims
 from app.stats.multiverse.space import DIMENSIONS, Dimension
 from app.stats.ratings import Floats
 
@@ -50,7 +50,7 @@ class ChoiceClaimShare:
 
 
 @dataclass(frozen=True, slots=True)
-class Multiverse:
+class MultiverseClaims:
     """All universes together. missing: those that do not apply, told once for the same choices and reason."""
 
     n: int
@@ -59,7 +59,7 @@ class Multiverse:
     missing: tuple[InapplicableUniverses, ...]
 
 
-def compute_claim_shares(branches: Sequence[MultiverseBranch], systems: Sequence[str]) -> Multiverse:
+def compute_claim_shares(branches: Sequence[MultiverseBranchClaims], systems: Sequence[str]) -> MultiverseClaims:
     """Add the universes of all branches up.
 
     systems : keys of all systems, sorted, as the branches were given.
@@ -76,10 +76,12 @@ def compute_claim_shares(branches: Sequence[MultiverseBranch], systems: Sequence
         for dimension, labels in codes.items()
         for choice in dict.fromkeys(labels.tolist())
     )
-    return Multiverse(len(claims), pairs, choices, _merge_reasons([one for b in branches for one in b.missing]))
+    return MultiverseClaims(len(claims), pairs, choices, _merge_reasons([one for b in branches for one in b.missing]))
 
 
-def _codes(branches: Sequence[MultiverseBranch], dimension: Dimension) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
+def _codes(
+    branches: Sequence[MultiverseBranchClaims], dimension: Dimension
+) -> np.ndarray[tuple[int], np.dtype[np.str_]]:
     """The choice of each universe."""
     at = {"test": 0, "adjust": 1}.get(dimension)
     if at is not None:

@@ -74,7 +74,7 @@ class MultiverseSpace:
     adjust: tuple[Adjust, ...] = ADJUSTMENTS
 
     @property
-    def universes_of_branch(self) -> int:
+    def universes_per_branch(self) -> int:
         """Universes that share their normalized scores."""
         return len(self.tests) * len(self.adjust)
 

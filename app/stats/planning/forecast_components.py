@@ -10,7 +10,7 @@ from app.stats.ratings import Ratings
 
 
 @dataclass(frozen=True, slots=True)
-class ForecastComponents:
+class ForecastVarianceComponents:
     """Components, and the variance between systems (None where unknown), or why there are none.
 
     pilot_ratings: the judgments of the pilot that was named, whose documents can be drawn again. pilot_report: what a

@@ -21,6 +21,7 @@ from app.stats.planning.studies import (
     MOST_HELD,
     RaterPools,
     StudyTooLarge,
+    absolute_t_statistics,
     assign_raters,
     claims_by_t_test,
     compute_pair_contrasts,
@@ -28,7 +29,6 @@ from app.stats.planning.studies import (
     draw_document_lengths,
     find_significant_pairs,
     simulate_document_means,
-    t_statistics,
 )
 from app.stats.ranking.clusters import assign_clusters
 from app.stats.ratings import Floats
@@ -96,7 +96,7 @@ def simulate_non_normal_power(
 ) -> tuple[int, int]:
     """How many of so many studies find two systems whose mean scores differ by `difference`; as `simulate_power`.
 
-    Raises NoSuchScores where no two systems can be so far apart, StudyTooLarge.
+    Raises CannotSimulateScores where no two systems can be so far apart, StudyTooLarge.
     """
     shifts = scores.shifts_for_difference(difference)
     if layout.documents < 2:
@@ -198,7 +198,9 @@ def _cluster_counts(sums: Floats, counts: Floats | None, rule: ClusterRule, alph
     """Clusters of each study; shapes as of a `Draw`."""
     n, n_systems, _ = sums.shape
     difference, error = compute_pair_contrasts(sums, counts)
-    p = 2 * scipy.special.stdtr(contrast_degrees_of_freedom(sums, counts)[:, None], -t_statistics(difference, error))
+    p = 2 * scipy.special.stdtr(
+        contrast_degrees_of_freedom(sums, counts)[:, None], -absolute_t_statistics(difference, error)
+    )
     is_significant = find_significant_pairs(p, alpha, holm=holm)
     first, second = np.triu_indices(n_systems, k=1)
     wins = np.zeros((n, n_systems, n_systems), dtype=np.bool_)

@@ -21,8 +21,8 @@ from app.stats.aggregate import average_segment_scores, make_score_matrix
 from app.stats.planning.studies import claims_by_t_test, compute_pair_contrasts, contrast_degrees_of_freedom, critical_t
 from app.stats.ratings import Floats, Ratings
 from app.stats.stability.extraction import MultiplyRatedDocuments, NotMultiplyRated, extract_multiply_rated
-from app.stats.stability.srp import compare_studies, monte_carlo_error, order_pairs, pooled_srp
-from app.stats.stability.studies import gather_study_ratings, normalized_document_sums, sum_items
+from app.stats.stability.srp import compare_studies, find_better_of_pairs, pooled_srp, srp_monte_carlo_error
+from app.stats.stability.studies import gather_study_ratings, normalized_document_sums, sum_item_ratings
 
 FEWEST_DOCUMENTS = 6
 MOST_HELD = 2_000_000
@@ -71,7 +71,7 @@ class BootstrapForecast:
     documents: int
 
 
-def prepare_pilot(ratings: Ratings, *, grouping: Grouping = "psxs", ratings_per_item: int = 1) -> PilotRatings:
+def prepare_pilot_ratings(ratings: Ratings, *, grouping: Grouping = "psxs", ratings_per_item: int = 1) -> PilotRatings:
     """Make ratings ready to be drawn from; multiply-rated documents alone where there are enough of them.
 
     Raises TooFewDocuments, Invalid for fewer than two systems.
@@ -80,7 +80,7 @@ def prepare_pilot(ratings: Ratings, *, grouping: Grouping = "psxs", ratings_per_
         data = extract_multiply_rated(ratings)
     except NotMultiplyRated:
         return _make_pilot_ratings(ratings)
-    if len(data.documents) < FEWEST_DOCUMENTS or int(data.pool_size.min()) < ratings_per_item:
+    if len(data.documents) < FEWEST_DOCUMENTS or int(data.raters_per_document.min()) < ratings_per_item:
         return _make_pilot_ratings(ratings)
     return _dealt_anew(data, grouping, ratings_per_item)
 
@@ -109,7 +109,7 @@ def _make_pilot_ratings(ratings: Ratings) -> PilotRatings:
 
 
 def _dealt_anew(data: MultiplyRatedDocuments, grouping: Grouping, ratings_per_item: int) -> PilotRatings:
-    items, sign = sum_items(data), 1.0 if data.higher_is_better else -1.0
+    items, sign = sum_item_ratings(data), 1.0 if data.higher_is_better else -1.0
     n_documents, n_systems = len(data.documents), len(data.systems)
 
     def draw(rng: np.random.Generator, studies: int, size: int) -> Drawn:
@@ -139,8 +139,8 @@ def _dealt_anew(data: MultiplyRatedDocuments, grouping: Grouping, ratings_per_it
 
 def _totals(data: MultiplyRatedDocuments, system: int) -> Floats:
     """Sums by document of the mean over raters."""
-    there = np.arange(data.score.shape[2]) < data.pool_size[data.document][:, None]
-    mean = np.where(there, data.score[:, system], 0.0).sum(axis=1) / data.pool_size[data.document]
+    there = np.arange(data.score.shape[2]) < data.raters_per_document[data.document][:, None]
+    mean = np.where(there, data.score[:, system], 0.0).sum(axis=1) / data.raters_per_document[data.document]
     return np.asarray(np.bincount(data.document, weights=mean), dtype=np.float64)
 
 
@@ -150,7 +150,7 @@ def _batches(source: PilotRatings, studies: int, documents: int) -> Iterator[int
     return (min(step, studies - start) for start in range(0, studies, step))
 
 
-def resample_power(
+def estimate_power_by_resampling(
     source: PilotRatings, *, difference: float, documents: int, alpha: float, studies: int, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Share of studies and pairs in which two systems `difference` apart would be told apart, and its standard error.
@@ -172,7 +172,7 @@ def resample_power(
     return float(each.mean()), float(each.std(ddof=1) / np.sqrt(studies)) if studies > 1 else 0.0
 
 
-def forecast_bootstrap(
+def forecast_srp_by_bootstrap(
     source: PilotRatings,
     *,
     alpha: float = 0.05,
@@ -192,11 +192,11 @@ def forecast_bootstrap(
         claims.append(claims_by_t_test(sums, alpha, counts))
         scores.append(sums.sum(axis=2) / counts.sum(axis=1)[:, None])
     claimed, means = np.concatenate(claims), np.concatenate(scores)
-    order = order_pairs(means, 1)
+    order = find_better_of_pairs(means, 1)
     group = compare_studies(means, claimed, order)
-    error = monte_carlo_error([group])
+    error = srp_monte_carlo_error([group])
     full_sums, full_counts = source.full
-    true = order_pairs(full_sums.sum(axis=2) / full_counts.sum(axis=1)[:, None], 1)[0]
+    true = find_better_of_pairs(full_sums.sum(axis=2) / full_counts.sum(axis=1)[:, None], 1)[0]
     n_claims = np.abs(claimed).sum(axis=1, dtype=np.int64)
     return BootstrapForecast(
         srp=pooled_srp([group]),

@@ -11,10 +11,10 @@ import numpy as np
 from app.design.checks import PlanCheckReport
 from app.design.plan import Plan
 from app.domain.errors import Invalid
-from app.stats.planning.forecast_components import ForecastComponents
-from app.stats.planning.pilot import prepare_pilot, resample_power
+from app.stats.planning.forecast_components import ForecastVarianceComponents
+from app.stats.planning.pilot import estimate_power_by_resampling, prepare_pilot_ratings
 from app.stats.planning.planning import PowerForecast, StudyLayout, fewest_documents_for_significance, forecast_power
-from app.stats.planning.studies import RaterPools, RecipeTest, StudyForecast, forecast_srp, make_rater_pools
+from app.stats.planning.studies import PlannedClaimRule, RaterPools, StudyForecast, forecast_srp, make_rater_pools
 
 ALPHA = 0.05
 WORLDS = 6
@@ -25,7 +25,7 @@ UNSPREAD = "the variance between systems is unknown: give a pilot, or `system` i
 
 
 def forecast_plan(
-    plan: Plan, checks: PlanCheckReport, basis: ForecastComponents, lengths: Mapping[str, int]
+    plan: Plan, checks: PlanCheckReport, basis: ForecastVarianceComponents, lengths: Mapping[str, int]
 ) -> dict[str, dict[str, object]]:
     """`forecast`, the smallest difference that is found with 80 % power, `srp` and `pilot`; null with the reason.
 
@@ -80,7 +80,7 @@ def warn_of_few_documents(plan: Plan) -> list[str]:
 
 
 def _forecast_from_pilot(
-    plan: Plan, layout: StudyLayout, basis: ForecastComponents, made: PowerForecast
+    plan: Plan, layout: StudyLayout, basis: ForecastVarianceComponents, made: PowerForecast
 ) -> dict[str, object]:
     """What is told of the pilot, and the share of studies on its documents, drawn again, that find such a difference.
 
@@ -90,12 +90,14 @@ def _forecast_from_pilot(
     if basis.pilot_ratings is None:
         return told
     try:
-        source = prepare_pilot(basis.pilot_ratings, grouping=layout.grouping, ratings_per_item=layout.ratings_per_item)
+        source = prepare_pilot_ratings(
+            basis.pilot_ratings, grouping=layout.grouping, ratings_per_item=layout.ratings_per_item
+        )
     except Invalid as error:
         return {**told, "why_not_resampled": error.detail or error.title()}
     if not source.rated_anew and (layout.grouping != "psxs" or layout.ratings_per_item > 1):
         return {**told, "why_not_resampled": ONCE}
-    power, error_of_it = resample_power(
+    power, error_of_it = estimate_power_by_resampling(
         source,
         difference=made.detectable,
         documents=layout.documents,
@@ -121,7 +123,7 @@ def _layout(plan: Plan, checks: PlanCheckReport, lengths: Mapping[str, int]) -> 
     )
 
 
-def _srp(plan: Plan, layout: StudyLayout, basis: ForecastComponents) -> dict[str, object]:
+def _srp(plan: Plan, layout: StudyLayout, basis: ForecastVarianceComponents) -> dict[str, object]:
     """Studies dealt again within the plan's own buckets, systems as far apart as the components say."""
     if basis.components is None or basis.between_systems is None:
         return {"value": None, "reason": UNSPREAD}
@@ -132,7 +134,7 @@ def _srp(plan: Plan, layout: StudyLayout, basis: ForecastComponents) -> dict[str
             between=basis.between_systems,
             systems=len(plan.systems),
             panel=_panel(plan),
-            rule=RecipeTest(),
+            rule=PlannedClaimRule(),
             worlds=WORLDS,
             rng=np.random.default_rng([plan.seed, zlib.crc32(b"srp")]),
         )
@@ -141,7 +143,7 @@ def _srp(plan: Plan, layout: StudyLayout, basis: ForecastComponents) -> dict[str
     return _forecast_as_json(made, basis, len(plan.systems))
 
 
-def _forecast_as_json(made: StudyForecast, basis: ForecastComponents, systems: int) -> dict[str, object]:
+def _forecast_as_json(made: StudyForecast, basis: ForecastVarianceComponents, systems: int) -> dict[str, object]:
     told = asdict(made)
     source = basis.components.source if basis.components else ""
     return {

@@ -20,8 +20,10 @@ Grouping = Literal["psxs", "system_balanced", "none"]
 GROUPINGS: tuple[Grouping, ...] = ("psxs", "system_balanced", "none")
 
 
-class NoComponents(Invalid):
+class NoVarianceComponents(Invalid):
     """There are no variance components for this scale: run a pilot, or give values of your own."""
+
+    published = "NoComponents"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,14 +132,15 @@ class PowerForecast:
     source: str
 
 
-def default_components(protocol: str) -> VarianceComponents:
+def default_variance_components(protocol: str) -> VarianceComponents:
     """Components of a protocol's scale.
 
-    Raises NoComponents for scales that none are known of (XSTS, DA, SQM …); those of another scale are never borrowed.
+    Raises NoVarianceComponents for scales that none are known of (XSTS, DA, SQM …); those of another scale are never
+    borrowed.
     """
     components = DEFAULTS.get(protocol)
     if components is None:
-        raise NoComponents(f"there are none for {protocol}; known are {', '.join(DEFAULTS)}")
+        raise NoVarianceComponents(f"there are none for {protocol}; known are {', '.join(DEFAULTS)}")
     return components
 
 

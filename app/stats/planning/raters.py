@@ -70,7 +70,7 @@ def raters_needed(
     return RatersNeeded(max(fewest, ceil(falling / rest)))
 
 
-def minimum_raters(
+def minimum_raters_for_unlimited_documents(
     components: VarianceComponents,
     layout: StudyLayout,
     *,

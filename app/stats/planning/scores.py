@@ -33,8 +33,10 @@ _TERMS = 60
 _RHO = np.linspace(0.0, 1.0, 2_001)
 
 
-class NoSuchScores(Invalid):
+class CannotSimulateScores(Invalid):
     """These scores cannot be drawn from the ratings at hand."""
+
+    published = "NoSuchScores"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,29 +54,29 @@ class MarginalDistribution:
 def fit_marginal(scores: Scores, ratings: Floats) -> MarginalDistribution:
     """Fit the distribution of single ratings, all systems together. ratings : shape (n,).
 
-    Raises NoSuchScores where there are none, they are all one, or do not suit the distribution.
+    Raises CannotSimulateScores where there are none, they are all one, or do not suit the distribution.
     """
     if not ratings.size:
-        raise NoSuchScores("there are no ratings to fit them to")
+        raise CannotSimulateScores("there are no ratings to fit them to")
     if ratings.min() == ratings.max():
-        raise NoSuchScores("every rating is the same")
+        raise CannotSimulateScores("every rating is the same")
     if scores == "zero_inflated_gamma":
         return fit_zero_inflated_gamma(ratings)
     if scores == "ordinal":
         return fit_ordinal_marginal(ratings)
-    raise NoSuchScores(f"{scores} has no distribution of its own to fit")
+    raise CannotSimulateScores(f"{scores} has no distribution of its own to fit")
 
 
 def fit_zero_inflated_gamma(ratings: Floats) -> MarginalDistribution:
     """Share of zeros as it is, the rest gamma by moments: shape mean²/variance, scale variance/mean.
 
-    Raises NoSuchScores for scores below 0, or where those above are all one.
+    Raises CannotSimulateScores for scores below 0, or where those above are all one.
     """
     if ratings.min() < 0:
-        raise NoSuchScores("zero_inflated_gamma: there are scores below 0")
+        raise CannotSimulateScores("zero_inflated_gamma: there are scores below 0")
     above = ratings[ratings > 0]
     if above.min() == above.max():
-        raise NoSuchScores("zero_inflated_gamma: all scores above 0 are the same")
+        raise CannotSimulateScores("zero_inflated_gamma: all scores above 0 are the same")
     zeros, mean, spread = 1 - above.size / ratings.size, float(above.mean()), float(above.var())
     shape, scale = mean**2 / spread, spread / mean
     # A table: the inverse itself takes longer than all else. Of the upper tail, which the lower would round to 1.
@@ -91,10 +93,10 @@ def fit_zero_inflated_gamma(ratings: Floats) -> MarginalDistribution:
 
 
 def fit_ordinal_marginal(ratings: Floats) -> MarginalDistribution:
-    """Levels with the shares that they have. Raises NoSuchScores for more than MOST_LEVELS."""
+    """Levels with the shares that they have. Raises CannotSimulateScores for more than MOST_LEVELS."""
     levels, counts = np.unique(ratings, return_counts=True)
     if levels.size > MOST_LEVELS:
-        raise NoSuchScores(f"ordinal: {levels.size:,} different scores; at most {MOST_LEVELS} levels")
+        raise CannotSimulateScores(f"ordinal: {levels.size:,} different scores; at most {MOST_LEVELS} levels")
     shares = counts / ratings.size
     cuts = scipy.special.ndtri(np.cumsum(shares)[:-1])
 
@@ -177,10 +179,13 @@ class ScoreSampler:
         return self.sign * self.shape.score(self.sign * values)
 
     def shifts_for_difference(self, difference: float) -> Floats:
-        """Shifts of two systems, symmetric, whose means differ by so much, shape (2,). Raises NoSuchScores beyond."""
+        """Shifts of two systems, symmetric, whose means differ by so much, shape (2,).
+
+        Raises CannotSimulateScores beyond what the scale allows.
+        """
         differ = self.means - self.means[::-1]
         if difference > differ[-1]:
-            raise NoSuchScores(f"no two systems can differ by {difference:.3g} on this scale")
+            raise CannotSimulateScores(f"no two systems can differ by {difference:.3g} on this scale")
         half = float(np.interp(difference, differ, _SHIFTS))
         return np.array([half, -half])
 

@@ -23,7 +23,13 @@ from app.domain.errors import Invalid
 from app.stats.inference.by_document import document_degrees_of_freedom
 from app.stats.planning.planning import FEWEST_DOCUMENTS, StudyLayout, VarianceComponents
 from app.stats.ratings import Bools, Floats
-from app.stats.stability.srp import StudyPairSums, compare_studies, monte_carlo_error, order_pairs, pooled_srp
+from app.stats.stability.srp import (
+    StudyPairSums,
+    compare_studies,
+    find_better_of_pairs,
+    pooled_srp,
+    srp_monte_carlo_error,
+)
 from app.stats.stability.testing import Claims
 
 STUDIES, WORLDS = 50, 10
@@ -150,7 +156,7 @@ def forecast_srp(
     panel: RaterPools | None = None,
     pool: Pool = "same",
     alpha: float = 0.05,
-    rule: RecipeTest | None = None,
+    rule: PlannedClaimRule | None = None,
     worlds: int = WORLDS,
     studies: int = STUDIES,
     rng: np.random.Generator,
@@ -188,16 +194,16 @@ def forecast_srp(
         scores = _simulate_world(components, layout, panel, true, studies, pool, counts, rng) * counts
         means_of = scores.sum(axis=2) / counts.sum()
         claimed = claims_by_t_test(scores, alpha, counts[None], rule)
-        order = order_pairs(means_of, 1)
+        order = find_better_of_pairs(means_of, 1)
         groups.append(compare_studies(means_of, claimed, order))
         n_claims.append(np.abs(claimed).sum(axis=1, dtype=np.int64))
-        wrong += int(((claimed * order_pairs(true[None], 1)) < 0).sum())
+        wrong += int(((claimed * find_better_of_pairs(true[None], 1)) < 0).sum())
     return _study_forecast(groups, np.concatenate(n_claims), wrong, pool)
 
 
 def _study_forecast(groups: list[StudyPairSums], n_claims: Codes, wrong: int, pool: Pool) -> StudyForecast:
     """Figures over all worlds; n_claims: claims of each study, wrong: those against the true order."""
-    error = monte_carlo_error(groups)
+    error = srp_monte_carlo_error(groups)
     tau, defined = sum(group.tau[0] for group in groups), sum(group.tau[1] for group in groups)
     return StudyForecast(
         srp=pooled_srp(groups),
@@ -214,7 +220,7 @@ def _study_forecast(groups: list[StudyPairSums], n_claims: Codes, wrong: int, po
 
 
 def claims_by_t_test(
-    sums: Floats, alpha: float, counts: Floats | None = None, rule: RecipeTest | None = None
+    sums: Floats, alpha: float, counts: Floats | None = None, rule: PlannedClaimRule | None = None
 ) -> Claims:
     """Claims of every pair by the paired t-test over documents: 1 the first is better, −1 the second, 0 neither.
 
@@ -225,15 +231,18 @@ def claims_by_t_test(
     difference, error = compute_pair_contrasts(sums, counts)
     if rule is None:
         reached = (
-            t_statistics(difference, error) >= critical_t(contrast_degrees_of_freedom(sums, counts), alpha)[:, None]
+            absolute_t_statistics(difference, error)
+            >= critical_t(contrast_degrees_of_freedom(sums, counts), alpha)[:, None]
         )
         return np.asarray(np.sign(difference) * reached, dtype=np.int8)
-    p = 2 * scipy.special.stdtr(contrast_degrees_of_freedom(sums, counts)[:, None], -t_statistics(difference, error))
+    p = 2 * scipy.special.stdtr(
+        contrast_degrees_of_freedom(sums, counts)[:, None], -absolute_t_statistics(difference, error)
+    )
     return np.asarray(np.sign(difference) * rule.find_significant(p, sums.shape[2], alpha), dtype=np.int8)
 
 
 @dataclass(frozen=True, slots=True)
-class RecipeTest:
+class PlannedClaimRule:
     """How the ranking will claim.
 
     holm: over all pairs. sign_flips: by sign flips of documents, which have a smallest p.
@@ -278,7 +287,7 @@ def critical_t(degrees: Floats, alpha: float) -> Floats:
     return np.asarray(scipy.special.stdtrit(degrees, 1 - alpha / 2), dtype=np.float64)
 
 
-def t_statistics(difference: Floats, error: Floats) -> Floats:
+def absolute_t_statistics(difference: Floats, error: Floats) -> Floats:
     """|t|; infinite where a difference does not vary, 0 where there is none."""
     tiny = error <= 1e-12 * np.maximum(1.0, np.abs(difference))
     sure = np.where(np.abs(difference) > 1e-10, np.inf, 0.0)

@@ -30,7 +30,7 @@ class SegmentTexts:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnPostEdit:
+class OwnPostEditDistance:
     """One output against its own post-edit. words, characters: edit distance without shifts; n_characters: length."""
 
     system: int
@@ -53,14 +53,14 @@ class SegmentEdits:
     origin: Ints
     edits: Ints
     length: Ints
-    own: tuple[OwnPostEdit, ...] = field(default=())
+    own: tuple[OwnPostEditDistance, ...] = field(default=())
 
     @property
-    def post_edited(self) -> npt.NDArray[np.bool_]:
+    def is_post_edit(self) -> npt.NDArray[np.bool_]:
         """Which references are post-edits, shape (r,)."""
         return np.asarray(self.origin != EXTERNAL, dtype=np.bool_)
 
-    def edits_against(self, system: int, wanted: npt.NDArray[np.bool_]) -> tuple[int, float] | None:
+    def edits_to_closest_reference(self, system: int, wanted: npt.NDArray[np.bool_]) -> tuple[int, float] | None:
         """Edits of an output to the closest of some references, and their mean length; None without both.
 
         Source: Bentivogli et al. 2018, §4 (mTER), as sacrebleu's TER takes several references.
@@ -93,7 +93,7 @@ def count_segment_edits(texts: SegmentTexts, tokens: Tokenization) -> SegmentEdi
 
 def _compare_with_own_edit(
     texts: SegmentTexts, split: dict[str, tuple[str, ...]], known: dict[tuple[str, str], EditOperations]
-) -> Sequence[OwnPostEdit]:
+) -> Sequence[OwnPostEditDistance]:
     outputs = dict(texts.outputs)
     edits = []
     for system, edited in texts.post_edits:
@@ -102,7 +102,7 @@ def _compare_with_own_edit(
         output = outputs[system]
         by_character = levenshtein_distance(output.strip(), edited.strip())
         edits.append(
-            OwnPostEdit(
+            OwnPostEditDistance(
                 system,
                 known[output, edited],
                 levenshtein_distance(split[output], split[edited]),

@@ -16,7 +16,7 @@ CLOSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class SystemCurve:
+class SystemReferenceCurve:
     """One system. origins: of its references, farthest first, then its own post-edits, then EXTERNAL where there is
     one. single: TER against each alone; where an origin has several post-edits of an output, against each of these, as
     HTER counts them. growing: mTER against all up to each. enough: fewest origins of others against which mTER is at
@@ -35,7 +35,7 @@ class ReferenceCurve:
     """Means over the systems, position by position, and the systems. n_segments: those that every origin edited."""
 
     n_segments: int
-    systems: tuple[SystemCurve, ...]
+    systems: tuple[SystemReferenceCurve, ...]
     single: tuple[float, ...]
     growing: tuple[float, ...]
     enough: int | None
@@ -63,13 +63,13 @@ def compute_reference_curve(segments: Sequence[SegmentEdits], systems: Sequence[
 
 def _curve_of_system(
     held: Sequence[SegmentEdits], system: int, others: Sequence[int], *, external: bool
-) -> SystemCurve:
+) -> SystemReferenceCurve:
     alone = {origin: _ter(held, system, origin) for origin in others}
     order = sorted(others, key=lambda origin: (-alone[origin], origin))
     origins = (*order, system, *((EXTERNAL,) if external else ()))
     single = tuple(alone[o] if o in alone else _ter(held, system, o) for o in origins)
     growing = tuple(_mter(held, system, origins[: n + 1]) for n in range(len(origins)))
-    return SystemCurve(
+    return SystemReferenceCurve(
         system, origins, single, growing, _smallest_sufficient_count(growing[: len(others)], single[len(others)])
     )
 
@@ -86,7 +86,7 @@ def _ter(held: Sequence[SegmentEdits], system: int, origin: int) -> float:
 
 
 def _mter(held: Sequence[SegmentEdits], system: int, origins: Sequence[int]) -> float:
-    pairs = [at.edits_against(system, np.isin(at.origin, origins)) for at in held]
+    pairs = [at.edits_to_closest_reference(system, np.isin(at.origin, origins)) for at in held]
     length = sum(pair[1] for pair in pairs if pair is not None)
     edits = sum(pair[0] for pair in pairs if pair is not None)
     return 100.0 * edits / length if length else 0.0

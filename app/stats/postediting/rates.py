@@ -10,7 +10,7 @@ import numpy as np
 from app.stats.inference.by_document import estimate_precision
 from app.stats.intervals import interval_half_widths
 from app.stats.plain_values import Interval
-from app.stats.postediting.compare import EXTERNAL, OwnPostEdit, SegmentEdits
+from app.stats.postediting.compare import EXTERNAL, OwnPostEditDistance, SegmentEdits
 from app.stats.ratings import Floats
 
 CLOSE = 1e-12
@@ -54,17 +54,18 @@ def sum_edits(rows: Iterator[tuple[float, float, int]]) -> EditSums:
     return EditSums(*columns)
 
 
-def hter(segments: Sequence[SegmentEdits], system: int) -> EditSums:
+def sum_hter_edits(segments: Sequence[SegmentEdits], system: int) -> EditSums:
     """An output against its own post-edits, one entry a post-edit.
 
     Source: Snover et al. 2006; Bentivogli et al. 2018, §4.
     """
     return sum_edits(
-        (one.operations.edits, one.operations.length, at.document) for at, one in list_own_post_edits(segments, system)
+        (one.operations.edits, one.operations.length, at.document)
+        for at, one in iterate_own_post_edits(segments, system)
     )
 
 
-def mter(segments: Sequence[SegmentEdits], system: int) -> EditSums:
+def sum_mter_edits(segments: Sequence[SegmentEdits], system: int) -> EditSums:
     """An output against the closest of all post-edits of its segment, over their mean length; one entry a segment.
 
     Source: Bentivogli et al. 2018, §4. With nine references of 187 words in all, 3 edits are 27/187.
@@ -72,17 +73,21 @@ def mter(segments: Sequence[SegmentEdits], system: int) -> EditSums:
     return _against(segments, system, external=False)
 
 
-def external_ter(segments: Sequence[SegmentEdits], system: int) -> EditSums:
+def sum_external_ter_edits(segments: Sequence[SegmentEdits], system: int) -> EditSums:
     """An output against the external reference."""
     return _against(segments, system, external=True)
 
 
 def _against(segments: Sequence[SegmentEdits], system: int, *, external: bool) -> EditSums:
-    pairs = ((at.document, at.edits_against(system, (at.origin == EXTERNAL) == external)) for at in segments)
+    pairs = (
+        (at.document, at.edits_to_closest_reference(system, (at.origin == EXTERNAL) == external)) for at in segments
+    )
     return sum_edits((pair[0], pair[1], document) for document, pair in pairs if pair is not None)
 
 
-def list_own_post_edits(segments: Sequence[SegmentEdits], system: int) -> Iterator[tuple[SegmentEdits, OwnPostEdit]]:
+def iterate_own_post_edits(
+    segments: Sequence[SegmentEdits], system: int
+) -> Iterator[tuple[SegmentEdits, OwnPostEditDistance]]:
     """The outputs of a system against their own post-edits."""
     return ((at, one) for at in segments for one in at.own if one.system == system)
 

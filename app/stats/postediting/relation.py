@@ -29,14 +29,14 @@ def correlate_rates_and_scores(rates: Floats, scores: Floats) -> float:
     return float(pearson(rates[both], scores[both])) if both.sum() >= FEWEST else float("nan")
 
 
-def fisher_mean(correlations: Floats, n: Floats | None = None) -> float:
+def fisher_mean_correlation(correlations: Floats, n: Floats | None = None) -> float:
     """Mean of correlations by Fisher's z, NaN where there is none; those that are NaN are left out.
 
     n : numbers behind them, as weights n − 3; None weighs all alike. r = ±1 counts as ±(1 − 1e-12).
 
     Source: Fisher 1921; Bentivogli et al. 2018, §5.
 
-    >>> round(fisher_mean(np.array([-0.5812, -0.50, -0.54])), 7)
+    >>> round(fisher_mean_correlation(np.array([-0.5812, -0.50, -0.54])), 7)
     -0.5412427
     """
     known = np.isfinite(correlations)

@@ -46,14 +46,14 @@ class EditCostTable:
         self._every = place - 1
 
     @cached_property
-    def places(self) -> dict[str, list[int]]:
+    def token_positions(self) -> dict[str, list[int]]:
         """Where each token stands."""
         places: dict[str, list[int]] = {}
         for place, token in enumerate(self.tokens):
             places.setdefault(token, []).append(place)
         return places
 
-    def begin(self, alike: int) -> list[Column]:
+    def first_columns(self, alike: int) -> list[Column]:
         """The columns before any word and after each of the first, of which so many are the first tokens.
 
         After n of these, a cell costs as many steps as it is away from the n-th.
@@ -65,7 +65,7 @@ class EditCostTable:
             columns.append((every ^ below, below, rise, every ^ rise))
         return columns
 
-    def columns(self, words: Sequence[str], start: Column) -> list[Column]:
+    def next_columns(self, words: Sequence[str], start: Column) -> list[Column]:
         """The columns after each of some words, from the one before them.
 
         Source: Hyyrö 2003.
@@ -142,8 +142,8 @@ def find_best_shifts(words: Sequence[str], tokens: Sequence[str], *, seek: bool 
     while True:
         first, last = _count_alike(text, tokens)
         words_end, tokens_end = len(text) - last, len(tokens) - last
-        columns = reference.begin(first)
-        columns += reference.columns(text[first:words_end], columns[-1])
+        columns = reference.first_columns(first)
+        columns += reference.next_columns(text[first:words_end], columns[-1])
         cost = _cost_of(columns, tokens_end)
         trace = _trace(text, reference.tokens, columns, first)
         if _may_leave_beam(cost, len(text), len(tokens)):
@@ -282,7 +282,7 @@ def _candidates(
         wrong_word = alignment.word_errors[start] - start
         if wrong_word >= LONGEST_SHIFT:
             continue
-        for place in reference.places.get(word, ()):
+        for place in reference.token_positions.get(word, ()):
             inside = partner[place] - start  # no stretch moves into itself
             if inside == 0:
                 continue
@@ -311,7 +311,7 @@ def _cost(words: list[str], reference: EditCostTable, columns: Sequence[Column],
 
     columns : the known ones, from the start. end : of the words; those after it are the last tokens.
     """
-    table = [*columns, *reference.columns(words[len(columns) - 1 : end], columns[-1])]
+    table = [*columns, *reference.next_columns(words[len(columns) - 1 : end], columns[-1])]
     n_tokens = len(reference.tokens)
     cost = _cost_of(table, n_tokens - (len(words) - end))
     if _may_leave_beam(cost, len(words), n_tokens):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.document_draws import split_draws_into_blocks
+from app.stats.document_draws import iterate_draw_block_sizes
 from app.stats.quality.panel import RaterItemMeans
 from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
 from app.stats.ratings import Codes, Floats
@@ -130,7 +130,7 @@ def _tally(own: Floats, own_n: Floats, total: Floats, n: Floats) -> ExceedanceCo
     tally = ExceedanceCount(0, 0)
     for draws, further in DRAWS:
         tally = ExceedanceCount(_count_closer_draws(own, own_n, total, n, draws, (SEED, draws)), draws)
-        if tally.chance > further:
+        if tally.p_value > further:
             break
     return tally
 
@@ -139,7 +139,7 @@ def _count_closer_draws(own: Floats, own_n: Floats, total: Floats, n: Floats, dr
     """How often documents of any pairs are together as close as the pair's own would be by the margin."""
     reached = MARGIN * float(own.sum() / own_n.sum())
     rng, closer = np.random.default_rng(seed), 0
-    for some in split_draws_into_blocks(draws, own.size):
+    for some in iterate_draw_block_sizes(draws, own.size):
         drawn = rng.integers(0, total.size, (some, own.size))
         closer += int((total[drawn].sum(axis=1) / n[drawn].sum(axis=1) <= reached + 1e-9).sum())
     return closer

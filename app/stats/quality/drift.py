@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 
-from app.stats.document_draws import split_draws_into_blocks
+from app.stats.document_draws import iterate_draw_block_sizes
 from app.stats.plain_values import number_or_none
 from app.stats.quality.choices import CHANCE, DECISION, REFERENCE
-from app.stats.quality.levels import estimate_rater_levels
+from app.stats.quality.levels import estimate_rater_score_levels
 from app.stats.quality.panel import RaterItemMeans
 from app.stats.ratings import Bools, Codes, Floats
 from app.stats.testing.adjust import benjamini_hochberg
@@ -65,7 +65,7 @@ class SeverityDrift:
 
 
 @dataclass(frozen=True, slots=True)
-class CellPositions:
+class PositionsInRaterWork:
     """Where in the work of its rater each cell stands, and which document it is of; both of shape (cells,)."""
 
     place: Floats
@@ -152,7 +152,7 @@ def _chances(x: Floats, where: Floats, k: float, seed: int) -> tuple[float, floa
 def _test_random_orders(x: Floats, where: Floats, k: float, draws: int, seed: int) -> tuple[float, float, float]:
     rng = np.random.default_rng((SEED, seed))
     reached, steep = [], []
-    for i, n in enumerate(split_draws_into_blocks(draws + 1, x.size)):  # the given order and those drawn
+    for i, n in enumerate(iterate_draw_block_sizes(draws + 1, x.size)):  # the given order and those drawn
         orders = np.tile(x, (n, 1))
         drawn = orders if i else orders[1:]
         drawn[:] = rng.permuted(drawn, axis=1)
@@ -170,7 +170,7 @@ def _rarity(values: Floats) -> Floats:
 
 def estimate_drift_by_rater(
     cells: RaterItemMeans,
-    course: CellPositions,
+    course: PositionsInRaterWork,
     n_raters: int,
     trusted: Bools | None = None,
     *,
@@ -196,7 +196,7 @@ def estimate_drift_by_rater(
     by_rater: dict[int, SeverityDrift] = {}
     pending = set(np.unique(cells.rater).tolist())
     while pending:
-        blocks = _blocks(cells, course, sign * estimate_rater_levels(cells, n_raters, is_compared).residual)
+        blocks = _blocks(cells, course, sign * estimate_rater_score_levels(cells, n_raters, is_compared).residual)
         for rater in sorted(pending):
             drift_ = _drift_of_rater(blocks, rater, k, h)
             if drift_ is not None:
@@ -220,7 +220,7 @@ class _Blocks:
     weight: Floats
 
 
-def _blocks(cells: RaterItemMeans, course: CellPositions, residual: Floats) -> _Blocks:
+def _blocks(cells: RaterItemMeans, course: PositionsInRaterWork, residual: Floats) -> _Blocks:
     at = np.flatnonzero(~np.isnan(residual))
     both = np.stack((cells.rater[at], course.document[at]), axis=1)
     keys, block = np.unique(both, axis=0, return_inverse=True)

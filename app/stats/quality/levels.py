@@ -15,7 +15,7 @@ RIDGE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class RaterLevels:
+class RaterScoreLevels:
     """By rater code the level in the protocol's unit, NaN for who shares no item; its mean is 0 in each group of raters
     that common items connect. residual: by cell the score less the rater's level, minus the mean of the same of the
     other raters of the item; others: that mean; both NaN where there are none."""
@@ -25,7 +25,7 @@ class RaterLevels:
     others: Floats
 
 
-def estimate_rater_levels(cells: RaterItemMeans, n_raters: int, beside: Bools | None = None) -> RaterLevels:
+def estimate_rater_score_levels(cells: RaterItemMeans, n_raters: int, beside: Bools | None = None) -> RaterScoreLevels:
     """Least squares of score = item + rater, so that nobody's residual holds the level of those they are compared with.
 
     Parameters
@@ -40,7 +40,7 @@ def estimate_rater_levels(cells: RaterItemMeans, n_raters: int, beside: Bools | 
     >>> from app.stats.ratings import Ratings
     >>> two = Ratings.from_columns(system=["s"] * 4, document=["d"] * 4, position=[1, 2, 1, 2],
     ...     rater=["a", "a", "b", "b"], score=[5.0, 9, 3, 5], higher_is_better=True)
-    >>> found = estimate_rater_levels(compute_rater_item_means(two), 2)
+    >>> found = estimate_rater_score_levels(compute_rater_item_means(two), 2)
     >>> found.of_rater.round(6).tolist(), found.residual.round(6).tolist()
     ([1.5, -1.5], [-1.0, 1.0, 1.0, -1.0])
     """
@@ -60,7 +60,7 @@ def estimate_rater_levels(cells: RaterItemMeans, n_raters: int, beside: Bools | 
         if mine.any():
             of_rater[rater] = residual[mine].mean()
             residual[mine] -= of_rater[rater]
-    return RaterLevels(of_rater, residual, others)
+    return RaterScoreLevels(of_rater, residual, others)
 
 
 def _solve_levels(cells: RaterItemMeans, inside: Bools, n_items: int, n_raters: int) -> Floats:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from app.stats.quality.habits import ScoringHabits
-from app.stats.quality.levels import RaterLevels
+from app.stats.quality.levels import RaterScoreLevels
 from app.stats.quality.outliers import MIN_RATERS, NORMAL, TINY, outlier_p_values
 from app.stats.quality.panel import MIN_ITEMS, RaterItemMeans, RaterPanelComparison, spearman
 from app.stats.quality.speed import RaterSpeed
@@ -48,7 +48,7 @@ def add_pace_p_values(speeds: dict[int, RaterSpeed], least: int) -> dict[int, Ra
 
 
 def add_panel_p_values(
-    panel: dict[int, RaterPanelComparison], cells: RaterItemMeans, rater_levels: RaterLevels
+    panel: dict[int, RaterPanelComparison], cells: RaterItemMeans, rater_levels: RaterScoreLevels
 ) -> dict[int, RaterPanelComparison]:
     """The panel with chances of each rater's level and correlation; who is not trusted is in nobody's comparison."""
     ranks: dict[int, float] = {}

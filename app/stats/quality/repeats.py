@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.stats.document_draws import split_draws_into_blocks
+from app.stats.document_draws import iterate_draw_block_sizes
 from app.stats.plain_values import number_or_none
-from app.stats.quality.pairing import OriginalPairs, pair_with_originals
+from app.stats.quality.pairing import PairsWithOriginals, pair_with_originals
 from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
 from app.stats.side_tables import OriginalLinks
@@ -56,9 +56,9 @@ def summarize_repeats(
     return {int(rater): _agreement(*pairs.scores_of_rater(int(rater)), within) for rater in np.unique(pairs.rater)}
 
 
-def compare_repeats(
+def compare_repeats_with_other_raters(
     by_rater: dict[int, RepeatConsistency],
-    pairs: OriginalPairs,
+    pairs: PairsWithOriginals,
     trusted: Bools,
     *,
     margin: float = MARGIN,
@@ -105,7 +105,7 @@ def _draws_as_far(own: Floats, others: Floats, seed: tuple[int, ...]) -> int:
     rng, reached = np.random.default_rng(seed), own.mean() - SLACK
     return sum(
         int((rng.choice(others, (n, own.size)).mean(axis=1) >= reached).sum())
-        for n in split_draws_into_blocks(DRAWS, own.size)
+        for n in iterate_draw_block_sizes(DRAWS, own.size)
     )
 
 

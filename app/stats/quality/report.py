@@ -12,20 +12,20 @@ from app.stats.quality import panel_tests
 from app.stats.quality.alike_raters import AlikeRaters, find_alike_raters
 from app.stats.quality.choices import CHECKS, Check, RaterQualityCriteria
 from app.stats.quality.controls import ControlTest, Verdict, run_control_tests
-from app.stats.quality.drift import CellPositions, SeverityDrift, estimate_drift_by_rater
+from app.stats.quality.drift import PositionsInRaterWork, SeverityDrift, estimate_drift_by_rater
 from app.stats.quality.flags import Flag, FlagEvidence, flag_raters
 from app.stats.quality.habits import ScoringHabits, compute_rater_habits
-from app.stats.quality.levels import RaterLevels, estimate_rater_levels
+from app.stats.quality.levels import RaterScoreLevels, estimate_rater_score_levels
 from app.stats.quality.pairing import find_original_rows, first_rows_of_judgments, pair_with_originals
 from app.stats.quality.panel import RaterItemMeans, RaterPanelComparison, compare_with_panel, compute_rater_item_means
 from app.stats.quality.panel_tests import Orders
 from app.stats.quality.references import HiddenReferenceComparison, compare_hidden_references
-from app.stats.quality.repeats import RepeatConsistency, compare_repeats, summarize_repeats
+from app.stats.quality.repeats import RepeatConsistency, compare_repeats_with_other_raters, summarize_repeats
 from app.stats.quality.seeded_errors import AttentionCheckCounts, SeededErrorHits
 from app.stats.quality.speed import RaterSpeed, compute_rater_paces
 from app.stats.quality.within_tasks import OrderedJudgments, WithinTaskChange, compare_within_tasks
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
-from app.stats.side_tables import EventTable, OriginalLinks
+from app.stats.side_tables import OriginalLinks, RatingEventTable
 
 Untested = Literal["complete", "review"]
 Completion = Literal["complete", "review"]
@@ -62,7 +62,7 @@ class RaterQuality:
 
 
 @dataclass(frozen=True, slots=True)
-class AlikePair:
+class AlikeRaterPair:
     """Two raters, by key, whose answers are more alike than chance explains; figures as of `alike.AlikeRaters`."""
 
     raters: tuple[str, str]
@@ -86,12 +86,12 @@ class RaterQualityReport:
     n_judgments: int
     counts: dict[str, int]
     warnings: tuple[str, ...]
-    alike: tuple[AlikePair, ...] = ()
+    alike: tuple[AlikeRaterPair, ...] = ()
 
 
 def make_rater_quality_report(
     ratings: Ratings,
-    events: EventTable | None = None,
+    events: RatingEventTable | None = None,
     words: Floats | None = None,
     choices: RaterQualityCriteria | None = None,
 ) -> RaterQualityReport:
@@ -128,7 +128,7 @@ def make_rater_quality(
     ratings: Ratings,
     rater: str,
     checks: frozenset[Check],
-    events: EventTable | None = None,
+    events: RatingEventTable | None = None,
     words: Floats | None = None,
     choices: RaterQualityCriteria | None = None,
 ) -> RaterQuality | None:
@@ -162,9 +162,9 @@ def completion_kind_for_verdict(verdict: Verdict, *, untested: Untested = "compl
     return "review" if verdict == "fail" else untested if verdict == "not_testable" else "complete"
 
 
-def select_events(events: EventTable, keep: Bools) -> EventTable:
+def select_events(events: RatingEventTable, keep: Bools) -> RatingEventTable:
     """The events of the rows where `keep` is true."""
-    return replace(events, **{one.name: getattr(events, one.name)[keep] for one in fields(EventTable)})
+    return replace(events, **{one.name: getattr(events, one.name)[keep] for one in fields(RatingEventTable)})
 
 
 def _choose_rating_kind(ratings: Ratings) -> tuple[Bools, str]:
@@ -172,7 +172,7 @@ def _choose_rating_kind(ratings: Ratings) -> tuple[Bools, str]:
     return (segments, "segment") if segments.any() or not len(ratings) else (~segments, "document")
 
 
-def _order(rows: Ratings, events: EventTable | None) -> Orders:
+def _order(rows: Ratings, events: RatingEventTable | None) -> Orders:
     """By rater the rows of their judgments in the order of work: by time where it is known, else by task."""
     once = np.flatnonzero(first_rows_of_judgments(rows))
     position = events.position if events is not None else rows.segment
@@ -193,7 +193,7 @@ class _Work:
     unit: str
     links: OriginalLinks
     order: Orders
-    events: EventTable | None
+    events: RatingEventTable | None
     words: Floats | None
     controls: dict[int, ControlTest]
 
@@ -201,7 +201,7 @@ class _Work:
     def of(
         cls,
         ratings: Ratings,
-        events: EventTable | None,
+        events: RatingEventTable | None,
         words: Floats | None,
         chosen: RaterQualityCriteria,
         only: int | None = None,
@@ -242,7 +242,7 @@ def _evidence(
         return none
     trusted = _reference_raters(work, flag_raters(limits, none, rows.labels.raters))
     cells, course = _cells(rows, order)
-    rater_levels = estimate_rater_levels(cells, trusted.size, trusted)
+    rater_levels = estimate_rater_score_levels(cells, trusted.size, trusted)
     evidence = none
     if "panel" in checks:
         evidence = replace(
@@ -253,7 +253,9 @@ def _evidence(
             summarize_repeats(rows, work.links, tolerance=chosen.tolerance),
             pair_with_originals(rows, work.links, RatingRole.REPEAT),
         )
-        agreement = compare_repeats(agreement, pairs, trusted, margin=limits.repeats, least=limits.min_repeats)
+        agreement = compare_repeats_with_other_raters(
+            agreement, pairs, trusted, margin=limits.repeats, least=limits.min_repeats
+        )
         evidence = replace(evidence, again=agreement)
     if "drift" in checks:
         drifting = estimate_drift_by_rater(
@@ -298,7 +300,7 @@ def _test_within_tasks(
     return compare_within_tasks(steps)
 
 
-def _cells(rows: Ratings, order: Orders) -> tuple[RaterItemMeans, CellPositions]:
+def _cells(rows: Ratings, order: Orders) -> tuple[RaterItemMeans, PositionsInRaterWork]:
     """Ratings by output and rater, with the place of each in the work of its rater, and its document."""
     ranked = np.isin(rows.role, (RatingRole.RATING, RatingRole.CALIBRATION))
     cells = compute_rater_item_means(rows.where(ranked))
@@ -313,10 +315,10 @@ def _cells(rows: Ratings, order: Orders) -> tuple[RaterItemMeans, CellPositions]
     units = rows.document if rows.documents_known else rows.segment
     document = np.zeros(size, dtype=np.int32)
     document[of] = units[ranked]
-    return cells, CellPositions(total / np.maximum(n, 1), document)
+    return cells, PositionsInRaterWork(total / np.maximum(n, 1), document)
 
 
-def _steps(rows: Ratings, order: Orders, rater_levels: RaterLevels, trusted: Bools) -> dict[int, OrderedJudgments]:
+def _steps(rows: Ratings, order: Orders, rater_levels: RaterScoreLevels, trusted: Bools) -> dict[int, OrderedJudgments]:
     """Each rater's judgments from the beginning to the end of their tasks, by how far they lie from the usual ones."""
     degraded = rows.role == RatingRole.DEGRADED
     group = np.where(degraded, len(rows.labels.systems), rows.system)
@@ -357,12 +359,12 @@ def _rater(
     )
 
 
-def _with_names(pair: AlikeRaters, names: tuple[str, ...]) -> AlikePair:
+def _with_names(pair: AlikeRaters, names: tuple[str, ...]) -> AlikeRaterPair:
     figures = (pair.n, pair.equal, pair.distance, pair.usual, pair.p_value, pair.q_value)
-    return AlikePair((names[pair.first], names[pair.second]), *figures)
+    return AlikeRaterPair((names[pair.first], names[pair.second]), *figures)
 
 
-def _describe_pair(pair: AlikePair) -> str:
+def _describe_pair(pair: AlikeRaterPair) -> str:
     first, second = pair.raters
     return (
         f"{first} and {second} give more similar answers than two people who do not copy ({pair.equal:.0%} of "
@@ -371,7 +373,7 @@ def _describe_pair(pair: AlikePair) -> str:
     )
 
 
-def _warnings(controls: dict[int, ControlTest], events: EventTable | None) -> tuple[str, ...]:
+def _warnings(controls: dict[int, ControlTest], events: RatingEventTable | None) -> tuple[str, ...]:
     warnings = []
     if not controls:
         warnings.append("no degraded items, so no rater can be tested; plan control items")

@@ -21,10 +21,10 @@ class ExceedanceCount:
     drawn: int
 
     @property
-    def chance(self) -> float:
+    def p_value(self) -> float:
         """With the given case as one of them.
 
-        >>> ExceedanceCount(hits=0, drawn=199).chance
+        >>> ExceedanceCount(hits=0, drawn=199).p_value
         0.005
         """
         return (self.hits + 1) / (self.drawn + 1)
@@ -46,11 +46,11 @@ def refine_p_values(
     """
     few = [key for key, one in tallies.items() if one.hits < FEW]
     wanted = RARE * len(tallies) / max(len(few), 1)
-    chances = {key: one.chance for key, one in tallies.items()}
+    chances = {key: one.p_value for key, one in tallies.items()}
     for key in few:
         tally, part = tallies[key], 0
         while tally.hits < FEW and tally.drawn + 1 < wanted:
             part += 1
             tally = ExceedanceCount(tally.hits + more(key, part), tally.drawn + size)
-        chances[key] = tally.chance
+        chances[key] = tally.p_value
     return chances

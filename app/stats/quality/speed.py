@@ -8,7 +8,7 @@ import numpy as np
 
 from app.stats.quality.pairing import first_rows_of_judgments
 from app.stats.ratings import Floats, Ratings
-from app.stats.side_tables import EventTable
+from app.stats.side_tables import RatingEventTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class RaterSpeed:
     q_value: float | None = None
 
 
-def compute_rater_paces(rows: Ratings, events: EventTable | None, words: Floats | None) -> dict[int, RaterSpeed]:
+def compute_rater_paces(rows: Ratings, events: RatingEventTable | None, words: Floats | None) -> dict[int, RaterSpeed]:
     """Pace of each rater (by code) from judgments that took time; nobody's without events.
 
     words: of the source shown with each row, NaN where unknown. Pace is by words where any are known, else by

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.document_draws import split_draws_into_blocks
+from app.stats.document_draws import iterate_draw_block_sizes
 from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
 from app.stats.ratings import Bools, Codes, Floats
 from app.stats.testing.adjust import benjamini_hochberg
@@ -73,7 +73,7 @@ def compare_within_tasks(raters: dict[int, OrderedJudgments]) -> dict[int, Withi
 
 def _tally(steps: OrderedJudgments, rater: int) -> ExceedanceCount:
     tally = ExceedanceCount(_orders_as_clear(steps, FIRST_DRAWS, (SEED, rater)), FIRST_DRAWS)
-    return tally if tally.chance > DOUBT else ExceedanceCount(_orders_as_clear(steps, DRAWS, (SEED, rater)), DRAWS)
+    return tally if tally.p_value > DOUBT else ExceedanceCount(_orders_as_clear(steps, DRAWS, (SEED, rater)), DRAWS)
 
 
 def _orders_as_clear(steps: OrderedJudgments, draws: int, seed: tuple[int, ...]) -> int:
@@ -131,7 +131,7 @@ def _draw_orders(steps: OrderedJudgments, draws: int, seed: tuple[int, ...]) -> 
     # One stream of numbers: first those that order the documents of all draws, then those that turn the tasks round.
     ordering, turning = np.random.PCG64(seed), np.random.PCG64(seed)
     turning.advance(draws * n_blocks)
-    for some in split_draws_into_blocks(draws, task.size):
+    for some in iterate_draw_block_sizes(draws, task.size):
         drawn = np.random.Generator(ordering).random((some, n_blocks))[:, block]
         order = np.argsort(task + drawn, axis=1, kind="stable")
         turned = np.random.Generator(turning).integers(0, n, (some, n.size))[:, task]

@@ -12,7 +12,7 @@ import numpy as np
 
 from app.domain.recipe import Recipe
 from app.stats.aggregate import ScoreMatrix
-from app.stats.inference.by_document import effective_documents, largest_document_share
+from app.stats.inference.by_document import effective_document_count, largest_document_share
 from app.stats.ranking import design_checks, rank_sets, recipe_caveats
 from app.stats.ranking.rank_sets import RankSets
 from app.stats.ratings import Codes, Ratings
@@ -21,8 +21,8 @@ from app.stats.testing.pair_tests import (
     FEWEST_DOCUMENTS,
     PAIRED_TESTS,
     PairTests,
-    missing_sign_draws,
     number_of_sign_draws,
+    required_sign_draws,
 )
 from app.stats.testing.significance import CommonSegments
 
@@ -178,7 +178,7 @@ def _systems(ratings: Ratings, panel: ScoreMatrix) -> list[str]:
 
 
 def _raters(ratings: Ratings) -> list[str]:
-    groups = design_checks.connected_systems(ratings)
+    groups = design_checks.group_connected_systems(ratings)
     if len(groups) < 2:
         return []
     named = " | ".join(_first_names(group) for group in groups)
@@ -192,7 +192,7 @@ def _warn_uneven_documents(panel: ScoreMatrix) -> list[str]:
     weights = panel.document_weights()
     if panel.n_documents < FEWEST_DOCUMENTS or not weights.size:
         return []
-    warnings, effective = [], float(effective_documents(weights).min())
+    warnings, effective = [], float(effective_document_count(weights).min())
     largest = float(largest_document_share(weights).max())
     if largest > LARGE_SHARE:
         what = f"one document holds {largest:.0%} of a system's segments, so the result depends largely on it"
@@ -255,7 +255,7 @@ def _warn_few_resampled(shared: CommonSegments, tests: PairTests, recipe: Recipe
 
 
 def _too_few_draws(tests: PairTests, n_pairs: int, recipe: Recipe) -> list[str]:
-    enough = missing_sign_draws(tests, recipe, n_pairs)
+    enough = required_sign_draws(tests, recipe, n_pairs)
     if enough is None:
         return []
     drawn = "bootstrap samples" if recipe.test == "bootstrap" else "permutations"

@@ -15,7 +15,7 @@ def is_unpaired(panel: ScoreMatrix) -> bool:
     return len(panel.systems) > 1 and int(panel.present.sum(axis=0).max(initial=0)) <= 1
 
 
-def share_with_same_raters(ratings: Ratings) -> float:
+def share_of_documents_with_same_raters(ratings: Ratings) -> float:
     """Share of documents that have all systems, each by the same set of raters; of segments without documents.
 
     Only where this is near 1 do raters see the same mix of systems and documents, so that a rater's mean and
@@ -33,9 +33,9 @@ def share_with_same_raters(ratings: Ratings) -> float:
     return 1 - np.unique(visit_of[partial]).size / documents.size
 
 
-def connected_systems(ratings: Ratings) -> list[list[str]]:
-    """The keys of `connected_system_codes`."""
-    return [[ratings.labels.systems[code] for code in group] for group in connected_system_codes(ratings)]
+def group_connected_systems(ratings: Ratings) -> list[list[str]]:
+    """The keys of `group_connected_system_codes`."""
+    return [[ratings.labels.systems[code] for code in group] for group in group_connected_system_codes(ratings)]
 
 
 def find_comparable_pairs(ratings: Ratings, systems: Codes) -> Bools:
@@ -44,13 +44,13 @@ def find_comparable_pairs(ratings: Ratings, systems: Codes) -> Bools:
     No test tells the two systems of any other pair apart from their raters.
     """
     group = np.full(max(ratings.n_systems, 1), -1)
-    for number, members in enumerate(connected_system_codes(ratings)):
+    for number, members in enumerate(group_connected_system_codes(ratings)):
         group[members] = number
     of = group[systems]
     return np.asarray((of[:, None] == of[None, :]) & ~np.eye(systems.size, dtype=np.bool_))
 
 
-def connected_system_codes(ratings: Ratings) -> list[list[int]]:
+def group_connected_system_codes(ratings: Ratings) -> list[list[int]]:
     """Systems in groups connected through raters: two systems with a common rater are in one group.
 
     With several groups a difference of systems cannot be told from a difference of raters, whatever documents they

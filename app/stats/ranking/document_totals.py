@@ -22,7 +22,7 @@ from app.stats.aggregate import (
     round_scores,
 )
 from app.stats.inference.by_document import EstimatePrecision, estimate_precision
-from app.stats.inference.rater_totals import VisitTotals, sum_visits
+from app.stats.inference.rater_totals import RaterDocumentTotals, sum_by_rater_and_document
 from app.stats.intervals import scores_relative_to_mean
 from app.stats.normalize import NormalizedRatings
 from app.stats.ranking.effects import SuperiorityChances, count_better_segments
@@ -108,7 +108,7 @@ class BlockTotals:
     relative_held: Floats
     pairs: PairTotals | None
     better: Indices
-    visits: VisitTotals | None
+    visits: RaterDocumentTotals | None
     n_scored: int
     n_dropped: int
 
@@ -136,7 +136,7 @@ def sum_document_block(normalized: NormalizedRatings, recipe: Recipe, systems: C
         relative_held=relative[1].max(axis=0, initial=0.0),
         pairs=None if matrix.is_complete else _sum_pairs(matrix, raw),
         better=count_better_segments(raw, sign * round_scores(raw.score)),
-        visits=sum_visits(scored, systems) if by_rater else None,
+        visits=sum_by_rater_and_document(scored, systems) if by_rater else None,
         n_scored=len(scored),
         n_dropped=normalized.dropped,
     )
@@ -181,7 +181,7 @@ class CampaignTotals:
     shared: CommonSegments
     raw_shared: CommonSegments
     chances: SuperiorityChances
-    visits: tuple[VisitTotals, ...]
+    visits: tuple[RaterDocumentTotals, ...]
     order: Indices
     documents: Codes
     n_scored: int

@@ -25,7 +25,7 @@ MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class LeaveOneOut:
+class LeaveOneOutDifferences:
     """Differences of all pairs without each unit of one kind.
 
     what: `rater`, `document` or `domain`. keys: of the units. without: shape (units, pairs), positive where the first
@@ -38,7 +38,7 @@ class LeaveOneOut:
 
 
 @dataclass(frozen=True, slots=True)
-class LargestChange:
+class MostInfluentialUnit:
     """The unit whose absence changes a difference most, and by how much (without it minus with it)."""
 
     what: str
@@ -50,7 +50,7 @@ class LargestChange:
 class PairInfluence:
     """Of one pair: the largest change of each kind; units without which the better is not ahead, and their number."""
 
-    largest: tuple[LargestChange, ...]
+    largest: tuple[MostInfluentialUnit, ...]
     flips_without: tuple[str, ...]
     n_flips: int
 
@@ -66,7 +66,9 @@ class _Contrast:
     n_strata: int
 
 
-def leave_out_each_document(panel: ScoreMatrix, sign: int, keys: Sequence[str], *, paired: bool) -> LeaveOneOut:
+def leave_out_each_document(
+    panel: ScoreMatrix, sign: int, keys: Sequence[str], *, paired: bool
+) -> LeaveOneOutDifferences:
     """Leave one document out.
 
     sign : 1 where higher is better, else −1. keys : of the panel's documents, shape (D,). paired : differences are over
@@ -74,10 +76,14 @@ def leave_out_each_document(panel: ScoreMatrix, sign: int, keys: Sequence[str], 
     """
     contrast = _contrast(panel, sign, paired=paired)
     strata = contrast.stratum[panel.starts]
-    return LeaveOneOut("document", tuple(keys), _without_units(contrast, np.arange(panel.n_documents), strata))
+    return LeaveOneOutDifferences(
+        "document", tuple(keys), _without_units(contrast, np.arange(panel.n_documents), strata)
+    )
 
 
-def leave_out_each_domain(panel: ScoreMatrix, sign: int, names: Sequence[str], *, paired: bool) -> LeaveOneOut:
+def leave_out_each_domain(
+    panel: ScoreMatrix, sign: int, names: Sequence[str], *, paired: bool
+) -> LeaveOneOutDifferences:
     """Leave one domain out. sign, paired : as in `leave_out_each_document`. names : the labels of the domain codes.
 
     Raises ValueError where the panel has no domains.
@@ -87,12 +93,12 @@ def leave_out_each_domain(panel: ScoreMatrix, sign: int, names: Sequence[str], *
     contrast = _contrast(panel, sign, paired=paired)
     used, unit = np.unique(panel.domain[panel.starts], return_inverse=True)
     strata = used if panel.macro else np.zeros(used.size, dtype=np.intp)
-    return LeaveOneOut("domain", tuple(names[code] for code in used), _without_units(contrast, unit, strata))
+    return LeaveOneOutDifferences("domain", tuple(names[code] for code in used), _without_units(contrast, unit, strata))
 
 
 def leave_out_each_rater(
     panel: ScoreMatrix, sign: int, ratings: Ratings, *, paired: bool, repeats: Repeats, median: bool = False
-) -> LeaveOneOut:
+) -> LeaveOneOutDifferences:
     """Leave one rater out: segment scores rest on the other raters, and are missing where there are none.
 
     Parameters
@@ -116,24 +122,26 @@ def leave_out_each_rater(
         without.append(_differences(contrast, sums - before[0] + after[0], counts - before[1] + after[1]))
     n_pairs = all_system_pairs(len(panel.systems))[0].size
     keys = tuple(ratings.labels.raters[rater] for rater in raters)
-    return LeaveOneOut("rater", keys, np.array(without).reshape(len(keys), n_pairs))
+    return LeaveOneOutDifferences("rater", keys, np.array(without).reshape(len(keys), n_pairs))
 
 
-def summarize_influence(difference: Floats, kinds: Sequence[LeaveOneOut]) -> tuple[PairInfluence, ...]:
+def summarize_influence(difference: Floats, kinds: Sequence[LeaveOneOutDifferences]) -> tuple[PairInfluence, ...]:
     """Influence on each pair. A flip is a unit without which the better of two systems is no longer ahead."""
     sides = np.sign(round_scores(np.nan_to_num(difference)))
     return tuple(_influence_of_pair(k, float(difference[k]), int(sides[k]), kinds) for k in range(difference.size))
 
 
-def _influence_of_pair(pair: int, difference: float, side: int, kinds: Sequence[LeaveOneOut]) -> PairInfluence:
-    largest: list[LargestChange] = []
+def _influence_of_pair(
+    pair: int, difference: float, side: int, kinds: Sequence[LeaveOneOutDifferences]
+) -> PairInfluence:
+    largest: list[MostInfluentialUnit] = []
     flips: list[tuple[float, str]] = []
     for kind in kinds:
         change = kind.without[:, pair] - difference
         if not np.isfinite(change).any():
             continue
         most = int(np.nanargmax(np.abs(round_scores(change))))
-        largest.append(LargestChange(kind.what, kind.keys[most], float(change[most])))
+        largest.append(MostInfluentialUnit(kind.what, kind.keys[most], float(change[most])))
         left = round_scores(np.where(np.isfinite(change), kind.without[:, pair], np.inf * side if side else 0.0))
         turned = np.flatnonzero(left * side <= 0) if side else ()
         flips.extend((-abs(float(change[unit])), f"{kind.what}:{kind.keys[unit]}") for unit in turned)

@@ -13,7 +13,7 @@ from app.stats.aggregate import ScoreMatrix, round_scores
 from app.stats.inference.by_document import EstimatePrecision, precision_of_difference, stack_precisions
 from app.stats.plain_values import interval_or_none, number_or_none
 from app.stats.ranking.effects import SuperiorityChances
-from app.stats.ranking.influence import LeaveOneOut, summarize_influence
+from app.stats.ranking.influence import LeaveOneOutDifferences, summarize_influence
 from app.stats.ranking.result import PairRow
 from app.stats.ranking.whole_domains import precision_for_new_domains
 from app.stats.ratings import Floats, Ratings
@@ -53,7 +53,7 @@ def make_pair_rows(
     panels: tuple[ScoreMatrix, ScoreMatrix],
     evidence: PairEvidence,
     verdict: AdjustedTests,
-    left_out: Sequence[LeaveOneOut],
+    left_out: Sequence[LeaveOneOutDifferences],
     recipe: Recipe,
 ) -> tuple[PairRow, ...]:
     """Every pair once, the higher-ranked system as `better`, in ranking order.

@@ -17,7 +17,7 @@ import numpy as np
 from app.stats.aggregate import Indices
 from app.stats.inference.by_document import document_degrees_of_freedom, document_influences
 from app.stats.ratings import Bools, Floats
-from app.stats.testing.permutation import draw_sign_patterns
+from app.stats.testing.permutation import sample_sign_patterns
 
 FEWEST_DOCUMENTS = 6
 """Below this nothing is claimed: every set is [1, S]."""
@@ -45,7 +45,7 @@ class RankSets:
         return self.documents < FEW_DOCUMENTS
 
 
-def number_of_draws(n_systems: int) -> int:
+def number_of_bootstrap_draws(n_systems: int) -> int:
     """max(999, 20·S(S−1)), at most 200 000."""
     return min(max(999, 20 * n_systems * (n_systems - 1)), _MOST_DRAWS)
 
@@ -78,7 +78,7 @@ def compute_rank_sets(
     documents = int(held.sum())
     beats = np.zeros((size, size), dtype=np.bool_)
     if documents >= FEWEST_DOCUMENTS and size > 1:
-        n = number_of_draws(size) if draws is None else draws
+        n = number_of_bootstrap_draws(size) if draws is None else draws
         allowed = ~np.eye(size, dtype=np.bool_) if comparable is None else comparable
         beats = _step_down(sums[:, held], weights[:, held], allowed, alpha=alpha, seed=seed, draws=n)
     return RankSets(1 + beats.sum(axis=0), size - beats.sum(axis=1), documents)
@@ -97,7 +97,7 @@ def _step_down(sums: Floats, weights: Floats, comparable: Bools, *, alpha: float
     with np.errstate(divide="ignore", invalid="ignore"):
         observed = (theta - theta.T) / np.sqrt(squares) * documents
     moved = _bootstrap_means(psi, seed=seed, draws=draws)
-    normal = simulate_normal_campaigns(psi, weights, seed=seed)
+    normal = simulate_null_t_statistics(psi, weights, seed=seed)
     beats = np.zeros_like(active)
     place = ceil((1 - alpha) * (draws + 1))
     while active.any() and place <= draws:
@@ -111,7 +111,7 @@ def _step_down(sums: Floats, weights: Floats, comparable: Bools, *, alpha: float
     return beats
 
 
-def simulate_normal_campaigns(psi: Floats, weights: Floats, *, seed: int) -> Floats | None:
+def simulate_null_t_statistics(psi: Floats, weights: Floats, *, seed: int) -> Floats | None:
     """T of every pair in normal campaigns of equal systems with these lengths, shape (draws, S, S).
 
     Systems vary as much as `psi` says, independently, and segments of one document are correlated by .1. None where
@@ -155,7 +155,7 @@ def _bootstrap_means(psi: Floats, *, seed: int, draws: int) -> Floats:
     chunk = max(1, _CHUNK // documents)
     parts = [
         2.0 * (psi @ flips.T) - psi.sum(axis=1, keepdims=True)
-        for flips in draw_sign_patterns(documents, draws, seed, chunk)
+        for flips in sample_sign_patterns(documents, draws, seed, chunk)
     ]
     return np.asarray(np.concatenate(parts, axis=1) / documents, dtype=np.float64)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from app.domain.recipe import Recipe
 from app.stats.inference.by_document import EstimatePrecision
-from app.stats.inference.rater_totals import estimate_precision_from_visits
+from app.stats.inference.rater_totals import estimate_precision_from_rater_totals
 from app.stats.normalize import NormalizedRatings, RaterMoments, normalize_ratings
 from app.stats.ranking import ranking
 from app.stats.ranking.document_totals import CampaignTotals, combine_block_totals, sum_document_block
@@ -35,19 +35,19 @@ class SummableRatings(Protocol):
     def count_dropped(self) -> tuple[DroppedRows, ...]:
         """Rows left out by reason, as `select_rows` counts them. Raises Invalid where an exclusion names nothing."""
 
-    def count_ranked(self) -> tuple[Ratings, Codes]:
+    def count_ranked_by_rater_and_system(self) -> tuple[Ratings, Codes]:
         """A row for each rater and system of the ranked ratings, and how many ratings it stands for."""
 
-    def share_with_same_raters(self) -> float:
+    def share_of_documents_with_same_raters(self) -> float:
         """As `design_checks` has it, of the ranked ratings."""
 
-    def sum_by_rater(self) -> RaterMoments:
+    def compute_rater_moments(self) -> RaterMoments:
         """Moments of every rater over the rows that the recipe takes them from."""
 
     def count_judgments(self, without_raters: Codes) -> int:
         """Judgments behind the ranked ratings, without those of some raters."""
 
-    def blocks(self) -> Iterator[Ratings]:
+    def iterate_ranked_blocks(self) -> Iterator[Ratings]:
         """The ranked ratings in canonical order, some whole documents at a time, in the order of their codes."""
 
 
@@ -90,16 +90,16 @@ def rank_from_sums(
     Invalid : as `rank_systems`.
     """
     dropped = source.count_dropped()
-    ranked, times = source.count_ranked()
-    resolved, warnings = ranking.resolve_auto_normalization(ranked, recipe, source.share_with_same_raters)
+    ranked, times = source.count_ranked_by_rater_and_system()
+    resolved, warnings = ranking.resolve_auto_normalization(ranked, recipe, source.share_of_documents_with_same_raters)
     resolved = drop_choices_needing_rows(resolved)
-    moments = source.sum_by_rater() if resolved.normalize == "z" else None
+    moments = source.compute_rater_moments() if resolved.normalize == "z" else None
     left_out = np.empty(0, dtype=np.int32)
     if moments is not None:
         settled = normalize_ratings(ranked, "z", moments=moments, sd0=resolved.sd0)
         warnings = (*warnings, *settled.warnings)
         if resolved.sd0 == "drop":
-            left_out = np.flatnonzero(moments.constant).astype(np.int32)
+            left_out = np.flatnonzero(moments.has_constant_scores).astype(np.int32)
     counted = ranked.where(~np.isin(ranked.rater, left_out))
     systems = np.unique(counted.system)
     totals = _sum_blocks(source, resolved, moments, systems, documents, ranked.better_sign)
@@ -132,9 +132,9 @@ def _sum_blocks(
     sign: int,
 ) -> CampaignTotals | None:
     """None where no rating counts."""
-    by_rater = ranking.has_rater_means(recipe)
+    by_rater = ranking.averages_over_raters(recipe)
     blocks = []
-    for rows in source.blocks():
+    for rows in source.iterate_ranked_blocks():
         normalized = NormalizedRatings(rows, rows, "raw", 0, 0, ())
         if moments is not None:
             normalized = normalize_ratings(rows, "z", moments=moments, sd0=recipe.sd0)
@@ -150,10 +150,10 @@ def _sum_blocks(
 
 def _for_new_raters(totals: CampaignTotals, recipe: Recipe) -> Callable[[EstimatePrecision], EstimatePrecision | None]:
     def for_new_raters(known: EstimatePrecision) -> EstimatePrecision | None:
-        if not ranking.has_rater_means(recipe):
+        if not ranking.averages_over_raters(recipe):
             return None
         pairs = all_system_pairs(totals.order.size)
-        return estimate_precision_from_visits(totals.visits, totals.n_scored, known, *pairs, totals.order)
+        return estimate_precision_from_rater_totals(totals.visits, totals.n_scored, known, *pairs, totals.order)
 
     return for_new_raters
 

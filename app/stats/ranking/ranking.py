@@ -24,8 +24,8 @@ from app.stats.intervals import scores_relative_to_mean
 from app.stats.normalize import NormalizedRatings
 from app.stats.ranking import caveats, design_checks, influence, ranking_rows, recipe_caveats
 from app.stats.ranking.effects import probability_of_superiority
-from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight, warnings_of_unknown_errors
-from app.stats.ranking.influence import LeaveOneOut
+from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight, warnings_of_errors_without_weight
+from app.stats.ranking.influence import LeaveOneOutDifferences
 from app.stats.ranking.pair_rows import PairEvidence, make_pair_rows, uses_common_segments
 from app.stats.ranking.rank_sets import RankSets, compute_rank_sets
 from app.stats.ranking.result import Ranking, SegmentTable
@@ -59,12 +59,12 @@ def rank_systems(
         document-level test, unknown domains under one by domains, normalization that the scores do not allow, an
         exclusion that names nothing).
     """
-    rows = ratings if ratings.is_canonical else ratings.canonical()
+    rows = ratings if ratings.is_in_canonical_order else ratings.in_canonical_order()
     domains = _domains(rows, recipe, documents)
     selection = select_rows(rows, recipe)
     ranked = selection.ratings.where(selection.ranked)
     resolved, warnings = resolve_auto_normalization(
-        ranked, recipe, lambda: design_checks.share_with_same_raters(ranked)
+        ranked, recipe, lambda: design_checks.share_of_documents_with_same_raters(ranked)
     )
     normalized = recipe_normalization.normalize_ranked_rows(selection, ranked, resolved)
     scored, unscaled = _rows_to_aggregate(normalized, resolved)
@@ -90,7 +90,7 @@ def rank_systems(
             dropped=(*selection.dropped, DroppedRows("constant rater", normalized.dropped)),
             warnings=(
                 *(*warnings, *more, *normalized.warnings),
-                *warnings_of_unknown_errors(unweighed, normalized.scored),
+                *warnings_of_errors_without_weight(unweighed, normalized.scored),
             ),
             segments=ranking_rows.make_segment_table(scored, scores, raw),
         ),
@@ -129,7 +129,7 @@ def rank_averaged_systems(
     relative: tuple[Floats, Floats] | None,
     resolved: Recipe,
     requested: Recipe,
-    left_out: Sequence[LeaveOneOut] = (),
+    left_out: Sequence[LeaveOneOutDifferences] = (),
 ) -> Ranking:
     """Test, adjust, cluster and say so, once scores are averaged and pairs reduced to what they have in common.
 
@@ -176,7 +176,7 @@ def _pair_evidence(matrix: ScoreMatrix, raw: ScoreMatrix, scored: Ratings, recip
     paired = uses_common_segments(recipe, shared)
 
     def for_new_raters(known: EstimatePrecision) -> EstimatePrecision | None:
-        if not matrix.systems.size or not has_rater_means(recipe):
+        if not matrix.systems.size or not averages_over_raters(recipe):
             return None
         return precision_for_new_raters(scored, matrix, known, *all_system_pairs(len(matrix.systems)))
 
@@ -188,7 +188,7 @@ def _pair_evidence(matrix: ScoreMatrix, raw: ScoreMatrix, scored: Ratings, recip
     )
 
 
-def has_rater_means(recipe: Recipe) -> bool:
+def averages_over_raters(recipe: Recipe) -> bool:
     """Whether segment scores are means over raters: no medians, no choice of one, no rating as its own segment."""
     return recipe.aggregate != "median" and recipe.repeats not in {"latest", "first", "separate"}
 
@@ -207,7 +207,7 @@ def _rank_sets(matrix: ScoreMatrix, ratings: Ratings, recipe: Recipe, comparable
 
 def _left_out(
     matrix: ScoreMatrix, scored: Ratings, documents: DocumentTable | None, recipe: Recipe, *, paired: bool
-) -> list[LeaveOneOut]:
+) -> list[LeaveOneOutDifferences]:
     """Differences without each rater, document and domain, as far as these are known."""
     if not recipe.influence or len(matrix.systems) < 2:
         return []
@@ -281,11 +281,11 @@ def _judgments(ratings: Ratings) -> int:
 
 
 def resolve_auto_normalization(
-    ranked: Ratings, recipe: Recipe, share_with_same_raters: Callable[[], float]
+    ranked: Ratings, recipe: Recipe, share_of_documents_with_same_raters: Callable[[], float]
 ) -> tuple[Recipe, tuple[str, ...]]:
     """Settle `auto`: z where raters saw the same mix of systems, else none with a warning.
 
-    share_with_same_raters: of `design_checks`, of the ranked rows.
+    share_of_documents_with_same_raters: of `design_checks`, of the ranked rows.
 
     Raises Invalid where scores that are standardised already are to be normalized again.
     """
@@ -296,7 +296,7 @@ def resolve_auto_normalization(
         return replace(recipe, normalize="none"), ()
     if recipe.normalize != "auto":
         return recipe, ()
-    if share_with_same_raters() >= design_checks.COMPARABLE_SHARE:
+    if share_of_documents_with_same_raters() >= design_checks.COMPARABLE_SHARE:
         return replace(recipe, normalize="z"), ()
     warnings = (RATERS_DIFFER,) if len(ranked) else ()
     return replace(recipe, normalize="none"), warnings

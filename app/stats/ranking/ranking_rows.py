@@ -8,7 +8,7 @@ import numpy as np
 
 from app.domain.recipe import Recipe
 from app.stats.aggregate import ScoreMatrix, SegmentScores, round_scores
-from app.stats.inference.by_document import effective_documents
+from app.stats.inference.by_document import effective_document_count
 from app.stats.plain_values import Interval, interval_or_none, number_or_none
 from app.stats.ranking.clusters import assign_clusters, compute_rank_ranges
 from app.stats.ranking.rank_sets import RankSets
@@ -38,7 +38,7 @@ def make_system_rows(
     ranges = compute_rank_ranges(wins, recipe.clusters)
     ranks = _mean_ranks(round_scores(scores))
     documents = (panel.document_counts() > 0).sum(axis=1)
-    effective = effective_documents(panel.document_weights())
+    effective = effective_document_count(panel.document_weights())
     known = ratings.documents_known
     own = _marginal(panel, recipe, known=known)
     relative, relative_intervals = _relative(panel, relative_sums, recipe, known=known)

@@ -136,7 +136,7 @@ def _units(rows: Ratings, group: Group) -> list[str]:
     return [rows.labels.documents[code] for code in np.unique(rows.document)] if rows.documents_known else []
 
 
-def apply_change(rows: Ratings, change: ScoreChange, documents: DocumentTable | None = None) -> Ratings:
+def apply_score_change(rows: Ratings, change: ScoreChange, documents: DocumentTable | None = None) -> Ratings:
     """The ratings with the change made in their raw scores.
 
     Raises Invalid where the scale has no end to degrade or inflate towards.
@@ -147,7 +147,7 @@ def apply_change(rows: Ratings, change: ScoreChange, documents: DocumentTable | 
     if change.factor is not None:
         pull = inflate_scores if change.group == "inflated" else degrade_scores
         score = np.where(touched, pull(rows, change.factor), rows.score)
-        return replace(rows, score=score).canonical()
+        return replace(rows, score=score).in_canonical_order()
     what, _, key = change.what.partition(":")
     if what in {"rater", "document", "domain"}:
         touched = _rows_of_unit(rows, what, key, documents)

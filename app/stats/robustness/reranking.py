@@ -26,7 +26,7 @@ from app.stats.robustness.changes import (
     Group,
     RankingFacts,
     ScoreChange,
-    apply_change,
+    apply_score_change,
     explain_missing_change,
     list_score_changes,
 )
@@ -65,7 +65,7 @@ class ChangeExperiments(ABC):
         """What is ranked, and reference rows; one row may stand for all of a document, rater and role."""
 
     @abstractmethod
-    def rank_changed(self, change: ScoreChange | None, unshown: frozenset[str]) -> Ranking:
+    def rank_after_change(self, change: ScoreChange | None, unshown: frozenset[str]) -> Ranking:
         """The ranking after a change without some systems. Raises Invalid where there is none."""
 
     def list_changes(self, groups: Sequence[Group]) -> tuple[tuple[ScoreChange, ...], dict[Group, str]]:
@@ -89,7 +89,7 @@ class ChangeExperiments(ABC):
     def _places(self, change: ScoreChange | None, unshown: frozenset[str]) -> RankingPlaces | str:
         """Who stands where, or the reason why there is no ranking."""
         try:
-            return list_ranking_places(self.rank_changed(change, unshown))
+            return list_ranking_places(self.rank_after_change(change, unshown))
         except Invalid as error:
             return error.detail or error.title()
 
@@ -107,7 +107,9 @@ class ChangeExperimentsFromRatings(ChangeExperiments):
         """Settle the recipe on all data. Raises Invalid where it does not fit them."""
         return cls(
             rows=rows,
-            **make_experiment_fields(rank_systems(rows, simplify_recipe(recipe), documents), humans, documents),
+            **make_experiment_fields(
+                rank_systems(rows, drop_slow_recipe_choices(recipe), documents), humans, documents
+            ),
         )
 
     def load_changeable_rows(self) -> Ratings:
@@ -115,9 +117,9 @@ class ChangeExperimentsFromRatings(ChangeExperiments):
         selection = select_rows(self.rows, self.recipe)
         return selection.ratings.where(selection.ranked | (selection.ratings.role == RatingRole.REFERENCE))
 
-    def rank_changed(self, change: ScoreChange | None, unshown: frozenset[str]) -> Ranking:
+    def rank_after_change(self, change: ScoreChange | None, unshown: frozenset[str]) -> Ranking:
         """The ranking after a change. Raises Invalid where there is none."""
-        rows = self.rows if change is None else apply_change(self.rows, change, self.facts.documents)
+        rows = self.rows if change is None else apply_score_change(self.rows, change, self.facts.documents)
         return rerank_systems(rows, self.recipe, unshown, self.facts)
 
 
@@ -146,12 +148,12 @@ def rerank_systems(rows: Ratings, recipe: Recipe, unshown: frozenset[str], facts
 
     Raises Invalid where the recipe does not fit the rows.
     """
-    scored, _ = normalized_rows(rows, recipe)
+    scored, _ = select_normalized_rows(rows, recipe)
     gone = [code for code, key in enumerate(rows.labels.systems) if key in unshown]
-    shown = scored.where(~np.isin(scored.system, gone)).canonical()
+    shown = scored.where(~np.isin(scored.system, gone)).in_canonical_order()
     # What the recipe says of rows and normalization is done.
     rest = replace(
-        simplify_recipe(recipe),
+        drop_slow_recipe_choices(recipe),
         normalize="none",
         roles=EVERY_ROLE,
         accepted_only=False,
@@ -161,7 +163,7 @@ def rerank_systems(rows: Ratings, recipe: Recipe, unshown: frozenset[str], facts
     return rank_systems(shown, rest, facts.documents)
 
 
-def normalized_rows(rows: Ratings, recipe: Recipe) -> tuple[Ratings, RowSelection]:
+def select_normalized_rows(rows: Ratings, recipe: Recipe) -> tuple[Ratings, RowSelection]:
     """The rows that a recipe ranks, with their normalized scores, and the selection they come of.
 
     recipe : with its normalization settled. Raises Invalid where the scores do not allow it.
@@ -180,7 +182,7 @@ def ranked_score_matrix(rows: Ratings, recipe: Recipe, domains: Codes | None = N
         raise Invalid("the scores are standardised already")
     if recipe.aggregate == "macro_domain" and domains is None:
         raise Invalid("macro_domain needs the domains of the documents, which are unknown")
-    scored, _ = normalized_rows(rows, recipe)
+    scored, _ = select_normalized_rows(rows, recipe)
     if recipe.repeats == "separate":
         scored = split_segments_by_rating(scored)
     scores = average_segment_scores(scored, repeats=recipe.repeats, median=recipe.aggregate == "median")
@@ -188,6 +190,6 @@ def ranked_score_matrix(rows: Ratings, recipe: Recipe, domains: Codes | None = N
     return matrix.reorder_systems(np.lexsort((matrix.systems, -rows.better_sign * round_scores(matrix.system_means()))))
 
 
-def simplify_recipe(recipe: Recipe) -> Recipe:
+def drop_slow_recipe_choices(recipe: Recipe) -> Recipe:
     """The recipe without what takes time and is not compared: influence, rank sets, and resampled intervals."""
     return replace(recipe, influence=False, rank_sets=False, interval="t")

@@ -12,7 +12,7 @@ from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
 from app.stats.robustness.changes import ScoreChange
 from app.stats.robustness.ranking_places import RankingPlaces, list_ranking_places
-from app.stats.robustness.reranking import ChangeExperiments, make_experiment_fields, simplify_recipe
+from app.stats.robustness.reranking import ChangeExperiments, drop_slow_recipe_choices, make_experiment_fields
 from app.stats.side_tables import DocumentTable
 
 
@@ -28,7 +28,7 @@ class SummableChangedRatings(Protocol):
         change cannot be made.
         """
 
-    def load_units(self, recipe: Recipe) -> Ratings:
+    def load_document_rater_rows(self, recipe: Recipe) -> Ratings:
         """A row for each document, rater and role that is ranked or of a reference."""
 
 
@@ -44,16 +44,16 @@ class ChangeExperimentsFromSums(ChangeExperiments):
         cls, sums: SummableChangedRatings, recipe: Recipe, humans: frozenset[str], documents: DocumentTable | None
     ) -> ChangeExperimentsFromSums:
         """Settle the recipe, which `can_rank_from_sums`, on all data. Raises Invalid where it does not fit them."""
-        simple = simplify_recipe(recipe)
+        simple = drop_slow_recipe_choices(recipe)
         with sums.open_rating_sums(simple, None, frozenset(), documents) as source:
             base = rank_from_sums(source, simple, documents)
         return cls(sums=sums, base=list_ranking_places(base), **make_experiment_fields(base, humans, documents))
 
     def load_changeable_rows(self) -> Ratings:
         """A row for each document, rater and role."""
-        return self.sums.load_units(self.recipe)
+        return self.sums.load_document_rater_rows(self.recipe)
 
-    def rank_changed(self, change: ScoreChange | None, unshown: frozenset[str]) -> Ranking:
+    def rank_after_change(self, change: ScoreChange | None, unshown: frozenset[str]) -> Ranking:
         """The ranking after a change. Raises Invalid where there is none."""
         documents = self.facts.documents
         with self.sums.open_rating_sums(self.recipe, change, unshown, documents) as source:

@@ -13,13 +13,13 @@ import numpy as np
 from app.design.values import Bools, Codes
 from app.stats.ratings import Floats, RatingLabels, Ratings
 from app.stats.stability.extraction import (
+    DocumentRaterPools,
     OmissionReasons,
-    RatedDocuments,
-    check_anything_usable,
     lay_out_cells,
+    require_usable_documents,
     tabulate_cells,
 )
-from app.stats.stability.studies import ItemSums, index_raters_in_pools, sum_items
+from app.stats.stability.studies import ItemSums, index_raters_in_pools, sum_item_ratings
 
 _EMPTY = {"total": 0.0, "square": 0.0, "errors": 0.0, "low": np.inf, "high": -np.inf}
 """What stands in the places of nobody, by the name of the sum."""
@@ -36,7 +36,7 @@ class _BlockSums:
 def sum_items_by_block(
     blocks: Iterable[Ratings], systems: Codes, *, centre: float, labels: RatingLabels, higher_is_better: bool
 ) -> ItemSums:
-    """Sum the multiply-rated documents of all blocks, as `sum_items` does of what `extract_multiply_rated` finds.
+    """Sum the multiply-rated documents of all blocks, as `sum_item_ratings` does what `extract_multiply_rated` finds.
 
     Parameters
     ----------
@@ -59,15 +59,15 @@ def sum_items_by_block(
             continue
         data = lay_out_cells(ratings, cells, reasons[-1].usable, ())
         raters = np.array([code[rater] for rater in data.raters], dtype=np.int64)
-        summed.append(_BlockSums(sum_items(data, centre), tuple(raters[pool] for pool in data.pools)))
+        summed.append(_BlockSums(sum_item_ratings(data, centre), tuple(raters[pool] for pool in data.pools)))
     facts = OmissionReasons.concatenate(reasons) if reasons else _no_documents()
     usable, left_out = facts.choose_usable_documents()
-    check_anything_usable(systems.size, usable, left_out)
+    require_usable_documents(systems.size, usable, left_out)
     kept = usable[facts.usable]
     rated = replace(
         _put_together_documents(summed, kept, labels, systems, higher_is_better=higher_is_better), left_out=left_out
     )
-    arrays = {name: _put_together(summed, name, kept, int(rated.pool_size.max())) for name in _EMPTY}
+    arrays = {name: _put_together(summed, name, kept, int(rated.raters_per_document.max())) for name in _EMPTY}
     if not marked:
         arrays["errors"][:] = 0.0
     return ItemSums(
@@ -86,7 +86,7 @@ def _no_documents() -> OmissionReasons:
 
 def _put_together_documents(
     summed: list[_BlockSums], kept: Bools, labels: RatingLabels, systems: Codes, *, higher_is_better: bool
-) -> RatedDocuments:
+) -> DocumentRaterPools:
     """Documents with the buckets that their raters make, as of all documents at once."""
     names = [name for block in summed for name in block.sums.data.documents]
     pools = [pool for block in summed for pool in block.pools]
@@ -103,7 +103,7 @@ def _put_together_documents(
         sets[row] = np.packbits(held)
     distinct, bucket = np.unique(sets, axis=0, return_inverse=True)
     rated = np.unpackbits(distinct, axis=1, count=used.size).astype(np.bool_)
-    return RatedDocuments(
+    return DocumentRaterPools(
         systems=tuple(labels.systems[n] for n in systems),
         documents=tuple(name for name, there in zip(names, kept, strict=True) if there),
         raters=tuple(labels.raters[n] for n in used),

@@ -21,24 +21,24 @@ from app.design.values import Codes
 from app.domain.errors import Invalid
 from app.stats.normalize import Method
 from app.stats.ratings import Floats
-from app.stats.stability.extraction import MultiplyRatedDocuments, RatedDocuments
+from app.stats.stability.extraction import DocumentRaterPools, MultiplyRatedDocuments
 from app.stats.stability.request import RaterAssignment, StabilityRequest
-from app.stats.stability.srp import Order, order_pairs
+from app.stats.stability.srp import Order, find_better_of_pairs
 from app.stats.stability.studies import (
     ItemSums,
     full_data_study,
     gather_study_ratings,
     normalized_document_sums,
-    sum_items,
+    sum_item_ratings,
 )
 from app.stats.stability.testing import (
     Claims,
     SignificanceRule,
-    all_signs,
-    draw_signs,
+    all_document_signs,
     enumerates_all_signs,
     find_significant_claims,
     permutation_p_values,
+    sample_document_signs,
 )
 
 STABILITY_VERSION = "stability-2"
@@ -104,8 +104,8 @@ def make_study_chunks(request: StabilityRequest) -> tuple[StudyChunk, ...]:
     at_once = max(1, STUDIES_OF_A_CHUNK // request.per_set)
     for assignment, methods in request.assignments().items():
         for documents in request.document_counts:
-            for first in range(0, request.n_sets, at_once):
-                last = min(first + at_once, request.n_sets)
+            for first in range(0, request.n_document_sets, at_once):
+                last = min(first + at_once, request.n_document_sets)
                 chunks.append(StudyChunk(len(chunks), assignment, methods, documents, first, last))
     return tuple(chunks)
 
@@ -118,14 +118,14 @@ class StabilitySimulator:
     request: StabilityRequest
 
     @property
-    def rated(self) -> RatedDocuments:
+    def rated_documents(self) -> DocumentRaterPools:
         """The documents that studies are drawn from, and their raters."""
         return self.item_sums.data
 
     @cached_property
     def item_sums(self) -> ItemSums:
         """Sums by item."""
-        return self.data if isinstance(self.data, ItemSums) else sum_items(self.data)
+        return self.data if isinstance(self.data, ItemSums) else sum_item_ratings(self.data)
 
     @cached_property
     def chunks(self) -> tuple[StudyChunk, ...]:
@@ -148,7 +148,7 @@ class StabilitySimulator:
         return ChunkOutcome(np.concatenate(means, axis=1), np.concatenate(claimed, axis=1))
 
     def _make_empty_outcome(self, chunk: StudyChunk, why: str) -> ChunkOutcome:
-        n_systems = len(self.rated.systems)
+        n_systems = len(self.rated_documents.systems)
         means = np.zeros((len(chunk.methods), 0, n_systems))
         return ChunkOutcome(
             means, np.zeros((len(chunk.methods), 0, n_systems * (n_systems - 1) // 2), dtype=np.int8), why
@@ -159,7 +159,7 @@ class StabilitySimulator:
         request = self.request
         documents = self.documents_of_set(chunk.documents, number)
         studies = min(request.per_set, request.studies - number * request.per_set)
-        held = len(documents) * len(self.rated.systems) * chunk.assignment.ratings
+        held = len(documents) * len(self.rated_documents.systems) * chunk.assignment.ratings
         step = max(1, min(STUDIES_AT_ONCE, _MOST_RATINGS // held))
         for piece, start in enumerate(range(0, studies, step)):
             n = min(step, studies - start)
@@ -175,10 +175,10 @@ class StabilitySimulator:
         exact = enumerates_all_signs(len(documents), request.permutations)
         shared = request.signs == "document_set"
         if exact:
-            signs = all_signs(len(documents))
+            signs = all_document_signs(len(documents))
         else:
             rng = self._rng("signs", chunk.documents, number, *(() if shared else (piece,)))
-            signs = draw_signs(rng, 1 if shared else n, request.permutations, len(documents))
+            signs = sample_document_signs(rng, 1 if shared else n, request.permutations, len(documents))
         p = permutation_p_values(signed, signs, exact=exact, rule=self.significance_rule)
         return means.transpose(1, 0, 2), find_significant_claims(signed, p, self.significance_rule).transpose(1, 0, 2)
 
@@ -207,13 +207,13 @@ class StabilitySimulator:
         signed = self._orient_sums(sums)
         many, n = max(request.permutations, _FULL_PERMUTATIONS), signed.shape[-1]
         exact = enumerates_all_signs(n, many)
-        signs = all_signs(n) if exact else draw_signs(self._rng("full data"), 1, many, n)
+        signs = all_document_signs(n) if exact else sample_document_signs(self._rng("full data"), 1, many, n)
         claimed = find_significant_claims(
             signed,
             permutation_p_values(signed, signs, exact=exact, rule=self.significance_rule),
             self.significance_rule,
         )[0]
-        order = order_pairs(signed[0].sum(axis=2) / whole.n_segments.sum(), 1)
+        order = find_better_of_pairs(signed[0].sum(axis=2) / whole.n_segments.sum(), 1)
         return {method: FullDataClaims(order[i], claimed[i]) for i, method in enumerate(methods)}
 
     @property
@@ -223,14 +223,14 @@ class StabilitySimulator:
 
     def _orient_sums(self, sums: Floats) -> Floats:
         """The same sums with larger as better, changed in place, documents last: (n, V, D, S) to (n, V, S, D)."""
-        if not self.rated.higher_is_better:
+        if not self.rated_documents.higher_is_better:
             np.negative(sums, out=sums)
         return sums.transpose(0, 1, 3, 2)
 
     def documents_of_set(self, count: int, number: int) -> Codes:
         """The documents of a set, ascending; the same for every design."""
-        bucket = self.rated.bucket
-        sizes = np.bincount(bucket, minlength=len(self.rated.pools)).astype(np.int64)
+        bucket = self.rated_documents.bucket
+        sizes = np.bincount(bucket, minlength=len(self.rated_documents.pools)).astype(np.int64)
         of_buckets = np.split(np.argsort(bucket, kind="stable"), np.cumsum(sizes)[:-1])
         (drawn,) = draw_documents_from_buckets(self._rng("documents", count, number), sizes, count, 1)
         return np.sort(np.concatenate([of_buckets[b][chosen] for b, chosen in enumerate(drawn)]))
@@ -242,10 +242,10 @@ class StabilitySimulator:
         return simulate_rater_assignments(
             rng,
             grouping=assignment.grouping,
-            bucket_of_document=self.rated.bucket[documents],
-            n_systems=len(self.rated.systems),
-            pools=self.rated.pools,
-            n_raters=len(self.rated.raters),
+            bucket_of_document=self.rated_documents.bucket[documents],
+            n_systems=len(self.rated_documents.systems),
+            pools=self.rated_documents.pools,
+            n_raters=len(self.rated_documents.raters),
             studies=n,
             entropy=assignment.entropy,
             ratings=assignment.ratings,

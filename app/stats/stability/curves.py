@@ -12,9 +12,9 @@ from app.stats.normalize import Method
 from app.stats.ratings import Floats
 from app.stats.stability.chunks import ChunkOutcome, StabilitySimulator, StudyChunk
 from app.stats.stability.extraction import Indices
-from app.stats.stability.pairs import ReportedPairs, reported_rank_distance
+from app.stats.stability.pairs import ReportedPairs, max_reported_rank_distance
 from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign
-from app.stats.stability.srp import Order, compare_studies, monte_carlo_error, order_pairs, pooled_srp
+from app.stats.stability.srp import Order, compare_studies, find_better_of_pairs, pooled_srp, srp_monte_carlo_error
 from app.stats.stability.testing import Claims
 
 VACUOUS_SHARE = 0.5
@@ -69,7 +69,7 @@ class StabilityCurve:
     pairs: tuple[tuple[int, int], ...] = ()
 
 
-def compute_curves(
+def compute_stability_curves(
     simulator: StabilitySimulator, outcomes: Iterable[tuple[int, ChunkOutcome]] | None = None
 ) -> tuple[StabilityCurve, ...]:
     """Compute every curve of a request.
@@ -94,7 +94,7 @@ def compute_curves(
         why.note(chunk, outcome.why)
         held = waiting.setdefault((chunk.assignment, chunk.documents), [])
         held.append((chunk, outcome))
-        if sum(c.last - c.first for c, _ in held) == simulator.request.n_sets:
+        if sum(c.last - c.first for c, _ in held) == simulator.request.n_document_sets:
             points.update(fitting.points(waiting.pop((chunk.assignment, chunk.documents))))
     curves = tuple(_curve(design, simulator.request, points, why, fitting) for design in simulator.request.designs)
     why.refuse_without_points(curves)
@@ -159,11 +159,11 @@ class _Fit:
     """Turns the outcomes of a point into its figures, against the full data."""
 
     def __init__(self, simulator: StabilitySimulator) -> None:
-        self.request, self.sign = simulator.request, 1 if simulator.rated.higher_is_better else -1
-        self.available = len(simulator.rated.documents)
+        self.request, self.sign = simulator.request, 1 if simulator.rated_documents.higher_is_better else -1
+        self.available = len(simulator.rated_documents.documents)
         self.truth = simulator.claims_of_full_data()
-        systems = len(simulator.rated.systems)
-        reach = reported_rank_distance(self.request, systems)
+        systems = len(simulator.rated_documents.systems)
+        reach = max_reported_rank_distance(self.request, systems)
         self.told = {
             method: ReportedPairs.within_reach(full.order, systems, reach) for method, full in self.truth.items()
         }
@@ -185,8 +185,8 @@ class _Fit:
 
     def point(self, documents: int, means: Floats, claimed: Claims, method: Method) -> StabilityPoint:
         """Figures of n studies: means of shape (n, S), claims of shape (n, pairs)."""
-        truth, (as_ordered, turned) = self.truth[method], self.told[method].shares(claimed)
-        order = order_pairs(means, self.sign)
+        truth, (as_ordered, turned) = self.truth[method], self.told[method].claim_shares(claimed)
+        order = find_better_of_pairs(means, self.sign)
         size = self._group_size(documents, len(means))
         groups = [
             compare_studies(means[at : at + size], claimed[at : at + size], order[at : at + size])
@@ -195,8 +195,8 @@ class _Fit:
         pairs = sum(group.pairs for group in groups)
         n_claims = np.abs(claimed).sum(axis=1, dtype=np.int64)
         wrong = int(((claimed * truth.order) < 0).sum())
-        error = monte_carlo_error(groups)
-        sets = 1 if documents == self.available else self.request.n_sets
+        error = srp_monte_carlo_error(groups)
+        sets = 1 if documents == self.available else self.request.n_document_sets
         return StabilityPoint(
             documents=documents,
             studies=len(means),

@@ -21,7 +21,7 @@ MOST_PLACES = 8_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class RatedDocuments:
+class DocumentRaterPools:
     """Documents whose every output was rated by the same two or more raters: which they are, and by whom.
 
     systems, documents, raters: labels of the S, D and R codes used here.
@@ -38,13 +38,13 @@ class RatedDocuments:
     left_out: tuple[DroppedRows, ...]
 
     @property
-    def pool_size(self) -> Codes:
+    def raters_per_document(self) -> Codes:
         """Raters of each document, shape (D,)."""
         return np.array([len(pool) for pool in self.pools], dtype=np.int64)[self.bucket]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class MultiplyRatedDocuments(RatedDocuments):
+class MultiplyRatedDocuments(DocumentRaterPools):
     """The same with their ratings.
 
     document: of each segment, shape (G,), never falling.
@@ -89,11 +89,11 @@ def extract_multiply_rated(ratings: Ratings) -> MultiplyRatedDocuments:
     """
     cells = tabulate_cells(ratings, np.unique(ratings.system))
     usable, left_out = cells.list_omission_reasons().choose_usable_documents()
-    check_anything_usable(cells.n_systems, usable, left_out)
+    require_usable_documents(cells.n_systems, usable, left_out)
     return lay_out_cells(ratings, cells, usable, left_out)
 
 
-def check_anything_usable(n_systems: int, usable: Bools, left_out: tuple[DroppedRows, ...]) -> None:
+def require_usable_documents(n_systems: int, usable: Bools, left_out: tuple[DroppedRows, ...]) -> None:
     """Raise NotMultiplyRated where no document is left, or only one system was rated."""
     if n_systems == 1:
         raise NotMultiplyRated("only one system was rated, so there is nothing to rank")

@@ -18,7 +18,7 @@ DECIMALS = 6
 """Of shares: enough to tell any two of at most 10,000 studies apart, and few enough to be short."""
 
 
-def reported_rank_distance(request: StabilityRequest, systems: int) -> int:
+def max_reported_rank_distance(request: StabilityRequest, systems: int) -> int:
     """How many places apart in the ranking by all ratings the systems of a pair may be for its claims to be told.
 
     request : resolved. Returns systems − 1 where all pairs fit, 0 where not even the neighbours do.
@@ -26,7 +26,7 @@ def reported_rank_distance(request: StabilityRequest, systems: int) -> int:
     Examples
     --------
     >>> many = StabilityRequest((), documents=tuple(range(1, 101)), studies=2)
-    >>> reported_rank_distance(many, 3)
+    >>> max_reported_rank_distance(many, 3)
     2
     """
     points = max(1, len(request.designs) * len(request.document_counts))
@@ -58,7 +58,10 @@ class ReportedPairs:
 
     @classmethod
     def within_reach(cls, order: Order, systems: int, reach: int) -> Self:
-        """The pairs at most `reach` places apart in a ranking. order : shape (pairs,), see `srp.order_pairs`."""
+        """The pairs at most `reach` places apart in a ranking.
+
+        order : shape (pairs,), see `srp.find_better_of_pairs`.
+        """
         at, below = np.triu_indices(systems, k=1)
         won = np.zeros(systems, dtype=np.int64)
         np.add.at(won, at, order)
@@ -70,7 +73,7 @@ class ReportedPairs:
         columns = low * systems - low * (low + 1) // 2 + high - low - 1
         return cls(tuple(zip(better.tolist(), worse.tolist(), strict=True)), columns, better < worse)
 
-    def shares(self, claimed: Claims) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    def claim_shares(self, claimed: Claims) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Shares of the studies that claim each of the pairs as all ratings order it, and the other way round.
 
         claimed : shape (n, pairs).

@@ -102,7 +102,7 @@ class StabilityRequest:
         return self.documents
 
     @property
-    def n_sets(self) -> int:
+    def n_document_sets(self) -> int:
         """Document sets of a point."""
         return -(-self.studies // self.per_set)
 
@@ -135,7 +135,7 @@ def default_document_counts(available: int) -> tuple[int, ...]:
     return tuple(range(step, available + 1, step)) or (available,)
 
 
-def paper_designs() -> tuple[StudyDesign, ...]:
+def riley_2024_designs() -> tuple[StudyDesign, ...]:
     """Figures 3–8 of Riley et al. 2024 as one set of curves: 36 designs.
 
     Every grouping dealt evenly, and with and without grouping the entropies .55, .7 and .85; each under every

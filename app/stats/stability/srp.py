@@ -15,7 +15,7 @@ _ROWS = 512  # rows of the study × study matrices that are held at once
 Order = npt.NDArray[np.int8]
 
 
-def order_pairs(means: Floats, better_sign: int) -> Order:
+def find_better_of_pairs(means: Floats, better_sign: int) -> Order:
     """Which system of each pair has the better mean: 1 the first, −1 the second, 0 equal to 10 decimals.
 
     means : shape (…, S). Returns shape (…, S(S−1)/2).
@@ -25,10 +25,10 @@ def order_pairs(means: Floats, better_sign: int) -> Order:
     return np.asarray(better_sign * np.sign(scores[..., first] - scores[..., second]), dtype=np.int8)
 
 
-def stable_rankings(claims: Claims, order: Order) -> npt.NDArray[np.bool_]:
+def stable_ranking_matrix(claims: Claims, order: Order) -> npt.NDArray[np.bool_]:
     """SR(e1, e2): every claim of e1 has the better mean in e2. Shape (n, n), the diagonal included.
 
-    claims : shape (n, pairs). order : shape (n, pairs), `order_pairs` the means.
+    claims : shape (n, pairs). order : shape (n, pairs), `find_better_of_pairs` the means.
 
     Source: Riley et al. 2024, §5.
 
@@ -36,7 +36,7 @@ def stable_rankings(claims: Claims, order: Order) -> npt.NDArray[np.bool_]:
     --------
     >>> means = np.array([[1.0, 2, 3], [1, 3, 2], [1, 2, 2]])
     >>> claims = np.array([[1, 1, 1], [1, 1, 0], [0, 0, 0]], dtype=np.int8)
-    >>> stable_rankings(claims, order_pairs(means, -1)).astype(int).tolist()
+    >>> stable_ranking_matrix(claims, find_better_of_pairs(means, -1)).astype(int).tolist()
     [[1, 0, 0], [1, 1, 1], [1, 1, 1]]
     """
     return np.asarray(_broken(_both_ways(claims), _both_ways(order)) == 0)
@@ -135,7 +135,7 @@ def pooled_srp(groups: list[StudyPairSums]) -> float:
 ENOUGH_SETS = 10
 
 
-def monte_carlo_error(groups: list[StudyPairSums]) -> float:
+def srp_monte_carlo_error(groups: list[StudyPairSums]) -> float:
     """Standard error of SRP from the number of simulated studies.
 
     One group: jackknife over studies, SE² = (n−1)/n · Σ_b (SRP₋b − mean)². Ten groups or more: SD of the SRP of each

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from app.design.values import Codes
 from app.stats.normalize import Method
 from app.stats.ratings import Bools, Floats
-from app.stats.stability.extraction import MultiplyRatedDocuments, RatedDocuments
+from app.stats.stability.extraction import DocumentRaterPools, MultiplyRatedDocuments
 
 _DIGITS = 10
 _SUSPICIOUS = 1e-9
@@ -32,7 +32,7 @@ class ItemSums:
     (buckets, R + 1), M where the rater is not in it.
     """
 
-    data: RatedDocuments
+    data: DocumentRaterPools
     centre: float
     total: Floats
     square: Floats
@@ -48,9 +48,9 @@ class ItemSums:
         return len(self.data.raters)
 
 
-def sum_items(data: MultiplyRatedDocuments, centre: float | None = None) -> ItemSums:
+def sum_item_ratings(data: MultiplyRatedDocuments, centre: float | None = None) -> ItemSums:
     """Sum each item's ratings over its segments. centre: None for the mean of all."""
-    pool = data.pool_size
+    pool = data.raters_per_document
     there = np.arange(data.score.shape[2]) < pool[data.document][:, None, None]
     weight = np.broadcast_to(there, data.score.shape)
     centre = float(data.score[weight].mean()) if centre is None else centre
@@ -101,7 +101,7 @@ class StudyBatch:
     ratings: Floats
 
     @cached_property
-    def total(self) -> Floats:
+    def centred_rating_sums(self) -> Floats:
         """Centred sums of each rating of each item, shape (n, D, S, k)."""
         return np.asarray(np.take(self.items.total, self.at), dtype=np.float64)
 
@@ -112,7 +112,7 @@ class StudyBatch:
         return np.asarray(sums.reshape(shape), dtype=np.float64)
 
     @cached_property
-    def count(self) -> Floats:
+    def rating_counts(self) -> Floats:
         """Segment ratings of each rater, shape (n, R + 1); 0 for nobody."""
         weights = np.broadcast_to(self.n_segments[None, :, None, None].astype(np.float64), self.at.shape)
         count = self._sum_by_rater(weights)
@@ -120,12 +120,12 @@ class StudyBatch:
         return count
 
     @cached_property
-    def mean(self) -> Floats:
+    def rater_means(self) -> Floats:
         """Mean of each rater (centred), shape (n, R + 1)."""
-        return self._by_count(self._sum_by_rater(self.total))
+        return self._by_count(self._sum_by_rater(self.centred_rating_sums))
 
     def _by_count(self, sums: Floats) -> Floats:
-        return np.divide(sums, self.count, out=np.zeros_like(self.count), where=self.count > 0)
+        return np.divide(sums, self.rating_counts, out=np.zeros_like(self.rating_counts), where=self.rating_counts > 0)
 
     @cached_property
     def _square(self) -> Floats:
@@ -133,30 +133,30 @@ class StudyBatch:
 
     @cached_property
     def _variance(self) -> Floats:
-        squares = np.maximum(self._square - self.count * self.mean * self.mean, 0.0)
-        return np.asarray(squares / np.maximum(self.count - 1.0, 1.0), dtype=np.float64)
+        squares = np.maximum(self._square - self.rating_counts * self.rater_means * self.rater_means, 0.0)
+        return np.asarray(squares / np.maximum(self.rating_counts - 1.0, 1.0), dtype=np.float64)
 
     @property
-    def sd(self) -> Floats:
+    def rater_sds(self) -> Floats:
         """Of each rater, with ddof 1, shape (n, R + 1)."""
         return np.sqrt(self._variance)
 
     @property
-    def errors(self) -> Floats:
+    def error_counts(self) -> Floats:
         """Marked errors of each rater, shape (n, R + 1)."""
         return self._sum_by_rater(np.take(self.items.errors, self.at))
 
     @cached_property
-    def constant(self) -> Bools:
+    def has_constant_scores(self) -> Bools:
         """Raters whose scores do not vary, or who gave fewer than two: shape (n, R + 1).
 
         A variance near zero may be rounding, so those few raters are looked at by their lowest and highest score.
         """
-        constant = np.asarray(self.count < 2, dtype=np.bool_)
-        typical = np.maximum(1.0, self._square / np.maximum(self.count, 1.0))
+        constant = np.asarray(self.rating_counts < 2, dtype=np.bool_)
+        typical = np.maximum(1.0, self._square / np.maximum(self.rating_counts, 1.0))
         near = ~constant & (self._variance <= _SUSPICIOUS * typical)
         for study, rater in zip(*np.nonzero(near), strict=True):
-            theirs = self.at[study][self.who[study] == study * self.count.shape[1] + rater]
+            theirs = self.at[study][self.who[study] == study * self.rating_counts.shape[1] + rater]
             spread = np.take(self.items.high, theirs).max() - np.take(self.items.low, theirs).min()
             constant[study, rater] = round(float(spread), _DIGITS) == 0
         return constant
@@ -204,8 +204,8 @@ def normalized_document_sums(studies: StudyBatch, method: Method) -> Floats:
     """
     slope, shift = _coefficients(studies, method)
     segments = studies.n_segments[None, :, None, None]
-    shape = studies.total.shape
-    scored = studies.total * np.take(slope, studies.who)
+    shape = studies.centred_rating_sums.shape
+    scored = studies.centred_rating_sums * np.take(slope, studies.who)
     scored += np.take(shift, studies.who) * segments
     if shape[3] == 1:
         return scored[..., 0]
@@ -214,17 +214,17 @@ def normalized_document_sums(studies: StudyBatch, method: Method) -> Floats:
 
 def _coefficients(studies: StudyBatch, method: Method) -> tuple[Floats, Floats]:
     """a_r and b_r so that a centred score x of rater r becomes a_r·x + b_r; 0 for nobody. Shape (n, R + 1) each."""
-    centre, count = studies.items.centre, studies.count
+    centre, count = studies.items.centre, studies.rating_counts
     anybody = (count > 0).astype(np.float64)
-    mean = studies.mean + centre  # m_r
+    mean = studies.rater_means + centre  # m_r
     overall = (count * mean).sum(axis=1, keepdims=True) / count.sum(axis=1, keepdims=True)  # M
     if method == "none":
         return anybody, anybody * centre
     if method == "center":
-        return anybody, anybody * (overall - studies.mean)
+        return anybody, anybody * (overall - studies.rater_means)
     if method == "z":
-        slope = np.divide(anybody, studies.sd, out=np.zeros_like(count), where=~studies.constant)
-        return slope, -slope * studies.mean
+        slope = np.divide(anybody, studies.rater_sds, out=np.zeros_like(count), where=~studies.has_constant_scores)
+        return slope, -slope * studies.rater_means
     usable = (count > 0) & (np.round(mean, _DIGITS) != 0)
     factor = np.divide(overall, mean, out=anybody.copy(), where=usable)
     if method != "mean":
@@ -234,12 +234,12 @@ def _coefficients(studies: StudyBatch, method: Method) -> tuple[Floats, Floats]:
 
 def _error_factor(studies: StudyBatch, method: Method, overall: Floats, usable: Bools) -> Floats:
     """c·E_r, or c·E_r/n_r, shape (n, R + 1); 1 in studies where it is undefined."""
-    weight = studies.errors
+    weight = studies.error_counts
     if method == "error_rate":
-        weight = np.divide(weight, studies.count, out=np.zeros_like(weight), where=studies.count > 0)
-    scaled = np.where(usable, studies.count * overall, 0.0)  # Σ x' of a rater
+        weight = np.divide(weight, studies.rating_counts, out=np.zeros_like(weight), where=studies.rating_counts > 0)
+    scaled = np.where(usable, studies.rating_counts * overall, 0.0)  # Σ x' of a rater
     total = (scaled * weight).sum(axis=1, keepdims=True)
-    whole = (studies.count * (studies.mean + studies.items.centre)).sum(axis=1, keepdims=True)
+    whole = (studies.rating_counts * (studies.rater_means + studies.items.centre)).sum(axis=1, keepdims=True)
     constant = np.divide(whole, total, out=np.zeros_like(total), where=total > 0)
     return np.where(total > 0, constant * weight, 1.0)
 

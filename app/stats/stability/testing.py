@@ -75,13 +75,13 @@ def enumerates_all_signs(n_documents: int, permutations: int) -> bool:
     return n_documents < 63 and 2**n_documents <= permutations
 
 
-def all_signs(n_documents: int) -> Iterator[SignPatternPiece]:
+def all_document_signs(n_documents: int) -> Iterator[SignPatternPiece]:
     """Every pattern of signs, in pieces that all studies share."""
     for flips in all_sign_patterns(n_documents, _PIECE):
         yield SignPatternPiece(np.packbits(flips > 0, axis=1)[None], n_documents)
 
 
-def draw_signs(
+def sample_document_signs(
     rng: np.random.Generator, studies: int, permutations: int, n_documents: int
 ) -> Iterator[SignPatternPiece]:
     """Random signs of so many studies in pieces, none larger than is held at once; fair and independent."""

@@ -19,8 +19,8 @@ from app.stats.testing.paired import DirectionalPValues, paired_t_test, stouffer
 from app.stats.testing.permutation import (
     MOST_PERMUTATIONS,
     count_permuted_sums,
-    enough_permutations,
     number_of_permutations,
+    permutations_needed,
 )
 from app.stats.testing.significance import (
     CommonSegments,
@@ -30,7 +30,7 @@ from app.stats.testing.significance import (
     unit_differences,
     unit_scores,
 )
-from app.stats.testing.unpaired import UnpairedTest, welch_t_test, wilcoxon_rank_sum
+from app.stats.testing.unpaired import UnpairedTestResult, welch_t_test, wilcoxon_rank_sum
 
 FEWEST_DOCUMENTS = 6
 """A document-level test of a pair with fewer documents is not made: it could hardly say anything."""
@@ -107,11 +107,11 @@ def number_of_sign_draws(recipe: Recipe, n_pairs: int) -> int:
     return number_of_permutations(_family(recipe, n_pairs), recipe.alpha)
 
 
-def missing_sign_draws(tests: PairTests, recipe: Recipe, n_pairs: int) -> int | None:
+def required_sign_draws(tests: PairTests, recipe: Recipe, n_pairs: int) -> int | None:
     """The number of draws there should be where `draws` was cut and a pair depends on it; None where nothing was."""
     if recipe.test not in DRAWN_TESTS or recipe.permutations is not None or tests.enumerated:
         return None
-    enough = enough_permutations(_family(recipe, n_pairs), recipe.alpha)
+    enough = permutations_needed(_family(recipe, n_pairs), recipe.alpha)
     return enough if enough > MOST_PERMUTATIONS else None
 
 
@@ -284,11 +284,11 @@ def _sample(panel: ScoreMatrix, system: int, mask: Bools, unit: str, sign: int) 
     return document_means(panel, system, mask, sign)
 
 
-def _two_samples(x: Floats, y: Floats, recipe: Recipe) -> UnpairedTest | None:
+def _two_samples(x: Floats, y: Floats, recipe: Recipe) -> UnpairedTestResult | None:
     return welch_t_test(x, y) if recipe.test == "welch" else wilcoxon_rank_sum(x, y, correction=recipe.correction)
 
 
-def _by_alternative(result: UnpairedTest, recipe: Recipe) -> tuple[float, float, int]:
+def _by_alternative(result: UnpairedTestResult, recipe: Recipe) -> tuple[float, float, int]:
     if recipe.test == "rank_sum_legacy":
         # SciPy before 1.7 returned half the two-sided p by default, blind to direction: only the order of the ranking
         # says which system it favours, so there is no reverse.

@@ -94,14 +94,14 @@ class PermutationCounts:
         return np.asarray((counts + add) / (self.total + add), dtype=np.float64)
 
 
-def enough_permutations(hypotheses: int, alpha: float) -> int:
+def permutations_needed(hypotheses: int, alpha: float) -> int:
     """max(10 000, ⌈20·m/α⌉): with m hypotheses the smallest adjusted p, m/(B + 1), is at most α/20. Our own choice."""
     return max(10_000, ceil(20 * hypotheses / alpha))
 
 
 def number_of_permutations(hypotheses: int, alpha: float) -> int:
-    """`enough_permutations`, at most 10⁶ of them."""
-    return min(enough_permutations(hypotheses, alpha), MOST_PERMUTATIONS)
+    """`permutations_needed`, at most 10⁶ of them."""
+    return min(permutations_needed(hypotheses, alpha), MOST_PERMUTATIONS)
 
 
 def count_permuted_sums(
@@ -146,7 +146,7 @@ def count_permuted_sums(
             for drawn in _draw_packed_patterns(n_units, permutations, seed, _TILE_ROWS):
                 stack.count_packed(drawn, counts)
         else:
-            for flips in draw_sign_patterns(n_units, permutations, seed, _rows_at_once(stack)):
+            for flips in sample_sign_patterns(n_units, permutations, seed, _rows_at_once(stack)):
                 stack.count(flips, counts)
     return counts
 
@@ -230,7 +230,7 @@ def _rows_at_once(stack: _Stack) -> int:
     return max(1, _CHUNK_BYTES // (8 * int(max(1, *stack.matrix.shape))))
 
 
-def draw_sign_patterns(n_units: int, permutations: int, seed: int, chunk: int) -> Iterator[Floats]:
+def sample_sign_patterns(n_units: int, permutations: int, seed: int, chunk: int) -> Iterator[Floats]:
     """Random 0/1 rows in chunks. A row takes whole 64-bit words, so the chunk size changes nothing."""
     for drawn in _draw_packed_patterns(n_units, permutations, seed, chunk):
         yield np.unpackbits(drawn, axis=1, count=n_units).astype(np.float64)

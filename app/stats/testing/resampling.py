@@ -14,7 +14,7 @@ import scipy
 
 from app.domain.recipe import IntervalKind
 from app.stats import intervals
-from app.stats.document_draws import draw_document_counts
+from app.stats.document_draws import bootstrap_document_counts
 from app.stats.inference.by_document import estimate_precision
 from app.stats.ratings import Floats
 
@@ -24,7 +24,7 @@ _CHUNK = 1 << 20
 _ROWS = 256
 
 
-def bootstrap_draws(sums: Floats, weights: Floats, *, draws: int, seed: int) -> Floats:
+def bootstrap_values(sums: Floats, weights: Floats, *, draws: int, seed: int) -> Floats:
     """Bootstrap values of each statistic, shape (R, draws); NaN where a draw has no weight.
 
     Parameters
@@ -39,7 +39,7 @@ def _draw_blocks(sums: Floats, weights: Floats, draws: int, seed: int) -> Iterat
     documents, rng = sums.shape[1], np.random.Generator(np.random.PCG64(seed))
     if (weights == weights[:1]).all():
         weights = weights[:1]  # systems that share their documents share the weight of a draw
-    for counts in draw_document_counts(rng, documents, draws, rows=max(1, _CHUNK // max(documents, 1))):
+    for counts in bootstrap_document_counts(rng, documents, draws, rows=max(1, _CHUNK // max(documents, 1))):
         with np.errstate(invalid="ignore", divide="ignore"):
             values = (sums @ counts.T) / (weights @ counts.T)
         yield values
@@ -76,7 +76,7 @@ def bootstrap_intervals(
     levels = np.array([alpha / 2, 1 - alpha / 2])
     for start in range(0, rows.size, _ROWS):
         some = rows[start : start + _ROWS]
-        for row, drawn in zip(some, bootstrap_draws(sums[some], weights[some], draws=draws, seed=seed), strict=True):
+        for row, drawn in zip(some, bootstrap_values(sums[some], weights[some], draws=draws, seed=seed), strict=True):
             values = drawn[np.isfinite(drawn)]
             own = held[row]
             at = levels if kind == "percentile" else _bca_levels(sums[row][own], weights[row][own], values, levels)

@@ -12,7 +12,7 @@ from app.stats.ratings import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class UnpairedTest:
+class UnpairedTestResult:
     """p-values of both directions and of no direction; `lean` is +1 where the first sample tends to be larger."""
 
     greater: float
@@ -21,7 +21,7 @@ class UnpairedTest:
     lean: int
 
 
-def wilcoxon_rank_sum(first: Floats, second: Floats, *, correction: bool = True) -> UnpairedTest:
+def wilcoxon_rank_sum(first: Floats, second: Floats, *, correction: bool = True) -> UnpairedTestResult:
     """Wilcoxon rank-sum (Mann–Whitney U) test by the normal approximation, with tie correction.
 
     Scores are rounded to 10 decimals before they are ranked. Two samples without any variation give p = 1.
@@ -42,8 +42,8 @@ def wilcoxon_rank_sum(first: Floats, second: Floats, *, correction: bool = True)
     distance = twice_u / 2 - n * m / 2
     step = 0.5 if correction else 0.0
     if spread <= 0:
-        return UnpairedTest(1.0, 1.0, 1.0, 0)
-    return UnpairedTest(
+        return UnpairedTestResult(1.0, 1.0, 1.0, 0)
+    return UnpairedTestResult(
         greater=float(scipy.special.ndtr(-(distance - step) / spread)),
         less=float(scipy.special.ndtr((distance + step) / spread)),
         two_sided=min(1.0, 2 * float(scipy.special.ndtr(-(abs(distance) - step) / spread))),
@@ -60,7 +60,7 @@ def _tie_term(x: Floats, y: Floats) -> int:
     return int((ties**3 - ties).sum())
 
 
-def welch_t_test(first: Floats, second: Floats) -> UnpairedTest | None:
+def welch_t_test(first: Floats, second: Floats) -> UnpairedTestResult | None:
     """Welch's t test of two independent samples with unequal variances (Welch 1947).
 
     None where it is undefined: fewer than two values on a side, or no variation at all.
@@ -78,7 +78,7 @@ def welch_t_test(first: Floats, second: Floats) -> UnpairedTest | None:
         return None
     t = (float(first.mean()) - float(second.mean())) / np.sqrt(variance)
     degrees = variance**2 / (parts[0] ** 2 / (first.size - 1) + parts[1] ** 2 / (second.size - 1))
-    return UnpairedTest(
+    return UnpairedTestResult(
         greater=float(scipy.special.stdtr(degrees, -t)),
         less=float(scipy.special.stdtr(degrees, t)),
         two_sided=min(1.0, 2 * float(scipy.special.stdtr(degrees, -abs(t)))),

@@ -12,7 +12,7 @@ from app.stats.ratings import Bools, Floats
 from app.stats.testing.adjust import adjust_p_values, two_sided_p_values
 from app.stats.testing.pair_tests import PairTests, number_of_sign_draws, run_pair_tests
 from app.stats.testing.significance import CommonSegments, all_system_pairs
-from app.stats.testing.step_down import max_t
+from app.stats.testing.step_down import max_t_p_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def decide_wins(
 
 
 def _jointly(matrix: ScoreMatrix, shared: CommonSegments, tests: PairTests, recipe: Recipe) -> Floats:
-    return max_t(
+    return max_t_p_values(
         shared.blocks,
         tests.testable,
         matrix.n_documents if recipe.unit == "document" else matrix.segments.size,

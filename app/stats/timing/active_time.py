@@ -31,7 +31,7 @@ class PageVisibility(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class EventLog:
+class ActivityLog:
     """Recorded events, one entry each, in any order.
 
     rater, task, session: codes; a page is a session on a task. seq: order within a page. at_ms: by the browser's clock.
@@ -52,7 +52,7 @@ class EventLog:
 
 
 @dataclass(frozen=True, slots=True)
-class ScreenWords:
+class ScreenWordCounts:
     """Words of source and outputs that are shown with an item (segment 0), or with one of its segments."""
 
     task: Codes
@@ -72,7 +72,7 @@ class TimeSpent:
     seconds: Floats
 
 
-def derive_actions_from_log(log: EventLog, screens: ScreenWords) -> RaterActions:
+def derive_actions_from_log(log: ActivityLog, screens: ScreenWordCounts) -> RaterActions:
     """The events as `compute_work_stretches` takes them: on the server's clock, with what is seen and its words.
 
     An event that names no item is of the item before it, the first ones of a page are of the first that is named, and
@@ -82,16 +82,16 @@ def derive_actions_from_log(log: EventLog, screens: ScreenWords) -> RaterActions
     >>> def codes(*n): return np.array(n, dtype=np.int32)
     >>> three, nothing = codes(0, 0, 0), codes(-1, -1, -1)
     >>> arrived = np.full(3, 100_000_000, dtype=np.int64)
-    >>> log = EventLog(three, three, three, codes(1, 2, 3), np.array([7_000, 9_000, 60_000]), arrived, arrived * 0,
+    >>> log = ActivityLog(three, three, three, codes(1, 2, 3), np.array([7_000, 9_000, 60_000]), arrived, arrived * 0,
     ...           three + 1, codes(1, -1, -1), nothing)
-    >>> found = derive_actions_from_log(log, ScreenWords(codes(0), codes(1), codes(0), np.array([10.0])))
+    >>> found = derive_actions_from_log(log, ScreenWordCounts(codes(0), codes(1), codes(0), np.array([10.0])))
     >>> (found.at / 1e6).tolist(), found.words.tolist()
     ([60.0, 62.0, 100.0], [10.0, 10.0, 10.0])
     """
     return _read(log, screens).actions
 
 
-def compute_time_spent(log: EventLog, screens: ScreenWords) -> TimeSpent:
+def compute_time_spent(log: ActivityLog, screens: ScreenWordCounts) -> TimeSpent:
     """Seconds that count of what was done at each address, from the actions that named it to the next ones.
 
     Time in two windows at once counts for both: it is not paid by this, but says how long an answer took.
@@ -99,9 +99,9 @@ def compute_time_spent(log: EventLog, screens: ScreenWords) -> TimeSpent:
     >>> import numpy as np
     >>> def codes(*n): return np.array(n, dtype=np.int32)
     >>> three, arrived = codes(0, 0, 0), np.full(3, 100_000_000, dtype=np.int64)
-    >>> log = EventLog(three, three, three, codes(1, 2, 3), np.array([7_000, 9_000, 14_000]), arrived, arrived * 0,
+    >>> log = ActivityLog(three, three, three, codes(1, 2, 3), np.array([7_000, 9_000, 14_000]), arrived, arrived * 0,
     ...           three + 1, codes(1, 1, 1), codes(1, 2, 2))
-    >>> found = compute_time_spent(log, ScreenWords(codes(0), codes(1), codes(0), np.array([10.0])))
+    >>> found = compute_time_spent(log, ScreenWordCounts(codes(0), codes(1), codes(0), np.array([10.0])))
     >>> found.segment.tolist(), found.seconds.tolist()
     ([1, 2], [2.0, 5.0])
     """
@@ -127,7 +127,7 @@ class _Read:
     segment: Codes
 
 
-def _read(log: EventLog, screens: ScreenWords) -> _Read:
+def _read(log: ActivityLog, screens: ScreenWordCounts) -> _Read:
     order = np.lexsort((log.seq, log.session, log.task, log.rater))
     page = _pages(log, order)
     item, segment = _item_and_segment(log, order, page)
@@ -137,7 +137,7 @@ def _read(log: EventLog, screens: ScreenWords) -> _Read:
     return _Read(RaterActions(log.rater[order], page, at, seen, words), log.task[order], item, segment)
 
 
-def _pages(log: EventLog, order: npt.NDArray[np.intp]) -> Codes:
+def _pages(log: ActivityLog, order: npt.NDArray[np.intp]) -> Codes:
     """Number of the page of each event, in order."""
     changed = np.zeros(order.size, dtype=np.bool_)
     for codes in (log.rater, log.task, log.session):
@@ -152,7 +152,7 @@ def _stretches_of(page: Codes) -> Iterator[slice]:
         yield slice(start, end)
 
 
-def _server_times(log: EventLog, order: npt.NDArray[np.intp], page: Codes, most: Floats) -> Micros:
+def _server_times(log: ActivityLog, order: npt.NDArray[np.intp], page: Codes, most: Floats) -> Micros:
     """Each event as late as its own and every later arrival allow, gaps of the browser kept as far as they count."""
     gap = np.zeros(order.size, dtype=np.int64)
     ahead = np.diff(log.at_ms[order])
@@ -179,7 +179,7 @@ def _last_where(mask: Bools, page: Codes) -> npt.NDArray[np.intp]:
     return last
 
 
-def _item_and_segment(log: EventLog, order: npt.NDArray[np.intp], page: Codes) -> tuple[Codes, Codes]:
+def _item_and_segment(log: ActivityLog, order: npt.NDArray[np.intp], page: Codes) -> tuple[Codes, Codes]:
     item, segment = log.item[order], log.segment[order]
     from_ = _last_where(item > 0, page)
     named = item[from_]
@@ -194,7 +194,7 @@ def _is_visible(sign: Codes, page: Codes) -> Bools:
     return np.asarray(before_any | (sign[from_] != PageVisibility.HIDDEN), dtype=np.bool_)
 
 
-def _words(screens: ScreenWords, task: Codes, item: Codes, segment: Codes) -> Floats:
+def _words(screens: ScreenWordCounts, task: Codes, item: Codes, segment: Codes) -> Floats:
     """Words with the segment where those are told apart, else with the item, else none."""
     known = _address(screens.task, screens.item, screens.segment)
     order = np.argsort(known)

@@ -21,7 +21,7 @@ UNHEARD = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class PlayEvent:
+class PlaybackEvent:
     """An event of a page about a file. at_ms: by the browser's clock. media_ms: the place in the file.
 
     received_at: when the server had it."""
@@ -57,19 +57,20 @@ class HeardStretches:
         return self.total_ms >= plays * duration_ms - SLACK / 2
 
 
-def find_heard_stretches(events: Iterable[PlayEvent]) -> HeardStretches:
+def find_heard_stretches(events: Iterable[PlaybackEvent]) -> HeardStretches:
     """What events about one file, in the order of each page, say was heard.
 
-    >>> heard = find_heard_stretches([PlayEvent("s", "media_play", 0, 0), PlayEvent("s", "media_ended", 3000, 3000)])
+    >>> events = PlaybackEvent("s", "media_play", 0, 0), PlaybackEvent("s", "media_ended", 3000, 3000)
+    >>> heard = find_heard_stretches(events)
     >>> heard.total_ms, heard.is_whole(3000), heard.is_whole(9000)
     (3000, True, False)
     """
     return HeardStretches(tuple((start, end) for start, end, _ in iterate_heard_stretches(events)))
 
 
-def iterate_heard_stretches(events: Iterable[PlayEvent]) -> Iterator[tuple[int, int, PlayEvent]]:
+def iterate_heard_stretches(events: Iterable[PlaybackEvent]) -> Iterator[tuple[int, int, PlaybackEvent]]:
     """Stretches of one file, each with the event at which it begins."""
-    last: dict[str, PlayEvent] = {}
+    last: dict[str, PlaybackEvent] = {}
     for event in events:
         before = last.get(event.session)
         if before is not None and before.kind in PLAYING and event.kind in HEARD:

@@ -36,7 +36,7 @@ class RaterWorkload:
 
 
 @dataclass(frozen=True, slots=True)
-class EndForecast:
+class CampaignEndForecast:
     """Forecast of the end in the unit and origin of the input: median, and an interval of `level`.
 
     None where nothing was handed in yet.
@@ -56,7 +56,7 @@ def forecast_campaign_end(
     rng: np.random.Generator | Sequence[int],
     level: float = 0.8,
     draws: int = DRAWS,
-) -> EndForecast | None:
+) -> CampaignEndForecast | None:
     """When the last task will be handed in if raters go on as before: gaps between hand-ins are drawn anew.
 
     Gaps hold nights and week-ends, so no working hours are assumed; the gap still open counts as one where it is longer
@@ -73,7 +73,7 @@ def forecast_campaign_end(
     if not pooled.size:
         return None
     if not shared and not any(one.remaining for one in raters):
-        return EndForecast(now, now, now, level)
+        return CampaignEndForecast(now, now, now, level)
     chosen = [gaps if gaps.size >= MIN_GAPS else pooled for gaps in own]
     taken = _likely_tasks(chosen, shared)
     cells = sum(one.remaining + n for one, n in zip(raters, taken, strict=True))
@@ -85,7 +85,7 @@ def forecast_campaign_end(
     ]
     ends = np.concatenate(parts)
     low, median, high = np.percentile(ends, [50 * (1 - level), 50, 50 * (1 + level)])
-    return EndForecast(float(median), float(low), float(high), level)
+    return CampaignEndForecast(float(median), float(low), float(high), level)
 
 
 def _likely_tasks(gaps: Sequence[Floats], shared: int) -> list[int]:

@@ -12,7 +12,7 @@ from app.domain.errors import Invalid
 from app.stats.plain_values import number_or_none
 from app.stats.quality.drift import least_squares_trend
 from app.stats.ratings import Bools, Codes, Floats
-from app.stats.side_tables import EventTable, Micros
+from app.stats.side_tables import Micros, RatingEventTable
 
 PAUSE = 30.0
 """Seconds of a gap that count whatever is on the screen: our own choice (docs/hours-and-progress.md)."""
@@ -95,7 +95,7 @@ def compute_work_stretches(actions: RaterActions) -> WorkStretches:
     return WorkStretches(rater[:-1][counts], at[:-1][counts], np.asarray(seconds[counts], dtype=np.float64))
 
 
-def resolve_overlaps(work: WorkStretches, person: Codes | Sequence[int] | None = None) -> WorkStretches:
+def trim_overlapping_stretches(work: WorkStretches, person: Codes | Sequence[int] | None = None) -> WorkStretches:
     """Stretches of one rater that run at once share the time: each moment counts once.
 
     A stretch that begins within earlier ones is left what lies beyond them.
@@ -109,7 +109,8 @@ def resolve_overlaps(work: WorkStretches, person: Codes | Sequence[int] | None =
 
     >>> import numpy as np
     >>> at = np.array([0, 10], dtype=np.int64) * 1_000_000
-    >>> resolve_overlaps(WorkStretches(np.zeros(2, dtype=np.int32), at, np.array([30.0, 30.0]))).seconds.tolist()
+    >>> work = WorkStretches(np.zeros(2, dtype=np.int32), at, np.array([30.0, 30.0]))
+    >>> trim_overlapping_stretches(work).seconds.tolist()
     [30.0, 10.0]
     """
     who = work.rater if person is None else np.asarray(person)[work.rater]
@@ -164,9 +165,9 @@ def payable_seconds(
     ----------
     adjustments : seconds to add or take off by (rater, day); a sum never falls below 0.
     offset : seconds by which the day of payment is ahead of UTC.
-    person : as for `resolve_overlaps`.
+    person : as for `trim_overlapping_stretches`.
     """
-    own = resolve_overlaps(compute_work_stretches(actions), person)
+    own = trim_overlapping_stretches(compute_work_stretches(actions), person)
     day = (own.start + offset * 1_000_000) // DAY
     total: dict[tuple[int, int], float] = {}
     for rater, date, seconds in zip(own.rater.tolist(), day.tolist(), own.seconds.tolist(), strict=True):
@@ -217,7 +218,7 @@ def format_clock_time(seconds: float) -> str:
     return f"{hours}:{minutes}" if hours else minutes
 
 
-def count_revisions(events: EventTable, score: Floats, unit: Codes) -> AnswerRevisions:
+def count_answer_revisions(events: RatingEventTable, score: Floats, unit: Codes) -> AnswerRevisions:
     """Segment scores that changed after they were first given, and documents with one.
 
     Parameters

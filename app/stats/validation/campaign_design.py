@@ -15,17 +15,17 @@ import numpy as np
 
 from app.stats.ratings import Codes, Floats, Ratings
 from app.stats.side_tables import DocumentTable
-from app.stats.validation.worlds import CATASTROPHES, ScoreProcess
+from app.stats.validation.worlds import CATASTROPHES, ScoreGeneratingProcess
 
 OwnWorld = Literal["clean", "topics", "rater_system", "skewed", "weak_null", "peeking"]
-PROCESSES: Mapping[OwnWorld, ScoreProcess] = MappingProxyType(
+PROCESSES: Mapping[OwnWorld, ScoreGeneratingProcess] = MappingProxyType(
     {
-        "clean": ScoreProcess(),
-        "topics": ScoreProcess(topic_system=0.4),
-        "rater_system": ScoreProcess(rater_system=0.3),
+        "clean": ScoreGeneratingProcess(),
+        "topics": ScoreGeneratingProcess(topic_system=0.4),
+        "rater_system": ScoreGeneratingProcess(rater_system=0.3),
         "skewed": CATASTROPHES,
-        "weak_null": ScoreProcess(document_system=0.2, segment=0.5, exponential=1.0),
-        "peeking": ScoreProcess(),
+        "weak_null": ScoreGeneratingProcess(document_system=0.2, segment=0.5, exponential=1.0),
+        "peeking": ScoreGeneratingProcess(),
     }
 )
 LOOKS = (0.25, 0.5, 0.75, 1.0)
@@ -61,15 +61,15 @@ class RedrawnCampaign:
         spread, middle = (float(rows.score.std()) or 1.0, float(rows.score.mean())) if len(rows) else (1.0, 0.0)
         value = self._values(process, rng)
         unit = rows.better_sign * spread / max(float(value.std()), 1e-12)
-        return replace(rows.with_score(middle + unit * value), scale=rows.scale).canonical()
+        return replace(rows.with_scores(middle + unit * value), scale=rows.scale).in_canonical_order()
 
-    def draw_growing_study(self, rows: Ratings, rng: np.random.Generator) -> tuple[Ratings, ...]:
+    def draw_interim_studies(self, rows: Ratings, rng: np.random.Generator) -> tuple[Ratings, ...]:
         """The study as it grows: its documents come in a random order."""
         there = rng.permutation(np.unique(rows.document))
         parts = [there[: ceil(look * there.size)] for look in LOOKS]
         return tuple(rows.where(np.isin(rows.document, part)) for part in parts)
 
-    def _values(self, process: ScoreProcess, rng: np.random.Generator) -> Floats:
+    def _values(self, process: ScoreGeneratingProcess, rng: np.random.Generator) -> Floats:
         rows = self.rows
         s, n, r = rows.n_systems, len(rows.labels.documents), len(rows.labels.raters)
         system, document, rater = rows.system, rows.document, rows.rater

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from app.stats.ratings import Codes, RatingKind, RatingLabels, RatingRole, Ratings
+from app.stats.ratings import Codes, RatingLabels, RatingLevel, RatingRole, Ratings
 
 Dealing = Literal["all systems", "own rater", "two islands"]
 """all systems: of a document by one rater, in turn. own rater: the first system by the first rater only, the others by
@@ -59,7 +59,7 @@ class SimulatedDesign:
             nth=ones,
             score=np.zeros(n),
             n_errors=np.full(n, -1, dtype=np.int32),
-            kind=np.full(n, RatingKind.SEGMENT, dtype=np.int8),
+            kind=np.full(n, RatingLevel.SEGMENT, dtype=np.int8),
             role=np.full(n, RatingRole.RATING, dtype=np.int8),
             accepted=np.ones(n, dtype=np.bool_),
             labels=names,

@@ -10,7 +10,7 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
-from app.stats.ranking.design_checks import share_with_same_raters
+from app.stats.ranking.design_checks import share_of_documents_with_same_raters
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
@@ -18,7 +18,7 @@ from app.stats.side_tables import DocumentTable
 from app.stats.validation.campaign_design import OwnWorld, RedrawnCampaign
 from app.stats.validation.proportion import Proportion
 from app.stats.validation.studies import StudyPopulation
-from app.stats.validation.study_findings import LEVELS, TrueScores, evaluate_ranking
+from app.stats.validation.study_findings import LEVELS, TrueScores, compare_ranking_with_truth
 
 World = Literal["null", "resampled", "clean", "topics", "rater_system", "skewed", "weak_null", "peeking"]
 What = Literal[
@@ -96,7 +96,7 @@ class RecipeValidation:
     def from_ratings(cls, population: StudyPopulation, recipe: Recipe, seed: int) -> RecipeValidation:
         """Settle the recipe on all ratings. Raises Invalid where it does not fit them."""
         plain = replace(recipe, influence=False)
-        rows = population.rows.canonical()
+        rows = population.rows.in_canonical_order()
         truth = rank_systems(rows, plain, population.documents)
         settled = replace(truth.recipe, exclude=(), fallback=recipe.fallback)
         return cls(population, settled, truth, seed, RedrawnCampaign.from_ratings(rows, population.documents))
@@ -109,7 +109,7 @@ class RecipeValidation:
             truth = self._equal if world == "null" else TrueScores.from_ranking(self.truth)
             return self._findings_of_last_look((rows,), documents, truth)
         drawn = self.own.draw_study(_require_own_world(world), rng)
-        looks = self.own.draw_growing_study(drawn, rng) if world == "peeking" else (drawn,)
+        looks = self.own.draw_interim_studies(drawn, rng) if world == "peeking" else (drawn,)
         return self._findings_of_last_look(looks, self.population.documents, self._equal)
 
     @property
@@ -124,7 +124,7 @@ class RecipeValidation:
         ever = dict[str, float]()
         for rows in looks:
             try:
-                measures = evaluate_ranking(rank_systems(rows, self.recipe, documents), truth)
+                measures = compare_ranking_with_truth(rank_systems(rows, self.recipe, documents), truth)
             except Invalid:
                 measures = {}
             for what in ("any_claim", "any_line"):
@@ -137,7 +137,7 @@ class RecipeValidation:
         """Whether the null of changing places is the randomization that the recipe's test makes."""
         recipe, population = self.recipe, self.population
         flips = recipe.test == "permutation" and recipe.unit == "document"
-        return flips and population.has_paired_units and share_with_same_raters(population.rows) == 1
+        return flips and population.has_paired_units and share_of_documents_with_same_raters(population.rows) == 1
 
 
 _NUMBER: Final[Mapping[World, int]] = {"null": 1, "resampled": 0, **{w: i for i, w in enumerate(WORLDS) if i > 1}}

@@ -69,7 +69,7 @@ class StudyPopulation:
                     rng, ratings.system, unit, unit if self.has_paired_units else np.zeros_like(unit)
                 ),
             )
-        return ratings.canonical(), self._documents_of_drawn(drawn)
+        return ratings.in_canonical_order(), self._documents_of_drawn(drawn)
 
     def _renumber_units(self, at: Indices, unit: Indices, drawn: Indices) -> Ratings:
         """The rows of the drawn units, each draw a unit of its own."""

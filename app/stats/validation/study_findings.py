@@ -49,13 +49,13 @@ class TrueScores:
         first, second = (self.scores.get(system) for system in pair)
         return None if first is None or second is None else first - second
 
-    def rank_range(self) -> dict[str, tuple[int, int]]:
+    def rank_ranges(self) -> dict[str, tuple[int, int]]:
         """First and last rank of each system; equal systems have all the ranks that they share."""
         every = self.scores.values()
         return {s: (1 + sum(x > own for x in every), sum(x >= own for x in every)) for s, own in self.scores.items()}
 
 
-def evaluate_ranking(ranking: Ranking, truth: TrueScores) -> dict[str, float]:
+def compare_ranking_with_truth(ranking: Ranking, truth: TrueScores) -> dict[str, float]:
     """Each finding by name; those that are undefined are left out.
 
     pairs_claimed, wrong_claims: shares of the pairs tested. any_claim: whether any claim is wrong. Of equal systems
@@ -136,7 +136,7 @@ def _interval_covers(interval: tuple[float, float], value: float) -> bool:
 def _sets(ranking: Ranking, truth: TrueScores) -> dict[str, float]:
     if not ranking.systems or any(row.rank_set is None for row in ranking.systems):
         return {}
-    spans = truth.rank_range()
+    spans = truth.rank_ranges()
     if set(spans) != {row.system for row in ranking.systems}:
         return {}
     held = (

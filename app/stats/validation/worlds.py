@@ -2,8 +2,8 @@
 
 A score is the system's mean, what the document does to all systems, what it does to this system, what its topic does
 to this system, the rater's severity, the rater's taste for this system, and the segment. All are normal, with the
-standard deviations of `ScoreProcess`, but where a world says otherwise. A system's true mean is its mean over all
-documents, topics and raters there could be.
+standard deviations of `ScoreGeneratingProcess`, but where a world says otherwise. A system's true mean is its mean over
+all documents, topics and raters there could be.
 
 Sources: Carter et al. 2017 (uneven clusters); Janssen 1997 (the weak
 null: equal means of other shape); Armitage et al. 1969 (repeated looks).
@@ -45,7 +45,7 @@ Lengths = Codes | Callable[[np.random.Generator], Codes]
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreProcess:
+class ScoreGeneratingProcess:
     """How scores come about. Standard deviations, in the unit of the scores; larger scores are better.
 
     catastrophes: share of the documents on which the last system fails, `depth` below the rest of its documents; its
@@ -100,7 +100,7 @@ class SimulatedWorld:
     name: WorldName
     description: str
     lengths: Lengths
-    process: ScoreProcess = ScoreProcess()
+    process: ScoreGeneratingProcess = ScoreGeneratingProcess()
     raters: int = 6
     topics: int = 1
     dealing: Literal["all systems", "own rater", "two islands"] = "all systems"
@@ -120,10 +120,10 @@ def simulate_campaign(world: SimulatedWorld, rng: np.random.Generator, means: Fl
     level = world.process.draw_document_effects(layout, rng, 1)[0] + np.asarray(means, dtype=np.float64)[:, None]
     rows = layout.ratings()
     noise = world.process.segment * rng.normal(size=len(rows))
-    return rows.with_score(np.repeat(level, layout.lengths, axis=1).ravel() + noise)
+    return rows.with_scores(np.repeat(level, layout.lengths, axis=1).ravel() + noise)
 
 
-def simulate_campaigns(
+def simulate_campaign_sums(
     world: SimulatedWorld, rng: np.random.Generator, means: Floats, n: int, *, alike: bool = False
 ) -> list[tuple[Floats, Floats, SimulatedDesign]]:
     """n campaigns reduced to sums of segment scores by system and document: [(sums (k, S, D), counts (D,), design)].
@@ -146,7 +146,7 @@ _DESIGNS = 200
 
 
 _THIRTY = make_even_document_lengths(30)
-CATASTROPHES = ScoreProcess(document_system=0.3, segment=0.5, catastrophes=0.05)
+CATASTROPHES = ScoreGeneratingProcess(document_system=0.3, segment=0.5, catastrophes=0.05)
 """Documents differ little but for one in twenty, on which the last system fails by 5."""
 
 WORLDS: Mapping[WorldName, SimulatedWorld] = MappingProxyType(
@@ -176,14 +176,14 @@ WORLDS: Mapping[WorldName, SimulatedWorld] = MappingProxyType(
                 "topics",
                 "30 documents of five topics, on which systems differ (standard deviation .4)",
                 _THIRTY,
-                ScoreProcess(topic_system=0.4),
+                ScoreGeneratingProcess(topic_system=0.4),
                 topics=5,
             ),
             SimulatedWorld(
                 "rater_system",
                 "three raters who differ in their preference for systems (standard deviation .3)",
                 _THIRTY,
-                ScoreProcess(rater_system=0.3),
+                ScoreGeneratingProcess(rater_system=0.3),
                 raters=3,
             ),
             SimulatedWorld(
@@ -205,7 +205,7 @@ WORLDS: Mapping[WorldName, SimulatedWorld] = MappingProxyType(
                 "weak_null",
                 "12 documents; equal means, but skewed document effects for one system",
                 make_even_document_lengths(12),
-                ScoreProcess(document_system=0.2, segment=0.5, exponential=1.0),
+                ScoreGeneratingProcess(document_system=0.2, segment=0.5, exponential=1.0),
             ),
             SimulatedWorld(
                 "peeking",

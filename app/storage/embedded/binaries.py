@@ -81,7 +81,7 @@ def _number(name: str) -> int:
     return int(digits[0]) if digits else 0
 
 
-def make_programs_reachable(account: OsAccount, bin_dir: Path, copies: Path = COPIES) -> Path:
+def make_programs_runnable(account: OsAccount, bin_dir: Path, copies: Path = COPIES) -> Path:
     """The same programs where the account can run them.
 
     A virtual environment below /root is closed to the server's account. Its parent folders are not ours to open, so

@@ -26,7 +26,7 @@ Answer = Literal["accepts", "rejects", "silent"]
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class PostgresCluster:
     """Where a cluster is and who runs it with what.
 
     home: the data folder. sockets: the folder of its socket. programs: Postgres, where the account can run it.
@@ -43,7 +43,7 @@ class Cluster:
         return cluster_folder(self.home)
 
     @property
-    def log(self) -> Path:
+    def log_file(self) -> Path:
         """What the server has to say."""
         return self.home / LOG
 
@@ -53,7 +53,7 @@ def cluster_folder(home: Path) -> Path:
     return home / "postgres"
 
 
-def init_cluster(cluster: Cluster, passwords: dict[str, str]) -> None:
+def init_cluster(cluster: PostgresCluster, passwords: dict[str, str]) -> None:
     """Make the cluster unless it is there: beside its place, then moved there, so that a half-made one is never seen.
 
     The locale is C: order and case are those of code points, the same on every version, and no update of the C library
@@ -79,7 +79,7 @@ def init_cluster(cluster: Cluster, passwords: dict[str, str]) -> None:
     sync_folder(cluster.home)
 
 
-def _initdb(cluster: Cluster, maker: OsAccount, scratch: Path, passwords: dict[str, str]) -> None:
+def _initdb(cluster: PostgresCluster, maker: OsAccount, scratch: Path, passwords: dict[str, str]) -> None:
     command: list[str | Path] = [cluster.programs / "initdb", "-D", scratch, "-U", ADMIN, "--auth-host=reject"]
     command += ["--no-locale", "--encoding=UTF8", "--data-checksums", "--no-instructions"]
     secret = os.memfd_create("password")
@@ -103,7 +103,7 @@ def read_cluster_version(folder: Path) -> str | None:
     return file.read_text(encoding="ascii").strip() if file.exists() else None
 
 
-def _require_major(cluster: Cluster) -> None:
+def _require_major(cluster: PostgresCluster) -> None:
     by = read_cluster_version(cluster.folder)
     ours = binaries.read_major_version(cluster.programs)
     if by != str(ours):
@@ -114,7 +114,7 @@ def _require_major(cluster: Cluster) -> None:
         )
 
 
-def query_server_status(cluster: Cluster) -> Answer:
+def query_server_status(cluster: PostgresCluster) -> Answer:
     """What a server says on our socket: accepts connections, rejects them for now, or does not answer within 3 s."""
     command: list[str | Path] = [cluster.programs / "pg_isready", "-q", "-h", cluster.sockets]
     command += ["-p", str(PORT), "-U", ADMIN, "-d", "postgres", "-t", "3"]
@@ -122,12 +122,12 @@ def query_server_status(cluster: Cluster) -> Answer:
     return answers.get(cluster.account.run(command).returncode, "silent")
 
 
-def is_server_ready(cluster: Cluster) -> bool:
+def is_server_ready(cluster: PostgresCluster) -> bool:
     """Whether a server accepts connections on our socket."""
     return query_server_status(cluster) == "accepts"
 
 
-def find_server_processes(cluster: Cluster) -> set[int]:
+def find_server_processes(cluster: PostgresCluster) -> set[int]:
     """The server processes that work in the cluster's folder.
 
     A process id in a file says nothing: after a crash it may be another program's. A server stands in its folder.
@@ -142,13 +142,13 @@ def find_server_processes(cluster: Cluster) -> set[int]:
     return pids
 
 
-def find_postmaster(cluster: Cluster, pids: set[int]) -> int | None:
+def find_postmaster(cluster: PostgresCluster, pids: set[int]) -> int | None:
     """The one of the cluster's processes that began the others and takes connections; None where it is gone."""
     pid = _first_number(cluster.folder / PID_FILE)
     return pid if pid in pids else None
 
 
-def launch_server(cluster: Cluster) -> None:
+def launch_server(cluster: PostgresCluster) -> None:
     """Begin to start the server unless a process of it is there; waits for nothing. The caller holds the lock."""
     if not find_server_processes(cluster):
         _drop_foreign_pids(cluster)
@@ -156,7 +156,7 @@ def launch_server(cluster: Cluster) -> None:
         _pg_ctl(cluster, "start", "-W", "-l", LOG)
 
 
-def start_server_process(cluster: Cluster) -> bool:
+def start_server_process(cluster: PostgresCluster) -> bool:
     """Start the server unless it runs; True if it was us who did. The caller holds the lock.
 
     Raises ServerNotStarting with the end of the log.
@@ -166,7 +166,7 @@ def start_server_process(cluster: Cluster) -> bool:
     while not is_server_ready(cluster):
         if time.monotonic() > deadline:
             raise ServerNotStarting(
-                f"its processes {sorted(find_server_processes(cluster))} do not answer; see {cluster.log}"
+                f"its processes {sorted(find_server_processes(cluster))} do not answer; see {cluster.log_file}"
             )
         if find_server_processes(cluster):  # left by a starter that was killed, or in recovery, or about to end
             time.sleep(PAUSE)
@@ -180,7 +180,7 @@ def start_server_process(cluster: Cluster) -> bool:
     return False
 
 
-def _drop_foreign_pids(cluster: Cluster) -> None:
+def _drop_foreign_pids(cluster: PostgresCluster) -> None:
     """Remove the server's lock files whose process lives but is no server: Postgres would take it for one and refuse.
 
     That is another program with the number of a server that crashed, or its corpse where nobody collects the dead. The
@@ -200,7 +200,7 @@ def _first_number(file: Path) -> int | None:
         return None
 
 
-def stop_server_process(cluster: Cluster) -> None:
+def stop_server_process(cluster: PostgresCluster) -> None:
     """Stop the server if it runs: connections end, what is committed stays. The caller holds the lock.
 
     A server that does not end in time, as when it is asked in the middle of crash recovery, is made to, which loses
@@ -218,10 +218,10 @@ def stop_server_process(cluster: Cluster) -> None:
             time.sleep(PAUSE)
         if not remaining:
             return
-    raise ServerNotStopping(f"processes {sorted(find_server_processes(cluster))} remain; see {cluster.log}")
+    raise ServerNotStopping(f"processes {sorted(find_server_processes(cluster))} remain; see {cluster.log_file}")
 
 
-def _pg_ctl(cluster: Cluster, *arguments: str) -> bool:
+def _pg_ctl(cluster: PostgresCluster, *arguments: str) -> bool:
     """Run pg_ctl; True if it did what was asked. Names go by environment and folder, for it passes them to a shell."""
     command: list[str | Path] = [cluster.programs / "pg_ctl", "-s", "-w", *arguments]
     try:
@@ -233,19 +233,21 @@ def _pg_ctl(cluster: Cluster, *arguments: str) -> bool:
     return answer.returncode == 0
 
 
-def rotate_server_log(cluster: Cluster) -> None:
+def rotate_server_log(cluster: PostgresCluster) -> None:
     """Keep one earlier log once the present one is large."""
-    if cluster.log.exists() and cluster.log.lstat().st_size > LOG_LIMIT:
-        cluster.log.replace(cluster.log.with_suffix(".log.1"))
+    if cluster.log_file.exists() and cluster.log_file.lstat().st_size > LOG_LIMIT:
+        cluster.log_file.replace(cluster.log_file.with_suffix(".log.1"))
 
 
-def _log_tail(cluster: Cluster) -> str:
-    return f"{read_log_tail(cluster)} (see {cluster.log})"
+def _log_tail(cluster: PostgresCluster) -> str:
+    return f"{read_log_tail(cluster)} (see {cluster.log_file})"
 
 
-def read_log_tail(cluster: Cluster) -> str:
+def read_log_tail(cluster: PostgresCluster) -> str:
     """The end of the server's log, in one line."""
-    return _last_lines(cluster.log.read_text(encoding="utf-8", errors="replace") if cluster.log.exists() else "no log")
+    return _last_lines(
+        cluster.log_file.read_text(encoding="utf-8", errors="replace") if cluster.log_file.exists() else "no log"
+    )
 
 
 def _last_lines(text: str, lines: int = 5) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from app.domain.findings import CheckFinding
 from app.storage.embedded import binaries, cluster, folders, settings
 from app.storage.embedded.account import choose_server_account
-from app.storage.embedded.cluster import Cluster
+from app.storage.embedded.cluster import PostgresCluster
 from app.storage.embedded.errors import BadDataFolder, PostgresNotFound
 from app.storage.processes import is_process_stopped
 
@@ -86,11 +86,13 @@ def _cluster(home: Path, tools: Path, version: str) -> Iterator[CheckFinding]:
         return
     account = choose_server_account(cluster.cluster_folder(home))
     yield from _server(
-        Cluster(home, folders.read_socket_folder(home), binaries.make_programs_reachable(account, tools), account)
+        PostgresCluster(
+            home, folders.read_socket_folder(home), binaries.make_programs_runnable(account, tools), account
+        )
     )
 
 
-def _server(server: Cluster) -> Iterator[CheckFinding]:
+def _server(server: PostgresCluster) -> Iterator[CheckFinding]:
     there = cluster.find_server_processes(server)
     stopped = sorted(pid for pid in there if is_process_stopped(pid))
     if stopped:
@@ -111,11 +113,11 @@ def _server(server: Cluster) -> Iterator[CheckFinding]:
                 "server", "warning", "it makes good what its end left undone", "wait; it may take minutes"
             )
         else:
-            do = f"look into {server.log}; `plumbline serve` ends and starts it by itself"
+            do = f"look into {server.log_file}; `plumbline serve` ends and starts it by itself"
             yield CheckFinding("server", "wrong", f"it does not answer; {cluster.read_log_tail(server)}", do)
 
 
-def _left_over(server: Cluster) -> Iterator[CheckFinding]:
+def _left_over(server: PostgresCluster) -> Iterator[CheckFinding]:
     """The files of a server that was killed, which the next start deals with."""
     left = [
         file

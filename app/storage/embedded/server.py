@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from app.storage.embedded import binaries, cluster, folders, settings
 from app.storage.embedded.account import choose_server_account
-from app.storage.embedded.cluster import Cluster
+from app.storage.embedded.cluster import PostgresCluster
 from app.storage.process_copy import run_in_forked_process
 from app.storage.processes import is_process_stopped
 
@@ -29,7 +29,7 @@ class EmbeddedServer:
     started: whether this `start_server` brought it up.
     """
 
-    cluster: Cluster
+    cluster: PostgresCluster
     started: bool
     _users: int = field(repr=False)  # descriptor of a file locked by every user; -1 after close
 
@@ -114,7 +114,7 @@ def _create_roles(url: str, passwords: dict[str, str]) -> None:
     roles.create_roles_and_database(url, passwords)
 
 
-def _bring_up(server_cluster: Cluster) -> bool:
+def _bring_up(server_cluster: PostgresCluster) -> bool:
     settings.write_server_settings(server_cluster.folder, server_cluster.sockets, server_cluster.account)
     cluster.rotate_server_log(server_cluster)
     return cluster.start_server_process(server_cluster)
@@ -134,7 +134,7 @@ def find_running_server(data_dir: Path, *, bin_dir: Path | None = None) -> str |
     home = data_dir.expanduser().resolve()
     if not (home / folders.LOCK).exists() or not cluster.cluster_folder(home).exists():
         return None
-    server_cluster = Cluster(
+    server_cluster = PostgresCluster(
         home,
         folders.read_socket_folder(home),
         binaries.find_server_programs(bin_dir),
@@ -146,14 +146,14 @@ def find_running_server(data_dir: Path, *, bin_dir: Path | None = None) -> str |
     return EmbeddedServer(server_cluster, started=False, _users=-1).url("owner")
 
 
-def _open(home: Path, tools: Path) -> Cluster:
+def _open(home: Path, tools: Path) -> PostgresCluster:
     account = choose_server_account(cluster.cluster_folder(home))
     folders.chown_data_folder(home, account)
-    programs = binaries.make_programs_reachable(account, tools)
-    return Cluster(home, folders.make_socket_folder(home, account), programs, account)
+    programs = binaries.make_programs_runnable(account, tools)
+    return PostgresCluster(home, folders.make_socket_folder(home, account), programs, account)
 
 
-def _take_down(server_cluster: Cluster) -> None:
+def _take_down(server_cluster: PostgresCluster) -> None:
     cluster.stop_server_process(server_cluster)
     (server_cluster.home / KEPT).unlink(missing_ok=True)
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.storage.embedded import cluster
-from app.storage.embedded.cluster import Cluster
+from app.storage.embedded.cluster import PostgresCluster
 from app.storage.embedded.folders import LOCK
 from app.storage.processes import ProcessIdleWatch, is_process_stopped
 
@@ -43,7 +43,7 @@ class ServiceCondition:
 class ServerSupervisor:
     """Looks after one server. `look` is to be called every second, by one thread."""
 
-    def __init__(self, server_cluster: Cluster) -> None:
+    def __init__(self, server_cluster: PostgresCluster) -> None:
         self._cluster = server_cluster
         self._looked = time.monotonic()
         self._asked = 0.0  # seconds since the last question

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from app.domain.alignment import NO_SOURCE, find_alignment_fault
 from app.domain.errors import Place
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 from app.storage.imports.merge import MOST_PLACES, ImportContradiction
 from app.storage.imports.staging import OUTPUTS_OF
 
@@ -31,7 +31,7 @@ def insert_staged_alignments(session: Session, campaign_id: int) -> int:
     if not session.execute(text(ANY)).scalar_one():
         return 0
     places: list[Place] = []
-    for file, line, what, alignment, source, stored in stream_full_scan(session, STAGED, keys, batch=500):
+    for file, line, what, alignment, source, stored in execute_full_scan(session, STAGED, keys, batch=500):
         wrong = NO_SOURCE if source is None else find_alignment_fault(alignment, source=source, text=None)
         if wrong is None and stored is not None and stored != alignment:
             wrong = f"the output of {what} has another alignment elsewhere"

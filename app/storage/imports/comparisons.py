@@ -6,7 +6,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage import seals
-from app.storage.imports.merge import MergeCheck, require_checks_pass
+from app.storage.imports.merge import MergeCheck, require_merge_checks_pass
 
 _SHOWN = """
     SELECT DISTINCT t.id AS task_id, t.state, u.item, c.screen, u.n::smallint AS n, c.position, c.file, c.line
@@ -57,7 +57,7 @@ def count_new_comparisons(session: Session, campaign_id: int) -> int:
     """How many staged answers are others than those stored. Raises ImportContradiction, with file and line."""
     if not session.execute(text(_ANY)).scalar_one():
         return 0
-    require_checks_pass(session, campaign_id, CHECKS)
+    require_merge_checks_pass(session, campaign_id, CHECKS)
     return int(session.execute(text(_NEW), {"campaign": campaign_id}).scalar_one())
 
 

@@ -57,7 +57,7 @@ NAMES: Mapping[str, StagingTable] = {
 }
 
 
-class CopyLines:
+class CopyBuffer:
     """COPY lines by staging table, held as the bytes that they will be sent as.
 
     give: takes each block of bytes with the name of its table as soon as it is whole, instead of it being held.

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.storage.credited_systems import ITS_CREDITS
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 
 _LINKED = """
 SELECT r.key AS rater, r.person_id AS person, EXISTS (
@@ -73,6 +73,6 @@ def load_other_accounts_work(
     keys = {"campaign": campaign_id, "raters": list(raters), "documents": list(documents)}
     ranges: dict[tuple[str, str, str], list[OutputSegmentRange]] = {}
     for query in (_HELD, _DONE):
-        for row in stream_full_scan(session, query, keys):
+        for row in execute_full_scan(session, query, keys):
             ranges.setdefault((row.rater, row.document, row.system), []).append(OutputSegmentRange(row.first, row.last))
     return ranges

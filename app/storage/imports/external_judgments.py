@@ -29,7 +29,7 @@ class PlannedItem:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedJudgment:
+class SenderNamedJudgment:
     """A stored judgment that somebody named. systems: all that are credited with it."""
 
     rater: str
@@ -72,7 +72,9 @@ WHERE j.campaign_id = :campaign AND j.item_id = ANY(:items) ORDER BY j.item_id, 
 Question = tuple[str, str, int | None, str]
 
 
-def find_planned_for_raters(session: Session, campaign_id: int, asked: Sequence[Question]) -> dict[int, PlannedItem]:
+def load_planned_items_of_raters(
+    session: Session, campaign_id: int, asked: Sequence[Question]
+) -> dict[int, PlannedItem]:
     """What plans gave to raters of (rater, document, segment, system), by the number of the question from 0.
 
     A text that several systems share is one item: the first of them, by key, stands for it. A stretch has no judgment
@@ -111,11 +113,13 @@ def record_task_holder(session: Session, campaign_id: int, task_id: int, rater_i
     session.execute(sa.text(_HOLD), {"campaign": campaign_id, "task": task_id, "rater": rater_id})
 
 
-def find_named_judgments(session: Session, campaign_id: int, names: Sequence[str]) -> dict[str, list[NamedJudgment]]:
+def find_judgments_by_sender_name(
+    session: Session, campaign_id: int, names: Sequence[str]
+) -> dict[str, list[SenderNamedJudgment]]:
     """Stored judgments by the name that their sender gave them."""
-    stored: dict[str, list[NamedJudgment]] = {}
+    stored: dict[str, list[SenderNamedJudgment]] = {}
     for row in session.execute(sa.text(_NAMED), {"campaign": campaign_id, "names": list(names)}):
-        known = NamedJudgment(row.rater, row.document, row.segment, frozenset(row.systems or ()), row.payload)
+        known = SenderNamedJudgment(row.rater, row.document, row.segment, frozenset(row.systems or ()), row.payload)
         stored.setdefault(row.external_id, []).append(known)
     return stored
 

@@ -28,12 +28,12 @@ FROM documents d JOIN segments g ON g.campaign_id = :campaign AND g.document_id 
 WHERE d.campaign_id = :campaign AND d.kind = ANY(:kinds) ORDER BY d.key COLLATE "C", g.position"""
 
 
-def load_known_segments(session: Session, campaign_id: int, kinds: list[str]) -> Sequence[Row]:
+def load_segments_of_document_kinds(session: Session, campaign_id: int, kinds: list[str]) -> Sequence[Row]:
     """The segments of all documents of some kinds, document after document."""
     return session.execute(text(_ALL), {"campaign": campaign_id, "kinds": kinds}).all()
 
 
-def load_staged_known_segments(session: Session, campaign_id: int, kinds: list[str]) -> Sequence[Row]:
+def load_stored_segments_of_staged_documents(session: Session, campaign_id: int, kinds: list[str]) -> Sequence[Row]:
     """The segments of documents of some kinds that the import names, document after document; empty without any."""
     any_there = text("SELECT FROM documents WHERE campaign_id = :campaign AND kind = ANY(:kinds) LIMIT 1")
     keys = {"campaign": campaign_id, "kinds": kinds}

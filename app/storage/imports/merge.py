@@ -284,7 +284,7 @@ def insert_staged_declarations(session: Session, campaign_id: int) -> dict[str, 
     Raises ImportContradiction, with file and line, where staged rows disagree with each other or with what is stored.
     """
     keys = {"campaign": campaign_id}
-    require_checks_pass(session, campaign_id, (POSITIONS,))
+    require_merge_checks_pass(session, campaign_id, (POSITIONS,))
     newest = session.execute(text(NEWEST), keys).scalar_one()
     prefilled = session.execute(text(ANY_PREFILL)).scalar_one()
     created = {
@@ -297,7 +297,7 @@ def insert_staged_declarations(session: Session, campaign_id: int) -> dict[str, 
     _run(session, QUESTIONNAIRE_ANSWERS, keys)
     staged = session.execute(text("SELECT count(*) FROM staged_outputs")).scalar_one()
     as_staged = created["outputs"] == staged
-    require_checks_pass(
+    require_merge_checks_pass(
         session, campaign_id, tuple(check for check in CHECKS if not (as_staged and check is OTHER_OUTPUT))
     )
     return created
@@ -313,7 +313,7 @@ def _run(session: Session, statement: str, keys: dict[str, int]) -> int:
     return int(getattr(session.execute(text(statement), keys), "rowcount", 0))
 
 
-def refresh_planner_statistics(session: Session) -> None:
+def refresh_query_planner_statistics(session: Session) -> None:
     """Tell the planner what an import added, so that nobody has to wait for autovacuum to do so.
 
     A node of Citus cannot be told within the import, because statistics are the owner's to make.
@@ -321,7 +321,7 @@ def refresh_planner_statistics(session: Session) -> None:
     session.execute(text(_REFRESH))
 
 
-def require_checks_pass(session: Session, campaign_id: int, checks: tuple[MergeCheck, ...]) -> None:
+def require_merge_checks_pass(session: Session, campaign_id: int, checks: tuple[MergeCheck, ...]) -> None:
     """Raise ImportContradiction with every row that the checks find."""
     places = [place for check in checks for place in find_check_violations(session, campaign_id, check)]
     if places:

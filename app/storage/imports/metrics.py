@@ -8,7 +8,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage.imports import staging
-from app.storage.imports.merge import MergeCheck, require_checks_pass
+from app.storage.imports.merge import MergeCheck, require_merge_checks_pass
 
 SCORED = """
 CREATE TEMP TABLE scored ON COMMIT DROP AS
@@ -59,7 +59,7 @@ def find_changed_metrics(session: Session, campaign_id: int) -> tuple[Sequence[s
     keys = {"campaign": campaign_id}
     session.execute(text(SCORED), keys)
     staging.sample_staging_planner_statistics(session, "scored")
-    require_checks_pass(session, campaign_id, CHECKS)
+    require_merge_checks_pass(session, campaign_id, CHECKS)
     left = int(session.execute(text(LEFT)).scalar_one())
     return list(session.execute(text(CHANGED), keys).scalars()), left
 

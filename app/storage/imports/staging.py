@@ -8,12 +8,12 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage.db import COMMAND_TIMEOUT, driver_connection
-from app.storage.imports.copy_text import NAMES, TABLES, CopyLines, canonical_json
+from app.storage.imports.copy_text import NAMES, TABLES, CopyBuffer, canonical_json
 from app.storage.temporary_tables import prepare_for_temporary_tables
 
 __all__ = [
     "OUTPUTS_OF",
-    "CopyLines",
+    "CopyBuffer",
     "analyze_staging",
     "canonical_json",
     "copy_into_staging",
@@ -64,7 +64,7 @@ def _drop(session: Session, tables: Iterable[str]) -> None:
         session.execute(text(f"DROP TABLE IF EXISTS pg_temp.{table}"))
 
 
-def copy_into_staging(session: Session, lines: CopyLines) -> None:
+def copy_into_staging(session: Session, lines: CopyBuffer) -> None:
     """COPY all lines into their tables."""
     for table, blocks in lines.take_blocks():
         columns = ", ".join(NAMES[table].columns)

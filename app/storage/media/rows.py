@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import NotFound
 from app.domain.media_elements import OPENING, parse_media_element
 from app.domain.media_types import MediaFacts
-from app.storage.full_scans import stream_full_scan
+from app.storage.full_scans import execute_full_scan
 from app.storage.optional_filters import join_optional_conditions
 from app.storage.tables import activity, campaigns, media_files, media_uploads, signing_keys
 
@@ -132,7 +132,7 @@ WHERE o.campaign_id = :campaign AND o.text ~* '{OPENING}'"""
 
 def load_media_uses(session: Session, campaign_id: int) -> Iterator[tuple[str, str]]:
     """Each text of a campaign that is media, as (where it stands, the name of the file)."""
-    for row in stream_full_scan(session, _ELEMENTS, {"campaign": campaign_id}, batch=1000):
+    for row in execute_full_scan(session, _ELEMENTS, {"campaign": campaign_id}, batch=1000):
         if (element := parse_media_element(row.text)) is not None:
             yield row.place, element.name
 
@@ -202,7 +202,7 @@ def stream_play_events(session: Session, campaign_id: int, raters: Sequence[int]
     """What pages told of playing files, file by file within each task of each rater. raters: None for all."""
     keys = {"campaign": campaign_id, "raters": None if raters is None else list(raters)}
     only = join_optional_conditions({"raters": "rater_id = ANY(CAST(:raters AS bigint[]))"}, keys)
-    yield from stream_full_scan(session, _PLAYED.format(only=only), keys, batch=5000)
+    yield from execute_full_scan(session, _PLAYED.format(only=only), keys, batch=5000)
 
 
 def load_stored_sizes(session: Session) -> dict[bytes, int]:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.errors import Unavailable
-from app.stats.ratings import Bools, Codes, Floats, RatingKind, RatingLabels, RatingRole, Ratings
+from app.stats.ratings import Bools, Codes, Floats, RatingLabels, RatingLevel, RatingRole, Ratings
 from app.storage.rating_codes import RatingsFrame
 from app.storage.ratings_files.engine import check_engine_installed, connect_engine
 from app.storage.ratings_files.layout import LABELS, RATINGS, SEGMENTS, labels_path
@@ -48,7 +48,7 @@ class RatingFilter:
         ranked = f"role IN ({', '.join(map(str, self.roles))}){' AND accepted' if self.accepted_only else ''}"
         return " AND ".join(
             (
-                f"kind = {RatingKind.SEGMENT.value}",
+                f"kind = {RatingLevel.SEGMENT.value}",
                 *(f"{column} <> {code}" for column, code in self.excluded),
                 f"({ranked} OR role = {RatingRole.REFERENCE.value})" if self.references else ranked,
             )
@@ -160,8 +160,8 @@ class RatingsFile:
 
     def count_left_out_by_reason(self, excluded: Sequence[tuple[str, int]], roles: Sequence[int]) -> list[int]:
         """Rows that are left out, one after another: of whole documents, by each exclusion, by role, as rejected."""
-        kept = [f"kind = {RatingKind.SEGMENT.value}"]
-        reasons = [f"kind <> {RatingKind.SEGMENT.value}"]
+        kept = [f"kind = {RatingLevel.SEGMENT.value}"]
+        reasons = [f"kind <> {RatingLevel.SEGMENT.value}"]
         for column, code in excluded:
             reasons.append(" AND ".join((*kept, f"{column} = {code}")))
             kept.append(f"{column} <> {code}")
@@ -261,7 +261,7 @@ class RatingsFile:
             **{**usual, **columns},
             task=np.zeros(n, dtype=np.int32),
             judgment=np.arange(n, dtype=np.int32),
-            kind=np.full(n, RatingKind.SEGMENT, dtype=np.int8),
+            kind=np.full(n, RatingLevel.SEGMENT, dtype=np.int8),
             accepted=np.ones(n, dtype=np.bool_),
             labels=self.labels,
             higher_is_better=self.frame.higher_is_better,

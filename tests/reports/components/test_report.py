@@ -90,7 +90,7 @@ def test_a_pilot_by_another_protocol_is_refused_at_its_place() -> None:
 
 
 def test_constant_scores_and_one_rater_or_system_are_told() -> None:
-    constant = crossed(1).with_score(np.zeros(len(crossed(1))))
+    constant = crossed(1).with_scores(np.zeros(len(crossed(1))))
     assert told(constant).warnings == ["no model: each system has constant ratings: there is no variance to decompose"]
     assert (
         "one rater: the results do not generalize to other raters; have others rate a part of the outputs"
@@ -104,7 +104,7 @@ def test_constant_scores_and_one_rater_or_system_are_told() -> None:
 def test_coarse_scales_with_a_crowded_level_make_p_approximate() -> None:
     rng = np.random.default_rng(0)
     ratings = crossed(2, documents=20)
-    scored = ratings.with_score(np.where(rng.random(len(ratings)) < 0.8, 5.0, 3.0))
+    scored = ratings.with_scores(np.where(rng.random(len(ratings)) < 0.8, 5.0, 3.0))
     coarse = replace(scored, scale=ScoreScale(1, 5, 1.0))
     assert any("p-values are approximate" in one for one in told(coarse).warnings)
     fine = replace(scored, scale=ScoreScale(0, 100, 1.0))

@@ -19,12 +19,12 @@ from tests.stats.components.worlds import crossed
 def mqm() -> Ratings:
     """Penalties with zeros."""
     plain = crossed(2, documents=30, systems=4, variance={"rater": 1.0, "segment": 1.0, "doc_system": 0.3})
-    return replace(plain.with_score(np.maximum(plain.score - 1, 0.0)), higher_is_better=False)
+    return replace(plain.with_scores(np.maximum(plain.score - 1, 0.0)), higher_is_better=False)
 
 
 def xsts() -> Ratings:
     plain = crossed(2, documents=30, systems=4, variance={"rater": 0.4, "segment": 0.5})
-    return plain.with_score(np.clip(np.round(plain.score + 2), 1, 5))
+    return plain.with_scores(np.clip(np.round(plain.score + 2), 1, 5))
 
 
 ASKED = {"difference": 0.6, "documents": "10,60", "groupings": "psxs,none", "ratings": "1"}

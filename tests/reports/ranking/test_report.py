@@ -76,7 +76,7 @@ def test_versions_are_dated_in_their_order_even_where_one_waited_for_the_other(s
     with spine.database.transaction() as waiting:
         waiting.connection()
         spine.take("c", "jsonl", lines(void()))
-        campaigns.take_next_version(waiting, 1, actor="test", what="later")
+        campaigns.take_next_data_version(waiting, 1, actor="test", what="later")
     dates = [at for (at,) in spine.ask("SELECT at FROM versions ORDER BY n")]
     assert len(dates) == 3
     assert dates == sorted(dates)

@@ -37,7 +37,7 @@ NOTHING = (
 def constant() -> Ratings:
     """Every rater gives every output the same score, so z leaves no rating of any."""
     ratings = crossed(1)
-    return ratings.with_score(np.full(len(ratings), 3.0))
+    return ratings.with_scores(np.full(len(ratings), 3.0))
 
 
 def nobody() -> Ratings:
@@ -90,7 +90,7 @@ def test_human_systems_that_there_are_not_are_refused() -> None:
 
 def test_an_interval_without_width_holds_its_own_value_whatever_the_order_of_sums() -> None:
     ratings = crossed(2, documents=10, systems=2, raters=2, ratings=2, segments=7)
-    alike = ratings.with_score(0.1 + 0.2 * ratings.system)
+    alike = ratings.with_scores(0.1 + 0.2 * ratings.system)
     tried = RecipeValidation.from_ratings(StudyPopulation.from_ratings(alike), replace(RECIPE, normalize="none"), 1)
     found = [tried.simulate_study("resampled", number) for number in range(20)]
     assert [one["score_interval"] for one in found] == [1.0] * 20

@@ -25,7 +25,7 @@ from app.reports.stability.report import EARLIER, REPORT
 from app.reports.stability.view import StabilityView
 from app.services.jobs import jobs, report_requests
 from app.stats.stability.extraction import NotMultiplyRated
-from app.stats.stability.request import paper_designs
+from app.stats.stability.request import riley_2024_designs
 from app.storage import embedded
 from tests.spine import Spine, fresh
 from tests.stats.stability.worlds import as_mqm, made_up
@@ -297,7 +297,7 @@ def test_pictures_show_every_design_with_what_it_finds_and_are_the_same_twice(sp
 
 def test_many_designs_have_a_panel_for_each_assignment(spine: Spine) -> None:
     designs = [
-        StudyDesignIn(grouping=each.assignment.grouping, normalize=each.normalize) for each in paper_designs()[:12]
+        StudyDesignIn(grouping=each.assignment.grouping, normalize=each.normalize) for each in riley_2024_designs()[:12]
     ]
     drawn = shown(view(spine, SMALL.model_copy(update={"designs": designs, "documents": [8], "studies": 10})), "svg")
     texts = ["".join(t.itertext()) for t in ET.fromstring(drawn).iter(f"{SVG}text")]  # noqa: S314, our own

@@ -32,7 +32,7 @@ def chunks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     given: list[int] = []
     give = merging.BackgroundMerger.submit
 
-    def counted(self: merging.BackgroundMerger, lines: staging.CopyLines, campaign: CampaignInfo) -> None:
+    def counted(self: merging.BackgroundMerger, lines: staging.CopyBuffer, campaign: CampaignInfo) -> None:
         given.append(1)
         give(self, lines, campaign)
 

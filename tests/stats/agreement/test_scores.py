@@ -17,7 +17,7 @@ from app.stats.agreement.document_scores import (
     join_document_scores,
 )
 from app.stats.agreement.units import make_document_units_from_segments, make_segment_units
-from app.stats.ratings import RatingKind, Ratings, ScoreScale
+from app.stats.ratings import RatingLevel, Ratings, ScoreScale
 from tests.stats.agreement.worlds import random_items, rated, units
 
 
@@ -39,7 +39,7 @@ def scored(documents: list[tuple[str, str, list[float], float | None]]) -> Ratin
     whole = made.n_errors == 1
     return replace(
         made,
-        kind=np.where(whole, RatingKind.DOCUMENT, RatingKind.SEGMENT).astype(np.int8),
+        kind=np.where(whole, RatingLevel.DOCUMENT, RatingLevel.SEGMENT).astype(np.int8),
         segment=np.where(whole, -1, made.segment).astype(np.int32),
     )
 

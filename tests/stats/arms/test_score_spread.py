@@ -62,7 +62,7 @@ def test_a_document_with_a_control_item_goes_whole_and_only_for_its_rater(seed: 
 def test_nothing_judged_and_equal_scores_have_no_spread_to_speak_of() -> None:
     rows = drawn(1)
     assert list(compute_score_spreads(rows.where(np.zeros(len(rows), dtype=bool)))) == []
-    (equal, *_) = compute_score_spreads(rows.with_score(np.full(len(rows), 50.0)))
+    (equal, *_) = compute_score_spreads(rows.with_scores(np.full(len(rows), 50.0)))
     assert (equal.sd, equal.within) == (0.0, 0.0)
 
 

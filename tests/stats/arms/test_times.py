@@ -22,7 +22,7 @@ from app.stats.arms.times import (
     format_length_range,
     measure_durations_by_unit,
 )
-from app.stats.ratings import RatingKind, Ratings
+from app.stats.ratings import RatingLevel, Ratings
 from app.stats.timing.timing import percent_change, trim_durations
 
 
@@ -42,7 +42,7 @@ def drawn(seed: int) -> TimedJudgments:
                 columns["whole"].append(position == 0)
     n, whole = len(columns["whole"]), np.array(columns.pop("whole"))
     rows = Ratings.from_columns(**columns, score=np.zeros(n), higher_is_better=True)
-    kind = np.where(whole, RatingKind.DOCUMENT, RatingKind.SEGMENT).astype(np.int8)
+    kind = np.where(whole, RatingLevel.DOCUMENT, RatingLevel.SEGMENT).astype(np.int8)
     rows = replace(rows, kind=kind, segment=np.where(whole, -1, rows.segment).astype(np.int32))
     seconds = np.where(rng.random(n) < 0.05, np.nan, rng.integers(1, 60, size=n).astype(float))
     words = np.where(rng.random(n) < 0.1, np.nan, rng.integers(1, 30, size=n).astype(float))
@@ -60,7 +60,7 @@ def by_hand(work: TimedJudgments) -> dict[tuple[str, str], list[float]]:
         tasks[int(rows.rater[i]), int(rows.task[i])].append(i)
     names = {format_length_range(*one): one for one in LENGTHS} | {"short": (1, 10), "long": (20, None)}
     for unit in units.values():
-        segments = sorted((i for i in unit if rows.kind[i] == RatingKind.SEGMENT), key=lambda i: int(rows.segment[i]))
+        segments = sorted((i for i in unit if rows.kind[i] == RatingLevel.SEGMENT), key=lambda i: int(rows.segment[i]))
         length = len(segments)
         fitting = [name for name, (low, high) in names.items() if low <= length <= (high or 10**9)]
         for rank, i in enumerate(segments):
@@ -72,7 +72,7 @@ def by_hand(work: TimedJudgments) -> dict[tuple[str, str], list[float]]:
             ]:
                 found[key].append(work.seconds[i])
             found["per_word", "all"].append(work.seconds[i] / work.words[i])
-        found["document_score", "all"] += [work.seconds[i] for i in unit if rows.kind[i] == RatingKind.DOCUMENT]
+        found["document_score", "all"] += [work.seconds[i] for i in unit if rows.kind[i] == RatingLevel.DOCUMENT]
         if length:
             for name in ["all", *fitting]:
                 found["document", name].append(sum(work.seconds[i] for i in unit))

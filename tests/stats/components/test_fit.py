@@ -132,7 +132,7 @@ def test_a_system_nobody_rated_changes_nothing_and_the_unit_scales() -> None:
     labels = replace(ratings.labels, systems=(*ratings.labels.systems, "unrated"))
     one = fit_variance_components(ratings)
     assert fit_variance_components(replace(ratings, labels=labels)).components == one.components
-    tenfold = fit_variance_components(ratings.with_score(10 * ratings.score + 3))
+    tenfold = fit_variance_components(ratings.with_scores(10 * ratings.score + 3))
     assert tenfold.components == pytest.approx({k: 100 * v for k, v in one.components.items()}, rel=1e-3, abs=0.05)
     np.testing.assert_allclose(tenfold.means, 10 * one.means + 3, rtol=1e-3)
 
@@ -173,7 +173,7 @@ def test_raters_who_got_other_documents_are_adjusted_for() -> None:
     ("ratings", "why"),
     [
         (crossed(1).where(np.zeros(len(crossed(1)), dtype=bool)), "no ratings"),
-        (crossed(1).with_score(np.full(len(crossed(1)), 3.0)), "each system has constant ratings"),
+        (crossed(1).with_scores(np.full(len(crossed(1)), 3.0)), "each system has constant ratings"),
         (crossed(1, documents=1, segments=1, ratings=1), "no more ratings than systems"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 from app.stats.components import layout as arranging
 from app.stats.components.likelihood import MixedModelEquations, evaluate_reml
 from app.stats.components.observations import ModelObservations
-from app.stats.components.terms import TERMS, encode_term_levels, identify_terms
+from app.stats.components.terms import TERMS, encode_term_levels, select_identifiable_terms
 from app.stats.ratings import Floats
 from tests.stats.components.worlds import laid
 
@@ -124,6 +124,6 @@ def test_first_guesses_are_unbiased() -> None:
     found = []
     for seed in range(60):
         rows = laid(seed + 100, missing=0.0)
-        known = identify_terms(rows)
+        known = select_identifiable_terms(rows)
         found.append(dict(zip((*known.terms, "residual"), known.start, strict=True)))
     assert np.mean([one["residual"] for one in found]) == pytest.approx(1.0, abs=0.1)

@@ -12,7 +12,7 @@ from app.stats.components.layout import make_model_layout
 from app.stats.components.likelihood import MixedModelEquations, evaluate_reml
 from app.stats.components.observations import make_observations
 from app.stats.components.optimum import HIGHEST, LOWEST, minimize_reml
-from app.stats.components.terms import identify_terms
+from app.stats.components.terms import select_identifiable_terms
 from app.stats.ratings import Floats
 from tests.stats.components.worlds import crossed
 
@@ -23,7 +23,7 @@ STARTS = (LOWEST, 0.01, 1.0, 100.0)
 @pytest.mark.parametrize("ratings", [1, 2])
 def test_it_ends_where_a_general_optimizer_ends(ratings: int, variance: dict[str, float]) -> None:
     rows = make_observations(crossed(4, documents=8, ratings=ratings, missing=0.1, variance=variance))
-    terms = identify_terms(rows).terms
+    terms = select_identifiable_terms(rows).terms
     arranged = make_model_layout(rows, terms)
 
     def criterion(at: Floats) -> tuple[float, Floats]:
@@ -43,7 +43,7 @@ def test_it_ends_where_a_general_optimizer_ends(ratings: int, variance: dict[str
 
 def test_terms_that_are_held_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = make_observations(crossed(4, documents=8, variance={"rater": 2.0, "segment": 0.5}))
-    terms = identify_terms(rows).terms
+    terms = select_identifiable_terms(rows).terms
     start = MixedModelEquations(make_model_layout(rows, terms), dict.fromkeys(terms, 1.0))
     assert minimize_reml(start, rows.score, close=1e-8, held=frozenset({"rater"})).equations.ratios["rater"] == 1.0
     assert minimize_reml(start, rows.score, close=1e-8, held=frozenset(terms)).equations is start
@@ -67,7 +67,7 @@ def test_few_systems_raters_and_documents_end_somewhere(systems: int, ratings: i
 def test_scores_that_leave_nothing_to_curve_have_a_fit(seed: int, systems: int, documents: int, ratings: int) -> None:
     """A handful of whole scores, some of which the terms explain to the last digit: a Cholesky factor failed there."""
     drawn = crossed(seed, documents=documents, systems=systems, ratings=ratings, raters=3, variance={"doc": 3.0})
-    fitted = fit_variance_components_to_rows(make_observations(drawn.with_score(np.round(drawn.score))))
+    fitted = fit_variance_components_to_rows(make_observations(drawn.with_scores(np.round(drawn.score))))
     assert fitted.converged
     assert all(np.isfinite(value) for value in fitted.components.values())
 

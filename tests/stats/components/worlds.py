@@ -75,7 +75,7 @@ def crossed(
         score=np.zeros(len(s)),
         higher_is_better=True,
     )
-    return plain.with_score(plain.system + drawn(rng, plain, variance or {}))
+    return plain.with_scores(plain.system + drawn(rng, plain, variance or {}))
 
 
 def drawn(rng: np.random.Generator, ratings: Ratings, variance: dict[str, float]) -> Floats:

@@ -17,8 +17,8 @@ from app.stats.gate.gate import CONSTANT, Claim, GateDecision, GateRule, decide_
 from app.stats.gate.replication import (
     forecast_claim_replication,
     select_multiply_rated_documents,
+    simulate_ranking_stability,
     simulate_replication,
-    simulate_stability,
 )
 from app.stats.gate.skewness import SkewCorrectedMean, skewness
 from app.stats.ranking.ranking import rank_systems
@@ -197,7 +197,7 @@ def test_simulated_studies_and_the_forecast_agree_on_clear_and_on_open_claims() 
         assert least <= found.significant_again <= most
         assert least <= told.significant_again <= most
         assert (found.method, told.method) == ("simulated", "forecast")
-    point = simulate_stability(data, "none", alpha=0.05, seed=1)
+    point = simulate_ranking_stability(data, "none", alpha=0.05, seed=1)
     assert 0 <= point.srp <= 1
     again = simulate_replication(data, (0, 1), "none", GateRule(), difference=ahead, seed=1)
     assert again == found

@@ -67,9 +67,9 @@ def test_one_document_says_nothing_of_others() -> None:
 
 def test_effective_documents_and_the_largest_share_are_those_of_the_worked_example() -> None:
     n = np.array([60] + [3] * 19)
-    assert float(by_document.effective_documents(n)) == pytest.approx(117**2 / (3600 + 19 * 9))
+    assert float(by_document.effective_document_count(n)) == pytest.approx(117**2 / (3600 + 19 * 9))
     assert float(by_document.largest_document_share(n)) == pytest.approx(60 / 117)
-    assert float(by_document.effective_documents(np.zeros(3))) == 0.0
+    assert float(by_document.effective_document_count(np.zeros(3))) == 0.0
     assert float(by_document.largest_document_share(np.zeros(3))) == 0.0
 
 

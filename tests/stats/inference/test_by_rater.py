@@ -55,7 +55,7 @@ def only_pair(found: Ranking) -> PairRow:
 
 @pytest.mark.parametrize("each", [1, 2])
 def test_the_error_for_new_raters_is_that_of_plain_sums(each: int) -> None:
-    rows = campaign(np.random.default_rng(4), raters=4, favour=0.5, each=each).canonical()
+    rows = campaign(np.random.default_rng(4), raters=4, favour=0.5, each=each).in_canonical_order()
     laid = make_score_matrix(average_segment_scores(rows), rows.labels)
     sums, counts = laid.document_sums(), laid.document_weights()
     known = estimate_precision(sums[:1] - sums[1:], counts[0])
@@ -82,7 +82,7 @@ def shares(runs: int, *, seed: int, raters: int, favour: float) -> tuple[float, 
     """Share of campaigns of equal systems whose interval holds 0: of these raters, of new ones."""
     rng, held = np.random.default_rng(seed), np.zeros(2)
     for _ in range(runs):
-        rows = campaign(rng, raters=raters, favour=favour).canonical()
+        rows = campaign(rng, raters=raters, favour=favour).in_canonical_order()
         laid = make_score_matrix(average_segment_scores(rows), rows.labels)
         sums, counts = laid.document_sums(), laid.document_weights()
         known = estimate_precision(sums[:1] - sums[1:], counts[0])
@@ -122,7 +122,7 @@ def test_few_raters_are_warned_of(raters: int) -> None:
 
 @pytest.mark.parametrize(("topics", "told"), [(1, False), (5, True), (14, True), (15, False)])
 def test_few_topics_are_warned_of_and_have_an_interval_of_their_own(topics: int, told: bool) -> None:
-    rows = campaign(np.random.default_rng(3), raters=6, documents=30, topics=topics, of_topics=0.8).canonical()
+    rows = campaign(np.random.default_rng(3), raters=6, documents=30, topics=topics, of_topics=0.8).in_canonical_order()
     names = tuple(f"t{int(key[1:]) % topics}" for key in rows.labels.documents)
     ones = np.ones(len(names), dtype=np.int32)
     found = rank_systems(rows, PLAIN, DocumentTable(names, ("test",) * len(names), ones, ones))

@@ -15,11 +15,11 @@ from app.stats.metrics.metric_comparison import (
     MEASURES,
     CommonMetricScores,
     compare_two_metrics,
-    draw_swap_masks,
+    sample_swap_masks,
     swap_scores,
 )
 from app.stats.metrics.pairs import PairPValues, compute_pair_p_values
-from app.stats.testing.permutation import draw_sign_patterns
+from app.stats.testing.permutation import sample_sign_patterns
 
 
 def world(seed: int, noise: tuple[float, float] = (0.5, 2.0), segments: int = 24) -> CommonMetricScores:
@@ -53,7 +53,7 @@ def test_the_test_between_two_metrics_is_what_exchanging_scores_one_by_one_gives
     found = {one.measure: one for one in compare_two_metrics(common, permutations=60, seed=seed, swaps=25)}
     first, second = (slow_measures(common, x, 60, seed) for x in (common.first, common.second))
     beyond = dict.fromkeys(MEASURES, 1)
-    masks = [mask for some in draw_swap_masks(common.human.shape, 25, seed, 7) for mask in some]
+    masks = [mask for some in sample_swap_masks(common.human.shape, 25, seed, 7) for mask in some]
     for mask in masks:
         one, other = common.first.copy(), common.second.copy()
         for s in range(4):
@@ -98,15 +98,15 @@ def test_p_is_uniform_between_metrics_that_are_equally_good() -> None:
 
 
 def test_exchanges_are_the_same_however_many_are_made_at_a_time() -> None:
-    one, other = (np.concatenate(list(draw_swap_masks((3, 50), 20, 4, n))) for n in (1, 20))
+    one, other = (np.concatenate(list(sample_swap_masks((3, 50), 20, 4, n))) for n in (1, 20))
     assert np.array_equal(one, other)
     assert one.shape == (20, 3, 50)
     assert 0.4 < one.mean() < 0.6
 
 
 def test_exchanges_are_drawn_apart_from_the_signs_of_soft_pairwise_accuracy() -> None:
-    masks = next(draw_swap_masks((8, 8), 30, 4, 30)).reshape(30, 64)
-    signs = next(draw_sign_patterns(64, 30, 4, 30)) > 0
+    masks = next(sample_swap_masks((8, 8), 30, 4, 30)).reshape(30, 64)
+    signs = next(sample_sign_patterns(64, 30, 4, 30)) > 0
     assert 0.45 < (masks == signs).mean() < 0.55
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
-from app.stats.multiverse.branches import ABSENT, UNTESTED, MultiverseBranch
-from app.stats.multiverse.shares import Multiverse, PairClaimShare
+from app.stats.multiverse.branches import ABSENT, UNTESTED, MultiverseBranchClaims
+from app.stats.multiverse.shares import MultiverseClaims, PairClaimShare
 
 NAMES = ("scoring", "exclusion", "normalize", "test", "adjust")
 
@@ -21,7 +21,7 @@ class Universe:
     marks: dict[tuple[str, str], int]
 
 
-def universes(branches: Sequence[MultiverseBranch], systems: Sequence[str]) -> list[Universe]:
+def universes(branches: Sequence[MultiverseBranchClaims], systems: Sequence[str]) -> list[Universe]:
     pairs = list(combinations(systems, 2))
     found = []
     for one in branches:
@@ -31,7 +31,7 @@ def universes(branches: Sequence[MultiverseBranch], systems: Sequence[str]) -> l
     return found
 
 
-def check_shares(told: Multiverse, branches: Sequence[MultiverseBranch], systems: Sequence[str]) -> None:
+def check_shares(told: MultiverseClaims, branches: Sequence[MultiverseBranchClaims], systems: Sequence[str]) -> None:
     """Every figure of every pair and every choice, against the count."""
     every = universes(branches, systems)
     pairs = list(combinations(systems, 2))

@@ -11,7 +11,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, NamedExclusion, Recipe
-from app.stats.multiverse.branches import ABSENT, UNTESTED, MultiverseBranch, ScoredRatings, compute_branch
+from app.stats.multiverse.branches import ABSENT, UNTESTED, MultiverseBranchClaims, ScoredRatings, compute_branch_claims
 from app.stats.multiverse.shares import compute_claim_shares
 from app.stats.multiverse.space import TESTS, ExclusionChoice, MultiverseSpace
 from app.stats.ranking.ranking import rank_systems
@@ -66,10 +66,10 @@ def _mark(row: PairRow | None, pair: tuple[str, str]) -> int:
     return (1 if row.better == pair[0] else -1) * (int(row.significant) - int(row.significant_reverse))
 
 
-def made(rows: Ratings, documents: DocumentTable, space: MultiverseSpace) -> list[MultiverseBranch]:
+def made(rows: Ratings, documents: DocumentTable, space: MultiverseSpace) -> list[MultiverseBranchClaims]:
     scored = ScoredRatings("score", rows, documents.domain_codes()[0])
     return [
-        MultiverseBranch.from_bytes(compute_branch(scored, space, e, n, rows.labels.systems).to_bytes())
+        MultiverseBranchClaims.from_bytes(compute_branch_claims(scored, space, e, n, rows.labels.systems).to_bytes())
         for e in space.excluding
         for n in space.normalize
     ]
@@ -147,7 +147,7 @@ def test_shares_count_only_universes_that_test_the_pair() -> None:
     claims = np.array([[1, 0, 2], [1, -1, 2], [1, 1, 2], [1, 0, 3]], dtype=np.int8)
     universes = (("a", "none"), ("a", "holm"), ("b", "none"), ("b", "holm"))
     ahead = np.array([1, -1, 3], dtype=np.int8)
-    one = MultiverseBranch("score", "accepted", "none", universes, claims, ahead, ())
+    one = MultiverseBranchClaims("score", "accepted", "none", universes, claims, ahead, ())
     always, reversed_, untested = compute_claim_shares([one], ["A", "B", "C"]).pairs
     assert (always.n, always.first_better, always.second_better, always.kind) == (4, 1.0, 0.0, "always")
     assert (always.hangs_on, always.spread) == (None, None)

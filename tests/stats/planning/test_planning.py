@@ -14,7 +14,7 @@ from app.stats.planning.planning import (
     EN_DE,
     GROUPINGS,
     ZH_EN,
-    NoComponents,
+    NoVarianceComponents,
     RatingPrices,
     StudyLayout,
     VarianceComponents,
@@ -95,13 +95,13 @@ def test_power_at_the_detectable_difference_is_the_power_asked_for() -> None:
 
 
 def test_defaults_say_where_they_come_from_and_are_never_borrowed() -> None:
-    mqm = planning.default_components("mqm")
+    mqm = planning.default_variance_components("mqm")
     assert mqm.residual == pytest.approx((8.028 + 10.340) / 2)
     assert mqm.source == "MQM, mean of WMT23 zh-en and en-de, weights wmt24"
-    assert planning.default_components("esa").residual == 116.5
+    assert planning.default_variance_components("esa").residual == 116.5
     for protocol in ("xsts", "da", "sqm"):
-        with pytest.raises(NoComponents):
-            planning.default_components(protocol)
+        with pytest.raises(NoVarianceComponents):
+            planning.default_variance_components(protocol)
 
 
 def test_impossible_layouts_are_refused() -> None:

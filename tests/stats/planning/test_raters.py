@@ -9,7 +9,7 @@ import pytest
 
 from app.stats.planning import planning
 from app.stats.planning.planning import EN_DE, GROUPINGS, ZH_EN, StudyLayout, VarianceComponents
-from app.stats.planning.raters import minimum_raters, raters_needed
+from app.stats.planning.raters import minimum_raters_for_unlimited_documents, raters_needed
 
 NO_RATER_SYSTEM = VarianceComponents(1.0, 2.0, 3.0, 0.0, 1.0, 1.0, 0.5, 4.0)
 SYSTEMS = 4
@@ -68,12 +68,26 @@ def test_why_no_number_of_raters_is_enough() -> None:
 def test_with_at_least_so_many_raters_some_documents_are_enough_and_with_one_fewer_none() -> None:
     """WMT23 zh-en: eight raters have a floor of .412, below which no number of documents goes."""
     for difference in (0.3, 0.5, 1.0, 1.7):
-        least = minimum_raters(ZH_EN, StudyLayout(1, 9.9, 8), difference=difference, systems=SYSTEMS)
+        least = minimum_raters_for_unlimited_documents(
+            ZH_EN, StudyLayout(1, 9.9, 8), difference=difference, systems=SYSTEMS
+        )
         assert least is not None
         for raters, enough in ((least, True), (least - 1, False)):
             layout = StudyLayout(1, 9.9, max(1, raters))
             documents = planning.documents_needed(ZH_EN, layout, difference=difference, systems=SYSTEMS)
             assert raters == 0 or (documents is not None) is enough
-    assert minimum_raters(ZH_EN, StudyLayout(1, 9.9, 8, 3, fixed_panel=True), difference=0.3, systems=SYSTEMS) == 3
-    assert minimum_raters(ZH_EN, StudyLayout(1, 9.9, 8), difference=1e-9, systems=SYSTEMS) is None
-    assert minimum_raters(ZH_EN, StudyLayout(1, 9.9, 8, fixed_panel=True), difference=1e-300, systems=SYSTEMS) is None
+    assert (
+        minimum_raters_for_unlimited_documents(
+            ZH_EN, StudyLayout(1, 9.9, 8, 3, fixed_panel=True), difference=0.3, systems=SYSTEMS
+        )
+        == 3
+    )
+    assert (
+        minimum_raters_for_unlimited_documents(ZH_EN, StudyLayout(1, 9.9, 8), difference=1e-9, systems=SYSTEMS) is None
+    )
+    assert (
+        minimum_raters_for_unlimited_documents(
+            ZH_EN, StudyLayout(1, 9.9, 8, fixed_panel=True), difference=1e-300, systems=SYSTEMS
+        )
+        is None
+    )

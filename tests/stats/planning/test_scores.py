@@ -22,7 +22,7 @@ from app.stats.planning.non_normal_scores import (
 )
 from app.stats.planning.planning import EN_DE, GROUPINGS, Grouping, StudyLayout, VarianceComponents
 from app.stats.planning.scores import (
-    NoSuchScores,
+    CannotSimulateScores,
     ScoreSampler,
     compute_latent_variances,
     fit_marginal,
@@ -217,13 +217,13 @@ def test_power_grows_with_documents_and_the_same_seed_draws_the_same() -> None:
     ],
 )
 def test_ratings_that_do_not_suit_are_told(kind: str, ratings: list[float]) -> None:
-    with pytest.raises(NoSuchScores):
+    with pytest.raises(CannotSimulateScores):
         fit_marginal(kind, np.array(ratings, dtype=float))  # type: ignore[arg-type]  # parametrized over names
 
 
 def test_a_difference_beyond_the_scale_and_too_large_a_study_are_refused() -> None:
     ask = {"alpha": 0.05, "studies": 30, "rng": np.random.default_rng(0)}
-    with pytest.raises(NoSuchScores):
+    with pytest.raises(CannotSimulateScores):
         simulate_non_normal_power(shaped("ordinal"), StudyLayout(10, 3, 5), difference=4.5, **ask)
     with pytest.raises(StudyTooLarge):
         simulate_non_normal_power(shaped("ordinal"), StudyLayout(5000, 50, 2000), difference=0.5, **ask)

@@ -10,7 +10,12 @@ import pytest
 from scipy import stats
 
 from app.domain.errors import Invalid
-from app.stats.planning.pilot import TooFewDocuments, forecast_bootstrap, prepare_pilot, resample_power
+from app.stats.planning.pilot import (
+    TooFewDocuments,
+    estimate_power_by_resampling,
+    forecast_srp_by_bootstrap,
+    prepare_pilot_ratings,
+)
 from app.stats.planning.planning import (
     EN_DE,
     GROUPINGS,
@@ -21,8 +26,8 @@ from app.stats.planning.planning import (
     z_test_power,
 )
 from app.stats.planning.studies import (
+    PlannedClaimRule,
     RaterPools,
-    RecipeTest,
     StudyTooLarge,
     claims_by_t_test,
     compute_pair_contrasts,
@@ -34,7 +39,12 @@ from app.stats.planning.studies import (
 )
 from app.stats.ratings import Ratings
 from app.stats.stability.extraction import extract_multiply_rated
-from app.stats.stability.testing import SignificanceRule, draw_signs, find_significant_claims, permutation_p_values
+from app.stats.stability.testing import (
+    SignificanceRule,
+    find_significant_claims,
+    permutation_p_values,
+    sample_document_signs,
+)
 from tests.stats.components.worlds import crossed, needs_public_data, side_by_side
 
 F17 = VarianceComponents(0.36, 0.0, 0.64, 0.09, 0.25, 0.0, 0.16, 1.44)
@@ -69,7 +79,7 @@ def test_the_t_test_stands_for_the_permutation_test() -> None:
     rng = np.random.default_rng(0)
     sums = rng.gamma(0.5, 2, (150, 5, 30)) + np.arange(5)[:, None] * 0.35
     rule = SignificanceRule()
-    permuted = permutation_p_values(sums[:, None], draw_signs(rng, 150, 500, 30), exact=False, rule=rule)
+    permuted = permutation_p_values(sums[:, None], sample_document_signs(rng, 150, 500, 30), exact=False, rule=rule)
     theirs, ours = find_significant_claims(sums[:, None], permuted, rule)[:, 0], claims_by_t_test(sums, 0.05)
     assert (theirs == ours).mean() > 0.97
     assert (theirs != 0).mean() == pytest.approx((ours != 0).mean(), abs=0.015)
@@ -136,18 +146,18 @@ def test_a_forecast_claims_no_more_than_the_ranking_can() -> None:
             c,
             StudyLayout(documents, 5, 3),
             means=np.array([0.0, 40, 80]),
-            rule=RecipeTest(),
+            rule=PlannedClaimRule(),
             rng=np.random.default_rng(1),
         ).mean_significant_pairs
         for documents in (5, 6, 7)
     }
     assert found == {5: 0, 6: 0, 7: 3}
-    alone = RecipeTest(holm=False, sign_flips=True)
+    alone = PlannedClaimRule(holm=False, sign_flips=True)
     p = np.array([[1e-6, 1e-6, 0.04]])
     assert alone.find_significant(p, 6, 0.05).tolist() == [[True, True, True]]
     assert alone.find_significant(p, 5, 0.05).tolist() == [[False, False, False]]
-    assert RecipeTest(holm=True, sign_flips=False).find_significant(p, 6, 0.05).tolist() == [[True, True, True]]
-    assert RecipeTest(holm=True, sign_flips=False).find_significant(p + 0.011, 6, 0.05).tolist() == [
+    assert PlannedClaimRule(holm=True, sign_flips=False).find_significant(p, 6, 0.05).tolist() == [[True, True, True]]
+    assert PlannedClaimRule(holm=True, sign_flips=False).find_significant(p + 0.011, 6, 0.05).tolist() == [
         [True, True, False]
     ]
 
@@ -217,8 +227,8 @@ class TestPublished:
         assert found.mean_significant_pairs == pytest.approx(pairs, abs=5)
 
     def test_power_of_drawn_documents_is_near_that_of_the_components(self) -> None:
-        found, error = resample_power(
-            prepare_pilot(side_by_side()),
+        found, error = estimate_power_by_resampling(
+            prepare_pilot_ratings(side_by_side()),
             difference=2.0,
             documents=30,
             alpha=0.05,
@@ -237,34 +247,35 @@ def once(ratings: Ratings) -> Ratings:
 
 def test_documents_rated_once_are_drawn_as_they_were_rated() -> None:
     ratings = once(crossed(3, documents=40, systems=3, variance={"doc_system": 0.2}))
-    source = prepare_pilot(ratings)
+    source = prepare_pilot_ratings(ratings)
     assert (source.rated_anew, source.documents) == (False, 40)
     sums, counts = source.full
     means = sums[0].sum(axis=1) / counts[0].sum()
     for s in range(3):
         assert means[s] == pytest.approx(ratings.score[ratings.system == s].mean())
-    found = forecast_bootstrap(source, rng=np.random.default_rng(1))
+    found = forecast_srp_by_bootstrap(source, rng=np.random.default_rng(1))
     assert 0.5 < found.srp <= 1
     assert min(found.same_direction) > 0.95, "systems are 1 apart"
-    assert prepare_pilot(crossed(3, documents=40)).rated_anew
+    assert prepare_pilot_ratings(crossed(3, documents=40)).rated_anew
 
 
 def test_power_grows_with_documents_and_difference() -> None:
-    source = prepare_pilot(once(crossed(3, documents=40, systems=3)))
+    source = prepare_pilot_ratings(once(crossed(3, documents=40, systems=3)))
     rng = np.random.default_rng(0)
     ask = {"alpha": 0.05, "studies": 200, "rng": rng}
     small, more, larger = (
-        resample_power(source, difference=d, documents=n, **ask)[0] for d, n in ((0.3, 20), (0.3, 80), (0.6, 80))
+        estimate_power_by_resampling(source, difference=d, documents=n, **ask)[0]
+        for d, n in ((0.3, 20), (0.3, 80), (0.6, 80))
     )
     assert small < more < larger
-    assert resample_power(source, difference=0.3, documents=1, **ask) == (0.0, 0.0)
+    assert estimate_power_by_resampling(source, difference=0.3, documents=1, **ask) == (0.0, 0.0)
 
 
 def test_a_pilot_of_few_documents_or_one_system_says_so() -> None:
     with pytest.raises(TooFewDocuments):
-        prepare_pilot(crossed(1, documents=4))
+        prepare_pilot_ratings(crossed(1, documents=4))
     with pytest.raises(Invalid):
-        prepare_pilot(crossed(1, documents=9, systems=1))
+        prepare_pilot_ratings(crossed(1, documents=9, systems=1))
 
 
 def test_the_interval_of_the_closed_form_holds_the_simulated_error() -> None:

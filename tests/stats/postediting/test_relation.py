@@ -13,13 +13,13 @@ from app.stats.postediting import relation
 def test_fisher_means_are_the_published_ones() -> None:
     # The plain mean would be −0.5404.
     r = np.array([-0.5812, -0.50, -0.54])
-    assert relation.fisher_mean(r) == pytest.approx(-0.5412427, abs=1e-7)
-    assert relation.fisher_mean(r, np.array([603.0, 603.0, 603.0])) == pytest.approx(-0.5412427, abs=1e-7)
-    assert relation.fisher_mean(r, np.array([103.0, 3.0, 3.0])) == pytest.approx(-0.5812)
-    assert relation.fisher_mean(np.array([np.nan, -0.3])) == pytest.approx(-0.3)
-    assert -1 <= relation.fisher_mean(np.array([-1.0, -1.0])) < -0.999999
-    assert np.isnan(relation.fisher_mean(np.array([np.nan])))
-    assert np.isnan(relation.fisher_mean(np.empty(0)))
+    assert relation.fisher_mean_correlation(r) == pytest.approx(-0.5412427, abs=1e-7)
+    assert relation.fisher_mean_correlation(r, np.array([603.0, 603.0, 603.0])) == pytest.approx(-0.5412427, abs=1e-7)
+    assert relation.fisher_mean_correlation(r, np.array([103.0, 3.0, 3.0])) == pytest.approx(-0.5812)
+    assert relation.fisher_mean_correlation(np.array([np.nan, -0.3])) == pytest.approx(-0.3)
+    assert -1 <= relation.fisher_mean_correlation(np.array([-1.0, -1.0])) < -0.999999
+    assert np.isnan(relation.fisher_mean_correlation(np.array([np.nan])))
+    assert np.isnan(relation.fisher_mean_correlation(np.empty(0)))
 
 
 def test_the_pull_of_a_reference_is_that_of_the_published_table() -> None:

@@ -15,7 +15,12 @@ from app.stats.quality.outliers import outlier_p_values
 from app.stats.quality.pairing import find_original_rows, pair_with_originals
 from app.stats.quality.panel import RaterItemMeans, compute_rater_item_means
 from app.stats.quality.panel_tests import deviation_from_group
-from app.stats.quality.repeats import _agreement, compare_repeats, default_tolerance, summarize_repeats
+from app.stats.quality.repeats import (
+    _agreement,
+    compare_repeats_with_other_raters,
+    default_tolerance,
+    summarize_repeats,
+)
 from app.stats.quality.report import RaterQualityReport, make_rater_quality_report
 from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
 from app.stats.quality.within_tasks import OrderedJudgments, compare_within_tasks
@@ -137,7 +142,9 @@ def test_nothing_is_said_of_repeats_without_twenty_of_others() -> None:
         ratings = given_twice({f"r{r}": np.full(n, 30.0 if r == 0 else 2.0) for r in range(5)})
         links = find_original_rows(ratings)
         pairs = pair_with_originals(ratings, links, RatingRole.REPEAT)
-        found = compare_repeats(summarize_repeats(ratings, links), pairs, np.ones(5, dtype=np.bool_), least=n)
+        found = compare_repeats_with_other_raters(
+            summarize_repeats(ratings, links), pairs, np.ones(5, dtype=np.bool_), least=n
+        )
         assert (found[0].q_value is not None) is known
 
 

@@ -178,7 +178,7 @@ def test_a_rater_is_compared_with_the_others_and_not_with_themself() -> None:
 def test_the_shift_to_a_consensus_is_that_of_licht() -> None:
     """Licht et al. 2022, §4: consensus 3.0, evaluator 3.2 → −0.2."""
     ratings = panel().where(np.arange(300) < 5)
-    found = compare_with_panel(ratings.with_score(np.array([3.2] * 5)), np.full(5, 3.0))
+    found = compare_with_panel(ratings.with_scores(np.array([3.2] * 5)), np.full(5, 3.0))
     assert found[0].shift == pytest.approx(-0.2)
     assert found[0].basis == "consensus"
 
@@ -207,6 +207,6 @@ def test_a_verdict_comes_from_control_items_alone_and_decides_completion() -> No
 
 def test_row_order_and_an_empty_campaign_change_nothing() -> None:
     ratings = panel()
-    shuffled = ratings.take(np.random.default_rng(1).permutation(300)).canonical()
+    shuffled = ratings.take(np.random.default_rng(1).permutation(300)).in_canonical_order()
     assert make_rater_quality_report(shuffled) == make_rater_quality_report(ratings)
     assert make_rater_quality_report(ratings.where(np.zeros(300, dtype=np.bool_))).raters == ()

@@ -17,7 +17,7 @@ import numpy as np
 
 from app.simulation.model import RaterModelVariances
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
-from app.stats.side_tables import EventTable
+from app.stats.side_tables import RatingEventTable
 
 VARIANCE = RaterModelVariances()
 MEAN = 75.0
@@ -70,7 +70,7 @@ class World:
     """What the raters of a campaign gave, with the times of it."""
 
     ratings: Ratings
-    events: EventTable
+    events: RatingEventTable
     words: Floats
 
 
@@ -227,7 +227,7 @@ def _as_ratings(table: dict[str, np.ndarray], score: Floats, how: Protocol) -> W
         submitted[mine] = np.cumsum(np.round(table["seconds"][mine] * 1e6))
         started[mine] = submitted[mine] - np.round(table["seconds"][mine] * 1e6)
     rows = _places(ratings, table, score)
-    events = EventTable(
+    events = RatingEventTable(
         started=started[rows],
         submitted=submitted[rows],
         position=np.ones(n, dtype=np.int32),

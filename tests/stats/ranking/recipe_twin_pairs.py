@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from app.stats.testing.permutation import draw_sign_patterns
+from app.stats.testing.permutation import sample_sign_patterns
 from tests.stats.inference.matrices import of_documents
 from tests.stats.ranking.recipe_twin_rows import Scores, Unit, domains_alike
 
@@ -72,7 +72,7 @@ def rank_sum_matched(a: Scores, b: Scores, world: World) -> Found:
 
 @cache
 def _signs_drawn(n: int, draws: int) -> np.ndarray:
-    return np.concatenate(list(draw_sign_patterns(n, draws, SEED, 64))) * 2 - 1
+    return np.concatenate(list(sample_sign_patterns(n, draws, SEED, 64))) * 2 - 1
 
 
 def marot(a: Scores, b: Scores, world: World) -> Found:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.stats.aggregate import average_segment_scores, make_score_matrix
-from app.stats.ranking.design_checks import connected_systems, is_unpaired, share_with_same_raters
+from app.stats.ranking.design_checks import group_connected_systems, is_unpaired, share_of_documents_with_same_raters
 from app.stats.ratings import Ratings
 
 Row = tuple[str, str, int, str]
@@ -41,7 +41,7 @@ def test_the_share_with_the_same_raters_agrees_with_its_slow_twin(rows: list[Row
     for document in documents:
         raters = {s: {row[3] for row in rows if row[:2] == (s, document)} for s in systems}
         same += len({frozenset(r) for r in raters.values()}) == 1
-    assert share_with_same_raters(ratings_of(rows)) == pytest.approx(same / len(documents))
+    assert share_of_documents_with_same_raters(ratings_of(rows)) == pytest.approx(same / len(documents))
 
 
 @settings(max_examples=80, deadline=None)
@@ -52,7 +52,7 @@ def test_groups_of_connected_systems_agree_with_their_slow_twin(rows: list[Row])
         linked = [g for g in groups if any(row[0] in g and row[3] == rater for row in rows)]
         if linked:
             groups = [g for g in groups if g not in linked] + [set().union(*linked)]
-    assert sorted(map(sorted, connected_systems(ratings_of(rows)))) == sorted(map(sorted, groups))
+    assert sorted(map(sorted, group_connected_systems(ratings_of(rows)))) == sorted(map(sorted, groups))
 
 
 @settings(max_examples=80, deadline=None)

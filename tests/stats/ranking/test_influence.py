@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.domain.recipe import NAMED, NamedExclusion, Recipe
 from app.stats.ranking import influence
-from app.stats.ranking.influence import LeaveOneOut, summarize_influence
+from app.stats.ranking.influence import LeaveOneOutDifferences, summarize_influence
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import PairRow, Ranking
 from app.stats.ratings import Ratings
@@ -140,14 +140,16 @@ def test_one_document_that_makes_the_difference_is_named() -> None:
 
 
 def test_a_tie_has_nothing_to_flip() -> None:
-    found = summarize_influence(np.array([0.0]), [LeaveOneOut("rater", ("a", "b"), np.array([[1.0], [-1.0]]))])
+    found = summarize_influence(
+        np.array([0.0]), [LeaveOneOutDifferences("rater", ("a", "b"), np.array([[1.0], [-1.0]]))]
+    )
     assert found[0].flips_without == ()
     assert [(c.key, c.change) for c in found[0].largest] == [("a", 1.0)]
 
 
 def test_only_the_strongest_are_named_and_all_are_counted() -> None:
     keys = tuple(f"d{i:02}" for i in range(40))
-    found = summarize_influence(np.array([1.0]), [LeaveOneOut("document", keys, -np.arange(40.0)[:, None])])
+    found = summarize_influence(np.array([1.0]), [LeaveOneOutDifferences("document", keys, -np.arange(40.0)[:, None])])
     assert found[0].n_flips == 40
     assert found[0].flips_without == tuple(f"document:d{i:02}" for i in range(39, 39 - influence.MOST_NAMED, -1))
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from app.stats.intervals import t_quantile
 from app.stats.ranking.clusters import compute_rank_ranges
-from app.stats.ranking.rank_sets import compute_rank_sets, number_of_draws, simulate_normal_campaigns
-from app.stats.testing.permutation import draw_sign_patterns
+from app.stats.ranking.rank_sets import compute_rank_sets, number_of_bootstrap_draws, simulate_null_t_statistics
+from app.stats.testing.permutation import sample_sign_patterns
 
 
 def slow_sets(sums: np.ndarray, weights: np.ndarray, alpha: float, seed: int, draws: int) -> list[tuple[int, int]]:
@@ -24,7 +24,7 @@ def slow_sets(sums: np.ndarray, weights: np.ndarray, alpha: float, seed: int, dr
         (sums[j] / weights[j].sum() - share[j] * theta[j]) * documents / np.sqrt(1 - share[j] * (share[j] < 1))
         for j in range(size)
     ]
-    signs = np.concatenate(list(draw_sign_patterns(documents, draws, seed, 64))) * 2 - 1
+    signs = np.concatenate(list(sample_sign_patterns(documents, draws, seed, 64))) * 2 - 1
     pairs = [(j, k) for j in range(size) for k in range(size) if j != k]
     apart = {(j, k): psi[j] - psi[k] for j, k in pairs}
     active = [pair for pair in pairs if (apart[pair] ** 2).sum() > 0]
@@ -38,7 +38,7 @@ def slow_sets(sums: np.ndarray, weights: np.ndarray, alpha: float, seed: int, dr
     better: set[tuple[int, int]] = set()
     while active:
         largest = sorted(max(drawn[pair][b] for pair in active) for b in range(draws))
-        normal = simulate_normal_campaigns(np.array(psi), weights, seed=seed)
+        normal = simulate_null_t_statistics(np.array(psi), weights, seed=seed)
         assert normal is not None
         wild = sorted(max(one[pair] for pair in active) for one in normal)
         limit = max(largest[ceil((1 - alpha) * (draws + 1)) - 1], wild[ceil((1 - alpha) * 1000) - 1])
@@ -102,7 +102,11 @@ def test_a_better_system_is_never_worse_placed() -> None:
 
 
 def test_more_hypotheses_need_more_draws() -> None:
-    assert (number_of_draws(3), number_of_draws(15), number_of_draws(500)) == (999, 4200, 200_000)
+    assert (number_of_bootstrap_draws(3), number_of_bootstrap_draws(15), number_of_bootstrap_draws(500)) == (
+        999,
+        4200,
+        200_000,
+    )
 
 
 def simulated(rng: np.random.Generator, means: np.ndarray, documents: int) -> tuple[np.ndarray, np.ndarray]:

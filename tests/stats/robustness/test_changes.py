@@ -10,9 +10,9 @@ import pytest
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
 from app.stats.ratings import RatingRole, Ratings, ScoreScale
-from app.stats.robustness.changes import FACTORS, GROUPS, ScoreChange, apply_change
+from app.stats.robustness.changes import FACTORS, GROUPS, ScoreChange, apply_score_change
 from app.stats.robustness.ranking_places import RankingPlaces, compare_rankings
-from app.stats.robustness.reranking import ChangeExperimentsFromRatings, normalized_rows
+from app.stats.robustness.reranking import ChangeExperimentsFromRatings, select_normalized_rows
 from app.stats.side_tables import DocumentTable
 from tests.stats.robustness.twin import Row, indicators, moved, plain, scaled, standing, without
 
@@ -45,7 +45,7 @@ def test_the_same_raw_score_has_another_z_beside_other_scores(scores: tuple[floa
         score=scores,
         higher_is_better=True,
     )
-    scored, _ = normalized_rows(rows, replace(WMT_DA, name="z"))
+    scored, _ = select_normalized_rows(rows, replace(WMT_DA, name="z"))
     assert scored.score[list(rows.score).index(50.0)] == pytest.approx(z, abs=5e-5)
 
 
@@ -59,8 +59,8 @@ def test_leaving_out_a_system_changes_the_z_of_the_others() -> None:
         score=[0.0, 25.0, 50.0, 75.0],
         higher_is_better=True,
     )
-    gone = apply_change(rows, ScoreChange("system", "system:A", left_out=frozenset({"A"})))
-    before, after = (normalized_rows(one, WMT_DA)[0] for one in (rows, gone))
+    gone = apply_score_change(rows, ScoreChange("system", "system:A", left_out=frozenset({"A"})))
+    before, after = (select_normalized_rows(one, WMT_DA)[0] for one in (rows, gone))
     assert before.score[before.system == 2] == pytest.approx([0.3873], abs=5e-5)
     assert after.score[after.system == 2] == pytest.approx([0.0])
 
@@ -68,20 +68,26 @@ def test_leaving_out_a_system_changes_the_z_of_the_others() -> None:
 def test_scores_move_towards_the_end_of_their_scale() -> None:
     rows = toy(25, 75)
     ended = replace(rows, scale=ScoreScale(0.0, 100.0))
-    worse = apply_change(ended, ScoreChange("degraded", "2", scaled=frozenset({"A", "B"}), factor=2.0))
-    better = apply_change(ended, ScoreChange("inflated", "2", scaled=frozenset({"A", "B"}), factor=2.0))
+    worse = apply_score_change(ended, ScoreChange("degraded", "2", scaled=frozenset({"A", "B"}), factor=2.0))
+    better = apply_score_change(ended, ScoreChange("inflated", "2", scaled=frozenset({"A", "B"}), factor=2.0))
     assert sorted(worse.score) == [12.5, 37.5, 50.0, 50.0]
     assert sorted(better.score) == [50.0, 50.0, 62.5, 87.5]
     shifted = replace(rows, scale=ScoreScale(20.0, 100.0))
-    assert min(apply_change(shifted, ScoreChange("degraded", "5", scaled=frozenset("A"), factor=5.0)).score) == 21.0
+    assert (
+        min(apply_score_change(shifted, ScoreChange("degraded", "5", scaled=frozenset("A"), factor=5.0)).score) == 21.0
+    )
     penalty = replace(rows, higher_is_better=False)
-    assert max(apply_change(penalty, ScoreChange("degraded", "2", scaled=frozenset("B"), factor=2.0)).score) == 150.0
-    assert min(apply_change(penalty, ScoreChange("inflated", "2", scaled=frozenset("B"), factor=2.0)).score) == 25.0
+    assert (
+        max(apply_score_change(penalty, ScoreChange("degraded", "2", scaled=frozenset("B"), factor=2.0)).score) == 150.0
+    )
+    assert (
+        min(apply_score_change(penalty, ScoreChange("inflated", "2", scaled=frozenset("B"), factor=2.0)).score) == 25.0
+    )
 
 
 def test_a_scale_without_an_end_cannot_be_degraded_towards_it() -> None:
     with pytest.raises(Invalid, match="no lower end"):
-        apply_change(toy(25, 75), ScoreChange("degraded", "2", scaled=frozenset("A"), factor=2.0))
+        apply_score_change(toy(25, 75), ScoreChange("degraded", "2", scaled=frozenset("A"), factor=2.0))
 
 
 def campaign(seed: int, *, systems: int = 5, raters: int = 6, segments: int = 40) -> Ratings:

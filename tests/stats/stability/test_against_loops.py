@@ -8,9 +8,19 @@ import pytest
 from app.design.simulate import simulate_rater_assignments
 from app.stats.ratings import Ratings
 from app.stats.stability.extraction import extract_multiply_rated
-from app.stats.stability.srp import compare_studies, order_pairs, pooled_srp
-from app.stats.stability.studies import full_data_study, gather_study_ratings, normalized_document_sums, sum_items
-from app.stats.stability.testing import SignificanceRule, draw_signs, find_significant_claims, permutation_p_values
+from app.stats.stability.srp import compare_studies, find_better_of_pairs, pooled_srp
+from app.stats.stability.studies import (
+    full_data_study,
+    gather_study_ratings,
+    normalized_document_sums,
+    sum_item_ratings,
+)
+from app.stats.stability.testing import (
+    SignificanceRule,
+    find_significant_claims,
+    permutation_p_values,
+    sample_document_signs,
+)
 from tests.stats.stability import naive
 from tests.stats.stability.worlds import made_up
 
@@ -35,9 +45,9 @@ def test_studies_claims_and_srp_are_those_of_the_loops(grouping: str, k: int, me
         studies=4,
         ratings=k,
     )
-    (piece,) = draw_signs(rng, 1, 200, len(documents))
+    (piece,) = sample_document_signs(rng, 1, 200, len(documents))
     signs = piece.unpack(0)
-    found = gather_study_ratings(sum_items(data), documents, raters)
+    found = gather_study_ratings(sum_item_ratings(data), documents, raters)
     sums = normalized_document_sums(found, method)
     means = sums.sum(axis=1) / found.n_segments.sum()
     signed = -sums.transpose(0, 2, 1)[:, None]
@@ -53,14 +63,16 @@ def test_studies_claims_and_srp_are_those_of_the_loops(grouping: str, k: int, me
     pairs = list(zip(*np.triu_indices(n_systems, k=1), strict=True))
     assert [{p if c > 0 else p[::-1] for p, c in zip(pairs, row, strict=True) if c} for row in made] == slow_claims
     assert any(slow_claims)
-    assert pooled_srp([compare_studies(means, made, order_pairs(means, -1))]) == naive.srp(slow_means, slow_claims)
+    assert pooled_srp([compare_studies(means, made, find_better_of_pairs(means, -1))]) == naive.srp(
+        slow_means, slow_claims
+    )
 
 
 def constant(rater: str, value: float) -> Ratings:
     """A made-up campaign in which one rater gave the same score throughout."""
     given = made_up(3)
     score = np.where(given.rater == given.labels.raters.index(rater), value, given.score)
-    return given.with_score(score).canonical()
+    return given.with_scores(score).in_canonical_order()
 
 
 @pytest.mark.parametrize("value", [0.0, 0.3])
@@ -70,18 +82,18 @@ def test_raters_who_gave_one_score_throughout_are_as_in_the_loops(value: float, 
     documents = np.arange(len(data.documents))
     pools = [data.pools[b] for b in data.bucket]
     raters = np.array([[[[pool[(s + d) % 3]] for s in range(4)] for d, pool in enumerate(pools)]])
-    found = gather_study_ratings(sum_items(data), documents, raters)
+    found = gather_study_ratings(sum_item_ratings(data), documents, raters)
     means = normalized_document_sums(found, method).sum(axis=1)[0] / found.n_segments.sum()
     slow = naive.study_scores(data, documents.tolist(), raters[0].tolist(), method)
     assert means == pytest.approx(np.array(naive.system_means(slow, 4)), abs=1e-10)
     if method == "z":
-        assert found.constant[0, data.raters.index("r1")]
+        assert found.has_constant_scores[0, data.raters.index("r1")]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_full_data_are_the_study_in_which_everybody_rates_everything(method: str) -> None:
     data = extract_multiply_rated(made_up(5, pools=((0, 1, 2), (2, 3))))
-    found = full_data_study(sum_items(data))
+    found = full_data_study(sum_item_ratings(data))
     raters = [[data.pools[b].tolist()] * len(data.systems) for b in data.bucket]
     slow = naive.study_scores(data, range(len(data.documents)), raters, method)
     means = normalized_document_sums(found, method).sum(axis=1)[0] / found.n_segments.sum()

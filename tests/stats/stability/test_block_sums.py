@@ -12,10 +12,10 @@ from app.stats.ratings import Ratings
 from app.stats.stability import extraction
 from app.stats.stability.block_sums import sum_items_by_block
 from app.stats.stability.chunks import StabilitySimulator
-from app.stats.stability.curves import compute_curves
+from app.stats.stability.curves import compute_stability_curves
 from app.stats.stability.extraction import MultiplyRatedDocuments, NotMultiplyRated, extract_multiply_rated
 from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign
-from app.stats.stability.studies import ItemSums, sum_items
+from app.stats.stability.studies import ItemSums, sum_item_ratings
 from tests.stats.stability.worlds import made_up
 
 SUMS = ("total", "square", "errors", "low", "high", "place", "n_segments")
@@ -55,7 +55,7 @@ def worlds() -> dict[str, Ratings]:
 def test_sums_by_block_are_those_of_all_at_once(name: str, documents: int) -> None:
     ratings = worlds()[name]
     data = extract_multiply_rated(ratings)
-    held = sum_items(data)
+    held = sum_item_ratings(data)
     summed = by_block(ratings, documents, held.centre)
     for fact in FACTS:
         assert getattr(summed.data, fact) == getattr(data, fact), fact
@@ -73,7 +73,7 @@ def test_crowded_documents_are_left_out_as_of_all_at_once(monkeypatch: pytest.Mo
     assert "many more raters" in data.left_out[0].reason
     summed = by_block(ratings, 2, 1.5)
     assert (summed.data.documents, summed.data.left_out) == (data.documents, data.left_out)
-    assert np.array_equal(summed.total, sum_items(data, 1.5).total)
+    assert np.array_equal(summed.total, sum_item_ratings(data, 1.5).total)
 
 
 def test_curves_of_sums_are_those_of_ratings() -> None:
@@ -83,9 +83,9 @@ def test_curves_of_sums_are_those_of_ratings() -> None:
     request = StabilityRequest(designs, documents=(4, 8), studies=20, per_set=10, permutations=99, seed=3)
     held = extract_multiply_rated(ratings)
     made = []
-    for data in (held, by_block(ratings, 3, sum_items(held).centre), by_block(ratings, 3, 2.0)):
+    for data in (held, by_block(ratings, 3, sum_item_ratings(held).centre), by_block(ratings, 3, 2.0)):
         resolved = request.resolve(len(held.documents), len(held.systems))
-        made.append(compute_curves(StabilitySimulator(data, resolved)))
+        made.append(compute_stability_curves(StabilitySimulator(data, resolved)))
     assert made[0] == made[1]
     for held_curve, shifted in zip(made[0], made[2], strict=True):
         for point, other in zip(held_curve.points, shifted.points, strict=True):

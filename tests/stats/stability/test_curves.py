@@ -12,9 +12,9 @@ from app.domain.errors import Invalid
 from app.stats.ratings import Ratings
 from app.stats.stability import extraction
 from app.stats.stability.chunks import ChunkOutcome, StabilitySimulator
-from app.stats.stability.curves import _mean_of, compute_curves
+from app.stats.stability.curves import _mean_of, compute_stability_curves
 from app.stats.stability.extraction import NotMultiplyRated, extract_multiply_rated
-from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign, paper_designs
+from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign, riley_2024_designs
 from tests.stats.components.worlds import crossed
 from tests.stats.stability.worlds import made_up
 
@@ -40,14 +40,14 @@ def test_chunks_in_any_order_and_sent_as_bytes_give_the_same_curves() -> None:
             fresh = StabilitySimulator(whole.data, whole.request)
             yield index, ChunkOutcome.from_bytes(fresh.run_chunk(index).to_bytes())
 
-    assert compute_curves(whole) == compute_curves(whole, backwards())
+    assert compute_stability_curves(whole) == compute_stability_curves(whole, backwards())
     assert whole.run_chunk(0).to_bytes() == whole.run_chunk(0).to_bytes()
 
 
 def test_a_curve_is_the_same_alone_and_among_others() -> None:
-    together = {curve.design: curve for curve in compute_curves(simulator(asked()))}
+    together = {curve.design: curve for curve in compute_stability_curves(simulator(asked()))}
     for design in THREE:
-        (alone,) = compute_curves(simulator(asked(designs=(design,))))
+        (alone,) = compute_stability_curves(simulator(asked(designs=(design,))))
         assert alone == together[design]
     assert len({curve.points[0].srp for curve in together.values()}) > 1
 
@@ -61,7 +61,7 @@ def test_chunks_of_many_sets_hold_no_more_than_250_studies(monkeypatch: pytest.M
 
 
 def test_another_seed_gives_other_numbers_within_their_error() -> None:
-    first, second = (compute_curves(simulator(asked(seed=seed, studies=200)))[0].points[0] for seed in (1, 2))
+    first, second = (compute_stability_curves(simulator(asked(seed=seed, studies=200)))[0].points[0] for seed in (1, 2))
     assert first != second
     assert first.mc_error
     assert second.mc_error
@@ -69,16 +69,18 @@ def test_another_seed_gives_other_numbers_within_their_error() -> None:
 
 
 def test_pairs_are_those_of_one_document_set_and_all_where_all_have_the_same_documents() -> None:
-    curve = compute_curves(simulator(asked(designs=THREE[:1])))[0]
+    curve = compute_stability_curves(simulator(asked(designs=THREE[:1])))[0]
     assert [(p.n_pairs, p.document_sets) for p in curve.points] == [(4 * 10 * 9, 4), (40 * 39, 1)]
-    anew = compute_curves(simulator(asked(designs=THREE[:1], per_set=1, pairs="all", documents=(10,))))[0]
+    anew = compute_stability_curves(simulator(asked(designs=THREE[:1], per_set=1, pairs="all", documents=(10,))))[0]
     assert (anew.points[0].n_pairs, anew.points[0].document_sets) == (40 * 39, 40)
     paper = StabilityRequest((), studies=250, per_set=50)
-    assert paper.n_sets * 50 * 49 == 12_250
+    assert paper.n_document_sets * 50 * 49 == 12_250
 
 
 def test_studies_of_one_set_may_share_their_signs() -> None:
-    own, shared = (compute_curves(simulator(asked(signs=signs)))[0].points[0] for signs in ("study", "document_set"))
+    own, shared = (
+        compute_stability_curves(simulator(asked(signs=signs)))[0].points[0] for signs in ("study", "document_set")
+    )
     assert own.kendall_tau == shared.kendall_tau
     assert own.mean_significant_pairs != shared.mean_significant_pairs
     assert own.mean_significant_pairs == pytest.approx(shared.mean_significant_pairs, abs=0.3)
@@ -97,17 +99,19 @@ def test_relabelling_systems_and_raters_changes_nothing_in_the_full_data() -> No
     given = made_up(4)
     names = dataclasses.replace(given.labels, raters=tuple(f"x{name}" for name in given.labels.raters))
     request = asked(documents=(8,))
-    assert compute_curves(simulator(request, given)) == compute_curves(
+    assert compute_stability_curves(simulator(request, given)) == compute_stability_curves(
         simulator(request, dataclasses.replace(given, labels=names))
     )
 
 
 def test_scores_where_higher_is_better_are_the_same_turned_round() -> None:
     given = made_up(4)
-    turned = dataclasses.replace(given, score=-given.score, higher_is_better=True).canonical()
+    turned = dataclasses.replace(given, score=-given.score, higher_is_better=True).in_canonical_order()
     request = asked(documents=(8,))
     for ours, theirs in zip(
-        compute_curves(simulator(request, given)), compute_curves(simulator(request, turned)), strict=True
+        compute_stability_curves(simulator(request, given)),
+        compute_stability_curves(simulator(request, turned)),
+        strict=True,
     ):
         for a, b in zip(ours.points, theirs.points, strict=True):
             for field in dataclasses.fields(a):
@@ -116,7 +120,7 @@ def test_scores_where_higher_is_better_are_the_same_turned_round() -> None:
 
 
 def test_a_study_that_finds_nothing_is_called_vacuous() -> None:
-    curve = compute_curves(simulator(asked(documents=(5, 14)), made_up(1, documents=14, spread=0.0)))[0]
+    curve = compute_stability_curves(simulator(asked(documents=(5, 14)), made_up(1, documents=14, spread=0.0)))[0]
     first = curve.points[0]
     assert (first.srp, first.share_without_significance, first.sign_error_rate) == (1.0, 1.0, None)
     assert first.warnings == (
@@ -126,7 +130,9 @@ def test_a_study_that_finds_nothing_is_called_vacuous() -> None:
 
 
 def test_the_better_systems_are_found_in_every_measure() -> None:
-    point = compute_curves(simulator(asked(documents=(14,)), made_up(1, documents=14, spread=9.0)))[0].points[0]
+    point = compute_stability_curves(simulator(asked(documents=(14,)), made_up(1, documents=14, spread=9.0)))[0].points[
+        0
+    ]
     assert point.full_data_tau == 1.0
     assert point.sign_error_rate == 0.0
     assert point.mean_significant_pairs == pytest.approx(6, abs=0.5)
@@ -148,7 +154,7 @@ def test_a_system_or_document_that_nobody_rated_changes_nothing() -> None:
     )
     assert more.segment_document.size == n + 1
     request = asked(documents=(8,))
-    assert compute_curves(simulator(request, given)) == compute_curves(
+    assert compute_stability_curves(simulator(request, given)) == compute_stability_curves(
         simulator(request, dataclasses.replace(given, labels=more))
     )
 
@@ -156,15 +162,15 @@ def test_a_system_or_document_that_nobody_rated_changes_nothing() -> None:
 def test_a_design_out_of_reach_is_refused_or_left_out_with_the_reason() -> None:
     out = StudyDesign(RaterAssignment("psxs", 0.05))
     with pytest.raises(Invalid) as refused:
-        compute_curves(simulator(asked(designs=(out,))))
+        compute_stability_curves(simulator(asked(designs=(out,))))
     assert refused.value.places[0].msg.startswith("10 documents: a normalized entropy of 0.05")
     assert "found reachable" in refused.value.places[0].msg
-    curves = compute_curves(simulator(asked(designs=(out, THREE[0]), lenient=True)))
+    curves = compute_stability_curves(simulator(asked(designs=(out, THREE[0]), lenient=True)))
     assert (curves[0].points, len(curves[1].points)) == ((), 2)
     assert curves[0].why is not None
     assert "10 documents" in curves[0].why
     with pytest.raises(Invalid, match="does not fit"):
-        compute_curves(simulator(asked(designs=(StudyDesign(RaterAssignment(ratings=4)),))))
+        compute_stability_curves(simulator(asked(designs=(StudyDesign(RaterAssignment(ratings=4)),))))
 
 
 def test_with_counts_left_open_those_that_cannot_be_dealt_are_listed_with_the_reason() -> None:
@@ -174,7 +180,7 @@ def test_with_counts_left_open_those_that_cannot_be_dealt_are_listed_with_the_re
     uneven = (StudyDesign(RaterAssignment("psxs", 0.66)), StudyDesign())
     left_open = simulator(asked(designs=uneven, documents=None, studies=20, permutations=20), given)
 
-    curves = compute_curves(left_open)
+    curves = compute_stability_curves(left_open)
     assert [[point.documents for point in curve.points] for curve in curves] == [
         [10, 15, 20, 25, 30],
         [5, 10, 15, 20, 25, 30],
@@ -183,18 +189,20 @@ def test_with_counts_left_open_those_that_cannot_be_dealt_are_listed_with_the_re
     assert curves[0].why is not None
     assert curves[0].why.startswith("5 documents: a normalized entropy of 0.66 (± 0.03) was not reached")
     backwards = ((n, left_open.run_chunk(n)) for n in reversed(range(len(left_open.chunks))))
-    assert compute_curves(left_open, backwards) == curves
+    assert compute_stability_curves(left_open, backwards) == curves
     with pytest.raises(Invalid) as refused:
-        compute_curves(simulator(asked(designs=uneven, documents=(5, 10), studies=20, permutations=20), given))
+        compute_stability_curves(
+            simulator(asked(designs=uneven, documents=(5, 10), studies=20, permutations=20), given)
+        )
     assert refused.value.places[0].msg.startswith("5 documents: ")
 
 
 def test_a_design_that_can_be_dealt_with_none_of_the_counts_is_refused_and_many_reasons_are_told_in_short() -> None:
     none = (StudyDesign(RaterAssignment(ratings=4)), THREE[0])
     with pytest.raises(Invalid, match="does not fit") as refused:
-        compute_curves(simulator(asked(designs=none, documents=None)))
+        compute_stability_curves(simulator(asked(designs=none, documents=None)))
     assert refused.value.places[0].msg.startswith("10 documents: bucket 1 has 3 raters")
-    curves = compute_curves(simulator(asked(designs=none, documents=(4, 6, 8, 10, 12), lenient=True)))
+    curves = compute_stability_curves(simulator(asked(designs=none, documents=(4, 6, 8, 10, 12), lenient=True)))
     assert curves[0].why is not None
     assert curves[0].why.count("bucket 1 has 3 raters") == 3
     assert curves[0].why.endswith("; nor can studies of 10, 12 documents be assigned")
@@ -230,7 +238,7 @@ def test_studies_of_very_many_systems_are_limited_by_what_is_held_at_once() -> N
 
 
 def test_the_figures_of_the_paper_are_one_request() -> None:
-    designs = paper_designs()
+    designs = riley_2024_designs()
     assert len(designs) == len(set(designs)) == 36
     request = StabilityRequest(designs).resolve(181, 15)
     assert request.document_counts == tuple(range(20, 181, 20))

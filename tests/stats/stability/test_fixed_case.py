@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from app.stats.ratings import Floats
-from app.stats.stability.srp import compare_studies, order_pairs, pooled_srp, stable_rankings
-from app.stats.stability.studies import StudyBatch, gather_study_ratings, normalized_document_sums, sum_items
+from app.stats.stability.srp import compare_studies, find_better_of_pairs, pooled_srp, stable_ranking_matrix
+from app.stats.stability.studies import StudyBatch, gather_study_ratings, normalized_document_sums, sum_item_ratings
 from app.stats.stability.testing import (
     SignificanceRule,
     SignPatternPiece,
@@ -35,7 +35,7 @@ def studies_of(case: dict[str, Any], fixed: dict[str, Any]) -> StudyBatch:
             given = study[document]
             for s, system in enumerate(data.systems):
                 raters[e, d, s, 0] = data.raters.index(given if isinstance(given, str) else given[system])
-    return gather_study_ratings(sum_items(data), documents, raters)
+    return gather_study_ratings(sum_item_ratings(data), documents, raters)
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_every_study_has_the_means_p_values_claims_and_stability_of_the_loops(
                 if c
             }
             assert ours_pairs == {tuple(pair) for pair in wanted}
-        order = order_pairs(means, -1)
-        matrix = stable_rankings(made, order).astype(int)
+        order = find_better_of_pairs(means, -1)
+        matrix = stable_ranking_matrix(made, order).astype(int)
         assert matrix.tolist() == theirs["sr_matrix"]
         assert pooled_srp([compare_studies(means, made, order)]) == pytest.approx(theirs["srp"], abs=1e-15)

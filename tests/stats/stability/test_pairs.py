@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from app.stats.stability.chunks import StabilitySimulator
-from app.stats.stability.curves import StabilityCurve, compute_curves
+from app.stats.stability.curves import StabilityCurve, compute_stability_curves
 from app.stats.stability.extraction import extract_multiply_rated
-from app.stats.stability.pairs import MOST_REPORTED, ReportedPairs, reported_rank_distance
-from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign, paper_designs
+from app.stats.stability.pairs import MOST_REPORTED, ReportedPairs, max_reported_rank_distance
+from app.stats.stability.request import RaterAssignment, StabilityRequest, StudyDesign, riley_2024_designs
 from tests.stats.stability.worlds import made_up
 
 SYSTEMS = 5
@@ -40,7 +40,7 @@ def counted(made: StabilitySimulator, curve: StabilityCurve, documents: int) -> 
 def test_shares_of_studies_are_those_of_a_plain_count_and_sum_to_the_pairs_of_a_study() -> None:
     made = simulator()
     names, wrong = made.data.systems, 0.0
-    for curve in compute_curves(made):
+    for curve in compute_stability_curves(made):
         named = [(names[better], names[worse]) for better, worse in curve.pairs]
         assert {frozenset(pair) for pair in named} == {frozenset(pair) for pair in combinations(names, 2)}
         for point in curve.points:
@@ -57,7 +57,7 @@ def test_shares_of_studies_are_those_of_a_plain_count_and_sum_to_the_pairs_of_a_
 
 def test_pairs_stand_in_the_order_of_the_ranking_by_all_ratings() -> None:
     made = simulator()
-    for curve in compute_curves(made):
+    for curve in compute_stability_curves(made):
         order = made.claims_of_full_data()[curve.design.normalize].order
         first, second = np.triu_indices(SYSTEMS, k=1)
         better = {(int(i), int(j)) if o > 0 else (int(j), int(i)) for i, j, o in zip(first, second, order, strict=True)}
@@ -72,24 +72,24 @@ def test_a_pair_that_is_equal_by_all_ratings_is_named_in_the_order_of_the_system
     told = ReportedPairs.within_reach(order, 3, 2)
     assert told.pairs == ((2, 0), (2, 1), (0, 1))
     claims = np.array([[1, -1, 0], [-1, -1, 1], [1, 0, 0], [0, 0, 0]], dtype=np.int8)
-    assert told.shares(claims) == ((0.5, 0.0, 0.5), (0.0, 0.25, 0.25))
+    assert told.claim_shares(claims) == ((0.5, 0.0, 0.5), (0.0, 0.25, 0.25))
 
 
 def test_neighbours_alone_are_told_where_a_report_would_be_too_long() -> None:
-    figures = StabilityRequest(paper_designs()).resolve(181, 15)
-    assert reported_rank_distance(figures, 15) == 14
+    figures = StabilityRequest(riley_2024_designs()).resolve(181, 15)
+    assert max_reported_rank_distance(figures, 15) == 14
     for systems in (2, 15, 40, 200, 1400):
-        reach = reported_rank_distance(figures, systems)
+        reach = max_reported_rank_distance(figures, systems)
         order = np.ones(systems * (systems - 1) // 2, dtype=np.int8)
         told = ReportedPairs.within_reach(order, systems, reach).pairs
         assert len(told) * len(figures.designs) * len(figures.document_counts) <= MOST_REPORTED
         assert set(told) == {(i, j) for i in range(systems) for j in range(i + 1, min(systems, i + reach + 1))}
-    assert [reported_rank_distance(figures, systems) for systems in (40, 150, 200)] == [4, 1, 0]
+    assert [max_reported_rank_distance(figures, systems) for systems in (40, 150, 200)] == [4, 1, 0]
 
 
 def test_no_more_than_what_is_told_reaches_the_points(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.stats.stability.pairs.MOST_REPORTED", 2 * len(DESIGNS) * (SYSTEMS - 1))
-    for curve in compute_curves(simulator()):
+    for curve in compute_stability_curves(simulator()):
         assert len(curve.pairs) == SYSTEMS - 1
         assert [b for _, b in curve.pairs[:-1]] == [a for a, _ in curve.pairs[1:]]
         assert {(len(p.claimed), len(p.contradicted)) for p in curve.points} == {(SYSTEMS - 1, SYSTEMS - 1)}

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from app.stats.stability.chunks import StabilitySimulator
-from app.stats.stability.curves import StabilityCurve, StabilityPoint, compute_curves
+from app.stats.stability.curves import StabilityCurve, StabilityPoint, compute_stability_curves
 from app.stats.stability.request import METHODS, RaterAssignment, StabilityRequest, StudyDesign
 from tests.stats.stability.worlds import expected, needs_public_data, side_by_side_arrays
 
@@ -27,7 +27,7 @@ def simulated(
 ) -> tuple[StabilityCurve, ...]:
     how = {"studies": 50 * sets, "per_set": 50, "seed": 1, **how}
     request = StabilityRequest(tuple(designs), documents=tuple(documents), **how)
-    return compute_curves(StabilitySimulator(side_by_side_arrays(), request.resolve(30, 10)))
+    return compute_stability_curves(StabilitySimulator(side_by_side_arrays(), request.resolve(30, 10)))
 
 
 def apart(point: StabilityPoint, srp: float, error: float) -> float:

@@ -9,16 +9,22 @@ import pytest
 from scipy import stats
 
 from app.design.entropy import normalized_entropy
-from app.stats.stability.srp import compare_studies, monte_carlo_error, order_pairs, pooled_srp, stable_rankings
+from app.stats.stability.srp import (
+    compare_studies,
+    find_better_of_pairs,
+    pooled_srp,
+    srp_monte_carlo_error,
+    stable_ranking_matrix,
+)
 from app.stats.stability.testing import (
     Claims,
     SignificanceRule,
     SignPatternPiece,
-    all_signs,
-    draw_signs,
+    all_document_signs,
     enumerates_all_signs,
     find_significant_claims,
     permutation_p_values,
+    sample_document_signs,
 )
 
 # A worked example; lower is better. Pairs (A, B), (A, C), (B, C).
@@ -27,8 +33,8 @@ CLAIMS: Claims = np.array([[1, 1, 1], [1, 1, 0], [0, 0, 0]], dtype=np.int8)
 
 
 def test_the_worked_example_has_an_srp_of_four_sixths() -> None:
-    order = order_pairs(MEANS, -1)
-    matrix = stable_rankings(CLAIMS, order)
+    order = find_better_of_pairs(MEANS, -1)
+    matrix = stable_ranking_matrix(CLAIMS, order)
     assert not matrix[0, 1]
     assert not matrix[0, 2], "a tie is not stable"
     assert matrix[1:].all()
@@ -37,7 +43,7 @@ def test_the_worked_example_has_an_srp_of_four_sixths() -> None:
 
 
 def test_turning_scores_round_changes_nothing_but_the_flag() -> None:
-    assert (order_pairs(-MEANS, 1) == order_pairs(MEANS, -1)).all()
+    assert (find_better_of_pairs(-MEANS, 1) == find_better_of_pairs(MEANS, -1)).all()
 
 
 def test_entropies_of_the_paper() -> None:
@@ -50,14 +56,14 @@ def test_entropies_of_the_paper() -> None:
 def studies(seed: int, n: int, systems: int = 6) -> tuple[np.ndarray, Claims]:
     rng = np.random.default_rng(seed)
     means = np.round(np.arange(systems) * 0.4 + rng.normal(size=(n, systems)), 1)
-    order = order_pairs(means, -1)
+    order = find_better_of_pairs(means, -1)
     return means, (order * (rng.random(order.shape) < 0.5)).astype(np.int8)
 
 
 def test_kendall_pearson_retained_and_both_significant_are_those_of_plain_loops() -> None:
     means, made = studies(1, 12)
     means[3] = means[3, 0]  # a study without any difference: no rank correlation with it
-    order = order_pairs(means, -1)
+    order = find_better_of_pairs(means, -1)
     group = compare_studies(means, made, order)
     taus, pearsons, retained, both = [], [], 0, 0
     for a in range(12):
@@ -78,34 +84,36 @@ def test_kendall_pearson_retained_and_both_significant_are_those_of_plain_loops(
 
 def test_a_group_larger_than_what_is_held_at_once_is_counted_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     means, made = studies(2, 23)
-    whole = compare_studies(means, made, order_pairs(means, -1))
+    whole = compare_studies(means, made, find_better_of_pairs(means, -1))
     monkeypatch.setattr("app.stats.stability.srp._ROWS", 5)
-    pieces = compare_studies(means, made, order_pairs(means, -1))
+    pieces = compare_studies(means, made, find_better_of_pairs(means, -1))
     assert (pieces.stable, pieces.both, pieces.retained) == (whole.stable, whole.both, whole.retained)
     assert (pieces.each == whole.each).all()
 
 
 def test_the_error_of_one_group_is_the_jackknife_over_its_studies() -> None:
     means, made = studies(3, 15)
-    matrix = stable_rankings(made, order_pairs(means, -1)).astype(float)
+    matrix = stable_ranking_matrix(made, find_better_of_pairs(means, -1)).astype(float)
     np.fill_diagonal(matrix, 0)
     without = []
     for b in range(15):
         left = np.delete(np.delete(matrix, b, axis=0), b, axis=1)
         without.append(left.sum() / (14 * 13))
     expected = np.sqrt(14 / 15 * ((np.array(without) - np.mean(without)) ** 2).sum())
-    assert monte_carlo_error([compare_studies(means, made, order_pairs(means, -1))]) == pytest.approx(expected)
+    assert srp_monte_carlo_error([compare_studies(means, made, find_better_of_pairs(means, -1))]) == pytest.approx(
+        expected
+    )
 
 
 def test_the_error_of_ten_groups_is_that_between_them_and_of_fewer_never_below_the_jackknife() -> None:
     groups = []
     for seed in range(10):
         means, made = studies(seed, 8)
-        groups.append(compare_studies(means, made, order_pairs(means, -1)))
+        groups.append(compare_studies(means, made, find_better_of_pairs(means, -1)))
     each = np.array([group.stable / group.pairs for group in groups])
-    assert monte_carlo_error(groups) == pytest.approx(each.std(ddof=1) / np.sqrt(10))
+    assert srp_monte_carlo_error(groups) == pytest.approx(each.std(ddof=1) / np.sqrt(10))
     alike = [groups[0]] * 5  # no difference between groups, yet each is of few studies
-    assert monte_carlo_error(alike) > 0.01
+    assert srp_monte_carlo_error(alike) > 0.01
 
 
 def test_few_documents_are_enumerated_and_give_the_exact_p() -> None:
@@ -114,15 +122,15 @@ def test_few_documents_are_enumerated_and_give_the_exact_p() -> None:
     sums[0, 0, 0] = [3.0, 2, 3, -1, 3]
     assert enumerates_all_signs(5, 500)
     assert not enumerates_all_signs(9, 500)
-    two = permutation_p_values(sums, all_signs(5), exact=True, rule=SignificanceRule())
+    two = permutation_p_values(sums, all_document_signs(5), exact=True, rule=SignificanceRule())
     assert two.first.item() == 4 / 32
-    one = permutation_p_values(sums, all_signs(5), exact=True, rule=SignificanceRule(two_sided=False))
+    one = permutation_p_values(sums, all_document_signs(5), exact=True, rule=SignificanceRule(two_sided=False))
     assert (one.first.item(), one.second.item()) == (2 / 32, 31 / 32)
     assert find_significant_claims(sums, one, SignificanceRule(alpha=0.07, two_sided=False)).item() == 1
     assert (
         find_significant_claims(
             -sums,
-            permutation_p_values(-sums, all_signs(5), exact=True, rule=SignificanceRule(two_sided=False)),
+            permutation_p_values(-sums, all_document_signs(5), exact=True, rule=SignificanceRule(two_sided=False)),
             SignificanceRule(0.07),
         ).item()
         == -1
@@ -132,7 +140,7 @@ def test_few_documents_are_enumerated_and_give_the_exact_p() -> None:
 def test_permutations_in_several_pieces_count_as_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     sums = rng.normal(size=(3, 2, 5, 30))
-    (piece,) = draw_signs(rng, 3, 700, 30)
+    (piece,) = sample_document_signs(rng, 3, 700, 30)
     signs = np.stack([piece.unpack(study) for study in range(3)])
     assert signs.shape == (3, 700, 30)
     assert set(np.unique(signs)) == {-1.0, 1.0}
@@ -152,9 +160,9 @@ def test_counts_are_right_for_as_many_permutations_as_are_counted_at_once_and_mo
     """Of 2^D patterns all reach a difference of nothing, and two a sum whose terms have one sign."""
     sums = np.zeros((2, 1, 3, documents))
     sums[:, :, 0] = 1.0
-    p = permutation_p_values(sums, all_signs(documents), exact=True, rule=SignificanceRule())
+    p = permutation_p_values(sums, all_document_signs(documents), exact=True, rule=SignificanceRule())
     assert p.first.tolist() == [[[2 / 2**documents, 2 / 2**documents, 1.0]]] * 2
-    p = permutation_p_values(sums, all_signs(documents), exact=True, rule=SignificanceRule(two_sided=False))
+    p = permutation_p_values(sums, all_document_signs(documents), exact=True, rule=SignificanceRule(two_sided=False))
     assert p.first.tolist() == [[[1 / 2**documents, 1 / 2**documents, 1.0]]] * 2
     assert p.second.tolist() == [[[1.0, 1.0, 1.0]]] * 2
 
@@ -163,7 +171,9 @@ def test_many_permutations_of_many_documents_are_never_held_all_at_once() -> Non
     sums, rng = np.random.default_rng(1).normal(size=(50, 1, 4, 1000)), np.random.default_rng(2)
     tracemalloc.start()
     try:
-        found = permutation_p_values(sums, draw_signs(rng, 50, 1000, 1000), exact=False, rule=SignificanceRule())
+        found = permutation_p_values(
+            sums, sample_document_signs(rng, 50, 1000, 1000), exact=False, rule=SignificanceRule()
+        )
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -72,7 +72,7 @@ def test_sampling_agrees_with_its_slow_twin(sums: list[float], seed: int) -> Non
     counts = flips(sums, permutations=300, exact=False, seed=seed)
     observed = sum(sums)
     found = 0
-    for pattern in np.concatenate(list(permutation.draw_sign_patterns(len(sums), 300, seed, 64))):
+    for pattern in np.concatenate(list(permutation.sample_sign_patterns(len(sums), 300, seed, 64))):
         permuted = sum(d if keep else -d for keep, d in zip(pattern, sums, strict=True))
         found += abs(permuted) >= abs(observed) - 1e-9 * max(1, abs(observed))
     assert counts.beyond[0] == found

@@ -42,7 +42,7 @@ def test_intervals_are_those_of_scipy_from_the_same_draws(kind: str) -> None:
 
 def test_bca_agrees_with_its_slow_twin_on_the_same_draws() -> None:
     sums, weights = documents(25, seed=3)
-    values = np.sort(resampling.bootstrap_draws(sums[None], weights[None], draws=999, seed=7)[0])
+    values = np.sort(resampling.bootstrap_values(sums[None], weights[None], draws=999, seed=7)[0])
     estimate = sums.sum() / weights.sum()
     bias = stats.norm.ppf(sum(v < estimate for v in values) / 999)
     left = [
@@ -61,11 +61,11 @@ def test_bca_agrees_with_its_slow_twin_on_the_same_draws() -> None:
 
 def test_draws_take_as_many_documents_as_there_are_whatever_the_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     ones = np.ones((1, 12))
-    assert resampling.bootstrap_draws(ones, ones, draws=50, seed=1) == pytest.approx(np.ones((1, 50)))
+    assert resampling.bootstrap_values(ones, ones, draws=50, seed=1) == pytest.approx(np.ones((1, 50)))
     sums, weights = documents(12)
-    whole = resampling.bootstrap_draws(sums[None], weights[None], draws=200, seed=1)
+    whole = resampling.bootstrap_values(sums[None], weights[None], draws=200, seed=1)
     monkeypatch.setattr(resampling, "_CHUNK", 12 * 7)
-    assert resampling.bootstrap_draws(sums[None], weights[None], draws=200, seed=1) == pytest.approx(whole)
+    assert resampling.bootstrap_values(sums[None], weights[None], draws=200, seed=1) == pytest.approx(whole)
 
 
 @pytest.mark.parametrize(("n", "kind"), [(19, "bca"), (30, "t")])
@@ -91,7 +91,7 @@ def test_equal_documents_have_an_interval_of_one_point_and_one_document_has_none
 
 def test_p_values_count_draws_on_the_other_side() -> None:
     sums, weights = documents(15, shift=-0.8)
-    drawn = np.round(resampling.bootstrap_draws(sums[None], weights[None], draws=500, seed=4)[0], 10)
+    drawn = np.round(resampling.bootstrap_values(sums[None], weights[None], draws=500, seed=4)[0], 10)
     not_above, not_below = resampling.bootstrap_p_values(sums[None], weights[None], draws=500, seed=4)
     assert not_above[0] == (1 + sum(drawn <= 0)) / 501
     assert not_below[0] == (1 + sum(drawn >= 0)) / 501
@@ -135,7 +135,7 @@ def test_too_few_documents_for_bca_are_told() -> None:
 def noise(documents: int, apart: float = 0.0) -> Ratings:
     """Two systems so far apart, on documents of four segments."""
     rows = make_simulated_design(make_even_document_lengths(documents, 4)).ratings()
-    return rows.with_score(apart * rows.system + np.random.default_rng(2).normal(size=len(rows)))
+    return rows.with_scores(apart * rows.system + np.random.default_rng(2).normal(size=len(rows)))
 
 
 @pytest.mark.parametrize(("documents", "lowest"), [(6, 2**-5), (7, 2**-6), (8, 2**-7), (12, 2**-11)])

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.stats.timing.active_time import EventLog, PageVisibility, ScreenWords, derive_actions_from_log
-from app.stats.timing.timing import compute_work_stretches, payable_seconds, resolve_overlaps
+from app.stats.timing.active_time import ActivityLog, PageVisibility, ScreenWordCounts, derive_actions_from_log
+from app.stats.timing.timing import compute_work_stretches, payable_seconds, trim_overlapping_stretches
 
 SECOND = 1_000_000
 WORDS = 50.0
 CAP = 30 + 0.8 * WORDS  # 70 s
-ONE_SCREEN = ScreenWords(*(np.array([n], dtype=np.int32) for n in (0, 1, 0)), np.array([WORDS]))
+ONE_SCREEN = ScreenWordCounts(*(np.array([n], dtype=np.int32) for n in (0, 1, 0)), np.array([WORDS]))
 
 
 def page(
@@ -30,7 +30,7 @@ def page(
     signs: Sequence[PageVisibility] | None = None,
     items: Sequence[int] | None = None,
     segments: Sequence[int] | None = None,
-) -> EventLog:
+) -> ActivityLog:
     """Events of one page, in seconds; at: by the browser, received: by the server."""
     n = len(at)
     arrived = [received] * n if isinstance(received, int | float) else received
@@ -38,7 +38,7 @@ def page(
     def codes(values: Sequence[int] | int) -> np.ndarray:
         return np.array([values] * n if isinstance(values, int) else values, dtype=np.int32)
 
-    return EventLog(
+    return ActivityLog(
         rater=codes(rater),
         task=codes(task),
         session=codes(session),
@@ -52,11 +52,11 @@ def page(
     )
 
 
-def together(*logs: EventLog) -> EventLog:
-    return EventLog(*(np.concatenate([getattr(log, one.name) for log in logs]) for one in fields(EventLog)))
+def together(*logs: ActivityLog) -> ActivityLog:
+    return ActivityLog(*(np.concatenate([getattr(log, one.name) for log in logs]) for one in fields(ActivityLog)))
 
 
-def counted(log: EventLog, screens: ScreenWords = ONE_SCREEN) -> list[float]:
+def counted(log: ActivityLog, screens: ScreenWordCounts = ONE_SCREEN) -> list[float]:
     return [round(one, 3) for one in compute_work_stretches(derive_actions_from_log(log, screens)).seconds.tolist()]
 
 
@@ -112,7 +112,7 @@ def test_a_hidden_page_counts_nothing_until_it_is_seen_again() -> None:
 
 
 def test_reading_is_capped_by_the_words_of_the_segment_where_screens_show_one() -> None:
-    screens = ScreenWords(
+    screens = ScreenWordCounts(
         *(np.array(n, dtype=np.int32) for n in ([0, 0, 0], [1, 1, 1], [0, 1, 2])), np.array([100.0, 10.0, 90.0])
     )
     log = page([0, 1000, 2000], 3000, segments=[1, 2, 2])
@@ -120,7 +120,9 @@ def test_reading_is_capped_by_the_words_of_the_segment_where_screens_show_one() 
 
 
 def test_an_event_that_names_no_item_belongs_to_the_one_before() -> None:
-    screens = ScreenWords(*(np.array(n, dtype=np.int32) for n in ([0, 0], [1, 2], [0, 0])), np.array([10.0, 100.0]))
+    screens = ScreenWordCounts(
+        *(np.array(n, dtype=np.int32) for n in ([0, 0], [1, 2], [0, 0])), np.array([10.0, 100.0])
+    )
     log = page([0, 1000, 2000, 3000], 4000, items=[-1, 2, -1, 1])
     assert counted(log, screens) == [110.0, 110.0, 110.0]
 
@@ -173,7 +175,7 @@ def test_whatever_pages_say_nobody_is_paid_more_than_the_time_between_lease_and_
                 )
             )
     log = together(*logs)
-    found = resolve_overlaps(compute_work_stretches(derive_actions_from_log(log, ONE_SCREEN)))
+    found = trim_overlapping_stretches(compute_work_stretches(derive_actions_from_log(log, ONE_SCREEN)))
     assert (found.seconds > 0).all()
     assert found.seconds.sum() <= (log.received.max() - 500 * SECOND) / SECOND + 1e-6
     assert (found.start + found.seconds * SECOND <= log.received.max() + 1).all()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
-from app.stats.side_tables import EventTable
+from app.stats.side_tables import RatingEventTable
 from app.stats.timing import timing
 from app.stats.timing.pace import RaterWorkload, _gaps, forecast_campaign_end, tasks_per_time_unit
 from app.stats.timing.timing import RaterActions, WorkStretches
@@ -55,7 +55,7 @@ def test_two_sessions_at_once_are_paid_once() -> None:
 def test_without_overlaps_every_second_counts_once(spans: list[tuple[int, int]]) -> None:
     starts = np.array([start * SECOND for start, _ in spans], dtype=np.int64)
     seconds = np.array([float(length) for _, length in spans])
-    found = timing.resolve_overlaps(WorkStretches(np.zeros(len(spans), dtype=np.int32), starts, seconds))
+    found = timing.trim_overlapping_stretches(WorkStretches(np.zeros(len(spans), dtype=np.int32), starts, seconds))
     worked = {t for start, length in spans for t in range(start, start + length)}
     assert found.seconds.sum() == pytest.approx(len(worked))
     shares = timing.divide_shared_time(starts, starts + np.rint(seconds * SECOND).astype(np.int64))
@@ -92,14 +92,14 @@ def test_the_change_is_of_unrounded_means() -> None:
 
 def test_a_revision_counts_where_the_score_changed() -> None:
     """Grundkiewicz et al. 2021, §5.1: answers sent again with the same score are no revision of it."""
-    events = EventTable(
+    events = RatingEventTable(
         started=np.zeros(4, dtype=np.int64),
         submitted=np.zeros(4, dtype=np.int64),
         position=np.ones(4, dtype=np.int32),
         revisions=np.array([1, 2, 2, 1], dtype=np.int32),
         first_score=np.array([10.0, 20, 30, 40]),
     )
-    found = timing.count_revisions(events, np.array([10.0, 25, 30, 40]), np.array([0, 0, 1, 1], dtype=np.int32))
+    found = timing.count_answer_revisions(events, np.array([10.0, 25, 30, 40]), np.array([0, 0, 1, 1], dtype=np.int32))
     assert (found.segment_rate, found.document_rate, found.changed_segments) == (0.25, 0.5, 1)
 
 

@@ -15,8 +15,8 @@ from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Floats
 from app.stats.validation.proportion import Proportion
-from app.stats.validation.study_findings import TrueScores, evaluate_ranking
-from app.stats.validation.worlds import SimulatedWorld, simulate_campaign, simulate_campaigns
+from app.stats.validation.study_findings import TrueScores, compare_ranking_with_truth
+from app.stats.validation.worlds import SimulatedWorld, simulate_campaign, simulate_campaign_sums
 
 _KEY = 0x3017
 
@@ -37,7 +37,7 @@ def gate_error_rate(
 def _pairs(world: SimulatedWorld, means: Floats, n: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
     """Sums of differences, last system minus first, and segments by document, of each campaign."""
     rng = np.random.Generator(np.random.PCG64([_KEY, seed]))
-    for sums, counts, _ in simulate_campaigns(world, rng, means, n):
+    for sums, counts, _ in simulate_campaign_sums(world, rng, means, n):
         for total in sums:
             yield total[-1] - total[0], counts
 
@@ -70,7 +70,7 @@ def simulate_recipe(
     for number in range(n):
         rng = np.random.Generator(np.random.PCG64([_KEY, seed, number]))
         ranking = _rank_or_none(world, recipe, means, rng)
-        rows.append({} if ranking is None else evaluate_ranking(ranking, truth))
+        rows.append({} if ranking is None else compare_ranking_with_truth(ranking, truth))
     return OperatingCharacteristics(
         proportion_of_studies(rows, "any_claim"),
         proportion_of_studies(rows, "pairs_claimed"),

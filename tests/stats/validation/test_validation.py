@@ -65,7 +65,7 @@ def test_a_study_has_documents_of_the_campaign_with_all_their_ratings(seed: int)
     study, _ = population.draw_study(np.random.default_rng(seed), null=False)
     assert population.n_units == len(np.unique(study.document)) == 12
     assert set(documents_of(study, named=True)) <= set(documents_of(rows, named=True))
-    assert study.is_canonical
+    assert study.is_in_canonical_order
 
 
 @settings(max_examples=25, deadline=None)
@@ -207,7 +207,7 @@ def test_a_study_of_its_own_design_has_its_rows_and_a_growing_one_has_parts_of_t
     assert (drawn.system == rows.system).all()
     assert (drawn.segment == rows.segment).all()
     assert drawn.score.std() == pytest.approx(rows.score.std(), rel=1e-6)
-    sizes = [len(np.unique(look.document)) for look in own.draw_growing_study(drawn, np.random.default_rng(1))]
+    sizes = [len(np.unique(look.document)) for look in own.draw_interim_studies(drawn, np.random.default_rng(1))]
     assert sizes == [3, 6, 9, 12]
 
 

@@ -10,7 +10,7 @@ from scipy import stats
 
 from app.domain.recipe import NAMED
 from app.stats.gate.gate import GateRule
-from app.stats.ranking.design_checks import connected_systems, share_with_same_raters
+from app.stats.ranking.design_checks import group_connected_systems, share_of_documents_with_same_raters
 from app.stats.validation.designs import (
     draw_lognormal_document_lengths,
     make_document_lengths_with_giant,
@@ -18,7 +18,7 @@ from app.stats.validation.designs import (
     make_simulated_design,
 )
 from app.stats.validation.proportion import Proportion, proportion_lower_bound, proportion_upper_bound
-from app.stats.validation.worlds import WORLDS, ScoreProcess, simulate_campaign, simulate_campaigns
+from app.stats.validation.worlds import WORLDS, ScoreGeneratingProcess, simulate_campaign, simulate_campaign_sums
 from tests.stats.validation.operating_characteristics import gate_error_rate, simulate_recipe
 
 PLAIN = replace(NAMED["recommended"], influence=False, normalize="none", permutations=999)
@@ -62,10 +62,10 @@ def test_designs_read_as_they_are_told() -> None:
         make_simulated_design(make_even_document_lengths(12), systems=4, raters=4, dealing=dealing).ratings()
         for dealing in ("all systems", "own rater", "two islands")
     )
-    assert [share_with_same_raters(rows) for rows in (paired, own, islands)] == [1, 0, 0]
-    assert [len(connected_systems(rows)) for rows in (paired, own, islands)] == [1, 2, 2]
-    assert connected_systems(own)[0] == ["S00"]
-    assert connected_systems(islands) == [["S00", "S01"], ["S02", "S03"]]
+    assert [share_of_documents_with_same_raters(rows) for rows in (paired, own, islands)] == [1, 0, 0]
+    assert [len(group_connected_systems(rows)) for rows in (paired, own, islands)] == [1, 2, 2]
+    assert group_connected_systems(own)[0] == ["S00"]
+    assert group_connected_systems(islands) == [["S00", "S01"], ["S02", "S03"]]
 
 
 @pytest.mark.parametrize("name", sorted(WORLDS))
@@ -74,13 +74,13 @@ def test_campaigns_of_every_world_have_their_true_means(name: str) -> None:
     world, means = WORLDS[name], np.array([0.0, 0.3])
     found = [
         (sums[:, 1] - sums[:, 0]).sum(axis=1) / counts.sum()
-        for sums, counts, _ in simulate_campaigns(world, np.random.default_rng(3), means, 2000)
+        for sums, counts, _ in simulate_campaign_sums(world, np.random.default_rng(3), means, 2000)
     ]
     apart = np.concatenate(found)
     assert apart.size == 2000
     assert apart.mean() == pytest.approx(0.3, abs=4 * apart.std() / np.sqrt(2000))
     rows = simulate_campaign(world, np.random.default_rng(4), means)
-    assert rows.is_canonical
+    assert rows.is_in_canonical_order
     assert rows.n_systems == 2
 
 
@@ -93,7 +93,7 @@ def test_rows_and_sums_vary_alike() -> None:
         rows = simulate_campaign(world, rng, np.zeros(2))
         by_rows.append(rows.score[rows.system == 1].mean() - rows.score[rows.system == 0].mean())
     by_sums = np.concatenate(
-        [(s[:, 1] - s[:, 0]).sum(axis=1) / c.sum() for s, c, _ in simulate_campaigns(world, rng, np.zeros(2), 4000)]
+        [(s[:, 1] - s[:, 0]).sum(axis=1) / c.sum() for s, c, _ in simulate_campaign_sums(world, rng, np.zeros(2), 4000)]
     )
     assert np.std(by_rows) == pytest.approx(by_sums.std(), rel=0.1)
     # 2(σ²_ts/5 + σ²_rs/6 + σ²_ds/30 + σ²_e/300), by the standard deviations of the world
@@ -101,11 +101,11 @@ def test_rows_and_sums_vary_alike() -> None:
 
 
 def test_catastrophes_are_as_rare_and_as_deep_as_they_are_told() -> None:
-    process = ScoreProcess(catastrophes=0.05, depth=5.0)
+    process = ScoreGeneratingProcess(catastrophes=0.05, depth=5.0)
     drawn = process.draw_effects_on_last_system(np.random.default_rng(1), (40_000,))
     assert sorted(set(drawn.round(6))) == [-4.75, 0.25]
     assert (drawn < 0).mean() == pytest.approx(0.05, abs=0.005)
-    skewed = ScoreProcess(exponential=1.0).draw_effects_on_last_system(np.random.default_rng(1), (40_000,))
+    skewed = ScoreGeneratingProcess(exponential=1.0).draw_effects_on_last_system(np.random.default_rng(1), (40_000,))
     assert (skewed.mean(), skewed.std(), stats.skew(skewed)) == pytest.approx((0, 1, -2), abs=0.15)
 
 

@@ -188,8 +188,8 @@ def test_programs_out_of_reach_are_copied_whole(data_dir: Path, run_as: RunAs) -
     shutil.copytree(wheel / install, hidden / wheel.name / install)
     shutil.copytree(wheel.parent / f"{wheel.name}.libs", hidden / f"{wheel.name}.libs")
     account = OsAccount(STRANGER, STRANGER)
-    programs = binaries.make_programs_reachable(account, hidden / wheel.name / install / "bin", copies)
+    programs = binaries.make_programs_runnable(account, hidden / wheel.name / install / "bin", copies)
     assert programs.is_relative_to(copies)
     for program in binaries.SERVER_PROGRAMS:
         assert "PostgreSQL" in account.run([programs / program, "--version"]).stdout
-    assert binaries.make_programs_reachable(account, programs) == programs
+    assert binaries.make_programs_runnable(account, programs) == programs

@@ -18,7 +18,7 @@ from app.cli.serving import preparation
 from app.storage import embedded
 from app.storage.embedded import folders
 from app.storage.embedded.account import choose_server_account
-from app.storage.embedded.cluster import Cluster, find_server_processes
+from app.storage.embedded.cluster import PostgresCluster, find_server_processes
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTER = """
@@ -56,7 +56,7 @@ def is_open(path: Path) -> bool:
         return False
 
 
-def postmasters(cluster: Cluster) -> set[int]:
+def postmasters(cluster: PostgresCluster) -> set[int]:
     """The server processes whose parent is no server process."""
     found = find_server_processes(cluster)
     status: dict[int, str] = {}

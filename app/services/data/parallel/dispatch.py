@@ -48,7 +48,7 @@ from app.services.data.parallel.messages import (
     ReaderStart,
     RecordReadingStart,
 )
-from app.storage.imports.copy_text import CopyLines
+from app.storage.imports.copy_text import CopyBuffer
 
 READERS: Final = 2  # part of what is stored, as the order of items follows it; so no number of cores
 LARGE: Final = 16 << 20  # bytes of all files unpacked, from which it is worth half a second to start the readers
@@ -68,7 +68,7 @@ class ReaderLost(Unavailable):
 class CopyChunk:
     """COPY lines about some documents, all there is about them in the files, and how much is in them."""
 
-    lines: CopyLines
+    lines: CopyBuffer
     n_records: int
     n_judgments: int
     n_voids: int
@@ -169,14 +169,14 @@ class ReaderProcess:
 
     def _receive(self) -> None:
         """Put chunks into the queue until there are no more."""
-        held = CopyLines()
+        held = CopyBuffer()
         while True:
             message = self._received()
             if isinstance(message, CopyBlock):
                 held.add_block(message.table, message.data)
             elif isinstance(message, ChunkEnd):
                 self._chunks.put(CopyChunk(held, message.n_records, message.n_judgments, message.n_voids))
-                held = CopyLines()
+                held = CopyBuffer()
             elif isinstance(message, ReaderDone | AppError):
                 self._chunks.put(message)
                 return

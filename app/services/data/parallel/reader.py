@@ -31,7 +31,7 @@ from app.services.data.parallel.messages import (
     StopReading,
 )
 from app.services.data.staging_writer import StagingWriter, reduce_garbage_collection
-from app.storage.imports.copy_text import CopyLines
+from app.storage.imports.copy_text import CopyBuffer
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ def _send_chunks(outbox: Connection, part: DocumentLineCollector, judge: RecordR
     _forget(log, skip_bad_lines=judge.skip_bad_lines)
     protocol = protocols.get_protocol(judge.protocol)
     judged_by = protocol, resolve_scoring_options(protocol, judge.options)
-    stage = StagingWriter(lambda: judged_by, CopyLines(lambda table, data: outbox.send(CopyBlock(table, data))))
+    stage = StagingWriter(lambda: judged_by, CopyBuffer(lambda table, data: outbox.send(CopyBlock(table, data))))
     counted = _EarlierCounts()
     for record in part.records():
         if stage.n_held >= judge.chunk and stage.starts_next_document_or_segment(record, by_segment=judge.by_segment):
